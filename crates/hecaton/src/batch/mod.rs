@@ -139,7 +139,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
     /// been started already, it would mean the next request with this tag: see [`has_started`](Batch::has_started).
     pub fn in_parts(&mut self, tag: T, in_parts: InParts) {
         let parts = self.parts.get_or_insert_with(|| Box::new(Parts::new()));
-        parts.want(tag, in_parts);
+        parts.request(tag, in_parts);
     }
 
     /// Whether a request with this tag is in flight. Takes a look at each.
@@ -248,7 +248,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
                 return;
             };
             if let Some(parts) = &mut self.parts {
-                if let Some(in_parts) = parts.wanted(&tag) {
+                if let Some(in_parts) = parts.requested(&tag) {
                     parts.start(&self.client, (tag, request, origin), in_parts);
                     continue;
                 }

@@ -46,7 +46,7 @@ pub enum Part {
 /// Those of one batch.
 pub(crate) struct Parts<T> {
     /// Not started yet.
-    wanted: HashMap<T, InParts>,
+    requested: HashMap<T, InParts>,
     going: FuturesUnordered<InFlight<T, Step>>,
     paused: Vec<Paused<T>>,
 }
@@ -76,20 +76,20 @@ struct Paused<T> {
 impl<T: Eq + Hash> Parts<T> {
     pub fn new() -> Parts<T> {
         Parts {
-            wanted: HashMap::new(),
+            requested: HashMap::new(),
             going: FuturesUnordered::new(),
             paused: Vec::new(),
         }
     }
 
     /// Has a request handed over in parts once it is started.
-    pub fn want(&mut self, tag: T, in_parts: InParts) {
-        self.wanted.insert(tag, in_parts);
+    pub fn request(&mut self, tag: T, in_parts: InParts) {
+        self.requested.insert(tag, in_parts);
     }
 
     /// What was asked of a request that starts now.
-    pub fn wanted(&mut self, tag: &T) -> Option<InParts> {
-        self.wanted.remove(tag)
+    pub fn requested(&mut self, tag: &T) -> Option<InParts> {
+        self.requested.remove(tag)
     }
 
     /// Starts a request.

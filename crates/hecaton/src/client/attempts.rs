@@ -68,7 +68,7 @@ fn pause(
 }
 
 /// Passes over the body of an answer that another takes the place of, if it is still to be read.
-fn unwanted(
+fn pass_over(
     result: Result<OpenResponse, Failure>,
     trace: &Trace,
 ) -> Option<impl Future<Output = ()> + Send + 'static> {
@@ -144,7 +144,7 @@ impl Shared {
         if let (Some(_), Ok(response)) = (&request.options, &result) {
             match self.heed_digest(request, response.status, &response.fields) {
                 Ok(false) => {}
-                Ok(true) => return Verdict::Again(pause(Duration::ZERO, unwanted(result, trace))),
+                Ok(true) => return Verdict::Again(pause(Duration::ZERO, pass_over(result, trace))),
                 Err(failure) => return Verdict::End(Err(failure)),
             }
         }
@@ -160,7 +160,7 @@ impl Shared {
             return self.end(result.map_err(Failure::only_once), request, course);
         }
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
-        Verdict::Again(pause(wait, unwanted(result, trace)))
+        Verdict::Again(pause(wait, pass_over(result, trace)))
     }
 
     /// The request has ended, but for a body that was left open and is of use after all.

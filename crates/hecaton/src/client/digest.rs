@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::client::shared::Shared;
 use crate::message::digest::Digest;
 use crate::message::digest::challenge::{self, Challenge};
-use crate::message::digest::proof::{Asked, Session};
+use crate::message::digest::proof::{DigestInput, Session};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 
@@ -39,12 +39,12 @@ impl Shared {
         // A body that cannot be summed up now is none for this session, whose server will ask anew.
         let body = request.body.whole();
         if let Some(session) = known.filter(|session| session.suits(body)) {
-            let asked = Asked {
+            let input = DigestInput {
                 method: request.method.as_str(),
                 target: request.target.as_str(),
                 body,
             };
-            session.write(&digest.login, &asked, &mut digest.field);
+            session.write(&digest.login, &input, &mut digest.field);
         }
         put_back(request, digest);
     }

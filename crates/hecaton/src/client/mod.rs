@@ -20,7 +20,7 @@
 //!   last stream named), else four times. One that was refused moves, with pauses, four times or, if it is not idempotent, once.
 //! - What a request becomes between two URLs (redirects, cookies) is decided here, in pure functions (`redirect_rules`,
 //!   `config/cookies.rs`). So it holds in batches and streams alike, and under the one deadline. Requests for which neither is
-//!   asked never enter that loop (`asks_one_url` in `redirects`).
+//!   asked never enter that loop (`uses_one_url` in `redirects`).
 //! - What proves who asks does not leave its origin, and is not put back when a redirect returns to it. A redirect to a URL with a
 //!   user and a password in it is refused: a server does not decide as whom a request is sent.
 //! - Whoever reads drives. A stream reads from its socket when its next piece is asked for, and never ahead. A slow reader holds up

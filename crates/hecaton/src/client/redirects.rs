@@ -36,7 +36,7 @@ impl Shared {
         let result = if self.retry_predicate_of(request).is_some() {
             let outcome = self.ask_retry_predicate(request, reading, deadline, trace);
             timeout_at(at, Box::pin(outcome)).await
-        } else if self.asks_one_url(request) {
+        } else if self.uses_one_url(request) {
             timeout_at(at, self.run(request, reading, deadline, trace)).await
         } else {
             let followed = self.follow_redirects(request, reading, deadline, trace);
@@ -62,7 +62,7 @@ impl Shared {
         deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
-        match self.asks_one_url(request) {
+        match self.uses_one_url(request) {
             true => self.run(request, reading, deadline, trace).await,
             false => {
                 self.follow_redirects(request, reading, deadline, trace)
@@ -88,7 +88,7 @@ impl Shared {
     }
 
     /// Whether there is nothing to do but to ask one URL.
-    pub fn asks_one_url(&self, request: &Request) -> bool {
+    pub fn uses_one_url(&self, request: &Request) -> bool {
         self.most_redirects(request) == 0 && self.cookies.is_none()
     }
 

@@ -186,11 +186,11 @@ fn insert(store: &mut Store, text: &str, url: &Url) -> bool {
 /// The domain that a cookie is for, and whether it is for that host alone; none if the host may not set it.
 fn domain(raw: &Raw<'_>, host: &str) -> Option<(String, bool)> {
     let differs = |domain: &&str| !domain.eq_ignore_ascii_case(host);
-    let Some(asked) = raw.domain.filter(differs) else {
+    let Some(named) = raw.domain.filter(differs) else {
         let for_host = raw.domain.is_none() || is_address(host) || is_public_suffix(host);
         return Some((host.to_owned(), for_host));
     };
-    let Ok(Host::Domain(domain)) = Host::parse(asked) else {
+    let Ok(Host::Domain(domain)) = Host::parse(named) else {
         return None;
     };
     let may = !is_address(host) && is_within(host, &domain) && !is_public_suffix(&domain);

@@ -37,13 +37,16 @@ impl Retry {
     ) -> Option<Duration> {
         let again =
             tries <= self.max && self.statuses.contains(&status) && self.methods.contains(method);
-        again.then(|| self.wait(tries).max(asked(fields)))
+        again.then(|| self.wait(tries).max(requested_wait(fields)))
     }
 
     /// The wait before the next try after the `tries`-th one, if another is worth it in the eyes of a judge; none if there is no
     /// other. The fields are those of a response.
     pub(crate) fn wait_for_predicate(&self, tries: u32, fields: Option<&[u8]>) -> Option<Duration> {
-        (tries <= self.max).then(|| self.wait(tries).max(asked(fields.unwrap_or_default())))
+        (tries <= self.max).then(|| {
+            self.wait(tries)
+                .max(requested_wait(fields.unwrap_or_default()))
+        })
     }
 
     fn wait(&self, tries: u32) -> Duration {
@@ -66,10 +69,10 @@ fn draw(process: u32) -> f64 {
 }
 
 /// The patience that a server asks for.
-fn asked(fields: &[u8]) -> Duration {
-    let asked = Fields(fields).get("retry-after");
-    let asked = asked.and_then(|value| retry_after(value, SystemTime::now()));
-    asked.unwrap_or_default()
+fn requested_wait(fields: &[u8]) -> Duration {
+    let wait = Fields(fields).get("retry-after");
+    let wait = wait.and_then(|value| retry_after(value, SystemTime::now()));
+    wait.unwrap_or_default()
 }
 
 /// Seconds, or a date from now on.

@@ -12,7 +12,7 @@ use super::in_pieces;
 use crate::h2::fuzzing::{Decoder, Explains, Instrumented, Observed};
 use crate::message::request::Request;
 use crate::transport::proxy::Forward;
-use crate::transport::proxy::fuzzing::{Target, ask_socks, tunnel};
+use crate::transport::proxy::fuzzing::{Target, negotiate_socks, tunnel};
 
 /// What comes piece by piece, and takes whatever is written.
 struct Peer<'a> {
@@ -94,7 +94,11 @@ pub fn socks(bytes: &[u8]) {
     for credentials in [None, known] {
         let ask = |size| {
             let mut peer = Peer { size, left: bytes };
-            let result = at_once(ask_socks(&mut peer, &credentials, Target::Name("host", 80)));
+            let result = at_once(negotiate_socks(
+                &mut peer,
+                &credentials,
+                Target::Name("host", 80),
+            ));
             (result, peer.left.len())
         };
         let (whole, left) = ask(usize::MAX);

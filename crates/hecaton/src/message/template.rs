@@ -230,17 +230,17 @@ fn base(
 ) -> Result<Base, InvalidRequest> {
     let strict = defaults.strict_urls;
     let mut url = reference::parse_base(url, strict)?;
-    let asked = Request::read(String::from(url.clone()).into(), strict)
+    let base_request = Request::read(String::from(url.clone()).into(), strict)
         .map_err(|error| InvalidRequest(format!("base {error}")))?;
     let _ = (url.set_username(""), url.set_password(None));
     let is_named = |(name, _): &(String, _)| name.eq_ignore_ascii_case("authorization");
     let is_said = defaults.digest_auth.is_some() || headers.iter().any(is_named);
-    if let (Some(login), false) = (asked.login(), is_said) {
+    if let (Some(login), false) = (base_request.login(), is_said) {
         headers.push(("Authorization".into(), login.to_vec()));
     }
     Ok(Base {
         url,
-        origin: asked.origin,
+        origin: base_request.origin,
     })
 }
 

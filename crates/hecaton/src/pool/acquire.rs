@@ -11,7 +11,7 @@ use tokio::task::coop::unconstrained;
 use super::connection::Connection;
 use super::limits::Permit;
 use super::origin_state::Session;
-use super::sessions::{Asked, QueueEntry, Sessions};
+use super::sessions::{QueueEntry, Sessions, StreamOffer};
 use super::waiter::Grant;
 use super::{Held, Pool};
 use crate::config::Protocol;
@@ -51,10 +51,10 @@ pub(crate) async fn acquire(
     trace: &mut Trace,
 ) -> Result<Acquired, Failure> {
     loop {
-        let mut acquired = match pool.sessions.ask(origin) {
-            Asked::Stream(stream) => Acquired::Stream(stream),
-            Asked::Http1 => Acquired::Http1(None),
-            Asked::Wait(entry, busy) => wait(pool, entry, busy, origin, trace).await?,
+        let mut acquired = match pool.sessions.request_stream(origin) {
+            StreamOffer::Stream(stream) => Acquired::Stream(stream),
+            StreamOffer::Http1 => Acquired::Http1(None),
+            StreamOffer::Wait(entry, busy) => wait(pool, entry, busy, origin, trace).await?,
         };
         if let Acquired::Stream(stream) = &mut acquired {
             stream.link.refresh().await;

@@ -42,7 +42,7 @@ pub(crate) struct Sessions {
 }
 
 /// What a request that asks for a stream gets at once.
-pub(super) enum Asked {
+pub(super) enum StreamOffer {
     Stream(StreamPermit),
     Http1,
     /// A place in the queue, and whether there are connections that it waits for.
@@ -84,16 +84,16 @@ impl Sessions {
     }
 
     /// A stream on a connection to `origin`, or a place in the queue for one.
-    pub(super) fn ask(self: &Arc<Sessions>, origin: &Arc<Origin>) -> Asked {
+    pub(super) fn request_stream(self: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamOffer {
         let mut all = self.lock();
         all.sweep(self.idle_timeout);
         let state = all.origins.entry(origin.clone()).or_default();
         if state.supports_only_http1() {
-            return Asked::Http1;
+            return StreamOffer::Http1;
         }
         if state.queue.is_empty() {
             if let Some(stream) = state.stream(self, origin) {
-                return Asked::Stream(stream);
+                return StreamOffer::Stream(stream);
             }
         }
         let busy = !state.sessions.is_empty();
@@ -106,7 +106,7 @@ impl Sessions {
             origin: origin.clone(),
             waiter,
         };
-        Asked::Wait(entry, busy)
+        StreamOffer::Wait(entry, busy)
     }
 
     /// A connection has ended.

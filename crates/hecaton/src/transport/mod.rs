@@ -184,8 +184,8 @@ impl Connector {
             let mut pipe = self.to_proxy(server, tcp).await?;
             let forward = server.handed_whole(origin, config);
             if forward.is_none() {
-                let asked = server.ask(&mut pipe, origin, target, config).await;
-                asked.map_err(|refused| refused.into_failure(&destination, origin))?;
+                let connected = server.negotiate(&mut pipe, origin, target, config).await;
+                connected.map_err(|refused| refused.into_failure(&destination, origin))?;
             }
             Ok(Opened { pipe, forward })
         };
@@ -285,7 +285,7 @@ mod tests {
         config.proxy = Proxy::Off;
         config.resolve_timeout = Some(LIMIT);
         let mut connector = Connector::new(&config).unwrap();
-        connector.resolver = Resolver::asking(|_| {
+        connector.resolver = Resolver::with_lookup(|_| {
             std::thread::sleep(Duration::from_secs(1));
             Ok(Vec::new())
         });

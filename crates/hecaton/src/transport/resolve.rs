@@ -37,7 +37,7 @@ pub(super) struct Resolver {
     fixed: Addresses,
     going: Going,
     cache: Arc<Mutex<DnsCache>>,
-    ask: fn(&str) -> io::Result<Vec<IpAddr>>,
+    lookup: fn(&str) -> io::Result<Vec<IpAddr>>,
 }
 
 impl Resolver {
@@ -46,23 +46,23 @@ impl Resolver {
             fixed: fixed.clone(),
             going: Going::default(),
             cache: Arc::new(Mutex::new(DnsCache::new(fixed.cache_time))),
-            ask: ask_the_system,
+            lookup: look_up_by_system,
         }
     }
 
     /// Asks this in the system's place.
     #[cfg(test)]
-    pub fn asking(ask: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
-        Resolver::keeping(Duration::ZERO, ask)
+    pub fn with_lookup(lookup: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
+        Resolver::with_cache(Duration::ZERO, lookup)
     }
 
     /// The same, and keeps what is found for so long.
     #[cfg(test)]
-    pub fn keeping(time: Duration, ask: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
+    pub fn with_cache(time: Duration, lookup: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
         let mut fixed = Addresses::default();
         fixed.cache_for(time);
         Resolver {
-            ask,
+            lookup,
             ..Resolver::new(&fixed)
         }
     }
@@ -134,12 +134,12 @@ impl Resolver {
     }
 
     fn start(&self, host: &str) -> Shared<BoxFuture<'static, Found>> {
-        let (ask, host, cache) = (self.ask, host.to_owned(), self.cache.clone());
+        let (lookup, host, cache) = (self.lookup, host.to_owned(), self.cache.clone());
         let ended = Ended(self.going.clone(), host.clone());
         let task = tokio::task::spawn_blocking(move || {
             // It is kept before it is off the list: in between, nobody asks once more.
             let _ended = ended;
-            let found: Found = match ask(&host) {
+            let found: Found = match lookup(&host) {
                 Ok(found) => Ok(found.into()),
                 Err(error) => Err(error.to_string().into()),
             };
@@ -191,7 +191,7 @@ fn number_of_zone(zone: &str) -> Option<u32> {
     named.or_else(|| zone.parse().ok())
 }
 
-fn ask_the_system(host: &str) -> io::Result<Vec<IpAddr>> {
+fn look_up_by_system(host: &str) -> io::Result<Vec<IpAddr>> {
     Ok((host, 0)
         .to_socket_addrs()?
         .map(|found| found.ip())
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn an_address_is_one_however_it_is_written() {
-        let resolver = Resolver::asking(|_| Err(io::Error::other("nobody knows")));
+        let resolver = Resolver::with_lookup(|_| Err(io::Error::other("nobody knows")));
         for host in [
             "169.254.43518",
             "2852039166",
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn localhost_is_loopback_without_asking_unless_it_is_known_otherwise() {
-        let mut resolver = Resolver::asking(|_| Err(io::Error::other("nobody knows")));
+        let mut resolver = Resolver::with_lookup(|_| Err(io::Error::other("nobody knows")));
         resolver
             .fixed
             .add("b.localhost:80", &["127.0.0.9"])
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_name_is_looked_up_once_at_a_time_even_when_the_lookup_was_given_up() {
-        let resolver = Resolver::asking(slowly);
+        let resolver = Resolver::with_lookup(slowly);
         let reactor = Reactor::new().unwrap();
         reactor.block_on(async {
             let given_up = resolver.resolve("300.example", 80);
@@ -297,7 +297,7 @@ mod tests {
     #[test]
     fn a_name_that_is_kept_is_looked_up_once_until_it_is_old_or_of_no_use() {
         static ASKED: AtomicUsize = AtomicUsize::new(0);
-        let resolver = Resolver::keeping(Duration::from_secs(3600), |host| {
+        let resolver = Resolver::with_cache(Duration::from_secs(3600), |host| {
             ASKED.fetch_add(1, Ordering::SeqCst);
             match host {
                 "gone.example" => Err(io::Error::other("nobody knows")),
@@ -305,23 +305,23 @@ mod tests {
             }
         });
         let reactor = Reactor::new().unwrap();
-        let asked = |host: &str, port: u16| {
+        let lookups = |host: &str, port: u16| {
             let before = ASKED.load(Ordering::SeqCst);
             let found = reactor.block_on(resolver.resolve(host, port));
             let port = found.ok().map(|found| found[0].port());
             (port, ASKED.load(Ordering::SeqCst) - before)
         };
-        assert_eq!(asked("a.example", 80), (Some(80), 1));
-        assert_eq!(asked("a.example", 81), (Some(81), 0), "whatever the port");
-        assert_eq!(asked("b.example", 80), (Some(80), 1));
-        assert_eq!(asked("gone.example", 80), (None, 1));
+        assert_eq!(lookups("a.example", 80), (Some(80), 1));
+        assert_eq!(lookups("a.example", 81), (Some(81), 0), "whatever the port");
+        assert_eq!(lookups("b.example", 80), (Some(80), 1));
+        assert_eq!(lookups("gone.example", 80), (None, 1));
         assert_eq!(
-            asked("gone.example", 80),
+            lookups("gone.example", 80),
             (None, 1),
             "a failure is not kept"
         );
         resolver.forget("a.example");
-        assert_eq!(asked("a.example", 80), (Some(80), 1));
-        assert_eq!(asked("b.example", 80), (Some(80), 0));
+        assert_eq!(lookups("a.example", 80), (Some(80), 1));
+        assert_eq!(lookups("b.example", 80), (Some(80), 0));
     }
 }

@@ -18,9 +18,9 @@ use magnus::{
     Value, gc, method,
 };
 
-use crate::body_source::{self, BodySource, Wants};
+use crate::body_source::{self, BodySource, RubyQueue};
 use crate::client::Engine;
-use crate::hooks::{self, About, Answer, Questions};
+use crate::hooks::{self, About, Decision, Questions};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
@@ -60,9 +60,9 @@ impl Together {
 }
 
 /// Where the answer to a question goes.
-enum Asked {
-    Outcome(Answer<bool>),
-    Attempt(Answer<Option<Changes>>),
+enum PendingDecision {
+    Outcome(Decision<bool>),
+    Attempt(Decision<Option<Changes>>),
 }
 
 struct Inner {
@@ -80,11 +80,11 @@ struct Inner {
     /// them each time would take for ever where there are many.
     tags: Option<HashMap<i64, usize>>,
     /// Who wants a piece of a body, once there is one that comes in pieces.
-    wants: Option<Arc<Wants>>,
+    ruby_queue: Option<Arc<RubyQueue>>,
     /// What Ruby is asked about outcomes, once there is a request that is judged.
     questions: Option<Arc<Questions>>,
     /// Where the answer to the question goes that was put last.
-    asked: Option<Asked>,
+    decision: Option<PendingDecision>,
     engine: Arc<Engine>,
 }
 
@@ -113,9 +113,9 @@ impl Batch {
             free: Vec::new(),
             newest: None,
             tags: None,
-            wants: None,
+            ruby_queue: None,
             questions: None,
-            asked: None,
+            decision: None,
             engine,
         };
         Ok(Batch {
@@ -198,8 +198,13 @@ impl Batch {
         let tag = free.unwrap_or_else(|| requests.len());
         let request = match (request, source) {
             (Ok(request), Some((native, _))) => {
-                let wants = inner.wants.get_or_insert_default().clone();
-                Ok(request::with_source(ruby, request, &native, (wants, tag))?)
+                let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
+                Ok(request::with_source(
+                    ruby,
+                    request,
+                    &native,
+                    (ruby_queue, tag),
+                )?)
             }
             (request, _) => request,
         };
@@ -280,7 +285,11 @@ impl Batch {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
         let requests = ruby.get_inner(this.requests);
-        for tag in inner.wants.iter().flat_map(|wants| wants.take()) {
+        for tag in inner
+            .ruby_queue
+            .iter()
+            .flat_map(|ruby_queue| ruby_queue.take())
+        {
             // It may have ended meanwhile.
             let request = requests.entry::<Value>(tag as isize)?;
             if !request.is_nil() {
@@ -310,9 +319,11 @@ impl Batch {
         fibers::wait(ruby, &engine, async move {
             if let Some(inner) = guard.anywhere() {
                 let waiting = inner.batch.wait(&mut inner.ended);
-                match &inner.wants {
+                match &inner.ruby_queue {
                     None => waiting.await,
-                    Some(wants) => drop(body_source::ended_or_wanted(waiting, wants).await),
+                    Some(ruby_queue) => {
+                        drop(body_source::ended_or_needed(waiting, ruby_queue).await)
+                    }
                 }
             }
         })
@@ -323,18 +334,22 @@ impl Batch {
     fn next_question(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
-        let Some(question) = inner.questions.as_ref().and_then(|asked| asked.next()) else {
+        let Some(question) = inner
+            .questions
+            .as_ref()
+            .and_then(|questions| questions.next())
+        else {
             return Ok(None);
         };
         let requests = ruby.get_inner(this.requests);
         let list = ruby.ary_new_from_values(&[requests.entry::<Value>(question.tag as isize)?]);
         match question.about {
-            About::Outcome(outcome, answer) => {
-                inner.asked = Some(Asked::Outcome(answer));
+            About::Outcome(outcome, decision) => {
+                inner.decision = Some(PendingDecision::Outcome(decision));
                 list.cat(&record::values(ruby, *outcome))?;
             }
-            About::Attempt(attempt, answer) => {
-                inner.asked = Some(Asked::Attempt(answer));
+            About::Attempt(attempt, decision) => {
+                inner.decision = Some(PendingDecision::Attempt(decision));
                 list.push(hooks::upcoming(ruby, &attempt)?)?;
             }
         }
@@ -344,10 +359,10 @@ impl Batch {
     /// Answers it: whether the request is sent again, or the headers of the attempt as a flat list (nil if it is not made).
     fn answer(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
-        match running(ruby, &mut guard)?.asked.take() {
-            Some(Asked::Outcome(answer)) => answer.give(given.to_bool()),
-            Some(Asked::Attempt(answer)) => {
-                answer.give(hooks::changes(Option::<RArray>::try_convert(given)?)?);
+        match running(ruby, &mut guard)?.decision.take() {
+            Some(PendingDecision::Outcome(decision)) => decision.give(given.to_bool()),
+            Some(PendingDecision::Attempt(decision)) => {
+                decision.give(hooks::changes(Option::<RArray>::try_convert(given)?)?);
             }
             None => {}
         }
@@ -468,8 +483,8 @@ impl Inner {
     /// Makes ready to ask Ruby about outcomes and attempts.
     fn ask_questions(&mut self) {
         if self.questions.is_none() {
-            let wants = self.wants.get_or_insert_default().clone();
-            let questions = Questions::new(wants);
+            let ruby_queue = self.ruby_queue.get_or_insert_default().clone();
+            let questions = Questions::new(ruby_queue);
             self.batch.with_hooks(questions.clone());
             self.questions = Some(questions);
         }

@@ -35,10 +35,10 @@ struct Shared {
 struct Slot {
     piece: Option<Bytes>,
     ended: bool,
-    wanted: bool,
+    needed: bool,
     rewound: bool,
     waker: Option<Waker>,
-    wants: Option<(Arc<Wants>, usize)>,
+    ruby_queue: Option<(Arc<RubyQueue>, usize)>,
     /// What has to be readable before the thread that reads is told.
     watched: Option<Readable>,
 }
@@ -55,16 +55,16 @@ impl BodySource {
     /// The source for the engine, and its length if that is known. Tells `wants`, by `tag`, when a piece is wanted.
     pub fn source(
         &self,
-        wants: Arc<Wants>,
+        ruby_queue: Arc<RubyQueue>,
         tag: usize,
     ) -> (impl Source + 'static + use<>, Option<u64>) {
-        self.0.lock().wants = Some((wants, tag));
+        self.0.lock().ruby_queue = Some((ruby_queue, tag));
         (Outlet(self.0.clone()), self.0.length)
     }
 
     /// Whether a piece is wanted.
-    fn is_wanted(&self) -> bool {
-        self.0.lock().wanted
+    fn is_needed(&self) -> bool {
+        self.0.lock().needed
     }
 
     /// Whether the source shall begin again before the next piece; once.
@@ -78,7 +78,7 @@ impl BodySource {
         let mut slot = self.0.lock();
         slot.ended = piece.is_none();
         slot.piece = piece;
-        slot.wanted = false;
+        slot.needed = false;
         if let Some(waker) = slot.waker.take() {
             drop(slot);
             waker.wake();
@@ -125,11 +125,11 @@ impl Source for Outlet {
                 }
                 ready
             }
-            None => !slot.wanted,
+            None => !slot.needed,
         };
-        slot.wanted = true;
-        if let (true, Some((wants, tag))) = (reports, &slot.wants) {
-            wants.add(*tag);
+        slot.needed = true;
+        if let (true, Some((ruby_queue, tag))) = (reports, &slot.ruby_queue) {
+            ruby_queue.add(*tag);
         }
         Poll::Pending
     }
@@ -140,7 +140,7 @@ impl Source for Outlet {
         }
         let mut slot = self.0.lock();
         slot.rewound = true;
-        (slot.piece, slot.ended, slot.wanted) = (None, false, false);
+        (slot.piece, slot.ended, slot.needed) = (None, false, false);
         slot.watched = None;
         true
     }
@@ -148,12 +148,12 @@ impl Source for Outlet {
 
 /// Which feeds want a piece, for the thread that can read them.
 #[derive(Default)]
-pub struct Wants {
+pub struct RubyQueue {
     tags: Mutex<Vec<usize>>,
     waker: AtomicWaker,
 }
 
-impl Wants {
+impl RubyQueue {
     /// Says that one is wanted, or that there is a question about its request.
     pub fn add(&self, tag: usize) {
         self.lock().push(tag);
@@ -181,15 +181,18 @@ impl Wants {
 
 /// What the future brings, or none when a piece is wanted first. Not before the reactor had a turn: where pieces
 /// are always wanted, neither deadlines nor answers would be noticed otherwise.
-pub async fn ended_or_wanted<T>(future: impl Future<Output = T>, wants: &Wants) -> Option<T> {
+pub async fn ended_or_needed<T>(
+    future: impl Future<Output = T>,
+    ruby_queue: &RubyQueue,
+) -> Option<T> {
     let mut future = pin!(future);
     let mut turned = false;
     poll_fn(|cx| {
         if let Poll::Ready(output) = future.as_mut().poll(cx) {
             return Poll::Ready(Some(output));
         }
-        let wanted = wants.poll(cx).is_ready();
-        match (wanted, std::mem::replace(&mut turned, true)) {
+        let needed = ruby_queue.poll(cx).is_ready();
+        match (needed, std::mem::replace(&mut turned, true)) {
             (true, true) => Poll::Ready(None),
             (true, false) => {
                 cx.waker().wake_by_ref();
@@ -203,23 +206,27 @@ pub async fn ended_or_wanted<T>(future: impl Future<Output = T>, wants: &Wants) 
 
 /// What of Ruby is needed while a request is waited for.
 pub struct Needs {
-    pub wants: Arc<Wants>,
+    pub ruby_queue: Arc<RubyQueue>,
     /// A `Hecaton::BodySource`.
     pub source: Option<Value>,
     /// What the engine asks.
     pub questions: Option<Arc<Questions>>,
     /// The `Hecaton::RetryPredicate` that is asked about outcomes, and the `Hecaton::FeatureRun` that is asked about attempts.
-    pub asked: (Option<Value>, Option<Value>),
+    pub ruby_hooks: (Option<Value>, Option<Value>),
 }
 
 impl Needs {
-    fn meet(&self, ruby: &Ruby) -> Result<(), Error> {
-        self.wants.take();
+    fn serve(&self, ruby: &Ruby) -> Result<(), Error> {
+        self.ruby_queue.take();
         if let Some(source) = self.source {
             let _: Value = source.funcall("fill", ())?;
         }
-        while let Some(question) = self.questions.as_ref().and_then(|asked| asked.next()) {
-            match (question.about, self.asked) {
+        while let Some(question) = self
+            .questions
+            .as_ref()
+            .and_then(|questions| questions.next())
+        {
+            match (question.about, self.ruby_hooks) {
                 (About::Outcome(outcome, answer), (Some(judge), _)) => {
                     answer.give(judge.funcall("again?", record::values(ruby, *outcome))?);
                 }
@@ -249,10 +256,10 @@ where
     // What is called of Ruby may fork.
     let mut future = ProcessLocal::new(Box::pin(future));
     loop {
-        let watched = needs.wants.clone();
+        let watched = needs.ruby_queue.clone();
         let next = async move {
             let going = future.anywhere().expect("it was put there").as_mut();
-            let output = ended_or_wanted(going, &watched).await;
+            let output = ended_or_needed(going, &watched).await;
             (future, output)
         };
         let (going, output) = fibers::wait(ruby, engine, next)?;
@@ -260,7 +267,7 @@ where
             return Ok(output);
         }
         future = going;
-        needs.meet(ruby)?;
+        needs.serve(ruby)?;
     }
 }
 
@@ -268,7 +275,7 @@ where
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = crate::define::<BodySource>(ruby, native, "BodySource")?;
     class.define_singleton_method("new", function!(BodySource::new, 2))?;
-    class.define_method("wanted?", method!(BodySource::is_wanted, 0))?;
+    class.define_method("wanted?", method!(BodySource::is_needed, 0))?;
     class.define_method("rewound?", method!(BodySource::take_rewound, 0))?;
     class.define_method("give", method!(BodySource::give, 1))?;
     class.define_method(

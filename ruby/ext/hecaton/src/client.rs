@@ -9,7 +9,7 @@ use magnus::{
 };
 
 use crate::batch::Batch;
-use crate::body_source::{self, BodySource, Needs, Wants};
+use crate::body_source::{self, BodySource, Needs, RubyQueue};
 use crate::cookies::{Cookies, Home};
 use crate::fibers::{self, Fibers};
 use crate::hooks::Questions;
@@ -118,14 +118,14 @@ impl Client {
         let (engine, derived) = this.engine(ruby)?;
         let client = derived.as_ref().unwrap_or(&engine.client);
         let source = request::body_source(body)?;
-        let asked = (
+        let ruby_hooks = (
             request::judge(ruby, options)?,
             request::watcher(ruby, options)?,
         );
-        let outcome = if source.is_none() && asked.0.is_none() && asked.1.is_none() {
+        let outcome = if source.is_none() && ruby_hooks.0.is_none() && ruby_hooks.1.is_none() {
             fibers::wait(ruby, &engine, client.send(request))?
         } else {
-            let (client, request, needs) = needs(ruby, client, request, source, asked)?;
+            let (client, request, needs) = needs(ruby, client, request, source, ruby_hooks)?;
             body_source::wait(ruby, &engine, &needs, client.send(request))?
         };
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
@@ -150,17 +150,21 @@ impl Client {
         let (engine, derived) = this.engine(ruby)?;
         let client = derived.as_ref().unwrap_or(&engine.client);
         let source = request::body_source(body)?;
-        let asked = (
+        let ruby_hooks = (
             request::judge(ruby, options)?,
             request::watcher(ruby, options)?,
         );
-        let (opened, source) = if source.is_none() && asked.0.is_none() && asked.1.is_none() {
-            (fibers::wait(ruby, &engine, client.open(request))?, None)
-        } else {
-            let (client, request, needs) = needs(ruby, client, request, source, asked)?;
-            let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
-            (opened, needs.source.map(|source| (needs.wants, source)))
-        };
+        let (opened, source) =
+            if source.is_none() && ruby_hooks.0.is_none() && ruby_hooks.1.is_none() {
+                (fibers::wait(ruby, &engine, client.open(request))?, None)
+            } else {
+                let (client, request, needs) = needs(ruby, client, request, source, ruby_hooks)?;
+                let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
+                (
+                    opened,
+                    needs.source.map(|source| (needs.ruby_queue, source)),
+                )
+            };
         let values = match opened {
             Err(error) => record::failure(ruby, &error),
             Ok(stream) => {
@@ -293,31 +297,31 @@ fn needs(
     client: &hecaton::Client,
     request: Request,
     source: Option<(Obj<BodySource>, Value)>,
-    asked: (Option<Value>, Option<Value>),
+    ruby_hooks: (Option<Value>, Option<Value>),
 ) -> Result<(hecaton::Client, Request, Needs), Error> {
-    let wants = Arc::new(Wants::default());
+    let ruby_queue = Arc::new(RubyQueue::default());
     let (mut client, mut request) = (client.clone(), request);
     if let Some((native, _)) = source {
-        request = request::with_source(ruby, request, &native, (wants.clone(), 0))?;
+        request = request::with_source(ruby, request, &native, (ruby_queue.clone(), 0))?;
     }
     let mut questions = None;
-    if asked.0.is_some() || asked.1.is_some() {
-        let asking = Questions::new(wants.clone());
+    if ruby_hooks.0.is_some() || ruby_hooks.1.is_some() {
+        let asking = Questions::new(ruby_queue.clone());
         client = client.with_hooks(asking.clone());
         questions = Some(asking);
     }
-    if asked.0.is_some() {
+    if ruby_hooks.0.is_some() {
         request = request.ask_retry_predicate(0);
     }
-    if asked.1.is_some() {
+    if ruby_hooks.1.is_some() {
         request = request.watched(0);
     }
     let source = source.map(|(_, source)| source);
     let needs = Needs {
-        wants,
+        ruby_queue,
         source,
         questions,
-        asked,
+        ruby_hooks,
     };
     Ok((client, request, needs))
 }

@@ -35,11 +35,11 @@ where
     if !gvl::is_in_fiber_of_scheduler(ruby) {
         return gvl::block_on(ruby, &engine.reactor, future);
     }
-    let answer = Arc::new(Mutex::new(None));
-    let place = answer.clone();
+    let output = Arc::new(Mutex::new(None));
+    let slot = output.clone();
     let awaited = Arc::new(Awaited::new(async move {
         let result = AssertUnwindSafe(future).catch_unwind().await;
-        *lock(&place) = Some(result);
+        *lock(&slot) = Some(result);
     }));
     engine.fibers.add(awaited.clone());
     let wait = Wait {
@@ -51,8 +51,8 @@ where
     let woken = fibers.funcall::<_, _, Value>("wait", (ruby.obj_wrap(wait),));
     awaited.give_up();
     woken?;
-    let answer = lock(&answer).take();
-    match answer {
+    let output = lock(&output).take();
+    match output {
         Some(Ok(output)) => Ok(output),
         Some(Err(panic)) => Err(gvl::bug(ruby, panic.as_ref())),
         None => Err(gvl::bug(ruby, &"a fiber was woken too early")),

@@ -9,12 +9,12 @@ use futures_util::future::BoxFuture;
 use hecaton::{Changes, Hooks, Outcome, Upcoming};
 use magnus::{Error, RArray, RString, Ruby, TryConvert};
 
-use crate::body_source::Wants;
+use crate::body_source::RubyQueue;
 
 /// What was asked and not answered yet.
 pub struct Questions {
-    wants: Arc<Wants>,
-    asked: Mutex<Vec<Question>>,
+    ruby_queue: Arc<RubyQueue>,
+    pending: Mutex<Vec<Question>>,
 }
 
 /// A question about the request with this tag.
@@ -26,24 +26,27 @@ pub struct Question {
 /// What is asked.
 pub enum About {
     /// Whether the request is sent again, which ended so.
-    Outcome(Box<Outcome>, Answer<bool>),
+    Outcome(Box<Outcome>, Decision<bool>),
     /// How an attempt is to be made.
-    Attempt(Upcoming, Answer<Option<Changes>>),
+    Attempt(Upcoming, Decision<Option<Changes>>),
 }
 
 /// Where the answer goes.
-pub struct Answer<T>(Arc<Mutex<(Option<T>, Option<Waker>)>>);
+pub struct Decision<T>(Arc<Mutex<(Option<T>, Option<Waker>)>>);
 
 impl Questions {
     /// None yet. `wants` is told of each.
-    pub fn new(wants: Arc<Wants>) -> Arc<Questions> {
-        let asked = Mutex::default();
-        Arc::new(Questions { wants, asked })
+    pub fn new(ruby_queue: Arc<RubyQueue>) -> Arc<Questions> {
+        let pending = Mutex::default();
+        Arc::new(Questions {
+            ruby_queue,
+            pending,
+        })
     }
 
     /// The next one, once.
     pub fn next(&self) -> Option<Question> {
-        lock(&self.asked).pop()
+        lock(&self.pending).pop()
     }
 }
 
@@ -51,18 +54,18 @@ impl Questions {
     fn ask<T: Send + 'static>(
         &self,
         tag: usize,
-        about: impl FnOnce(Answer<T>) -> About,
+        about: impl FnOnce(Decision<T>) -> About,
     ) -> BoxFuture<'static, T> {
-        let answer = Answer(Arc::default());
-        let about = about(Answer(answer.0.clone()));
-        lock(&self.asked).push(Question { tag, about });
-        self.wants.add(tag);
+        let decision = Decision(Arc::default());
+        let about = about(Decision(decision.0.clone()));
+        lock(&self.pending).push(Question { tag, about });
+        self.ruby_queue.add(tag);
         Box::pin(poll_fn(move |cx| {
-            let mut answer = lock(&answer.0);
-            match answer.0.take() {
+            let mut decision = lock(&decision.0);
+            match decision.0.take() {
                 Some(given) => Poll::Ready(given),
                 None => {
-                    answer.1 = Some(cx.waker().clone());
+                    decision.1 = Some(cx.waker().clone());
                     Poll::Pending
                 }
             }
@@ -72,21 +75,21 @@ impl Questions {
 
 impl Hooks for Questions {
     fn again(&self, tag: usize, outcome: Outcome) -> BoxFuture<'static, bool> {
-        self.ask(tag, |answer| About::Outcome(Box::new(outcome), answer))
+        self.ask(tag, |decision| About::Outcome(Box::new(outcome), decision))
     }
 
     fn before_attempt(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Option<Changes>> {
-        self.ask(tag, |answer| About::Attempt(attempt, answer))
+        self.ask(tag, |decision| About::Attempt(attempt, decision))
     }
 }
 
-impl<T> Answer<T> {
+impl<T> Decision<T> {
     /// Answers.
     pub fn give(&self, given: T) {
-        let mut answer = lock(&self.0);
-        answer.0 = Some(given);
-        if let Some(waker) = answer.1.take() {
-            drop(answer);
+        let mut decision = lock(&self.0);
+        decision.0 = Some(given);
+        if let Some(waker) = decision.1.take() {
+            drop(decision);
             waker.wake();
         }
     }

@@ -9,7 +9,7 @@ use magnus::typed_data::Obj;
 use magnus::value::{Qfalse, Qtrue, ReprValue};
 use magnus::{Error, Integer, RArray, RHash, RString, Ruby, TryConvert, Value};
 
-use crate::body_source::{BodySource, Wants};
+use crate::body_source::{BodySource, RubyQueue};
 use crate::cookies::Cookies;
 use crate::settings;
 
@@ -190,9 +190,9 @@ pub fn with_source(
     ruby: &Ruby,
     request: Request,
     source: &BodySource,
-    (wants, number): (Arc<Wants>, usize),
+    (ruby_queue, number): (Arc<RubyQueue>, usize),
 ) -> Result<Request, Error> {
-    let (pieces, length) = source.source(wants, number);
+    let (pieces, length) = source.source(ruby_queue, number);
     let checked = request.body_from(pieces, length).checked();
     checked.map_err(|error| invalid(ruby, error.to_string()))
 }
@@ -208,7 +208,7 @@ pub fn seconds(ruby: &Ruby, name: &str, seconds: f64) -> Result<Duration, Error>
 }
 
 /// What an option may be.
-pub trait Wanted: TryConvert {
+pub trait OptionValue: TryConvert {
     const WHAT: &str;
 
     /// Whether Ruby's conversion, which would cut off a fraction, may be asked.
@@ -217,14 +217,14 @@ pub trait Wanted: TryConvert {
     }
 }
 
-macro_rules! wanted {
+macro_rules! option_values {
     ($($kind:ty: $what:literal,)*) => {
-        $(impl Wanted for $kind { const WHAT: &str = $what; })*
+        $(impl OptionValue for $kind { const WHAT: &str = $what; })*
     };
 }
 
 /// Ruby takes anything but nil and false for true.
-impl Wanted for bool {
+impl OptionValue for bool {
     const WHAT: &str = "true or false";
 
     fn may_be(value: Value) -> bool {
@@ -232,7 +232,7 @@ impl Wanted for bool {
     }
 }
 
-wanted! {
+option_values! {
     f64: "a number",
     String: "a String in UTF-8",
     RHash: "a Hash",
@@ -244,7 +244,7 @@ wanted! {
 
 macro_rules! wanted_whole {
     ($($kind:ty: $what:literal,)*) => {
-        $(impl Wanted for $kind {
+        $(impl OptionValue for $kind {
             const WHAT: &str = $what;
 
             fn may_be(value: Value) -> bool {
@@ -260,12 +260,12 @@ wanted_whole! {
 }
 
 /// The value under this name; nil and absent are the same.
-pub fn given<T: Wanted>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
+pub fn given<T: OptionValue>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
     given_in(ruby, options, "", name)
 }
 
 /// The same where the options belong to a setting, which messages name first.
-pub fn given_in<T: Wanted>(
+pub fn given_in<T: OptionValue>(
     ruby: &Ruby,
     options: RHash,
     setting: &str,

@@ -14,7 +14,7 @@ use magnus::{
     gc, method,
 };
 
-use crate::body_source::{self, Needs, Wants};
+use crate::body_source::{self, Needs, RubyQueue};
 use crate::client::Engine;
 use crate::process::{self, ProcessLocal};
 use crate::signal::Signal;
@@ -25,7 +25,7 @@ use crate::{fibers, record};
 pub struct Stream {
     /// What feeds the request, which a server may answer before it has read it. Not behind the lock: a collection of
     /// garbage reads it while another thread waits for a piece.
-    source: OnceLock<(Arc<Wants>, Opaque<Value>)>,
+    source: OnceLock<(Arc<RubyQueue>, Opaque<Value>)>,
     home: u32,
     closed: Arc<Signal>,
     /// None until the head of the response is there.
@@ -81,10 +81,10 @@ impl Stream {
         &self,
         stream: Streaming,
         engine: Arc<Engine>,
-        source: Option<(Arc<Wants>, Value)>,
+        source: Option<(Arc<RubyQueue>, Value)>,
     ) {
-        if let Some((wants, source)) = source {
-            let _ = self.source.set((wants, source.into()));
+        if let Some((ruby_queue, source)) = source {
+            let _ = self.source.set((ruby_queue, source.into()));
         }
         if let Some(mut inner) = self.inner.try_lock() {
             let engine = Some(engine);
@@ -105,12 +105,12 @@ impl Stream {
                 };
                 let piece = match this.source.get() {
                     None => fibers::wait(ruby, &engine, next)?,
-                    Some((wants, source)) => {
+                    Some((ruby_queue, source)) => {
                         let needs = Needs {
-                            wants: wants.clone(),
+                            ruby_queue: ruby_queue.clone(),
                             source: Some(ruby.get_inner(*source)),
                             questions: None,
-                            asked: (None, None),
+                            ruby_hooks: (None, None),
                         };
                         body_source::wait(ruby, &engine, &needs, next)?
                     }

@@ -25,8 +25,8 @@ pub(crate) struct Session {
     answered: AtomicU32,
 }
 
-/// What is asked.
-pub(crate) struct Asked<'a> {
+/// What is input.
+pub(crate) struct DigestInput<'a> {
     pub method: &'a str,
     pub target: &'a str,
     /// None if it is not all there.
@@ -69,20 +69,20 @@ impl Session {
     }
 
     /// Writes the field as a line into `out`, which it empties before. Counts.
-    pub fn write(&self, login: &Login, asked: &Asked<'_>, out: &mut Vec<u8>) {
+    pub fn write(&self, login: &Login, input: &DigestInput<'_>, out: &mut Vec<u8>) {
         let challenge = &self.challenge;
         let count = self
             .answered
             .fetch_add(1, Ordering::Relaxed)
             .wrapping_add(1);
         let count = format!("{count:08x}");
-        let response = self.response(login, asked, &count);
+        let response = self.response(login, input, &count);
         out.clear();
         out.extend_from_slice(b"Authorization: Digest ");
         self.write_user(login, out);
         put_quoted("realm", &challenge.realm, out);
         put_quoted("nonce", &challenge.nonce, out);
-        put_quoted("uri", asked.target.as_bytes(), out);
+        put_quoted("uri", input.target.as_bytes(), out);
         put_quoted("response", response.as_bytes(), out);
         if let Some(name) = &challenge.algorithm_name {
             put("algorithm", name, out);
@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    fn response(&self, login: &Login, asked: &Asked<'_>, count: &str) -> String {
+    fn response(&self, login: &Login, input: &DigestInput<'_>, count: &str) -> String {
         let challenge = &self.challenge;
         let (user, password) = (login.user.as_bytes(), login.password.as_bytes());
         let mut secret = self.sum(&[user, &challenge.realm, password]);
@@ -128,10 +128,10 @@ impl Session {
             let parts = [secret.as_bytes(), &self.first_nonce, self.cnonce.as_bytes()];
             secret = self.sum(&parts);
         }
-        let (method, target) = (asked.method.as_bytes(), asked.target.as_bytes());
+        let (method, target) = (input.method.as_bytes(), input.target.as_bytes());
         let what = match challenge.quality {
             Quality::AuthInt => {
-                let body = self.sum(&[asked.body.unwrap_or_default()]);
+                let body = self.sum(&[input.body.unwrap_or_default()]);
                 self.sum(&[method, target, body.as_bytes()])
             }
             _ => self.sum(&[method, target]),
@@ -201,18 +201,18 @@ mod tests {
         demand: &str,
         (user, password): (&str, &str),
         cnonce: &str,
-        asked: &Asked<'_>,
+        input: &DigestInput<'_>,
     ) -> String {
         let fields = format!("www-authenticate: Digest {demand}\r\n");
         let challenge = first(fields.as_bytes(), true).unwrap();
         let session = Session::with_cnonce(challenge, cnonce.into());
         let login = Login::new(user, password).unwrap();
         let mut out = Vec::new();
-        session.write(&login, asked, &mut out);
+        session.write(&login, input, &mut out);
         String::from_utf8(out).unwrap()
     }
 
-    const GET: Asked<'_> = Asked {
+    const GET: DigestInput<'_> = DigestInput {
         method: "GET",
         target: "/dir/index.html",
         body: Some(b""),
@@ -257,13 +257,13 @@ mod tests {
         let demand = r#"realm="api@example.org", qop="auth", algorithm=SHA-512-256, charset=UTF-8, userhash=true,
             nonce="5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK", opaque="HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS""#
             .replace('\n', " ");
-        let asked = Asked {
+        let input = DigestInput {
             target: "/doe.json",
             ..GET
         };
         let cnonce = "NTg6RKcb9boFIAS3KrFK9BGeh+iDa/sm6jUMp2wds69v";
         let login = ("J\u{e4}s\u{f8}n Doe", "Secret, or not?");
-        let field = authorization(&demand, login, cnonce, &asked);
+        let field = authorization(&demand, login, cnonce, &input);
         assert_has(
             &field,
             &[

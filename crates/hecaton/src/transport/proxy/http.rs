@@ -73,7 +73,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
     user_agent: &str,
 ) -> Result<(), Refused> {
     let failed = |error: std::io::Error| Refused::from(error.to_string());
-    let request = ask(forward, origin, user_agent);
+    let request = connect_request(forward, origin, user_agent);
     stream.write_all(&request).await.map_err(failed)?;
     let mut input = BytesMut::new();
     let mut reader = HeadReader::default();
@@ -109,7 +109,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
     }
 }
 
-fn ask(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<u8> {
+fn connect_request(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<u8> {
     let brackets = if origin.host.contains(':') {
         ["[", "]"]
     } else {
@@ -187,19 +187,24 @@ mod tests {
                 }
             };
             let origin = origin("https://host");
-            let asking = async {
+            let requesting = async {
                 let result = tunnel(&mut client, &forward, &origin, "test/1").await;
                 drop(client);
                 result.map_err(|refused| refused.why)
             };
-            tokio::join!(asking, answering).0
+            tokio::join!(requesting, answering).0
         })
     }
 
     #[test]
     fn a_tunnel_is_asked_for_with_host_port_and_credentials() {
         let forward = Forward::new(Some((b"Aladdin".to_vec(), b"open sesame".to_vec())));
-        let asked = String::from_utf8(ask(&forward, &origin("https://[::1]/"), "test/1")).unwrap();
+        let asked = String::from_utf8(connect_request(
+            &forward,
+            &origin("https://[::1]/"),
+            "test/1",
+        ))
+        .unwrap();
         let expected = "CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\
             Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\nUser-Agent: test/1\r\n\r\n";
         assert_eq!(asked, expected);

@@ -31,7 +31,7 @@ pub(super) use self::socks::Target;
 #[cfg(any(fuzzing, test))]
 pub(crate) mod fuzzing {
     pub(crate) use super::http::tunnel;
-    pub(crate) use super::socks::{Target, ask as ask_socks};
+    pub(crate) use super::socks::{Target, negotiate as negotiate_socks};
 }
 
 use self::exceptions::Exceptions;

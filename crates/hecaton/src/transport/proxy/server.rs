@@ -93,23 +93,23 @@ impl Server {
     }
 
     /// Asks it for a connection to the origin, which SOCKS is told as `target`.
-    pub async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
+    pub async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
         origin: &Origin,
         target: Target<'_>,
         config: &Config,
     ) -> Result<(), Refused> {
-        let asked = match &self.protocol {
+        let connected = match &self.protocol {
             ProxyProtocol::Http(forward) => {
                 return tunnel(stream, forward, origin, &config.user_agent).await;
             }
             ProxyProtocol::Socks { socks, .. } => match socks {
-                Socks::Five(credentials) => socks::ask(stream, credentials, target).await,
-                Socks::Four(user) => socks4::ask(stream, user, target).await,
+                Socks::Five(credentials) => socks::negotiate(stream, credentials, target).await,
+                Socks::Four(user) => socks4::negotiate(stream, user, target).await,
             },
         };
-        asked.map_err(Refused::from)
+        connected.map_err(Refused::from)
     }
 }
 

@@ -25,14 +25,14 @@ type Credentials = Option<(Vec<u8>, Vec<u8>)>;
 type Shown<'a> = Option<(&'a [u8], &'a [u8])>;
 
 /// Makes `stream`, which is connected to the proxy, a connection to `target`.
-pub(crate) async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
+pub(crate) async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     credentials: &Credentials,
     target: Target<'_>,
 ) -> Result<(), String> {
     let connect = connect(&target)?;
     let chosen: [u8; 2] = say(stream, &greeting(credentials)).await?;
-    if let Some((user, password)) = wants_credentials(chosen, credentials)? {
+    if let Some((user, password)) = requires_credentials(chosen, credentials)? {
         let response: [u8; 2] = say(stream, &authentication(user, password)).await?;
         if response[1] != 0 {
             return Err("it does not accept the user and password of its URL".into());
@@ -73,7 +73,7 @@ fn greeting(credentials: &Credentials) -> Vec<u8> {
 }
 
 /// The credentials if the proxy chose to see them.
-fn wants_credentials(chosen: [u8; 2], credentials: &Credentials) -> Result<Shown<'_>, String> {
+fn requires_credentials(chosen: [u8; 2], credentials: &Credentials) -> Result<Shown<'_>, String> {
     match (chosen, credentials) {
         ([VERSION, NO_AUTHENTICATION], _) => Ok(None),
         ([VERSION, USER_AND_PASSWORD], Some((user, password))) => Ok(Some((user, password))),
@@ -172,7 +172,7 @@ mod tests {
             let (mut client, mut proxy) = tokio::io::duplex(4096);
             proxy.write_all(responses).await.unwrap();
             proxy.shutdown().await.unwrap();
-            let result = ask(&mut client, credentials, target).await;
+            let result = negotiate(&mut client, credentials, target).await;
             drop(client);
             let mut said = Vec::new();
             proxy.read_to_end(&mut said).await.unwrap();

@@ -15,7 +15,7 @@ const GRANTED: u8 = 90;
 const MOST_NAME: usize = 255;
 
 /// Makes `stream`, which is connected to the proxy, a connection to `target`, in the name of `user`, who may be empty.
-pub(crate) async fn ask<S: AsyncRead + AsyncWrite + Unpin>(
+pub(crate) async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     user: &[u8],
     target: Target<'_>,
@@ -74,7 +74,7 @@ mod tests {
             let (mut client, mut proxy) = tokio::io::duplex(4096);
             proxy.write_all(response).await.unwrap();
             proxy.shutdown().await.unwrap();
-            let result = ask(&mut client, user, target).await;
+            let result = negotiate(&mut client, user, target).await;
             drop(client);
             let mut said = Vec::new();
             proxy.read_to_end(&mut said).await.unwrap();
