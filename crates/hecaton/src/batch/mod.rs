@@ -3,7 +3,7 @@
 //! Memory follows what is queued and in flight, not what has been done: an outcome is handed over
 //! and forgotten.
 //!
-//! Limits for each origin (`scheduler`) have lanes, one for each origin, which take turns. A lane that may not start another is
+//! Limits for each origin (`scheduler`) have queues, one for each origin, which take turns. A queue that may not start another is
 //! not looked at. So a busy origin holds up nobody, and 100,000 that wait cost no more each than a few. Without limits there is
 //! one queue, and no clock is read.
 //!

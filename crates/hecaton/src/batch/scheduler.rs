@@ -1,7 +1,7 @@
-//! Who may start next when origins have limits: a lane for each origin, none in the way of another.
+//! Who may start next when origins have limits: a queue for each origin, none in the way of another.
 //!
 //! Nothing here waits, sends or looks at the clock. Each step costs the same however many are queued
-//! (the lanes that rest are kept in order, so theirs grows with the logarithm of their number), and what
+//! (the origins that rest are kept in order, so theirs grows with the logarithm of their number), and what
 //! is known of an origin is forgotten when nothing of it is queued, in flight or owed a rest.
 //!
 //! A rate spaces starts evenly instead of filling a bucket. Servers that count a second's requests take that best, and after a
@@ -19,18 +19,18 @@ const LATENESS: Duration = Duration::from_millis(5);
 pub(crate) struct Scheduler<K, V> {
     per_origin: usize,
     interval: Duration,
-    lanes: HashMap<K, Lane<V>>,
-    /// Lanes that may start one, each here once, in turns.
+    origins: HashMap<K, OriginQueue<V>>,
+    /// Origins that may start one, each here once, in turns.
     ready: VecDeque<K>,
-    /// Lanes that got something to go before all others, the last one first.
+    /// Origins that got something to go before all others, the last one first.
     express: Vec<K>,
-    /// Lanes that must let time pass, by when it has passed; the number tells equal times apart.
+    /// Origins that must let time pass, by when it has passed; the number tells equal times apart.
     resting: BTreeMap<(Instant, u64), K>,
     rests: u64,
     queued: usize,
 }
 
-struct Lane<V> {
+struct OriginQueue<V> {
     waiting: VecDeque<V>,
     in_flight: usize,
     /// Earliest time of the next start, once there was one.
@@ -39,9 +39,9 @@ struct Lane<V> {
     is_ready: bool,
 }
 
-impl<V> Lane<V> {
-    fn new() -> Lane<V> {
-        Lane {
+impl<V> OriginQueue<V> {
+    fn new() -> OriginQueue<V> {
+        OriginQueue {
             waiting: VecDeque::new(),
             in_flight: 0,
             next: None,
@@ -60,12 +60,12 @@ impl<V> Lane<V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
-    /// No lanes yet. Each will have `per_origin` in flight at most, and `interval` between two starts.
+    /// No origins yet. Each will have `per_origin` in flight at most, and `interval` between two starts.
     pub fn new(per_origin: usize, interval: Duration) -> Scheduler<K, V> {
         Scheduler {
             per_origin,
             interval,
-            lanes: HashMap::new(),
+            origins: HashMap::new(),
             ready: VecDeque::new(),
             express: Vec::new(),
             resting: BTreeMap::new(),
@@ -79,15 +79,15 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         self.queued
     }
 
-    /// Queues behind all others of the lane.
+    /// Queues behind all others of the queue.
     pub fn push_back(&mut self, key: K, value: V) {
-        self.lane(&key).waiting.push_back(value);
+        self.queue(&key).waiting.push_back(value);
         self.review(&key);
     }
 
-    /// Queues before all others, of this lane and, unless its limits forbid it now, of any.
+    /// Queues before all others, of this queue and, unless its limits forbid it now, of any.
     pub fn push_front(&mut self, key: K, value: V) {
-        self.lane(&key).waiting.push_front(value);
+        self.queue(&key).waiting.push_front(value);
         self.review(&key);
         self.express.push(key);
     }
@@ -100,18 +100,18 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
                 Some(key) => (key, false),
                 None => (self.ready.pop_front()?, true),
             };
-            let Some(lane) = self.lanes.get_mut(&key) else {
+            let Some(queue) = self.origins.get_mut(&key) else {
                 continue; // Its express has gone in its turn, and so has all else.
             };
             if in_turn {
-                lane.is_ready = false;
+                queue.is_ready = false;
             }
-            let value = match lane.may_start(self.per_origin) {
-                true => lane.waiting.pop_front(),
+            let value = match queue.may_start(self.per_origin) {
+                true => queue.waiting.pop_front(),
                 false => None,
             };
             if value.is_some() {
-                lane.in_flight += 1;
+                queue.in_flight += 1;
                 self.queued -= 1;
                 self.rest(&key, now);
             }
@@ -122,10 +122,10 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         }
     }
 
-    /// One of this lane is no longer in flight.
+    /// One of this queue is no longer in flight.
     pub fn ended(&mut self, key: &K) {
-        if let Some(lane) = self.lanes.get_mut(key) {
-            lane.in_flight -= 1;
+        if let Some(queue) = self.origins.get_mut(key) {
+            queue.in_flight -= 1;
         }
         self.review(key);
     }
@@ -139,53 +139,57 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
     /// Takes all that is queued, and forgets what is in flight, but not who must rest.
     pub fn drain(&mut self) -> Vec<V> {
         let mut drained = Vec::with_capacity(self.queued);
-        for lane in self.lanes.values_mut() {
-            drained.extend(lane.waiting.drain(..));
-            lane.in_flight = 0;
-            lane.is_ready = false;
+        for queue in self.origins.values_mut() {
+            drained.extend(queue.waiting.drain(..));
+            queue.in_flight = 0;
+            queue.is_ready = false;
         }
-        self.lanes.retain(|_, lane| lane.is_resting);
+        self.origins.retain(|_, queue| queue.is_resting);
         self.ready.clear();
         self.express.clear();
         self.queued = 0;
         drained
     }
 
-    fn lane(&mut self, key: &K) -> &mut Lane<V> {
+    fn queue(&mut self, key: &K) -> &mut OriginQueue<V> {
         self.queued += 1;
         // Not `entry`, which would need a key of its own each time.
-        if !self.lanes.contains_key(key) {
-            self.lanes.insert(key.clone(), Lane::new());
+        if !self.origins.contains_key(key) {
+            self.origins.insert(key.clone(), OriginQueue::new());
         }
-        self.lanes.get_mut(key).expect("it was just put there")
+        self.origins.get_mut(key).expect("it was just put there")
     }
 
-    /// After each change of a lane: gives it its turn when it may start another, or forgets it.
+    /// After each change of a queue: gives it its turn when it may start another, or forgets it.
     fn review(&mut self, key: &K) {
-        let Some(lane) = self.lanes.get_mut(key) else {
+        let Some(queue) = self.origins.get_mut(key) else {
             return;
         };
-        if lane.is_ready {
+        if queue.is_ready {
             return;
         }
-        if lane.may_start(self.per_origin) {
-            lane.is_ready = true;
+        if queue.may_start(self.per_origin) {
+            queue.is_ready = true;
             self.ready.push_back(key.clone());
-        } else if lane.is_idle() {
-            self.lanes.remove(key);
+        } else if queue.is_idle() {
+            self.origins.remove(key);
         }
     }
 
-    /// After a start: keeps the lane from another until its time has come.
+    /// After a start: keeps the queue from another until its time has come.
     fn rest(&mut self, key: &K, now: Instant) {
-        let Some(lane) = self.lanes.get_mut(key).filter(|_| !self.interval.is_zero()) else {
+        let Some(queue) = self
+            .origins
+            .get_mut(key)
+            .filter(|_| !self.interval.is_zero())
+        else {
             return;
         };
         let on_time = now.checked_sub(LATENESS).unwrap_or(now);
-        let next = lane.next.map_or(now, |next| next.max(on_time)) + self.interval;
-        lane.next = Some(next);
+        let next = queue.next.map_or(now, |next| next.max(on_time)) + self.interval;
+        queue.next = Some(next);
         if next > now {
-            lane.is_resting = true;
+            queue.is_resting = true;
             self.resting.insert((next, self.rests), key.clone());
             self.rests += 1;
         }
@@ -197,8 +201,8 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
                 return;
             }
             let key = first.remove();
-            if let Some(lane) = self.lanes.get_mut(&key) {
-                lane.is_resting = false;
+            if let Some(queue) = self.origins.get_mut(&key) {
+                queue.is_resting = false;
             }
             self.review(&key);
         }

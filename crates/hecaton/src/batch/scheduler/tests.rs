@@ -1,4 +1,4 @@
-//! Who starts next and which lane rests: case by case, and against a plain model of both.
+//! Who starts next and which queue rests: case by case, and against a plain model of both.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,81 +7,81 @@ use super::*;
 
 const NO_LIMIT: usize = usize::MAX;
 
-fn ids(lanes: &mut Scheduler<char, u32>, now: Instant) -> Vec<u32> {
-    std::iter::from_fn(|| lanes.next(now))
+fn ids(origins: &mut Scheduler<char, u32>, now: Instant) -> Vec<u32> {
+    std::iter::from_fn(|| origins.next(now))
         .map(|(_, id)| id)
         .collect()
 }
 
 #[test]
 fn a_busy_origin_does_not_hold_up_another() {
-    let mut lanes = Scheduler::new(2, Duration::ZERO);
-    (0..1000).for_each(|id| lanes.push_back('a', id));
-    lanes.push_back('b', 1000);
+    let mut origins = Scheduler::new(2, Duration::ZERO);
+    (0..1000).for_each(|id| origins.push_back('a', id));
+    origins.push_back('b', 1000);
     let now = Instant::now();
-    assert_eq!(ids(&mut lanes, now), [0, 1000, 1]);
-    assert_eq!(ids(&mut lanes, now), []);
-    lanes.ended(&'b');
-    assert_eq!(ids(&mut lanes, now), []);
-    lanes.ended(&'a');
-    assert_eq!(ids(&mut lanes, now), [2]);
+    assert_eq!(ids(&mut origins, now), [0, 1000, 1]);
+    assert_eq!(ids(&mut origins, now), []);
+    origins.ended(&'b');
+    assert_eq!(ids(&mut origins, now), []);
+    origins.ended(&'a');
+    assert_eq!(ids(&mut origins, now), [2]);
 }
 
 #[test]
 fn origins_take_turns() {
-    let mut lanes = Scheduler::new(NO_LIMIT, Duration::ZERO);
-    (0..4).for_each(|id| lanes.push_back('a', id));
-    (10..12).for_each(|id| lanes.push_back('b', id));
-    assert_eq!(ids(&mut lanes, Instant::now()), [0, 10, 1, 11, 2, 3]);
+    let mut origins = Scheduler::new(NO_LIMIT, Duration::ZERO);
+    (0..4).for_each(|id| origins.push_back('a', id));
+    (10..12).for_each(|id| origins.push_back('b', id));
+    assert_eq!(ids(&mut origins, Instant::now()), [0, 10, 1, 11, 2, 3]);
 }
 
 #[test]
 fn the_front_goes_before_all_others_and_the_last_one_first() {
-    let mut lanes = Scheduler::new(NO_LIMIT, Duration::ZERO);
-    lanes.push_back('a', 1);
-    lanes.push_back('b', 2);
-    lanes.push_front('b', 3);
-    lanes.push_front('c', 4);
-    lanes.push_back('a', 5);
-    assert_eq!(ids(&mut lanes, Instant::now()), [4, 3, 1, 2, 5]);
+    let mut origins = Scheduler::new(NO_LIMIT, Duration::ZERO);
+    origins.push_back('a', 1);
+    origins.push_back('b', 2);
+    origins.push_front('b', 3);
+    origins.push_front('c', 4);
+    origins.push_back('a', 5);
+    assert_eq!(ids(&mut origins, Instant::now()), [4, 3, 1, 2, 5]);
 }
 
 #[test]
 fn starts_are_evenly_spaced_and_a_pause_ends_in_no_burst() {
     let interval = Duration::from_millis(100);
-    let mut lanes = Scheduler::new(NO_LIMIT, interval);
-    (0..10).for_each(|id| lanes.push_back('a', id));
+    let mut origins = Scheduler::new(NO_LIMIT, interval);
+    (0..10).for_each(|id| origins.push_back('a', id));
     let begun = Instant::now();
-    assert_eq!(ids(&mut lanes, begun), [0]);
-    assert_eq!(lanes.next_start(), Some(begun + interval));
-    assert_eq!(ids(&mut lanes, begun + interval / 2), []);
+    assert_eq!(ids(&mut origins, begun), [0]);
+    assert_eq!(origins.next_start(), Some(begun + interval));
+    assert_eq!(ids(&mut origins, begun + interval / 2), []);
     // A little late: the next one keeps its time.
     let late = Duration::from_millis(3);
-    assert_eq!(ids(&mut lanes, begun + interval + late), [1]);
-    assert_eq!(lanes.next_start(), Some(begun + interval * 2));
-    assert_eq!(ids(&mut lanes, begun + interval * 7), [2]);
+    assert_eq!(ids(&mut origins, begun + interval + late), [1]);
+    assert_eq!(origins.next_start(), Some(begun + interval * 2));
+    assert_eq!(ids(&mut origins, begun + interval * 7), [2]);
     let next = begun + interval * 8 - LATENESS;
-    assert_eq!(lanes.next_start(), Some(next));
+    assert_eq!(origins.next_start(), Some(next));
 }
 
 #[test]
 fn idle_origins_are_forgotten_but_not_before_their_rest_is_over() {
     let interval = Duration::from_millis(100);
-    let mut lanes = Scheduler::new(NO_LIMIT, interval);
+    let mut origins = Scheduler::new(NO_LIMIT, interval);
     let begun = Instant::now();
-    lanes.push_back('a', 1);
-    assert_eq!(ids(&mut lanes, begun), [1]);
-    lanes.ended(&'a');
-    lanes.push_back('a', 2);
-    assert_eq!(ids(&mut lanes, begun), [], "the rest was forgotten");
-    assert_eq!(lanes.drain(), [2]);
-    lanes.push_back('a', 3);
-    assert_eq!(ids(&mut lanes, begun), [], "the rest was forgotten");
-    assert_eq!(ids(&mut lanes, begun + interval), [3]);
-    lanes.ended(&'a');
-    assert_eq!(lanes.lanes.len(), 1);
-    assert_eq!(ids(&mut lanes, begun + interval * 2), []);
-    assert_eq!((lanes.lanes.len(), lanes.resting.len()), (0, 0));
+    origins.push_back('a', 1);
+    assert_eq!(ids(&mut origins, begun), [1]);
+    origins.ended(&'a');
+    origins.push_back('a', 2);
+    assert_eq!(ids(&mut origins, begun), [], "the rest was forgotten");
+    assert_eq!(origins.drain(), [2]);
+    origins.push_back('a', 3);
+    assert_eq!(ids(&mut origins, begun), [], "the rest was forgotten");
+    assert_eq!(ids(&mut origins, begun + interval), [3]);
+    origins.ended(&'a');
+    assert_eq!(origins.origins.len(), 1);
+    assert_eq!(ids(&mut origins, begun + interval * 2), []);
+    assert_eq!((origins.origins.len(), origins.resting.len()), (0, 0));
 }
 
 #[derive(Clone, Debug)]
@@ -169,27 +169,27 @@ proptest! {
     #[test]
     fn limits_hold_and_nobody_is_forgotten(steps in vec(step(), 1..300), most in 1usize..4, rest in prop_oneof![Just(0u64), 1u64..50]) {
         let rest = Duration::from_millis(rest);
-        let (mut lanes, mut model) = (Scheduler::new(most, rest), Model::default());
+        let (mut origins, mut model) = (Scheduler::new(most, rest), Model::default());
         let mut now = Instant::now();
         for (id, step) in (0u32..).zip(steps) {
             match step {
                 Step::Back(key) => {
-                    lanes.push_back(key, id);
+                    origins.push_back(key, id);
                     model.waiting.entry(key).or_default().push_back(id);
                 }
                 Step::Front(key) => {
-                    lanes.push_front(key, id);
+                    origins.push_front(key, id);
                     model.waiting.entry(key).or_default().push_front(id);
                 }
-                Step::Start => model.started(lanes.next(now), now, most, rest)?,
+                Step::Start => model.started(origins.next(now), now, most, rest)?,
                 Step::End(which) if !model.in_flight.is_empty() => {
                     let key = model.in_flight.remove(which % model.in_flight.len());
-                    lanes.ended(&key);
+                    origins.ended(&key);
                 }
                 Step::End(_) => {}
                 Step::Pass(time) => now += Duration::from_millis(time),
                 Step::Drain => {
-                    let mut drained = lanes.drain();
+                    let mut drained = origins.drain();
                     let mut expected: Vec<u32> = model.waiting.drain().flat_map(|(_, ids)| ids).collect();
                     drained.sort_unstable();
                     expected.sort_unstable();
@@ -197,18 +197,18 @@ proptest! {
                     model.in_flight.clear();
                 }
             }
-            prop_assert_eq!(lanes.len(), model.waiting.values().map(VecDeque::len).sum::<usize>());
+            prop_assert_eq!(origins.len(), model.waiting.values().map(VecDeque::len).sum::<usize>());
         }
         // Time and answers bring everything to its end.
-        while lanes.len() > 0 || !model.in_flight.is_empty() {
-            now = lanes.next_start().map_or(now, |at| at.max(now));
-            while let Some((key, id)) = lanes.next(now) {
+        while origins.len() > 0 || !model.in_flight.is_empty() {
+            now = origins.next_start().map_or(now, |at| at.max(now));
+            while let Some((key, id)) = origins.next(now) {
                 model.started(Some((key, id)), now, most, rest)?;
             }
-            model.in_flight.drain(..).for_each(|key| lanes.ended(&key));
+            model.in_flight.drain(..).for_each(|key| origins.ended(&key));
         }
         prop_assert!(model.waiting.values().all(VecDeque::is_empty));
-        lanes.next(now + rest + LATENESS);
-        prop_assert_eq!((lanes.lanes.len(), lanes.resting.len(), lanes.ready.len()), (0, 0, 0));
+        origins.next(now + rest + LATENESS);
+        prop_assert_eq!((origins.origins.len(), origins.resting.len(), origins.ready.len()), (0, 0, 0));
     }
 }
