@@ -60,7 +60,7 @@ pub fn get(port: u16, addresses: &[&str], change: impl FnOnce(&mut Config)) -> O
 }
 
 pub fn port(world: &World) -> u16 {
-    let url = world.origin.base_url();
+    let url = world.server.base_url();
     url.rsplit(':').next().unwrap().parse().unwrap()
 }
 

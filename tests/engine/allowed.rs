@@ -103,8 +103,8 @@ fn an_origin_is_judged_where_it_is_resolved_and_the_proxy_itself_is_not() {
             200,
             "{scheme}: a name that it resolves is its own to judge"
         );
-        let near = world.origin.base_url().replace("127.0.0.1", "localhost");
-        for url in [world.origin.base_url(), near] {
+        let near = world.server.base_url().replace("127.0.0.1", "localhost");
+        for url in [world.server.base_url(), near] {
             let error = world.send(Request::get(&url).unwrap()).unwrap_err();
             assert_eq!((error.kind(), error.sent()), (Kind::Connect, false));
             assert!(

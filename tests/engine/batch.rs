@@ -37,11 +37,11 @@ fn every_request_ends_once_and_exactly_as_many_are_in_flight_as_asked() {
     for concurrency in [1, 7, 300] {
         let count = 2 * concurrency as u64;
         // The gate answers nobody until so many are in flight at once, or no more come.
-        world.origin.open_round(round(count, Some(concurrency)));
+        world.server.open_round(round(count, Some(concurrency)));
         let mut batch = Batch::new(world.client.clone(), concurrency);
         (0..count).for_each(|id| batch.push(id, world.request(&format!("/r/{}", 1000 + id))));
         let (ended, good) = run(&world, &mut batch);
-        let page = world.origin.close_round();
+        let page = world.server.close_round();
         assert_eq!((ended.len() as u64, good as u64), (count, count));
         assert!(ended.values().all(|times| *times == 1));
         assert_eq!(
@@ -76,7 +76,7 @@ fn aborting_closes_what_is_in_flight_and_sends_nothing_that_was_queued() {
         assert!(outcomes.is_empty());
     };
     world.run(stalled);
-    assert_eq!(world.origin.summary().connections_open, 3);
+    assert_eq!(world.server.summary().connections_open, 3);
     let mut aborted = batch.abort();
     aborted.started.sort_unstable();
     assert_eq!(aborted.started, [0, 1, 2]);
@@ -87,7 +87,7 @@ fn aborting_closes_what_is_in_flight_and_sends_nothing_that_was_queued() {
     // It can be used again.
     batch.push(11, world.request("/r/1"));
     assert_eq!(run(&world, &mut batch).1, 1);
-    assert_eq!(world.origin.summary().items, 1);
+    assert_eq!(world.server.summary().items, 1);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_batch_that_is_dropped_closes_what_is_in_flight() {
     let mut batch = Batch::new(world.client.clone(), 3);
     (0..3).for_each(|tag: u64| batch.push(tag, world.request("/fault/stall-head")));
     world.run(tokio_timeout(batch.wait(&mut Vec::new())));
-    assert_eq!(world.origin.summary().connections_open, 3);
+    assert_eq!(world.server.summary().connections_open, 3);
     drop(batch);
     closed_within_seconds(&world);
 }
@@ -124,12 +124,12 @@ fn concurrency_may_change_while_it_runs() {
     while outcomes.len() < 6 {
         world.run(batch.wait(&mut outcomes));
     }
-    assert_eq!(world.origin.summary().peak_in_flight, 2);
+    assert_eq!(world.server.summary().peak_in_flight, 2);
     batch.set_concurrency(9);
-    while world.origin.summary().peak_in_flight < 9 && !batch.is_empty() {
+    while world.server.summary().peak_in_flight < 9 && !batch.is_empty() {
         world.run(batch.wait(&mut outcomes));
     }
-    assert_eq!(world.origin.summary().peak_in_flight, 9);
+    assert_eq!(world.server.summary().peak_in_flight, 9);
     // Lowered: those in flight end, and no other starts before there is room.
     batch.set_concurrency(0);
     assert_eq!(batch.concurrency(), 1);
@@ -137,17 +137,17 @@ fn concurrency_may_change_while_it_runs() {
     while outcomes.len() < started {
         world.run(batch.wait(&mut outcomes));
     }
-    world.origin.open_round(round(20, None));
+    world.server.open_round(round(20, None));
     while outcomes.len() < started + 5 {
         world.run(batch.wait(&mut outcomes));
     }
-    assert_eq!(world.origin.close_round().peak_in_flight, 1);
+    assert_eq!(world.server.close_round().peak_in_flight, 1);
 }
 
 /// The origin sees that all connections are closed.
 fn closed_within_seconds(world: &World) {
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
-    while world.origin.summary().connections_open > 0 {
+    while world.server.summary().connections_open > 0 {
         assert!(std::time::Instant::now() < deadline, "they stay open");
         std::thread::sleep(Duration::from_millis(5));
     }

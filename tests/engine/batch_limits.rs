@@ -41,7 +41,7 @@ fn no_more_are_in_flight_to_an_origin_than_asked_and_a_busy_one_blocks_no_other(
     let mut good = run(&world, &mut batch, 100);
     good.sort_unstable();
     assert_eq!(good, (50..150).collect::<Vec<_>>());
-    assert_eq!(world.origin.summary().peak_in_flight, 2);
+    assert_eq!(world.server.summary().peak_in_flight, 2);
     assert_eq!(other.summary().peak_in_flight, 2);
     assert_eq!(batch.abort().started.len(), 2);
 }
@@ -88,7 +88,7 @@ fn a_rate_is_each_origins_own() {
             .await
             .expect_err("it must wait");
     });
-    assert_eq!(world.origin.summary().requests, 1);
+    assert_eq!(world.server.summary().requests, 1);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn whatever_is_asked_each_request_ends_once_and_within_the_limits() {
                     }
                 }
                 way => {
-                    let origin = if draw(2) == 0 { &world.origin } else { &other };
+                    let origin = if draw(2) == 0 { &world.server } else { &other };
                     let request = request(origin, paths[draw(5) as usize]);
                     if way == 3 {
                         batch.push_front(tag, request);
@@ -173,7 +173,7 @@ fn whatever_is_asked_each_request_ends_once_and_within_the_limits() {
         assert_eq!(ends.len() as u64, tag);
         assert!(ends.values().all(|times| *times == 1));
         // What was given up, the origin may hold a little longer.
-        for origin in [&world.origin, &other].into_iter().filter(|_| !aborting) {
+        for origin in [&world.server, &other].into_iter().filter(|_| !aborting) {
             let most = per_origin.unwrap_or(5) as u64;
             assert!(origin.summary().peak_in_flight <= most, "of {most}");
         }

@@ -111,7 +111,7 @@ fn parts_come_in_order_beside_whole_responses() {
         assert!(seen.body == body && outcome.body() == rest, "{tag}");
         assert!(outcome.attempts()[0].read.is_some());
     }
-    assert!(world.origin.stop().connections <= 5);
+    assert!(world.server.stop().connections <= 5);
 }
 
 #[test]
@@ -311,5 +311,5 @@ fn one_that_waits_for_its_reader_keeps_its_place() {
         order.extend(outcomes.drain(..).map(|(tag, _)| tag));
     }
     assert_eq!(order, [0, 1]);
-    assert_eq!(world.origin.stop().connections, 1);
+    assert_eq!(world.server.stop().connections, 1);
 }

@@ -27,7 +27,7 @@ fn worlds_with(change: fn(&mut Config)) -> [World; 2] {
             http2: Some(Http2::default()),
             ..Options::default()
         };
-        world.origin = TestServer::start(options).unwrap();
+        world.server = TestServer::start(options).unwrap();
         world
     })
 }
@@ -62,7 +62,7 @@ fn the_connection_is_used_again_after_a_coded_body() {
     for coding in CODINGS {
         world.get(&format!("/encoded/{coding}/100000"));
     }
-    assert_eq!(world.origin.stop().connections, 1);
+    assert_eq!(world.server.stop().connections, 1);
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn the_total_deadline_fires_once_in_whatever_phase() {
         assert!(begun.elapsed() < Duration::from_secs(5));
     }
     // A hung-up client is noticed at the next drip, and a request is counted when it ends.
-    let ended = || world.origin.summary().requests + world.origin.summary().aborted;
+    let ended = || world.server.summary().requests + world.server.summary().aborted;
     let patience = Instant::now() + Duration::from_secs(5);
     while ended() < 3 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(10));
@@ -69,7 +69,7 @@ fn a_timeout_of_zero_sends_nothing() {
         .send(world.request("/r/1").timeout(Duration::ZERO))
         .unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
-    assert_eq!(world.origin.stop().requests, 0);
+    assert_eq!(world.server.stop().requests, 0);
 }
 
 #[test]

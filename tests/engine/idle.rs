@@ -122,5 +122,5 @@ fn a_connection_is_used_again_after_it_was_looked_after() {
         world.get("/r/1");
         thread::sleep(Duration::from_millis(300));
     }
-    assert_eq!(world.origin.summary().connections, 1);
+    assert_eq!(world.server.summary().connections, 1);
 }

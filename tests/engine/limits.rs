@@ -22,7 +22,7 @@ fn sixteen_threads_with_a_limit_of_four_never_open_a_fifth_connection() {
         })
         .collect();
     assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
-    let summary = world.origin.summary();
+    let summary = world.server.summary();
     assert_eq!((summary.requests, summary.connections), (480, 4));
 }
 
@@ -36,7 +36,7 @@ fn a_batch_keeps_to_the_limit_and_reaches_it() {
         gate: Some(4),
         ..RoundSpec::default()
     };
-    world.origin.open_round(round);
+    world.server.open_round(round);
     let mut batch = Batch::new(world.client.clone(), 20);
     (1..=40).for_each(|id| batch.push(id, world.request(&format!("/r/{id}"))));
     let mut outcomes = Vec::new();
@@ -44,7 +44,7 @@ fn a_batch_keeps_to_the_limit_and_reaches_it() {
         world.run(batch.wait(&mut outcomes));
     }
     assert!(outcomes.iter().all(|(_, outcome)| outcome.is_ok()));
-    let page = world.origin.close_round();
+    let page = world.server.close_round();
     assert_eq!(
         (page.distinct, page.peak_in_flight, page.connections_opened),
         (40, 4, 4)
@@ -128,9 +128,9 @@ fn what_waits_can_be_given_up_without_losing_a_turn() {
 #[test]
 fn the_limit_of_all_closes_the_connection_that_was_idle_longest() {
     let world = World::with(|config| config.max_connections = Some(2));
-    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    let by_name = world.server.base_url().replace("127.0.0.1", "localhost");
     let of = |url: &str| world.send(Request::get(url).unwrap()).unwrap().attempts()[0].connection;
-    let by_address = format!("{}/r/1", world.origin.base_url());
+    let by_address = format!("{}/r/1", world.server.base_url());
     let mut batch = Batch::new(world.client.clone(), 2);
     (0..2).for_each(|tag| batch.push(tag, world.request("/delay/20")));
     while !batch.is_empty() {
@@ -141,7 +141,7 @@ fn the_limit_of_all_closes_the_connection_that_was_idle_longest() {
     assert_eq!(world.client.idle_connections(), 2);
     assert!(of(&by_address) < other, "one of the first two was kept");
     assert_eq!(of(&format!("{by_name}/r/1")), other);
-    assert_eq!(world.origin.summary().connections, 3);
+    assert_eq!(world.server.summary().connections, 3);
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn connections_to_origins_that_are_not_visited_again_expire_too() {
     let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
     world.get("/r/1");
     thread::sleep(Duration::from_millis(100));
-    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    let by_name = world.server.base_url().replace("127.0.0.1", "localhost");
     world
         .send(Request::get(&format!("{by_name}/r/1")).unwrap())
         .unwrap();
@@ -158,16 +158,16 @@ fn connections_to_origins_that_are_not_visited_again_expire_too() {
 
 /// An origin with TLS and HTTP/1.1 alone, which no client knows at first.
 fn secure(change: impl FnOnce(&mut Config)) -> (TestServer, World) {
-    let origin = TestServer::start(Options {
+    let server = TestServer::start(Options {
         tls: Some(Tls::default()),
         ..Options::default()
     });
-    let origin = origin.expect("an origin with TLS starts");
+    let server = server.expect("a test server with TLS starts");
     let world = World::with(|config| {
-        config.ca = Some(Pem::from(origin.ca_pem().unwrap()));
+        config.ca = Some(Pem::from(server.ca_pem().unwrap()));
         change(config);
     });
-    (origin, world)
+    (server, world)
 }
 
 fn outcomes(world: &World, urls: impl IntoIterator<Item = String>) -> Vec<Outcome> {
@@ -185,11 +185,11 @@ fn outcomes(world: &World, urls: impl IntoIterator<Item = String>) -> Vec<Outcom
 
 #[test]
 fn a_burst_within_the_limit_does_not_count_as_waiting_while_the_protocol_is_found_out() {
-    let (origin, world) = secure(|config| {
+    let (server, world) = secure(|config| {
         config.per_origin = Some(4);
         config.max_queue = Some(0);
     });
-    let url = format!("{}/delay/100", origin.base_url());
+    let url = format!("{}/delay/100", server.base_url());
     for outcome in outcomes(&world, vec![url.clone(); 4]) {
         assert_eq!(outcome.unwrap().status(), 200);
     }
@@ -229,11 +229,11 @@ fn the_limit_of_waiting_is_not_doubled_while_the_protocol_is_found_out() {
 
 /// How a request ends that may wait for one second, behind one that takes longer.
 fn waits_behind_one_that_opens() -> Error {
-    let (origin, world) = secure(|config| {
+    let (server, world) = secure(|config| {
         config.per_origin = Some(1);
         config.queue_timeout = Some(Duration::from_millis(1000));
     });
-    let address = origin.base_url().replace("https://", "");
+    let address = server.base_url().replace("https://", "");
     let url = slowly_opened(address, Duration::from_millis(800));
     let all = outcomes(&world, [format!("{url}/delay/2000"), format!("{url}/echo")]);
     assert_eq!(all[0].as_ref().unwrap().status(), 200);

@@ -17,11 +17,11 @@ mod http2_ends;
 mod http2_faults;
 mod http2_goaway;
 mod http2_malformed;
-mod http2_origin;
 mod http2_peer;
 mod http2_required;
 mod http2_script;
 mod http2_streams;
+mod http2_test_server;
 mod http2_whole;
 mod http2_window;
 mod idle;
@@ -57,7 +57,7 @@ use hecaton_test_server::{Options, TestServer};
 
 /// An origin, a client and a reactor of their own for each test.
 struct World {
-    origin: TestServer,
+    server: TestServer,
     reactor: Reactor,
     client: Client,
 }
@@ -68,22 +68,22 @@ impl World {
     }
 
     fn with(change: impl FnOnce(&mut Config)) -> World {
-        let origin =
-            TestServer::start(Options::default()).expect("an origin starts on a free port");
+        let server =
+            TestServer::start(Options::default()).expect("a test server starts on a free port");
         let mut config = Config::new(Duration::from_secs(10));
-        // Whatever the environment says: the origin is on this machine.
+        // Whatever the environment says: the test server is on this machine.
         config.proxy = Proxy::Off;
         change(&mut config);
         let reactor = Reactor::new().expect("a reactor starts");
         World {
-            origin,
+            server,
             reactor,
             client: Client::new(config),
         }
     }
 
     fn request(&self, path: &str) -> Request {
-        Request::get(&format!("{}{path}", self.origin.base_url())).expect("the URL is good")
+        Request::get(&format!("{}{path}", self.server.base_url())).expect("the URL is good")
     }
 
     fn send(&self, request: Request) -> hecaton::Outcome {

@@ -111,13 +111,13 @@ fn speaking(http: Protocol, setting: Setting) -> World {
         http2: Some(Http2::default()),
         ..Options::default()
     };
-    world.origin = TestServer::start(options).unwrap();
+    world.server = TestServer::start(options).unwrap();
     world
 }
 
 /// Requests that the origin has seen.
 fn seen(world: &World) -> usize {
-    let summary = world.origin.summary();
+    let summary = world.server.summary();
     (summary.requests + summary.aborted) as usize
 }
 
@@ -141,7 +141,7 @@ fn a_wait_for_a_connection_ends_in_time_and_sends_nothing() {
         assert_eq!(error.attempts()[0].phase, Phase::Queue);
         drop(holder);
         assert_eq!(world.get("/r/1").status(), 200);
-        assert_eq!(world.origin.stop().items, 1, "nothing of those that waited");
+        assert_eq!(world.server.stop().items, 1, "nothing of those that waited");
     }
 }
 

@@ -44,7 +44,7 @@ fn a_full_queue_is_an_error_at_once_and_sends_nothing() {
             "every place was given back"
         );
         assert_eq!(world.get("/r/1").status(), 200);
-        assert_eq!(world.origin.summary().requests, served as u64 + 1);
+        assert_eq!(world.server.summary().requests, served as u64 + 1);
     }
 }
 

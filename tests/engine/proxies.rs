@@ -28,7 +28,7 @@ pub fn through(
 
 pub fn request(world: &World, path: &str) -> Request {
     let url = world
-        .origin
+        .server
         .base_url()
         .replace("127.0.0.1", "origin.invalid");
     Request::get(&format!("{url}{path}")).unwrap()
@@ -128,7 +128,7 @@ fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
     let proxy = proxy_server::Proxy::http();
     let mut world = through("http", &proxy, |config| config.http = Protocol::Http2);
     let http2 = Some(Http2::default());
-    world.origin = TestServer::start(Options {
+    world.server = TestServer::start(Options {
         http2,
         ..Options::default()
     })

@@ -40,7 +40,7 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
     ] {
         let mut world = through(scheme, &proxy, |config| config.http = Protocol::Http2);
         let http2 = Some(Http2::default());
-        world.origin = TestServer::start(Options {
+        world.server = TestServer::start(Options {
             http2,
             ..Options::default()
         })

@@ -199,7 +199,7 @@ fn credentials_and_host_do_not_reach_another_origin() {
 #[test]
 fn one_deadline_holds_for_all_hops() {
     let world = world();
-    let stalls = format!("{}/fault/stall-head", world.origin.base_url());
+    let stalls = format!("{}/fault/stall-head", world.server.base_url());
     let server = Scripted::new(|_| vec![("/", to(&stalls))]);
     let begun = Instant::now();
     let request = Request::get(&server.url)
@@ -224,11 +224,11 @@ fn each_hop_may_be_retried_and_every_try_is_listed() {
             ..Retry::default()
         });
     });
-    let busy = format!("{}/status/503", world.origin.base_url());
+    let busy = format!("{}/status/503", world.server.base_url());
     let server = Scripted::new(|_| vec![("/", to(&busy))]);
     let response = world.send(Request::get(&server.url).unwrap()).unwrap();
     assert_eq!((response.status(), response.attempts().len()), (503, 4));
-    assert_eq!(world.origin.stop().requests, 3);
+    assert_eq!(world.server.stop().requests, 3);
 }
 
 #[test]
@@ -300,26 +300,26 @@ fn attempts_tell_when_they_were_and_after_how_many_redirects() {
 
 /// An origin with TLS and HTTP/2, and a world that trusts it.
 fn secure(change: impl FnOnce(&mut Config)) -> (TestServer, World) {
-    let origin = TestServer::start(Options {
+    let server = TestServer::start(Options {
         tls: Some(Tls::default()),
         http2: Some(Http2::default()),
         ..Options::default()
     });
-    let origin = origin.expect("an origin with TLS starts");
+    let server = server.expect("a test server with TLS starts");
     let world = World::with(|config| {
-        config.ca = Some(Pem::from(origin.ca_pem().unwrap()));
+        config.ca = Some(Pem::from(server.ca_pem().unwrap()));
         config.redirects = 3;
         change(config);
     });
-    (origin, world)
+    (server, world)
 }
 
 #[test]
 fn https_leads_to_http_only_when_that_is_allowed() {
     for allowed in [false, true] {
-        let (origin, world) = secure(|config| config.redirects_to_http = allowed);
-        let down = format!("{}/r/1?secret", world.origin.base_url());
-        let url = format!("{}/redirect/302/1?to={down}", origin.base_url());
+        let (server, world) = secure(|config| config.redirects_to_http = allowed);
+        let down = format!("{}/r/1?secret", world.server.base_url());
+        let url = format!("{}/redirect/302/1?to={down}", server.base_url());
         let request = Request::get(&url).unwrap();
         let request = request.header("Authorization", b"secret").unwrap();
         match world.send(request) {
@@ -330,15 +330,15 @@ fn https_leads_to_http_only_when_that_is_allowed() {
                 assert!(text.contains("https to http") && !text.contains("secret"));
             }
         }
-        assert_eq!(world.origin.stop().requests, u64::from(allowed));
+        assert_eq!(world.server.stop().requests, u64::from(allowed));
     }
 }
 
 #[test]
 fn redirects_and_cookies_hold_over_http2_too() {
-    let (origin, world) = secure(|config| config.cookies = Some(Cookies::new()));
+    let (server, world) = secure(|config| config.cookies = Some(Cookies::new()));
     let get = |path: &str| {
-        let url = format!("{}{path}", origin.base_url());
+        let url = format!("{}{path}", server.base_url());
         world.send(Request::get(&url).unwrap()).unwrap()
     };
     assert_eq!(get("/cookies/set?a=b%3B%20Secure").status(), 200);
@@ -352,18 +352,18 @@ fn redirects_and_cookies_hold_over_http2_too() {
             .into_iter()
             .all(|version| version == Some(Version::Http2))
     );
-    let summary = origin.stop();
+    let summary = server.stop();
     assert_eq!((summary.requests, summary.connections), (4, 1));
 }
 
 #[test]
 fn credentials_are_not_put_back_on_the_way_home() {
     let world = world();
-    let home = format!("{}/echo", world.origin.base_url());
+    let home = format!("{}/echo", world.server.base_url());
     let away = Scripted::new(|_| vec![("/", to(&home))]);
     let url = format!(
         "{}/redirect/302/1?to={}/",
-        world.origin.base_url(),
+        world.server.base_url(),
         away.url
     );
     let request = Request::get(&url).unwrap();

@@ -17,7 +17,7 @@ fn every_method_arrives_with_headers_and_body() {
         "GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND",
     ] {
         let request =
-            Request::new(method, &format!("{}/echo?a=1", world.origin.base_url())).unwrap();
+            Request::new(method, &format!("{}/echo?a=1", world.server.base_url())).unwrap();
         let request = request.header("x-test", b"yes").unwrap().body("payload");
         let seen = json(&world.send(request).unwrap());
         assert_eq!(seen["method"], method);
@@ -35,7 +35,7 @@ fn every_method_arrives_with_headers_and_body() {
 fn a_large_body_goes_out_whole_and_leaves_the_connection_usable() {
     let world = World::new();
     for size in [0, 1, 16 << 10, (16 << 10) + 1, 5_000_000] {
-        let url = format!("{}/echo", world.origin.base_url());
+        let url = format!("{}/echo", world.server.base_url());
         let request = Request::new("POST", &url).unwrap().body("x".repeat(size));
         let response = world.send(request).unwrap();
         assert_eq!(json(&response)["body"].as_str().unwrap().len(), size);
@@ -180,7 +180,7 @@ fn bodies_come_whole_however_they_are_framed() {
 #[test]
 fn head_leaves_the_connection_usable() {
     let world = World::new();
-    let head = Request::new("HEAD", &format!("{}/bytes/100", world.origin.base_url())).unwrap();
+    let head = Request::new("HEAD", &format!("{}/bytes/100", world.server.base_url())).unwrap();
     let response = world.send(head).unwrap();
     assert_eq!(response.header("Content-Length"), Some(&b"100"[..]));
     assert!(response.body().is_empty());
@@ -194,7 +194,7 @@ fn a_connection_is_used_again_and_the_ledger_agrees() {
         .map(|_| world.get("/r/1").attempts()[0].connection)
         .collect();
     assert!(ids.iter().all(|id| *id == ids[0]));
-    let summary = world.origin.stop();
+    let summary = world.server.stop();
     assert_eq!(
         (summary.connections, summary.requests, summary.reused),
         (1, 20, 19)
@@ -225,7 +225,7 @@ fn a_request_that_says_close_is_the_last_on_its_connection() {
 #[test]
 fn origins_do_not_share_connections() {
     let world = World::new();
-    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    let by_name = world.server.base_url().replace("127.0.0.1", "localhost");
     world.get("/r/1");
     let response = world
         .send(Request::get(&format!("{by_name}/r/1")).unwrap())
@@ -263,7 +263,7 @@ fn idle_connections_to_an_origin_that_is_not_asked_again_expire() {
     let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
     world.get("/r/1");
     thread::sleep(Duration::from_millis(100));
-    let by_name = world.origin.base_url().replace("127.0.0.1", "localhost");
+    let by_name = world.server.base_url().replace("127.0.0.1", "localhost");
     let request = Request::get(&format!("{by_name}/r/1")).unwrap();
     assert_eq!(world.send(request).unwrap().status(), 200);
     assert_eq!(world.client.idle_connections(), 1);
@@ -283,7 +283,7 @@ fn threads_share_a_reactor_and_its_connections() {
         })
         .collect();
     assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
-    let summary = world.origin.summary();
+    let summary = world.server.summary();
     assert_eq!(summary.requests, 400);
     assert!(
         summary.connections <= 8,
@@ -303,7 +303,7 @@ fn the_future_of_a_request_fits_mallocs_fast_path() {
 fn names_of_headers_go_out_as_they_were_written_and_our_own_in_title_case() {
     let world = World::new();
     let request = |method: &str| {
-        let url = format!("{}/echo", world.origin.base_url());
+        let url = format!("{}/echo", world.server.base_url());
         let request = Request::new(method, &url).unwrap();
         request.header("X-rEQUEST-id", b"1").unwrap()
     };

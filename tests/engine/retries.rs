@@ -24,7 +24,7 @@ fn world(retry: Retry) -> World {
 }
 
 fn arrived(world: World) -> u64 {
-    let summary = world.origin.stop();
+    let summary = world.server.stop();
     summary.requests + summary.aborted
 }
 
@@ -36,7 +36,7 @@ fn none_by_default() {
     let error = world.send(world.request("/fault/close")).unwrap_err();
     assert_eq!(error.attempts().len(), 1);
     // Another try would have needed another connection.
-    assert_eq!(world.origin.stop().connections, 1);
+    assert_eq!(world.server.stop().connections, 1);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_broken_connection_is_tried_again_on_another() {
 #[test]
 fn a_post_is_sent_once_unless_it_is_named() {
     let post = |world: &World| {
-        let url = format!("{}/status/503", world.origin.base_url());
+        let url = format!("{}/status/503", world.server.base_url());
         world
             .send(Request::new("POST", &url).unwrap().body("x"))
             .unwrap()

@@ -61,13 +61,13 @@ fn the_pieces_are_the_body_and_the_connection_is_used_again() {
             "the end stays the end"
         );
     }
-    assert_eq!(world.origin.stop().connections, 1);
+    assert_eq!(world.server.stop().connections, 1);
 }
 
 #[test]
 fn a_body_without_bytes_is_at_its_end_at_once() {
     let world = World::new();
-    let head = Request::new("HEAD", &format!("{}/bytes/100", world.origin.base_url())).unwrap();
+    let head = Request::new("HEAD", &format!("{}/bytes/100", world.server.base_url())).unwrap();
     let requests = [
         head,
         world.request("/status/204"),

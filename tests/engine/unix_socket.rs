@@ -44,7 +44,7 @@ fn every_request_goes_to_the_socket_and_connections_are_kept() {
         unix: Some(path.clone()),
         ..Options::default()
     };
-    let origin = TestServer::start(options).unwrap();
+    let server = TestServer::start(options).unwrap();
     let (client, reactor) = (client(path), Reactor::new().unwrap());
     // A host that does not exist, and need not.
     for host in ["docker.invalid", "docker.invalid", "other.invalid:99"] {
@@ -62,7 +62,7 @@ fn every_request_goes_to_the_socket_and_connections_are_kept() {
         2,
         "one for each host, and the first used twice"
     );
-    assert_eq!(origin.summary().requests, 3);
+    assert_eq!(server.summary().requests, 3);
 }
 
 /// The kernel holds some hundred KiB of a Unix socket at most, and of TCP some megabytes: so here it shows.

@@ -76,13 +76,13 @@ fn worlds(retry: Option<Retry>) -> [World; 2] {
             http2: Some(Http2::default()),
             ..Options::default()
         };
-        world.origin = TestServer::start(options).unwrap();
+        world.server = TestServer::start(options).unwrap();
         world
     })
 }
 
 fn post(world: &World, path: &str, source: Pieces, length: Option<u64>) -> Request {
-    let url = format!("{}{path}", world.origin.base_url());
+    let url = format!("{}{path}", world.server.base_url());
     Request::new("POST", &url)
         .unwrap()
         .body_from(source, length)
@@ -109,7 +109,7 @@ fn a_source_arrives_whole_with_its_length_or_in_chunks() {
             let request = post(&world, "/echo", Pieces::default(), length);
             assert_eq!(json(&world.send(request).unwrap())["body"], "");
         }
-        assert_eq!(world.origin.stop().connections, 1);
+        assert_eq!(world.server.stop().connections, 1);
     }
 }
 
@@ -117,13 +117,13 @@ fn a_source_arrives_whole_with_its_length_or_in_chunks() {
 fn a_length_among_the_headers_is_sent_once_if_it_is_right_and_else_nothing() {
     for world in worlds(None) {
         let said = |length: &[u8]| {
-            let url = format!("{}/echo", world.origin.base_url());
+            let url = format!("{}/echo", world.server.base_url());
             let request = Request::new("POST", &url).unwrap();
             request.header("Content-Length", length).unwrap()
         };
         let whole = said(b"3").body("abc").checked().unwrap();
         let announced = said(b"3").body_from(Pieces::new(&["ab", "c"]), None);
-        let url = format!("{}/echo", world.origin.base_url());
+        let url = format!("{}/echo", world.server.base_url());
         let none = Request::new("DELETE", &url).unwrap();
         let none = none.header("content-length", b"0").unwrap();
         for (request, length) in [(whole, 3), (announced, 3), (none, 0)] {
@@ -154,12 +154,12 @@ impl Source for Endless {
 fn a_large_source_arrives_whole() {
     for world in worlds(None) {
         for length in [None, Some(300 << 16)] {
-            let url = format!("{}/upload", world.origin.base_url());
+            let url = format!("{}/upload", world.server.base_url());
             let request = Request::new("PUT", &url).unwrap();
             let response = world.send(request.body_from(Endless(301), length)).unwrap();
             assert_eq!(json(&response)["bytes"], 300 << 16);
         }
-        assert_eq!(world.origin.stop().connections, 1);
+        assert_eq!(world.server.stop().connections, 1);
     }
 }
 
@@ -173,7 +173,7 @@ fn a_source_of_another_length_than_announced_is_an_error_and_no_corrupt_request(
             assert_eq!((error.kind(), error.phase()), (Kind::Body, Phase::Send));
             assert!(error.detail().contains(why), "{error}");
         }
-        assert_eq!(world.origin.summary().requests, 0, "none was complete");
+        assert_eq!(world.server.summary().requests, 0, "none was complete");
     }
 }
 
@@ -254,7 +254,7 @@ fn a_closed_connection_is_left_before_the_source_is_asked() {
 #[test]
 fn an_early_response_is_taken_and_the_rest_is_not_asked_for() {
     for world in worlds(None) {
-        let url = format!("{}/early", world.origin.base_url());
+        let url = format!("{}/early", world.server.base_url());
         let request = Request::new("POST", &url).unwrap();
         let request = request.body_from(Endless(usize::MAX), None);
         match world.send(request) {

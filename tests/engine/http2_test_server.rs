@@ -8,7 +8,7 @@ use hecaton::{
 use hecaton_test_server::{Http2, Options, RoundSpec, TestServer, Tls};
 
 struct World {
-    origin: TestServer,
+    server: TestServer,
     client: Client,
     reactor: Reactor,
 }
@@ -37,19 +37,19 @@ impl World {
     }
 
     fn new(options: Options, change: impl FnOnce(&mut Config)) -> World {
-        let origin = TestServer::start(options).unwrap();
+        let server = TestServer::start(options).unwrap();
         let mut config = Config::new(Duration::from_secs(10));
-        config.ca = origin.ca_pem().map(|pem| pem.into());
+        config.ca = server.ca_pem().map(|pem| pem.into());
         change(&mut config);
         World {
-            origin,
+            server,
             client: Client::try_new(config).unwrap(),
             reactor: Reactor::new().unwrap(),
         }
     }
 
     fn request(&self, path: &str) -> Request {
-        Request::get(&format!("{}{path}", self.origin.base_url())).unwrap()
+        Request::get(&format!("{}{path}", self.server.base_url())).unwrap()
     }
 
     fn get(&self, path: &str) -> Outcome {
@@ -87,7 +87,7 @@ fn over_tls_the_server_chooses_http2_and_all_requests_share_its_connection() {
             .iter()
             .all(|outcome| version(outcome) == Some(Version::Http2))
     );
-    let summary = world.origin.summary();
+    let summary = world.server.summary();
     assert_eq!(
         (
             summary.requests,
@@ -99,7 +99,7 @@ fn over_tls_the_server_chooses_http2_and_all_requests_share_its_connection() {
     std::thread::sleep(Duration::from_millis(100));
     let response = world.get("/r/1").unwrap();
     assert!(response.attempts().len() == 1 && response.attempts()[0].reused);
-    assert_eq!(world.origin.stop().connections, 1);
+    assert_eq!(world.server.stop().connections, 1);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn over_tls_a_server_that_speaks_http1_alone_is_asked_once() {
             .iter()
             .all(|outcome| outcome.as_ref().unwrap().attempts().len() == 1)
     );
-    let summary = world.origin.stop();
+    let summary = world.server.stop();
     assert_eq!(
         (summary.requests, summary.tls_handshakes, summary.tls_failed),
         (100, 4, 0)
@@ -127,7 +127,7 @@ fn over_tls_a_server_that_speaks_http1_alone_is_asked_once() {
 fn http1_alone_is_what_is_spoken_when_asked_for() {
     let world = World::secure(Some(Http2::default()), |c| c.http = Protocol::Http1);
     assert_eq!(version(&world.get("/r/1")), Some(Version::Http1));
-    assert_eq!(world.origin.stop().http2_connections, 0);
+    assert_eq!(world.server.stop().http2_connections, 0);
 }
 
 #[test]
@@ -155,12 +155,12 @@ fn a_refused_certificate_is_told_to_all_who_wait() {
     }
     // The server learns of it a little later.
     for _ in 0..1000 {
-        if world.origin.summary().tls_failed > 0 {
+        if world.server.summary().tls_failed > 0 {
             break;
         }
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(world.origin.stop().tls_failed, 1);
+    assert_eq!(world.server.stop().tls_failed, 1);
 }
 
 #[test]
@@ -173,9 +173,9 @@ fn a_gate_sees_all_requests_of_a_batch_at_once_on_one_connection() {
         gate: Some(50),
         ..RoundSpec::default()
     };
-    world.origin.open_round(round);
+    world.server.open_round(round);
     assert!(world.batch(200, 50).iter().all(Result::is_ok));
-    let page = world.origin.close_round();
+    let page = world.server.close_round();
     assert_eq!(
         (page.distinct, page.peak_in_flight, page.connections_opened),
         (200, 50, 1)
@@ -203,7 +203,7 @@ fn what_a_goaway_or_a_refusal_left_undone_is_done_once_and_the_ledger_agrees() {
             failed.len(),
             failed[0]
         );
-        let summary = world.origin.stop();
+        let summary = world.server.stop();
         let answered = count(&outcomes, |ending| *ending == Ending::Status(200));
         let moved = count(&outcomes, |ending| *ending == Ending::Resent);
         assert_eq!(
