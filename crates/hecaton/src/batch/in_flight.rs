@@ -1,4 +1,4 @@
-//! A request of a batch that has been started, with what must be known when it ends.
+//! A started request of a batch, with what the batch must know when the request ends.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -10,7 +10,7 @@ use tokio_util::sync::ReusableBoxFuture;
 use crate::client::Outcome;
 use crate::message::origin::Origin;
 
-/// The memory of a future, to be used again: it has a kibibyte, and malloc takes its time for that.
+/// The memory of a future, kept for reuse: about a kibibyte, which malloc does not serve from its fast path.
 pub(crate) type Slot<Output = Outcome> = ReusableBoxFuture<'static, Output>;
 
 /// Ready when the request has ended, or has come as far as it goes by itself.
@@ -21,7 +21,7 @@ pub(crate) struct InFlight<T, Output = Outcome> {
     sending: Option<Slot<Output>>,
 }
 
-/// The same with how it ended.
+/// A request that has ended: its tag, its origin and how it ended.
 pub(crate) struct Ended<T, Output = Outcome> {
     pub tag: T,
     pub origin: Option<Arc<Origin>>,
@@ -39,7 +39,7 @@ impl<T, Output> InFlight<T, Output> {
         InFlight::in_slot(tag, origin, Slot::new(sending))
     }
 
-    /// The same with what is in a slot already.
+    /// A started request whose future is in `sending` already.
     pub fn in_slot(
         tag: T,
         origin: Option<Arc<Origin>>,
@@ -63,13 +63,13 @@ impl<T, Output> InFlight<T, Output> {
     }
 }
 
-// The tag is never pinned: it is only kept here.
+// The tag is never pinned.
 impl<T, Output> Unpin for InFlight<T, Output> {}
 
 impl<T, Output> Future for InFlight<T, Output> {
     type Output = Ended<T, Output>;
 
-    /// A panic is an end too: the batch has to know of it, and lets it go on.
+    /// A panic ends the request too: the batch must learn of it, so that the other requests continue.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T, Output>> {
         let sending = self.sending.as_mut().expect(UNENDED);
         let result = match catch_unwind(AssertUnwindSafe(|| sending.poll(cx))) {
@@ -94,7 +94,7 @@ mod tests {
 
     use super::*;
 
-    /// What a request held, its client and its body among it, goes with its end.
+    /// When a request ends, everything that it held is dropped, its client and its body included.
     #[test]
     fn a_free_slot_holds_nothing_of_its_last_request() {
         let held = Arc::new(());

@@ -3,15 +3,14 @@
 //! Memory follows what is queued and in flight, not what has been done: an outcome is handed over
 //! and forgotten.
 //!
-//! Limits for each origin (`scheduler`) have queues, one for each origin, which take turns. A queue that may not start another is
-//! not looked at. So a busy origin holds up nobody, and 100,000 that wait cost no more each than a few. Without limits there is
-//! one queue, and no clock is read.
+//! Limits for each origin (`scheduler`) have one queue for each origin, and the queues take turns. A queue that may not start a
+//! request is not looked at. So a busy origin holds up no other origin, and each of 100,000 queued requests costs no more than
+//! each of a few. Without limits there is one queue, and no clock is read.
 //!
-//! A request's deadline starts when it is started. Waiting its turn here, or for the batch's limits, is the program's own order
-//! and does not count.
+//! A request's deadline starts when it is started. The wait for its turn, or for the batch's limits, does not count.
 //!
-//! `abort` calls nobody, as when an exception ends the batch: programs that refill from callbacks would queue again what was
-//! just given up. The outcomes are there to be asked for.
+//! `abort` calls nobody, as when an exception ends the batch: a program that refills from callbacks would queue again the
+//! requests that were just given up. The program can read the outcomes instead.
 
 mod in_flight;
 mod scheduler;
@@ -38,9 +37,8 @@ use crate::message::failure::InvalidRequest;
 use crate::message::origin::Origin;
 use crate::message::request::Request;
 
-/// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects
-/// lead and what is sent again counts for that one). One that waits for them stands in no other's
-/// way, and waiting uses up no deadline.
+/// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects lead and what is sent again
+/// counts for that one). A request that waits for them delays no other request, and its deadline has not started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Most requests in flight to one origin. Default none: the batch's concurrency alone. 0 counts
@@ -51,7 +49,7 @@ pub struct Limits {
     pub rate: Option<f64>,
 }
 
-/// What was given up: tags of requests of which nothing was sent, and of those that had been started.
+/// The requests that were given up, by tag: queued requests, of which nothing was sent, and started requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Aborted<T> {
     /// Never started, in the order of their turns within an origin.
@@ -94,7 +92,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// The same with limits for each origin; an error when they make no sense.
+    /// An empty batch with limits for each origin; an error when the limits are invalid.
     pub fn with_limits(
         client: Client,
         concurrency: usize,
@@ -135,8 +133,8 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// Has a request that is queued handed over in parts, which [`take_parts`](Batch::take_parts) gives. Told of one that has
-    /// been started already, it would mean the next request with this tag: see [`has_started`](Batch::has_started).
+    /// Hands the response of a queued request over in parts, which [`take_parts`](Batch::take_parts) gives. If the request has
+    /// been started already, the next request with this tag is meant: see [`has_started`](Batch::has_started).
     pub fn in_parts(&mut self, tag: T, in_parts: InParts) {
         let parts = self.parts.get_or_insert_with(|| Box::new(Parts::new()));
         parts.request(tag, in_parts);
@@ -149,13 +147,13 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         whole.any(|other| other == tag) || in_parts.any(|other| other == tag)
     }
 
-    /// The parts that came during the last wait, at most one of each request. Those that are taken are done
-    /// with: at the next wait their requests read on, and not before.
+    /// The parts that came during the last wait, at most one of each request. Taking a part lets its request read on at the
+    /// next wait.
     pub fn take_parts(&mut self) -> impl Iterator<Item = (&T, Part)> {
         self.parts.iter_mut().flat_map(|parts| parts.take())
     }
 
-    /// Ends a request of which enough was read: its part was taken, and at the next wait it has its outcome, a response
+    /// Ends a request whose program has read enough. After its part is taken, its outcome comes at the next wait: a response
     /// without a body. Its connection is closed.
     pub fn enough(&mut self, tag: &T) {
         if let Some(parts) = &mut self.parts {
@@ -168,8 +166,8 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         self.concurrency
     }
 
-    /// Keeps so many in flight from now on (0 counts as 1). More start at the next wait; if there are
-    /// too many, no other starts until enough of them have ended.
+    /// Keeps this many requests in flight from now on (0 counts as 1). More start at the next wait. If too many are in flight,
+    /// no request starts until enough of them have ended.
     pub fn set_concurrency(&mut self, concurrency: usize) {
         self.concurrency = concurrency.max(1);
     }
@@ -214,7 +212,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
         loop {
             self.start();
-            // One that ended leaves its place to the next at once, whether or not the caller looks.
+            // A request that has ended makes room for the next at once, whether or not the caller looks.
             while let Some(ended) = self.poll_in_flight(cx) {
                 outcomes.push(self.ended(ended));
                 self.start();
@@ -291,7 +289,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
     }
 }
 
-/// What has not been started.
+/// Requests that have not been started.
 enum Queue<T> {
     Plain(VecDeque<(T, Request)>),
     Limited(Box<Limited<T>>),
@@ -322,7 +320,7 @@ impl<T> Queue<T> {
 
 struct Limited<T> {
     scheduler: Scheduler<Arc<Origin>, (T, Request)>,
-    /// Made when it is first needed, for it must be made where the reactor runs.
+    /// Made at its first use, because a timer must be made inside the reactor.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -332,7 +330,7 @@ impl<T> Limited<T> {
         let interval = match limits.rate {
             None => Duration::ZERO,
             Some(rate) if rate > 0.0 && rate.is_finite() => {
-                // One in a thousand years is as good as never, and can be expressed.
+                // One request in a thousand years is as good as never, and the clock can express it.
                 Duration::from_secs_f64((1.0 / rate).min(1000.0 * 365.0 * 86400.0))
             }
             Some(rate) => {

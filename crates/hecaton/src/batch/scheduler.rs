@@ -1,11 +1,11 @@
-//! Who may start next when origins have limits: a queue for each origin, none in the way of another.
+//! Decides which request starts next when origins have limits: each origin has its own queue, and none delays another.
 //!
-//! Nothing here waits, sends or looks at the clock. Each step costs the same however many are queued
-//! (the origins that rest are kept in order, so theirs grows with the logarithm of their number), and what
-//! is known of an origin is forgotten when nothing of it is queued, in flight or owed a rest.
+//! Nothing here waits, sends or looks at the clock. The cost of a step does not depend on how many requests are queued. Only
+//! origins that rest are kept in order, so their cost grows with the logarithm of their number. An origin is forgotten when
+//! none of its requests is queued or in flight and it need not rest.
 //!
-//! A rate spaces starts evenly instead of filling a bucket. Servers that count a second's requests take that best, and after a
-//! pause no burst follows. Only what a timer is late by is made up (`LATENESS`, 5 ms).
+//! A rate spaces starts evenly instead of filling a bucket. Servers that count the requests of a second accept that best, and
+//! no burst follows a pause. Only the lateness of timers is made up for (`LATENESS`, 5 ms).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 /// count milliseconds, and its turns take some. More is not made up, lest a pause ends in a burst.
 const LATENESS: Duration = Duration::from_millis(5);
 
-/// What is queued, by where it goes.
+/// Queued values, by key.
 pub(crate) struct Scheduler<K, V> {
     per_origin: usize,
     interval: Duration,
@@ -136,7 +136,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         (self.queued > 0).then_some(*at)
     }
 
-    /// Takes all that is queued, and forgets what is in flight, but not who must rest.
+    /// Takes all queued values and forgets those in flight, but still remembers which origins must rest.
     pub fn drain(&mut self) -> Vec<V> {
         let mut drained = Vec::with_capacity(self.queued);
         for queue in self.origins.values_mut() {
@@ -160,7 +160,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         self.origins.get_mut(key).expect("it was just put there")
     }
 
-    /// After each change of a queue: gives it its turn when it may start another, or forgets it.
+    /// After each change of a queue: gives the origin its turn when it may start a request, or forgets it.
     fn review(&mut self, key: &K) {
         let Some(queue) = self.origins.get_mut(key) else {
             return;
@@ -176,7 +176,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         }
     }
 
-    /// After a start: keeps the queue from another until its time has come.
+    /// After a start: keeps the origin from starting another request until its interval has passed.
     fn rest(&mut self, key: &K, now: Instant) {
         let Some(queue) = self
             .origins

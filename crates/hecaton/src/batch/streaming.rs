@@ -1,13 +1,13 @@
-//! Requests of a batch whose answers are handed over in parts: each goes on when its last part has been taken.
+//! Requests of a batch whose responses are handed over in parts: each continues when its last part has been taken.
 //!
-//! One that waits for its reader is nowhere polled, so it reads nothing: what it holds is the part, and
-//! what a [`Streaming`] holds by itself.
+//! A request that waits for its reader is never polled, so it reads nothing. It holds the part, and what a [`Streaming`] holds
+//! by itself.
 //!
-//! What such a request runs ends with each part (head or piece), and is begun again by the next wait if the part was taken. So
-//! there is no queue that could grow, and a request that waits for its reader keeps its place in the batch. Before it reads on,
-//! the sockets of all others and the timers get a turn: what a decoder makes of little is ready without end. These requests are
-//! kept beside the others, which pay a comparison for it. Whoever asks for the head alone (`on_headers` in Ruby) gets the body
-//! with the outcome, for nobody else would have it.
+//! The future of such a request ends with each part (head or piece). The next wait starts it again if the part was taken. So no
+//! queue can grow, and a request that waits for its reader keeps its slot in the batch. Before the request reads on, the
+//! sockets of all others and the timers get a turn, because a decoder can make endless pieces of few bytes. These requests are
+//! kept apart from the others, which pay one comparison for it. A program that takes only the head (`on_headers` in Ruby) gets
+//! the body with the outcome.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -25,7 +25,7 @@ use crate::message::request::Request;
 use crate::message::response::Response;
 use crate::runtime::yield_now::yield_now;
 
-/// What is handed over of an answer before its outcome.
+/// The parts of a response that are handed over before its outcome.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InParts {
     /// Its head; the outcome has the body, under the client's `max_body`.
@@ -34,7 +34,7 @@ pub enum InParts {
     HeadAndBody,
 }
 
-/// A part of an answer.
+/// A part of a response.
 #[derive(Clone, Debug)]
 pub enum Part {
     /// The head, as a response without body; the first part.
@@ -43,7 +43,7 @@ pub enum Part {
     Piece(Bytes),
 }
 
-/// Those of one batch.
+/// The requests of one batch that are handed over in parts.
 pub(crate) struct Parts<T> {
     /// Not started yet.
     requested: HashMap<T, InParts>,
@@ -51,13 +51,13 @@ pub(crate) struct Parts<T> {
     paused: Vec<Paused<T>>,
 }
 
-/// How far a request has come: to its end, or to a part that is to be taken before it goes on.
+/// How far a request has come: to its end, or to a part that must be taken before it continues.
 pub(crate) enum Step {
     Part(Part, Going),
     End(Outcome),
 }
 
-/// An answer that is still to be read.
+/// A response that is still being read.
 pub(crate) struct Going {
     stream: Box<Streaming>,
     in_parts: InParts,
@@ -68,7 +68,7 @@ struct Paused<T> {
     origin: Option<Arc<Origin>>,
     /// None once it was taken.
     part: Option<Part>,
-    /// Whether its reader wants no more of it.
+    /// Whether its reader needs no more of it.
     is_enough: bool,
     going: Going,
 }
@@ -87,7 +87,7 @@ impl<T: Eq + Hash> Parts<T> {
         self.requested.insert(tag, in_parts);
     }
 
-    /// What was asked of a request that starts now.
+    /// The parts that were requested for a request that starts now.
     pub fn requested(&mut self, tag: &T) -> Option<InParts> {
         self.requested.remove(tag)
     }
@@ -113,7 +113,7 @@ impl<T: Eq + Hash> Parts<T> {
         self.going.push(InFlight::new(tag, origin, opening));
     }
 
-    /// Lets those go on whose part has been taken.
+    /// Continues the requests whose part has been taken.
     pub fn resume(&mut self) {
         for paused in std::mem::take(&mut self.paused) {
             if paused.part.is_some() {
@@ -198,7 +198,7 @@ impl<T: Eq + Hash> Parts<T> {
 }
 
 impl Going {
-    /// Reads on: a piece, or to the end; or ends here, when that is enough.
+    /// Reads on: a piece, or to the end. Ends here instead when the reader has enough.
     async fn next(mut self, is_enough: bool) -> Step {
         // A server that is quicker than the reader always has a piece ready. The sockets of all others, and
         // the timers, get a turn between any two.

@@ -1,4 +1,4 @@
-//! One attempt: a connection, the request on it, and its answer as far as it is wanted.
+//! One attempt: a connection, the request on it, and as much of its response as the attempt is to read.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::message::broken::Broken;
 use crate::message::request::Request;
 
 impl Shared {
-    /// One attempt, on a connection that is kept or a new one.
+    /// One attempt, on a reused connection or a new one.
     pub async fn attempt(
         self: &Arc<Self>,
         request: &Request,

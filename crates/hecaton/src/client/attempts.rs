@@ -1,4 +1,4 @@
-//! The attempts of a request, one after the other: what each end means, and what comes after it.
+//! The attempts of a request, one after the other: what each ending means, and what follows it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -39,7 +39,7 @@ impl Course {
     }
 }
 
-/// What comes after an attempt.
+/// The step after an attempt.
 enum Verdict {
     End(Result<OpenResponse, Failure>),
     /// The end, once the body has been read.
@@ -48,8 +48,7 @@ enum Verdict {
     Again(Option<BoxFuture<'static, ()>>),
 }
 
-/// A pause, during which the body of the last answer is passed over. Boxed like everything that most requests
-/// do not need.
+/// A pause. Meanwhile the body of the last response is passed over. Boxed, because most requests need no pause.
 fn pause(
     wait: Duration,
     unwanted: Option<impl Future<Output = ()> + Send + 'static>,
@@ -67,7 +66,7 @@ fn pause(
     }))
 }
 
-/// Passes over the body of an answer that another takes the place of, if it is still to be read.
+/// Passes over the body of a response that another attempt replaces, if the body is still unread.
 fn pass_over(
     result: Result<OpenResponse, Failure>,
     trace: &Trace,
@@ -79,8 +78,8 @@ fn pass_over(
 }
 
 impl Shared {
-    /// The attempts, one after the other: another one if the request moves by itself, or if the settings ask
-    /// for it and there is time.
+    /// The attempts, one after the other. Another one follows if the request is re-sent, or if `retry` asks for it and time is
+    /// left.
     pub async fn run(
         self: &Arc<Self>,
         request: &mut Request,
@@ -163,7 +162,7 @@ impl Shared {
         Verdict::Again(pause(wait, pass_over(result, trace)))
     }
 
-    /// The request has ended, but for a body that was left open and is of use after all.
+    /// The request has ended, unless a body that was left open is needed after all.
     fn end(
         &self,
         result: Result<OpenResponse, Failure>,
@@ -182,7 +181,7 @@ impl Shared {
         }
     }
 
-    /// How the body of this answer is read: not at all yet if the request goes on without it.
+    /// How the body of this response is read: not yet, if the request may continue without it.
     pub fn reading_of(
         &self,
         order: Order,
@@ -206,7 +205,7 @@ impl Shared {
         }
     }
 
-    /// Ends the attempt: the request moves to another connection, or fails.
+    /// Ends the attempt: the request is re-sent on another connection, or fails.
     fn leave(
         &self,
         broken: Broken,
@@ -225,7 +224,7 @@ impl Shared {
         let next = next.filter(|to| to.wait.is_zero() || to.wait < deadline.left());
         let unsent = !facts.sent && matches!(broken, Broken::Unsent | Broken::Reset(_));
         let (ending, result) = match next {
-            // A body is begun again only for a request that does move.
+            // A body is rewound only for a request that is re-sent.
             Some(to) if unsent || request.body.begin_again() => (Ending::Resent, Ok(to)),
             Some(_) => (Ending::Failed, Err(broken.into_failure().only_once())),
             None => (Ending::Failed, Err(broken.into_failure())),
@@ -242,7 +241,7 @@ impl Shared {
         }
     }
 
-    /// The same of one that nobody judges.
+    /// The retry rules of a request that does not ask the retry predicate.
     fn retry_by_rule<'a>(&'a self, request: &'a Request) -> Option<&'a Retry> {
         self.retry_of(request)
             .filter(|_| self.retry_predicate_of(request).is_none())

@@ -1,4 +1,4 @@
-//! What is still to be read of an response: its body, from whatever carries it, and the codings to be taken off.
+//! The unread rest of a response: its body, from HTTP/1.1 or HTTP/2, and its content codings.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 /// Most bytes that are read for the sake of the connection alone.
 const WORTH_READING: usize = 64 << 10;
 
-/// How long they are waited for: a new connection would not take longer, most of the time.
+/// How long they are waited for: opening a new connection would seldom take longer.
 const WORTH_WAITING: Duration = Duration::from_millis(200);
 
 /// Dropping it before the end closes what it is read from.
@@ -42,14 +42,14 @@ pub(crate) struct BodyReader {
     buffered: Option<Arc<Buffered>>,
 }
 
-/// What the body of an answer is read from, and all that it holds until then.
+/// The source of a response's body, and everything that the body holds until its end.
 pub(crate) enum Source {
     Http1(Http1Body),
     /// Dropping it gives the stream back, and resets it unless it has ended.
     Http2(h2::incoming::Incoming),
 }
 
-/// A piece of a body, as it lies: in the buffer that it was read to, or in that of the decoder.
+/// A piece of a body, still in the buffer of the connection or of the decoder.
 enum Piece<'a> {
     Read(Bytes),
     Decoded(&'a [u8]),
@@ -96,7 +96,7 @@ impl BodyReader {
         })
     }
 
-    /// The body as it was asked for: left open, or read whole now.
+    /// Reads the body as the attempt asked: leaves it open, or reads all of it now.
     pub async fn body(
         mut self: Box<BodyReader>,
         reading: Reading,
@@ -140,7 +140,7 @@ impl BodyReader {
         self.next(|piece: Piece<'_>| piece.into_bytes()).await
     }
 
-    /// What `take` makes of the next piece, none at the end.
+    /// Calls `take` with the next piece; none at the end.
     async fn next<T>(&mut self, take: impl FnOnce(Piece<'_>) -> T) -> Result<Option<T>, Failure> {
         let Some(decoder) = &mut self.decoder else {
             let piece = self.source.piece(&self.config).await?;
@@ -156,7 +156,7 @@ impl BodyReader {
                     None => return decoder.end().map_err(cut_short).map(|()| None),
                 },
             }
-            // A body may decode to nothing for long, and must not keep others from their turn.
+            // A body may decode to nothing for a long time, and must not keep others from their turn.
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
@@ -187,7 +187,7 @@ impl BodyReader {
             && self.source.is_whole(&self.config)
     }
 
-    /// What came behind a body that has been taken; once.
+    /// The trailers behind a body that has been read. Only the first call returns them.
     pub fn take_trailers(&mut self) -> Trailers {
         match &mut self.source {
             Source::Http1(body) => body.incoming.take_trailers(),
@@ -195,8 +195,7 @@ impl BodyReader {
         }
     }
 
-    /// Reads a body that nobody wants, so that the connection can be used again; closes it when that
-    /// would take long.
+    /// Reads a body that is not needed, so that the connection can be reused. Closes the connection when that would take long.
     pub async fn skip(mut self: Box<BodyReader>, now: Instant) {
         let read = timeout(WORTH_WAITING, self.read_to_its_end()).await;
         if read.unwrap_or(false) {
@@ -251,7 +250,7 @@ impl Source {
     }
 }
 
-/// What takes the codings off a body, if it is to be decoded and has any that are known.
+/// The decoder of a body, if decoding is on and the body has codings that are known.
 pub(crate) fn decoder(
     request: &Request,
     config: &Config,
@@ -268,7 +267,7 @@ fn undecodable(why: Undecodable) -> Failure {
     Failure::new(Kind::Body, Phase::Read, detail).for_good()
 }
 
-/// What a connection that ended in the middle of a body without a length leaves behind: passing.
+/// The failure of a connection that ended in the middle of a body without a length. Another try may succeed.
 fn cut_short(why: Undecodable) -> Failure {
     Failure {
         passing: true,

@@ -32,7 +32,7 @@ impl Deadline {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// What is told of a failure: if the deadline has passed as well, that goes first.
+    /// The failure to report: if the total deadline has passed as well, that is reported instead.
     pub fn report(&self, failure: Failure, attempt: Option<&Attempt>) -> Failure {
         match Instant::now() < self.at {
             true => failure,

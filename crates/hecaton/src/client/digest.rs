@@ -1,7 +1,8 @@
-//! Digest authentication (RFC 7616): what a request is sent with, and which demands are met.
+//! Digest authentication (RFC 7616): the header that a request is sent with, and which challenges are answered.
 //!
-//! The attempt that met a demand is listed like every other, and so is the one before, which ended in 401. Both count for the one
-//! deadline. A nonce is used again by later requests of the same login to the same place, numbered, so that they are asked once.
+//! The attempt that answers a challenge is listed like every other, and so is the one before, which ended in 401. Both count
+//! for the one deadline. Later requests of the same login to the same protection space reuse the nonce, with a count, so that
+//! they are challenged only once.
 
 pub(super) mod spaces;
 
@@ -14,18 +15,18 @@ use crate::message::digest::proof::{DigestInput, Session};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 
-/// Most demands that a request meets for one URL: the first, and those that call only the nonce old.
+/// Most challenges that a request answers for one URL: the first, and those that only call the nonce old.
 const MOST_CHALLENGES: u32 = 3;
 
 impl Shared {
-    /// Begins with a URL: what was demanded at another is of no matter.
+    /// Starts with a new URL: challenges of another URL do not matter.
     pub fn begin_digest(request: &mut Request) {
         if let Some(digest) = digest(request) {
             digest.begin();
         }
     }
 
-    /// Makes what an attempt is sent with: the answer to the demand that was met last, of this request or of one before it.
+    /// Writes the header of an attempt, for the latest challenge of this request or of one before it.
     pub fn prove(&self, request: &mut Request) {
         let Some(mut digest) = take(request) else {
             return;
@@ -36,7 +37,7 @@ impl Shared {
                 .find(&request.origin, &digest.login, &request.target)
         });
         digest.field.clear();
-        // A body that cannot be summed up now is none for this session, whose server will ask anew.
+        // This session needs a hash of the body, and the body cannot be hashed now. The server will send a new challenge.
         let body = request.body.whole();
         if let Some(session) = known.filter(|session| session.suits(body)) {
             let input = DigestInput {
@@ -49,7 +50,7 @@ impl Shared {
         put_back(request, digest);
     }
 
-    /// The demand of this response, if it is met by another attempt.
+    /// The challenge of this response, if another attempt answers it.
     pub fn demand(request: &Request, status: u16, fields: &[u8]) -> Option<Challenge> {
         if status != 401 {
             return None;
@@ -63,8 +64,8 @@ impl Shared {
         met.then_some(challenge)
     }
 
-    /// Heeds the answer to an attempt with digest authentication. True if it has to be made again, to meet a demand; a
-    /// failure if it cannot be.
+    /// Handles the response to an attempt with digest authentication. True if the request must be sent again to answer a
+    /// challenge; a failure if that is impossible.
     pub fn heed_digest(
         &self,
         request: &mut Request,
@@ -91,7 +92,7 @@ impl Shared {
         Ok(true)
     }
 
-    /// The server may say which nonce it wants to see next (RFC 7616 §3.5).
+    /// The server may name the nonce to use next (RFC 7616 §3.5).
     fn heed_next_nonce(&self, request: &mut Request, fields: &[u8]) {
         let Some(nonce) = challenge::next_nonce(fields) else {
             return;
@@ -102,7 +103,7 @@ impl Shared {
         };
         let known = digest.session.clone();
         let known = known.or_else(|| self.digests.find(&origin, &digest.login, &target));
-        // The one that is in use goes on to be counted.
+        // The session in use keeps its count.
         if let Some(session) = known.filter(|known| known.challenge.nonce != nonce) {
             let next = Arc::new(session.next(nonce));
             self.digests

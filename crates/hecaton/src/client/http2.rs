@@ -1,4 +1,4 @@
-//! One attempt over HTTP/2: a stream of a connection, the request on it, and its answer as far as it is wanted.
+//! One attempt over HTTP/2: a stream of a connection, the request on it, and as much of its response as the attempt is to read.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::message::request::Request;
 use crate::pool::Held;
 use crate::pool::acquire::{Acquired, acquire};
 
-/// What comes of an attempt.
+/// The result of an attempt over HTTP/2.
 pub(super) enum Reply {
     Response(OpenResponse),
-    /// The peer speaks HTTP/1.1: a connection that was opened to learn so, or none.
+    /// The peer supports only HTTP/1.1. With the connection that was opened to find that out, if there is one.
     Http1(Option<Held>),
 }
 
 impl Shared {
-    /// One attempt, unless the peer turns out to speak HTTP/1.1.
+    /// One attempt, unless the peer turns out to support only HTTP/1.1.
     pub(super) async fn attempt_http2(
         self: &Arc<Self>,
         request: &Request,

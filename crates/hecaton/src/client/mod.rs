@@ -1,37 +1,43 @@
 //! A client: what programs hold, and what runs each request to its one outcome.
 //!
-//! In the order of a request: `redirects` (one URL after the other, by `redirect_rules`) → `attempts` (what each end means: `resends`,
-//! retries) → `attempt` (one try, over HTTP/1.1 or `http2`) → `body_reader` and `streaming` (the body). One `deadline` is around
-//! it all.
+//! In the order of a request: `redirects` (one URL after the other, by `redirect_rules`) → `attempts` (what each ending means:
+//! `resends`, retries) → `attempt` (one try, over HTTP/1.1 or `http2`) → `body_reader` and `streaming` (the body). One
+//! `deadline` is around it all.
 //!
 //! Decisions:
 //!
-//! - Nothing is sent twice unless `retry` asks for it (`config/retry.rs`). Every try is listed, and none goes past the deadline.
-//!   Two things are done again by themselves, on another connection, and are listed as moved (`resends`): a request that the server
-//!   did nothing of for sure, because its pooled connection had been closed before a byte was written, or by the word of an
-//!   HTTP/2 server; and, once, an idempotent request whose pooled connection ended before a byte of the response (RFC 9110
-//!   §9.2.2; `reconnect` switches it off). No other method is sent twice once a byte left.
-//! - A new connection that was reset counts as one that was pooled: the system of a server that reloads resets what the server has
-//!   not accepted or not read. One that was closed without a response does not: somebody read the request, and hung up.
-//!   Measured with Caddy 2.6 at 50 requests at once, each on a new connection, 20 reloads: 105 of 21,246 GETs were lost.
-//! - What no client can see is a close that is on its way while the request goes out. An idempotent request moves then, once;
-//!   any other fails, as sent.
-//! - Over HTTP/2 a request that a GOAWAY left out moves as long as each connection got something done (an answer begun, or a
-//!   last stream named), else four times. One that was refused moves, with pauses, four times or, if it is not idempotent, once.
-//! - What a request becomes between two URLs (redirects, cookies) is decided here, in pure functions (`redirect_rules`,
-//!   `config/cookies.rs`). So it holds in batches and streams alike, and under the one deadline. Requests for which neither is
-//!   asked never enter that loop (`uses_one_url` in `redirects`).
-//! - What proves who asks does not leave its origin, and is not put back when a redirect returns to it. A redirect to a URL with a
-//!   user and a password in it is refused: a server does not decide as whom a request is sent.
-//! - Whoever reads drives. A stream reads from its socket when its next piece is asked for, and never ahead. A slow reader holds up
-//!   the server, and at most some hundred KiB are held (over HTTP/2 the stream's window, see `h2`). There is no task that could
-//!   fill a buffer behind its back.
-//! - `max_body` is for whole bodies. Who streams decides about memory; the total deadline goes on and counts the reader's time too.
-//! - Digest authentication (`digest`) is two attempts of one request; the body of the first answer is passed over as one is that is
-//!   retried. Without it the loop of attempts asks one pointer whether it is null, and so it does for retries of a request's own.
-//! - A program that judges outcomes itself (`judge`, `judged`) is asked between two ways of a request, each of which may have redirects. The
-//!   engine asks, waits and sends again, so that the deadline, the place in a batch and the list of attempts are those of one request.
-//! - A client with settings of its own on the connections of another (`sharing`) is these settings and pointers to all else.
+//! - Nothing is sent twice unless `retry` asks for it (`config/retry.rs`). Every try is listed, and none goes past the
+//!   deadline. Two kinds of request are re-sent on another connection without being asked, and are listed as re-sent
+//!   (`resends`). The first kind certainly did nothing on the server: its pooled connection was closed before a byte was
+//!   written, or an HTTP/2 server says so. The second kind is an idempotent request whose pooled connection ended before a byte
+//!   of the response (RFC 9110 §9.2.2). It is re-sent once, and `reconnect` switches that off. No other method is sent twice
+//!   once a byte left.
+//! - A reset of a new connection counts as the end of a pooled one, because the system of a server that reloads resets
+//!   connections that the server has not accepted or read. A close without a response does not count: the server read the
+//!   request, and hung up. Measured with Caddy 2.6 at 50 requests at once, each on a new connection, 20 reloads: 105 of 21,246
+//!   GETs were lost.
+//! - No client can see a close that is on its way while the request goes out. An idempotent request is re-sent then, once. Any
+//!   other request fails, and the error says that it was sent.
+//! - Over HTTP/2 a request that a GOAWAY left out is re-sent as long as each connection gets something done (a response begun,
+//!   or a last stream named), else four times. A refused request is re-sent four times, with pauses, or once if it is not
+//!   idempotent.
+//! - Redirects and cookies change a request between two URLs here, by pure functions (`redirect_rules`, `config/cookies.rs`).
+//!   So both work in batches and streams alike, and under the one deadline. Requests without redirects and cookies never enter
+//!   that loop (`uses_one_url` in `redirects`).
+//! - Credentials never leave their origin, and a redirect back does not restore them. A redirect to a URL with a user and a
+//!   password in it is refused: a server does not choose the credentials of a request.
+//! - The reader drives. A stream reads from its socket when its reader calls for the next piece, and never ahead. A slow reader
+//!   slows the server down, and at most some hundred KiB are held (over HTTP/2 the stream's window, see `h2`). No task fills a
+//!   buffer meanwhile.
+//! - `max_body` is for whole bodies. A program that streams decides about memory itself. The total deadline still holds, and
+//!   counts the reader's time too.
+//! - Digest authentication (`digest`) is two attempts of one request. The body of the first response is passed over, as before
+//!   a retry. Without digest authentication the loop of attempts only compares one pointer with null, and the same comparison
+//!   covers retries of a request's own.
+//! - The retry predicate (`retry_predicate`, `predicate_retries`) is called between two runs of a request, each of which may
+//!   have redirects. The engine calls it, waits and sends again, so deadline, slot in the batch and list of attempts belong to
+//!   one request.
+//! - A client on the connections of another (`sharing`) holds its own settings, and pointers to the rest.
 //! - Futures are boxed where most requests do not need them, so that the others stay small enough for malloc's fast path. The
 //!   clock is looked at once a phase.
 
@@ -103,7 +109,7 @@ impl Client {
         self.0.pool.idle()
     }
 
-    /// What the client has done so far, and what it is doing.
+    /// Totals of the client's work, and its work now.
     pub fn stats(&self) -> Stats {
         let shared = &self.0;
         let pool = shared.pool.counts();
@@ -118,7 +124,7 @@ impl Client {
         }
     }
 
-    /// Closes idle connections. Requests in flight go on, and the client can still be used.
+    /// Closes idle connections. Requests in flight continue, and the client can still be used.
     pub fn close_idle(&self) {
         self.0.pool.close_idle();
     }
@@ -174,7 +180,7 @@ impl Client {
     }
 }
 
-/// Refuses settings that cannot be used, and reads the files that they name.
+/// Refuses invalid settings, and reads the files that the settings name.
 fn check(config: &mut Config) -> Result<(), InvalidRequest> {
     HeaderValue::from_bytes(config.user_agent.as_bytes()).map_err(|_| {
         InvalidRequest("user agent contains a line break or another control character".into())
@@ -192,7 +198,7 @@ fn check(config: &mut Config) -> Result<(), InvalidRequest> {
     config.read_files()
 }
 
-/// A request as its response keeps it.
+/// The request without its body, as a response keeps it.
 fn without_body(mut request: Box<Request>) -> Box<Request> {
     request.body = Default::default();
     request

@@ -1,4 +1,4 @@
-//! What an attempt is asked for, and what a request is answered with.
+//! How an attempt reads its response, and the response before its outcome: its body may still be unread.
 
 use std::time::Instant;
 
@@ -9,14 +9,14 @@ use crate::message::attempt::{Ending, Trace};
 use crate::message::failure::Failure;
 use crate::message::fields::Trailers;
 
-/// What a request is answered with.
+/// A response whose body may still be unread.
 pub(crate) struct OpenResponse {
     pub status: u16,
     pub fields: Vec<u8>,
     pub body: Body,
 }
 
-/// The body of an response.
+/// The body of a response.
 pub(crate) enum Body {
     Whole(Bytes, Trailers),
     /// Still to be read. Dropping it closes the connection.
@@ -36,7 +36,7 @@ impl OpenResponse {
 }
 
 impl Body {
-    /// The body that was asked for whole, and what came behind it.
+    /// The whole body, and the trailers behind it.
     pub fn into_whole(self) -> (Bytes, Trailers) {
         match self {
             Body::Whole(body, trailers) => (body, trailers),
@@ -44,7 +44,7 @@ impl Body {
         }
     }
 
-    /// The same as far as it has been read.
+    /// The body and the trailers, as far as they have been read.
     pub fn so_far(&self) -> (Bytes, Trailers) {
         match self {
             Body::Whole(body, trailers) => (body.clone(), trailers.clone()),
@@ -60,7 +60,7 @@ pub(crate) enum Reading {
     Open,
 }
 
-/// What one attempt is asked for.
+/// The options of one attempt.
 #[derive(Clone, Copy)]
 pub(crate) struct Order {
     pub reading: Reading,

@@ -1,4 +1,4 @@
-//! Outcomes that a program judges itself: whether the request is sent again, with the waits and the limit of `retry`.
+//! Retries by the program's retry predicate, with the waits and the limit of `retry`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ impl Shared {
         Some((self.hooks.as_ref()?, number))
     }
 
-    /// The request as often as its judge wants it.
+    /// Sends the request as often as its retry predicate says.
     pub async fn ask_retry_predicate(
         self: &Arc<Self>,
         request: &mut Request,
@@ -41,7 +41,7 @@ impl Shared {
             else {
                 return result;
             };
-            // A Retry-After that goes past the deadline is not worth asking about.
+            // If Retry-After goes past the deadline, the predicate need not be called.
             if wait >= deadline.left() {
                 return result;
             }
@@ -71,7 +71,7 @@ impl Shared {
     }
 }
 
-/// What is known of how a request ended, as far as its body has been read.
+/// The outcome so far: the body may be unread.
 fn outcome(
     result: &Result<OpenResponse, Failure>,
     request: &Request,

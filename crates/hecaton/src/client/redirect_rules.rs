@@ -1,4 +1,4 @@
-//! Where a redirect leads, and what of the request goes there: pure decisions, off unless asked for.
+//! Where a redirect leads, and which parts of the request go there: pure decisions, used only when redirects are on.
 
 use http::Method;
 
@@ -11,21 +11,21 @@ use crate::message::reference;
 use crate::message::request::Request;
 use crate::message::zone;
 
-/// What a client allows.
+/// The client's settings for redirects.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits<'a> {
     pub most: u32,
     /// Whether https may lead to http.
     pub to_http: bool,
-    /// Whether a URL may be asked again, because a cookie may make the difference.
+    /// Whether a URL may be requested again, because a cookie may make the difference.
     pub may_return: bool,
     pub hosts: Option<&'a [String]>,
 }
 
-/// The way of one request.
+/// The redirects of one request.
 pub(crate) struct Trail<'a> {
     limits: Limits<'a>,
-    /// What was asked so far.
+    /// Method and URL of each request so far.
     seen: Vec<(Method, String)>,
 }
 
@@ -37,18 +37,18 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// One that goes on after what was asked already.
+    /// Continues after the requests in `seen`.
     pub fn after(seen: Vec<(Method, String)>, limits: Limits<'a>) -> Trail<'a> {
         Trail { limits, seen }
     }
 
-    /// What was asked so far.
+    /// Method and URL of each request so far.
     pub fn into_seen(self) -> Vec<(Method, String)> {
         self.seen
     }
 
-    /// Turns the request into the one that this answer asks for and returns true; false when the
-    /// answer is for the caller, as are 300, 304 and whatever names no place.
+    /// Changes the request as this response asks and returns true. False when the response is for the caller: 300, 304, and a
+    /// response without `Location`.
     pub fn follow(
         &mut self,
         request: &mut Request,
@@ -58,7 +58,7 @@ impl<'a> Trail<'a> {
         self.follow_fields(request, status, Fields(fields).iter())
     }
 
-    /// The same for fields wherever they come from.
+    /// Does what `follow` does, for header fields from any source.
     pub fn follow_fields<'f>(
         &mut self,
         request: &mut Request,
@@ -156,7 +156,7 @@ impl<'a> Trail<'a> {
     }
 }
 
-/// Whether an answer names another place, readable or not.
+/// Whether a response has a `Location`, readable or not.
 pub(crate) fn leads_elsewhere(status: u16, fields: &[u8]) -> bool {
     Redirect::is_one(status) && Fields(fields).get("location").is_some()
 }
@@ -365,7 +365,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever a server names: no panic, and what reaches the wire is clean.
+        /// Whatever a server sends as `Location`: no panic, and only clean bytes reach the wire.
         #[test]
         fn no_location_puts_control_characters_on_the_wire(
             location in proptest::collection::vec(proptest::prelude::any::<u8>(), 0..40)

@@ -1,4 +1,4 @@
-//! The redirects of a request whose answers come from somebody else than the network: by the same rules, one step at a time.
+//! The redirects of a request whose responses do not come from the network: the same rules, one step at a time.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::message::fields::Fields;
 use crate::message::redirect::Redirect;
 use crate::message::request::Request;
 
-/// A request that is led from URL to URL by answers that this engine did not receive, such as those of a test's stubs. It is what
-/// [`Client::send`] would have made of it, and is never sent.
+/// A request that follows redirects in responses which this engine did not receive, such as those of a test's stubs. It is the
+/// request that [`Client::send`] would send, but it is never sent.
 pub struct Redirection {
     shared: Arc<Shared>,
     request: Request,
@@ -21,7 +21,7 @@ pub struct Redirection {
 }
 
 impl Client {
-    /// The way of a request that this client would send, before its first response.
+    /// The redirection of a request that this client would send, before its first response.
     pub fn redirection(&self, request: Request) -> Redirection {
         let shared = self.0.clone();
         let seen = Trail::new(&request, shared.redirect_limits(&request)).into_seen();
@@ -34,7 +34,7 @@ impl Client {
 }
 
 impl Redirection {
-    /// Follows an answer with this status and these values of `Location`; false when the answer is for the program.
+    /// Follows a response with this status and these values of `Location`; false when the response is for the program.
     ///
     /// # Errors
     /// Why the redirect is not followed, as a sentence.

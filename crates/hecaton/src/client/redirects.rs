@@ -1,4 +1,4 @@
-//! The way of a request over several URLs: redirects, and the cookies that are set and sent on it.
+//! A request over several URLs: redirects, and the cookies that are set and sent on the way.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 
 impl Shared {
-    /// One deadline around all of it.
+    /// Runs the request under its one deadline.
     pub async fn respond(
         self: &Arc<Self>,
         request: &mut Request,
@@ -23,7 +23,7 @@ impl Shared {
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
-        // The timer counts milliseconds, and much can be done in one: zero must not start.
+        // The timer counts milliseconds, and a request can be sent within one. With a limit of zero nothing may start.
         if deadline.limit.is_zero() {
             return Err(deadline.used_up(None));
         }
@@ -54,7 +54,7 @@ impl Shared {
         })
     }
 
-    /// One way of a request that may go several, from its URL to an response.
+    /// One run of a request, from its first URL to a response. A retry predicate may ask for several.
     pub async fn once(
         self: &Arc<Self>,
         request: &mut Request,
@@ -77,7 +77,7 @@ impl Shared {
         own.unwrap_or(self.config.redirects)
     }
 
-    /// What redirects of this request may do.
+    /// The limits for redirects of this request.
     pub fn redirect_limits(&self, request: &Request) -> Limits<'_> {
         Limits {
             most: self.most_redirects(request),
@@ -87,17 +87,17 @@ impl Shared {
         }
     }
 
-    /// Whether there is nothing to do but to ask one URL.
+    /// Whether the request has just one URL: no redirects and no cookies.
     pub fn uses_one_url(&self, request: &Request) -> bool {
         self.most_redirects(request) == 0 && self.cookies.is_none()
     }
 
-    /// Whether this answer leads elsewhere, or is an error for not doing so.
+    /// Whether this response is a redirect to follow, or one that fails because it cannot be followed.
     pub fn may_follow(&self, request: &Request, status: u16, fields: &[u8]) -> bool {
         self.most_redirects(request) > 0 && leads_elsewhere(status, fields)
     }
 
-    /// One URL after the other: another one if the answer is a redirect that may be followed.
+    /// One URL after the other, as long as the response is a redirect that may be followed.
     async fn follow_redirects(
         self: &Arc<Self>,
         request: &mut Request,

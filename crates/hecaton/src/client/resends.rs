@@ -1,32 +1,32 @@
-//! Whether a request moves to another connection by itself: pure decisions.
+//! Whether a request is re-sent on another connection without being asked: pure decisions.
 
 use std::time::Duration;
 
 use crate::message::broken::Broken;
 
-/// Most times that a request moves because of connections that got nothing done, or of streams refused.
+/// Most times that a request is re-sent because connections got nothing done, or streams were refused.
 const MOST_STUCK: u32 = 4;
 
-/// Most times in all: what is listed of a request has an end, too.
+/// Most times in all, because the list of attempts must have an end too.
 const MOST: u32 = 1000;
 
-/// The wait before the second move because of a refusal; it doubles with each further one. The first needs
-/// none, for it leaves the connection that refused.
+/// The wait before the second re-send after a refusal; it doubles each time. The first needs no wait, because it uses another
+/// connection.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// How often a request has moved, and why.
+/// How often a request was re-sent, and why.
 #[derive(Default)]
 pub(crate) struct Resends {
-    /// Resends after which it may have been processed twice.
+    /// Re-sends after which the server may have processed the request twice.
     again: u32,
-    /// Resends from new connections before anything was sent.
+    /// Re-sends after a new connection ended before anything was sent.
     unopened: u32,
     refused: u32,
     stuck: u32,
     all: u32,
 }
 
-/// What is known of the request.
+/// Facts about the request and its last connection.
 pub(crate) struct Facts {
     /// Whether doing it twice is the same as doing it once (RFC 9110 §9.2.2).
     pub idempotent: bool,
@@ -38,7 +38,7 @@ pub(crate) struct Facts {
     pub reconnect: bool,
 }
 
-/// A move: the wait before it, and whether it must be to a new connection, because a pooled one may be as stale.
+/// A re-send: the wait before it, and whether it needs a new connection because a pooled one may be as stale.
 #[derive(Clone, Copy)]
 pub(crate) struct Resend {
     pub wait: Duration,
@@ -53,7 +53,7 @@ impl Resends {
     pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
         let (may, wait) = match broken {
             Broken::Unsent if facts.reused => (true, Duration::ZERO),
-            // One more try finds a server that reloads; one that refuses connections is not asked for ever.
+            // One more try finds a server that reloads. A server that refuses connections is not tried for ever.
             Broken::Unsent | Broken::Reset(_) if !facts.sent => {
                 self.unopened += 1;
                 (facts.reconnect && self.unopened == 1, Duration::ZERO)
@@ -106,7 +106,7 @@ mod tests {
         ..GET
     };
 
-    /// The waits before the moves, until the request fails.
+    /// The waits before the re-sends, until the request fails.
     fn waits(facts: &Facts, broken: impl Fn(Failure) -> Broken) -> Vec<u128> {
         let mut resends = Resends::default();
         let next = || {

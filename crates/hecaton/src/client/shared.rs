@@ -1,4 +1,4 @@
-//! What the clones of a client share: settings, connections, and what is counted.
+//! The parts that clones of a client share: settings, connections and counts.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -24,7 +24,7 @@ pub(crate) struct Shared {
     pub counts: Arc<Counts>,
 }
 
-/// What all clients on the same connections have done.
+/// Totals of all clients on the same connections.
 #[derive(Default)]
 pub(crate) struct Counts {
     pub requests: AtomicU64,
@@ -45,7 +45,7 @@ impl Shared {
         })
     }
 
-    /// The same parts once more, for a client that differs in some.
+    /// Another handle on each part, for a client that replaces some of them.
     pub fn clone_of_parts(&self) -> Shared {
         Shared {
             config: self.config.clone(),

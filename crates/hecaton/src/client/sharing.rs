@@ -1,4 +1,4 @@
-//! Clients with settings of their own on the connections of another: which settings those may be.
+//! Clients that use the connections of another with settings of their own: which settings may differ.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use crate::message::failure::InvalidRequest;
 pub struct Settings(Arc<Config>);
 
 impl Client {
-    /// Checks settings for [`with`](Client::with): those of connections must be this client's, for they are shared.
+    /// Checks settings for [`with`](Client::with): settings of connections must equal this client's, because the connections
+    /// are shared.
     pub fn settings(&self, mut config: Config) -> Result<Settings, InvalidRequest> {
         super::check(&mut config)?;
         let other = different(&self.0.pool.config, &config);
@@ -25,8 +26,8 @@ impl Client {
         Ok(Settings(Arc::new(config)))
     }
 
-    /// A client with other settings for its requests, which shares the connections of this one, what limits them, the nonces of digest
-    /// authentication, and what is counted. The jar is given apart, in the place of the settings' own.
+    /// A client with other settings for its requests. It shares this client's connections and their limits, the nonces of
+    /// digest authentication, and the counts. Its jar is `cookies`, whatever the settings say.
     pub fn with(&self, settings: &Settings, cookies: Option<Cookies>) -> Client {
         Client(Arc::new(Shared {
             config: settings.0.clone(),
@@ -45,7 +46,7 @@ impl Client {
 }
 
 impl Config {
-    /// The same settings for requests, and those of connections from another.
+    /// These settings for requests, with the other's settings for connections.
     pub fn with_connections_of(self, other: &Config) -> Config {
         merged(self, other)
     }
@@ -53,9 +54,9 @@ impl Config {
 
 macro_rules! split {
     ($($name:ident)*; $($free:ident)*) => {
-        /// The settings of connections that are not the same, by name.
+        /// The names of the connection settings that differ.
         fn different(ours: &Config, theirs: &Config) -> Vec<&'static str> {
-            // All are named: a setting that is new has to be put on one side.
+            // All settings are named, so that a new one must be put on one side.
             let Config { $($name,)* $($free: _,)* } = theirs;
             let mut names = Vec::new();
             $(if ours.$name != *$name {
@@ -73,7 +74,7 @@ macro_rules! split {
     };
 }
 
-// Those of connections, which all who share them have in common; then those that are a matter of each request.
+// Settings of connections, which all clients on these connections share; then settings of each request.
 split! {
     connect_timeout resolve_timeout resolve allow_address unix_socket proxy no_proxy tls_timeout queue_timeout http per_origin
     max_connections max_queue ca client_cert client_key tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered

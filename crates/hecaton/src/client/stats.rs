@@ -1,7 +1,7 @@
-//! What a client tells of itself.
+//! Counts of a client's work.
 
-/// What a client has done since it was made, and what it is doing. Each figure is right; they are not
-/// taken at one instant, so that nobody has to wait for them.
+/// Totals since the client was made, and its work now. Each figure is exact, but they are not read at one instant, so that no
+/// request waits for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Requests that were started, whatever became of them.

@@ -21,11 +21,10 @@ use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
 /// A response of which the head has come and the body is still to be read.
 ///
-/// Only what the reader asks for is read: a slow one holds up the server. What is held of the body stays far below
-/// 1 MiB whatever the server sends, over HTTP/2 at most at the stream's window: 1 MiB, and up to 16 MiB on a
-/// connection whose readers took much. The request's total deadline and the limit between two
-/// pieces go on, the reader's own time counting for the former alone; `max_body` is for bodies that
-/// are held whole and does not apply.
+/// Only what the reader asks for is read: a slow one holds up the server. The part of the body that is held stays far below 1
+/// MiB whatever the server sends. Over HTTP/2 it is at most the stream's window: 1 MiB, and up to 16 MiB on a connection whose
+/// readers took much. The total deadline and the limit between two pieces still hold. The reader's own time counts only for the
+/// total deadline. `max_body` does not apply, because it is for bodies that are held whole.
 ///
 /// The connection goes back to the pool with the last piece. Dropping the stream before closes it; over
 /// HTTP/2 it resets the stream alone.
@@ -34,7 +33,7 @@ pub struct Streaming {
     fields: Vec<u8>,
     deadline: Deadline,
     trace: Trace,
-    /// The last one that was sent.
+    /// The request that was sent last.
     request: Box<Request>,
     /// Known once the body has been read whole.
     trailers: Trailers,
@@ -48,7 +47,7 @@ enum State {
 }
 
 impl Streaming {
-    /// The stream of an answer whose body is open.
+    /// The stream of a response whose body is unread.
     pub(crate) fn new(
         response: OpenResponse,
         deadline: Deadline,
@@ -71,8 +70,8 @@ impl Streaming {
         stream
     }
 
-    /// The status code, 200 to 999 (1xx are not final and are skipped), or 101 if the request asked for another protocol: the
-    /// body is empty then, and the connection is closed, for the engine does not hand it over.
+    /// The status code, 200 to 999, because 1xx are skipped. It is 101 if the request asked for another protocol. Then the body
+    /// is empty and the connection is closed, because the engine does not hand the connection over.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -87,8 +86,8 @@ impl Streaming {
         &self.fields
     }
 
-    /// The trailers, which come behind the body (RFC 9110 §6.5), as a block like that of the headers; empty before the body has been
-    /// read to its end, and where there are none.
+    /// The trailers behind the body (RFC 9110 §6.5), as a block like that of the headers. Empty before the body has been read
+    /// to its end, and where there are none.
     pub fn trailer_block(&self) -> &[u8] {
         self.trailers.as_ref().map_or(&[], |block| block)
     }
@@ -108,7 +107,7 @@ impl Streaming {
         &self.request.redirected
     }
 
-    /// What was tried, in order; the last one brought this response.
+    /// The attempts, in order; the last one brought this response.
     pub fn attempts(&self) -> &[Attempt] {
         &self.trace.attempts
     }
@@ -119,17 +118,17 @@ impl Streaming {
         self.trace.mark - self.deadline.begun
     }
 
-    /// The next piece of the body, never empty, of at most a few hundred KiB; none once it has been read whole. A
-    /// body that ends too early is an error, and an error is told again by every later call.
+    /// The next piece of the body, never empty, of at most a few hundred KiB; none once it has been read whole. A body that
+    /// ends too early is an error, and every later call returns an error again.
     ///
-    /// Dropping the future loses nothing: the next call goes on.
+    /// Dropping the future loses nothing: the next call continues.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
         let reader = match &mut self.state {
             State::Going(reader) => reader,
             State::Ended => return Ok(None),
             State::Failed(error) => return Err(error.clone()),
         };
-        // What has arrived already would be given whatever the time; a reader that is late is late.
+        // Bytes that have arrived would be returned even after the deadline. A reader that is late must get the error.
         let deadline = self.deadline.at;
         let result = match deadline > Instant::now() {
             true => timeout_at(deadline.into(), reader.piece()).await.ok(),
@@ -179,7 +178,7 @@ impl Streaming {
         Ok(response)
     }
 
-    /// What it takes to decode what is left.
+    /// The memory of the decoder.
     fn memory(&self) -> usize {
         match &self.state {
             State::Going(reader) => reader.memory(),
@@ -187,7 +186,7 @@ impl Streaming {
         }
     }
 
-    /// What is known of the response, as one without body.
+    /// The response without its body.
     pub(crate) fn response(&self) -> Response {
         Response {
             status: self.status,
@@ -209,7 +208,7 @@ impl Streaming {
         }
     }
 
-    /// Puts the connection away as soon as the last piece has been taken.
+    /// Puts the connection back as soon as the last piece has been taken.
     fn finish_if_whole(&mut self) {
         if let State::Going(reader) = &mut self.state {
             if reader.is_whole() {
@@ -231,7 +230,7 @@ impl Streaming {
         self.end(failure)
     }
 
-    /// Ends in an error, which is told from now on.
+    /// Ends with an error, which every later call returns.
     fn end(&mut self, failure: Failure) -> Error {
         let attempts = self.trace.attempts.clone();
         let error = Error::new(

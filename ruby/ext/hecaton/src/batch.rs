@@ -322,7 +322,7 @@ impl Batch {
                 match &inner.ruby_queue {
                     None => waiting.await,
                     Some(ruby_queue) => {
-                        drop(body_source::ended_or_needed(waiting, ruby_queue).await)
+                        body_source::ended_or_needed(waiting, ruby_queue).await;
                     }
                 }
             }

@@ -1,4 +1,4 @@
-//! Who starts next and which queue rests: case by case, and against a plain model of both.
+//! Which request starts next and which origin rests: case by case, and against a plain model.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -105,7 +105,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What must be true, kept in the plainest way: a list for each origin, and every start.
+/// A plain model of the scheduler: a list for each origin, and every start.
 #[derive(Default)]
 struct Model {
     waiting: HashMap<u8, VecDeque<u32>>,
@@ -164,8 +164,8 @@ impl Model {
 }
 
 proptest! {
-    /// Whatever is queued, started, ended and dropped: in order within an origin, each once, never
-    /// over a limit, never held up without need, and nothing is left in the end.
+    /// Whatever is queued, started, ended and dropped: requests keep their order within an origin, each starts once, no limit
+    /// is exceeded, none waits without need, and nothing is left in the end.
     #[test]
     fn limits_hold_and_nobody_is_forgotten(steps in vec(step(), 1..300), most in 1usize..4, rest in prop_oneof![Just(0u64), 1u64..50]) {
         let rest = Duration::from_millis(rest);
@@ -199,7 +199,7 @@ proptest! {
             }
             prop_assert_eq!(origins.len(), model.waiting.values().map(VecDeque::len).sum::<usize>());
         }
-        // Time and answers bring everything to its end.
+        // Time and responses end everything.
         while origins.len() > 0 || !model.in_flight.is_empty() {
             now = origins.next_start().map_or(now, |at| at.max(now));
             while let Some((key, id)) = origins.next(now) {

@@ -11,10 +11,10 @@ use crate::message::digest::Login;
 use crate::message::digest::proof::Session;
 use crate::message::origin::{Origin, display_url};
 
-/// Most realms of one login at one origin; the one known longest goes for another.
+/// Most realms of one login at one origin; a new one replaces the oldest.
 const MOST_REALMS: usize = 16;
 
-/// Most pairs of an origin and a login. One more, and all are learnt anew.
+/// Most pairs of an origin and a login. One more, and all are forgotten.
 const MOST_PAIRS: usize = 1000;
 
 /// All of a client.
@@ -24,13 +24,13 @@ pub(crate) struct Spaces(Mutex<Known>);
 type Known = HashMap<(Arc<Origin>, Arc<Login>), Vec<Space>, RandomState>;
 
 struct Space {
-    /// Beginnings of paths; one that is empty is that of all.
+    /// Beginnings of paths; an empty one matches all paths.
     beginnings: Vec<String>,
     session: Arc<Session>,
 }
 
 impl Spaces {
-    /// The session for a URL, that of the longest beginning of its path.
+    /// The session for a URL: the one with the longest matching beginning of the path.
     pub fn find(
         &self,
         origin: &Arc<Origin>,
@@ -48,7 +48,7 @@ impl Spaces {
         Some(session.clone())
     }
 
-    /// Keeps a session in the place of the one for the same realm.
+    /// Stores a session, instead of the one for the same realm.
     pub fn keep(
         &self,
         origin: &Arc<Origin>,
@@ -78,7 +78,7 @@ impl Spaces {
     }
 }
 
-/// What a `domain` says of this origin: other origins are never sent an answer without their own demand.
+/// The paths at this origin that `domain` names. Another origin gets a digest only after a challenge of its own.
 fn beginnings(origin: &Origin, target: &PathAndQuery, domain: &[String]) -> Vec<String> {
     if domain.is_empty() {
         return vec![String::new()];
