@@ -28,7 +28,7 @@ impl Untouched {
 }
 
 impl Drop for Untouched {
-    /// Who connects is in the queue before the client knows of it.
+    /// A connecting client is in the queue before it knows of it.
     fn drop(&mut self) {
         assert!(self.0.accept().is_err(), "it was connected to");
     }
@@ -73,7 +73,7 @@ fn an_address_that_is_not_public_is_not_connected_to_however_it_is_written() {
 #[test]
 fn of_several_addresses_only_those_allowed_are_tried() {
     let world = World::new();
-    // At the address that is forbidden, somebody listens too.
+    // A server listens at the forbidden address, too.
     let forbidden = TcpListener::bind(("127.0.0.2", port(&world))).unwrap();
     forbidden.set_nonblocking(true).unwrap();
     for networks in [

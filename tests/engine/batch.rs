@@ -36,7 +36,7 @@ fn every_request_ends_once_and_exactly_as_many_are_in_flight_as_asked() {
     let world = World::new();
     for concurrency in [1, 7, 300] {
         let count = 2 * concurrency as u64;
-        // The gate answers nobody until so many are in flight at once, or no more come.
+        // The gate holds back all responses until this many requests are in flight at once, or no more come.
         world.server.open_round(round(count, Some(concurrency)));
         let mut batch = Batch::new(world.client.clone(), concurrency);
         (0..count).for_each(|id| batch.push(id, world.request(&format!("/r/{}", 1000 + id))));
@@ -144,7 +144,7 @@ fn concurrency_may_change_while_it_runs() {
     assert_eq!(world.server.close_round().peak_in_flight, 1);
 }
 
-/// The origin sees that all connections are closed.
+/// The test server sees that all connections are closed.
 fn closed_within_seconds(world: &World) {
     let deadline = std::time::Instant::now() + Duration::from_secs(10);
     while world.server.summary().connections_open > 0 {

@@ -79,7 +79,7 @@ fn a_rate_is_each_origins_own() {
     good.sort_unstable();
     assert_eq!(good, [0, 10]);
     assert_eq!(batch.abort().queued.len(), 18);
-    // What was sent counts after all was dropped, too.
+    // Sent requests count even after all others were dropped.
     batch.push(99, world.request("/r/1"));
     world.run(async {
         let mut outcomes = Vec::new();
@@ -110,8 +110,8 @@ fn a_hundred_thousand_queued_cost_no_more_each_than_a_few() {
     };
     cost(1000);
     let most = cost(2000) * 10 + Duration::from_micros(20);
-    // What grows with the number of those queued would be some thirty times as slow or more. Others may
-    // slow one try down, hence three.
+    // If the cost grew with the number of queued requests, this would be some thirty times as slow. Other processes may slow
+    // one try down, hence three.
     assert!(
         (0..3).any(|_| cost(100_000) < most),
         "more than {most:?} each"
@@ -172,7 +172,7 @@ fn whatever_is_asked_each_request_ends_once_and_within_the_limits() {
         }
         assert_eq!(ends.len() as u64, tag);
         assert!(ends.values().all(|times| *times == 1));
-        // What was given up, the origin may hold a little longer.
+        // The test server may hold requests that were given up a little longer.
         for origin in [&world.server, &other].into_iter().filter(|_| !aborting) {
             let most = per_origin.unwrap_or(5) as u64;
             assert!(origin.summary().peak_in_flight <= most, "of {most}");

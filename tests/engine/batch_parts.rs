@@ -1,4 +1,4 @@
-//! A batch that hands answers over in parts: each in order, none ahead of its reader, none lost.
+//! A batch that hands responses over in parts: each in order, none ahead of its reader, none lost.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -12,7 +12,7 @@ use hecaton::{Batch, InParts, Kind, Limits, Outcome, Part, Request};
 
 use crate::World;
 
-/// What became of a request: heads, bytes of its pieces, and its outcomes.
+/// The heads, bytes and outcomes of a request.
 #[derive(Default)]
 struct Seen {
     heads: usize,
@@ -171,7 +171,7 @@ fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
         assert_eq!(batch.take_parts().count(), 0, "each is taken once");
         thread::sleep(Duration::from_millis(100));
     }
-    // What the kernel's buffers take besides is some megabytes; a server that is not held up sends gigabytes.
+    // The kernel's buffers take some megabytes; a server that is not held up sends gigabytes.
     let ahead = sent.load(Ordering::Relaxed) - seen[&1].body.len();
     assert!(ahead < 32 << 20, "{ahead} bytes were sent ahead");
     assert!(seen[&1].body.len() <= 3 * (512 << 10) && !seen[&1].body.is_empty());
@@ -186,7 +186,7 @@ fn push_floods(world: &World, batch: &mut Batch<u64>, url: &str, timeout: Durati
     }
 }
 
-/// Takes pieces until `enough` requests have ended, and says how each did.
+/// Takes pieces until `enough` requests have ended, and returns how each ended.
 fn ends(world: &World, batch: &mut Batch<u64>, enough: usize) -> Vec<(u64, Option<Kind>)> {
     let (mut ended, mut outcomes) = (Vec::new(), Vec::new());
     while ended.len() < enough {
@@ -285,7 +285,7 @@ fn aborting_gives_up_those_that_wait_for_their_reader_too() {
         (vec![0, 1], vec![2, 3, 4])
     );
     assert!(batch.is_empty() && world.client.idle_connections() == 0);
-    // What was asked of the ones that were given up is forgotten with them.
+    // The parts that were requested for given-up requests are forgotten with them.
     batch.push(2, world.request("/r/1"));
     let seen = run(&world, &mut batch);
     assert_eq!((seen[&2].heads, seen[&2].outcomes.len()), (0, 1));

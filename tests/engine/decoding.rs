@@ -1,4 +1,4 @@
-//! Content codings are asked for and taken off, bombs meet the cap, and damage is an error.
+//! Content codings are negotiated and decoded, bombs hit the cap, and damage is an error.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::{World, json};
 
 const CODINGS: [&str; 4] = ["gzip", "deflate", "br", "zstd"];
 
-/// In the clear by HTTP/1.1 and by HTTP/2.
+/// Without TLS, by HTTP/1.1 and by HTTP/2.
 fn worlds() -> [World; 2] {
     worlds_with(|_| {})
 }
@@ -162,7 +162,7 @@ fn a_body_that_decodes_to_nothing_keeps_neither_deadlines_nor_others_from_their_
     flood.join().unwrap();
 }
 
-/// What a server that says this and hangs up is heard to have said.
+/// The outcome for a server that sends this and hangs up.
 fn answer(answer: &'static [u8], method: &str) -> Result<hecaton::Response, hecaton::Error> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

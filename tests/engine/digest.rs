@@ -1,5 +1,5 @@
-//! Digest authentication: a demand is met once, with a number of its own, in time, and by nobody but who asked. The sums are those of
-//! the RFC's examples (`message/digest/proof.rs`); real servers check them in the gem's tests.
+//! Digest authentication: a challenge is answered once, with a count of its own, in time, and with no login but the right one.
+//! The hashes are those of the RFC's examples (`message/digest/proof.rs`); real servers check them in the gem's tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +27,7 @@ fn parameter(request: &str, name: &str) -> Option<String> {
     Some(value.trim_matches('"').to_owned())
 }
 
-/// Who demands the nonce `n` of everybody who has none.
+/// A server that sends a challenge with the nonce `n` to each request without one.
 fn strict() -> Scripted {
     Scripted::responding(|request| match parameter(request, "nonce") {
         Some(_) => response_text(200, "", "welcome"),
@@ -99,7 +99,7 @@ fn a_login_that_is_refused_is_shown_once() {
     assert_eq!(response.status(), 401);
     assert_eq!(response.body(), "who are you?");
     assert_eq!(endings(response.attempts()), [DEMANDED, DEMANDED]);
-    // What was known is tried first, and then what is demanded anew.
+    // The known nonce is tried first, and then the new one.
     let response = world.send(request("GET", &server, "/")).unwrap();
     assert_eq!(response.attempts().len(), 2);
 }
@@ -197,7 +197,7 @@ fn both_attempts_count_for_one_deadline() {
     );
     let url = format!("http://{}/", silent.local_addr().unwrap());
     let server = Scripted::responding(move |_| {
-        // The connection is closed, and the next one goes to a redirect that nobody answers.
+        // The connection is closed, and the next one goes to a redirect that no server responds to.
         let redirect = format!("location: {url}\r\n");
         response_text(307, &redirect, "")
     });
@@ -380,7 +380,7 @@ fn many_at_once_are_all_welcome_and_no_number_comes_twice() {
         .iter()
         .filter(|(_, outcome)| outcome.as_ref().unwrap().status() == 200);
     assert_eq!(welcome.count(), 200);
-    // The nonce is the same in each demand, but each demand begins a session with a part of the client's.
+    // The nonce is the same in each challenge, but each challenge begins a session with a part of the client's.
     let arrived = server.arrived();
     let mut seen: Vec<_> = arrived
         .iter()

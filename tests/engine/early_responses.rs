@@ -1,4 +1,4 @@
-//! Servers that answer before they have read the request, and hang up: the answer is what counts.
+//! Servers that respond before they have read the request, and hang up: the response counts.
 
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -17,7 +17,7 @@ use crate::tls_server::Authority;
 const REFUSAL: &[u8] =
     b"HTTP/1.1 413 Too Large\r\nconnection: close\r\ncontent-length: 9\r\n\r\ntoo large";
 
-/// A body that, once the server has read some of it, goes on only after the server has hung up.
+/// A body that, once the server has read some of it, continues only after the server has hung up.
 struct Upload {
     pieces: u32,
     hung_up: Receiver<()>,
@@ -42,15 +42,15 @@ fn upload(url: &str, hung_up: Receiver<()>) -> Request {
         .body_from(Upload { pieces, hung_up }, None)
 }
 
-/// A server of one connection, which reads a little, says the refusal and hangs up with the rest unread, so that its end
-/// is a reset; in the clear, or over TLS with this configuration.
+/// A server of one connection. It reads a little, sends the refusal and hangs up with the rest unread, so that its end is a
+/// reset. It uses TLS if a configuration is given.
 fn refusing(tls: Option<ServerConfig>) -> (u16, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let (say, hung_up) = channel();
     thread::spawn(move || {
         let (mut tcp, _) = listener.accept().unwrap();
-        // What is short would wait for word of what was sent before, and be lost with the reset.
+        // Otherwise a short response would wait for the acknowledgement of earlier bytes, and be lost with the reset.
         tcp.set_nodelay(true).unwrap();
         match tls {
             None => refuse(&mut tcp),
@@ -70,7 +70,7 @@ fn refuse(mut stream: impl Read + Write) {
     stream.flush().unwrap();
 }
 
-/// A server that cuts off what it says before the body of its response has ended, and hangs up.
+/// A server that ends its response before the end of the body, and hangs up.
 fn cutting(said: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -218,7 +218,7 @@ fn no_time_to_resolve_is_no_time() {
     );
 }
 
-/// What a request to a server that is silent fails with, while so many others have connections to it.
+/// The failure of a request to a silent server that has this many other connections.
 fn silence_beside(others: usize) -> Error {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -17,7 +17,7 @@ use crate::http2_peer::{DATA, END_STREAM, Raw};
 use crate::proxy_server::read_head;
 use crate::scripted::{Scripted, response_text};
 
-/// One answer with this many fields, and their bytes, over HTTP/1.1.
+/// One response with this many fields, and their bytes, over HTTP/1.1.
 fn over_http1(fields: usize, bytes: usize, change: impl FnOnce(&mut Config)) -> Outcome {
     let lines = "x: y\r\n".repeat(fields - 2);
     let long = format!("{lines}x: {}\r\n", "y".repeat(bytes - lines.len()));
@@ -129,7 +129,7 @@ fn over_http2_fields_are_counted_too() {
     assert!(get(|config| config.max_header_fields = 2001).is_ok());
 }
 
-/// A server that reads heads, does something, and tells all that came after the head, and how many connections it had.
+/// A server that reads heads and runs the script. Returns the bytes that came after the head, and the number of connections.
 fn told(script: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -1,5 +1,5 @@
-//! How streams and connections of HTTP/2 end: a body that was cut is never a success, what was not processed moves as
-//! long as something gets done, and a connection that ends for an error fails at once.
+//! How streams and connections of HTTP/2 end. A body that was cut is never a success. Unprocessed requests are re-sent as long
+//! as something gets done. A connection that ends for an error fails at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ const LENGTH_100: &[u8] = &[0x0f, 0x0d, 3, b'1', b'0', b'0'];
 
 const ENHANCE_YOUR_CALM: u32 = 11;
 
-/// How a server ends a stream of which it has sent the head and 50 bytes.
+/// How a server ends a stream after the head and 50 bytes.
 type Cut = fn(&mut Raw, u32);
 
 fn reset(raw: &mut Raw, stream: u32) {
@@ -107,7 +107,7 @@ fn a_whole_response_stands_though_the_rest_of_the_request_is_not_wanted() {
 
 #[test]
 fn what_was_not_processed_moves_as_often_as_each_connection_gets_something_done() {
-    // Ten answers a connection, of which some forty requests want one at once.
+    // Ten responses a connection, for some forty requests at once.
     let connections = Arc::new(AtomicUsize::new(0));
     let (count, answered) = (connections.clone(), Arc::new(AtomicUsize::new(0)));
     let done = answered.clone();
@@ -162,7 +162,7 @@ fn a_server_that_processes_nothing_is_not_asked_for_ever() {
     assert_eq!(connections.load(Ordering::SeqCst), 5);
 }
 
-/// Requests to a server that takes up all of them and then ends its first connection for an error, without hanging up.
+/// Requests to a server that accepts all of them and then ends its first connection for an error, without hanging up.
 fn after_an_error(count: usize) -> Vec<Outcome> {
     let url = Raw::serve(move |mut raw, _| {
         let mut last = 0;
@@ -229,7 +229,7 @@ fn an_idempotent_request_moves_from_a_connection_that_just_ended() {
     assert_eq!(endings(&send("GET")), [Ending::Resent, Ending::Status(200)]);
 }
 
-/// What a server does once it has answered an upload early, with the rest of it unread.
+/// What a server does after an early response to an upload, whose rest it has not read.
 type Farewell = fn(&mut Raw, u32);
 
 #[test]

@@ -1,5 +1,4 @@
-//! HTTP/2 servers that refuse, leave, or break the rules: what was not processed moves on, and nothing
-//! else is sent twice.
+//! HTTP/2 servers that refuse, leave, or break the rules: unprocessed requests are re-sent, and nothing else is sent twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -41,7 +40,7 @@ fn a_refused_stream_moves_to_a_new_connection_whatever_the_method() {
 fn a_server_that_refuses_every_stream_is_not_asked_for_ever() {
     let world = World2::new();
     let mut asked = 0;
-    // Others than idempotent ones get one more chance.
+    // A request that is not idempotent gets one more chance.
     for (method, moves) in [("GET", 4), ("POST", 1)] {
         let outcome = world.send(world.request(method, "/refuse"));
         let mut expected = vec![Ending::Resent; moves];
@@ -87,7 +86,7 @@ fn a_connection_that_ends_gracefully_is_followed_by_another() {
     assert_eq!(seen, (4, 6));
 }
 
-/// The failure of one request to a server that reads it and then does this.
+/// The failure of one request to a server that reads it and then runs `fault`.
 fn failure(fault: impl Fn(&mut Raw, u32) + Send + Sync + 'static) -> Error {
     let url = Raw::serve(move |mut raw, _| {
         while let Some(stream) = raw.request() {

@@ -1,4 +1,4 @@
-//! A GOAWAY over HTTP/2: what it leaves out is sent again whatever its code, and the rest is answered.
+//! A GOAWAY over HTTP/2: the requests that it leaves out are sent again whatever its code, and the others get responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -96,7 +96,7 @@ fn streams_above_the_last_one_of_a_goaway_move_whatever_its_code() {
 
 #[test]
 fn a_code_that_http2_does_not_know_is_as_good_as_none() {
-    // The server may have done something of the request: only an idempotent one is sent again, as without a GOAWAY.
+    // The server may have processed the request: only an idempotent one is sent again, as without a GOAWAY.
     for (method, expected) in [
         ("GET", &[Ending::Resent, Ending::Status(200)][..]),
         ("POST", &[Ending::Failed]),

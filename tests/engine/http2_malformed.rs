@@ -12,7 +12,7 @@ use crate::http2_peer::{
     frame,
 };
 
-/// A field that is not put into the table (RFC 7541 §6.2.2), or one that is (§6.2.1).
+/// A field without indexing (RFC 7541 §6.2.2), or one with indexing (§6.2.1).
 fn field(first: u8, name: &[u8], value: &[u8]) -> Vec<u8> {
     let length = |text: &[u8]| text.len() as u8;
     [&[first, length(name)], name, &[length(value)], value].concat()
@@ -22,7 +22,7 @@ fn status(code: &[u8; 3]) -> Vec<u8> {
     [&[8, 3], &code[..]].concat()
 }
 
-/// Frames on stream 3 that are no response, and a word of why.
+/// Frames on stream 3 that are no valid response, each with its reason.
 fn malformed() -> Vec<(&'static str, Vec<u8>)> {
     let head = |flags, block: &[u8]| frame(HEADERS, END_HEADERS | flags, 3, block);
     let whole = |block: &[u8]| head(END_STREAM, block);
@@ -93,7 +93,8 @@ fn malformed() -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// A server that has two requests on its first connection, answers the first around these bytes, and says what it sees.
+/// A server with two requests on its first connection. It sends these bytes in the middle of the first response, and reports
+/// what it sees.
 fn around(bytes: Vec<u8>, connections: Arc<AtomicUsize>) -> String {
     Raw::serve(move |mut raw, number| {
         connections.fetch_add(1, Ordering::SeqCst);
@@ -101,7 +102,7 @@ fn around(bytes: Vec<u8>, connections: Arc<AtomicUsize>) -> String {
         if number > 0 || raw.request().is_none() {
             return;
         }
-        // An entry of the table, which the neighbours go on to use.
+        // An entry of the table, which the other streams continue to use.
         let entry = [vec![0x88], field(0x40, b"x-kept", b"yes")].concat();
         let mut all = frame(HEADERS, END_HEADERS, 1, &entry);
         all.extend(frame(DATA, 0, 1, &[b'a'; 1000]));
@@ -162,7 +163,7 @@ fn a_malformed_response_fails_alone_and_is_not_sent_again() {
         assert_eq!(neighbour.body().len(), 2000, "{name}");
         let error = outcomes[1].1.as_ref().expect_err(name);
         check(name, error);
-        // The connection goes on, and its table is in step.
+        // The connection continues, and its table is in step.
         let third = reactor.block_on(client.send(Request::get(&url).unwrap()));
         let third = third.unwrap_or_else(|error| panic!("{name}: the next: {error}"));
         assert_eq!(third.header("x-kept"), Some(&b"yes"[..]), "{name}");

@@ -1,4 +1,4 @@
-//! HTTP/2 servers for the tests: one that behaves, by the `h2` crate, and one of raw frames that need not.
+//! HTTP/2 servers for the tests: one that follows the rules, by the `h2` crate, and one of raw frames that need not.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use http::{Request, Response};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-/// What a server has seen.
+/// The observations of a server.
 #[derive(Default)]
 pub struct Seen {
     pub connections: usize,
@@ -61,7 +61,7 @@ impl Peer {
         look(&self.seen.lock().unwrap())
     }
 
-    /// Waits until what was seen is so.
+    /// Waits until the observations match.
     pub fn wait_until(&self, so: impl Fn(&Seen) -> bool) {
         for _ in 0..1000 {
             if self.seen(&so) {
@@ -307,7 +307,7 @@ pub const END_HEADERS: u8 = 4;
 pub const NO_ERROR: u32 = 0;
 
 impl Raw {
-    /// Serves each connection with `script`, which is told its number, and returns the URL.
+    /// Serves each connection with `script`, which gets its number, and returns the URL.
     pub fn serve(script: impl Fn(Raw, usize) + Send + Sync + 'static) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -317,7 +317,7 @@ impl Raw {
                 let script = script.clone();
                 thread::spawn(move || {
                     let mut raw = Raw(stream.unwrap());
-                    // Else what is short waits for an acknowledgement, and is lost with a reset.
+                    // Otherwise a short frame waits for an acknowledgement, and is lost with a reset.
                     raw.0.set_nodelay(true).unwrap();
                     let _ = raw.0.read_exact(&mut [0; 24]);
                     raw.frame(SETTINGS, 0, 0, &[]);

@@ -1,5 +1,5 @@
-//! Two responses on one connection over HTTP/2, as a script of bytes says: what is handed over as a success is all of what was
-//! sent. A test runs it with many scripts, and the fuzz target `two_streams` with whatever it finds.
+//! Two responses on one connection over HTTP/2, written by a script of bytes: a success must have every byte that was sent. A
+//! test runs many scripts, and the fuzz target `two_streams` runs any.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -18,7 +18,7 @@ const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 const PADDED: u8 = 8;
 
-/// What one stream's response is, as it was sent.
+/// The response of one stream, as it was sent.
 #[derive(Default)]
 struct Sent {
     head: bool,
@@ -28,7 +28,7 @@ struct Sent {
     broken: bool,
 }
 
-/// What a server writes, and what it amounts to.
+/// The bytes that a server writes, and what they mean.
 pub struct Script {
     writes: Vec<Vec<u8>>,
     streams: [Sent; 2],
@@ -56,7 +56,7 @@ impl Script {
         for pair in bytes.get(1..).unwrap_or_default().chunks_exact(2).take(100) {
             script.step(pair[0] % 16, pair[0] & 0x80 != 0, pair[1]);
         }
-        // What did not end is reset, so that nobody waits for it.
+        // A stream without an end is reset, so that no request waits for it.
         for index in 0..2 {
             if !script.streams[index].ended {
                 script.streams[index].broken = true;
@@ -190,7 +190,7 @@ impl Stage {
         let (taken, seen) = (next.clone(), swapped.clone());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Whatever is sent again finds nobody.
+                // A request that is sent again finds no server.
                 if let Some(writes) = taken.lock().unwrap().take() {
                     let seen = seen.clone();
                     thread::spawn(move || play(stream, &writes, &seen));

@@ -1,4 +1,4 @@
-//! HTTP/2 on the origin: what the ledger says, by ALPN and with prior knowledge.
+//! HTTP/2 on the test server, checked with its ledger: by ALPN and with prior knowledge.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ struct World {
 }
 
 impl World {
-    /// An origin with TLS that speaks HTTP/2 so, or not at all, and a client that trusts it.
+    /// A test server with TLS that supports HTTP/2 in this way, or not at all, and a client that trusts it.
     fn secure(http2: Option<Http2>, change: impl FnOnce(&mut Config)) -> World {
         let options = Options {
             tls: Some(Tls::default()),
@@ -24,7 +24,7 @@ impl World {
         World::new(options, change)
     }
 
-    /// The same in the clear, with prior knowledge.
+    /// A test server without TLS, and a client with prior knowledge.
     fn clear(http2: Http2, change: impl FnOnce(&mut Config)) -> World {
         let options = Options {
             http2: Some(http2),
@@ -219,7 +219,7 @@ fn what_a_goaway_or_a_refusal_left_undone_is_done_once_and_the_ledger_agrees() {
             // The ledger has seen each id when it refused it, and again.
             assert_eq!((moved, summary.duplicates), (100, 100));
         } else {
-            // Some of those that moved had not been sent yet, and some may have waited for the next connection.
+            // Some re-sent requests had not been sent before, and some may have waited for the next connection.
             let unprocessed = summary.http2_unprocessed;
             assert!(
                 moved >= unprocessed,

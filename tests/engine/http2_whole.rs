@@ -68,7 +68,7 @@ fn faults() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A server that has two requests, and then writes all of this at once.
+/// A server that reads two requests, and then writes all of this at once.
 fn answering(bytes: Vec<u8>) -> String {
     Raw::serve(move |mut raw, number| {
         if number > 0 || raw.request().is_none() || raw.request().is_none() {
@@ -89,7 +89,7 @@ fn around(fault: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Two requests with a body that is not out when their answers come, or without one.
+/// Two requests: with a body that is unfinished when their responses come, or without one.
 fn two(client: &Client, reactor: &Reactor, url: &str, uploads: bool) -> Vec<Outcome> {
     let mut batch = Batch::new(client.clone(), 2);
     for tag in 0..2 {

@@ -10,7 +10,7 @@ use crate::http2_peer::{DATA, HEADERS, Raw, SETTINGS, WINDOW_UPDATE};
 
 const MIB: usize = 1 << 20;
 
-/// What a server has been told, and has sent.
+/// The windows that a server received, and the bytes that it sent.
 #[derive(Default)]
 struct Seen {
     /// Each SETTINGS_INITIAL_WINDOW_SIZE, in MiB.
@@ -18,7 +18,7 @@ struct Seen {
     sent: usize,
 }
 
-/// A server whose first answer is an endless body, as far as the client's windows allow; all others are "ok".
+/// A server whose first response is an endless body, as far as the client's windows allow; all others are "ok".
 struct Pouring {
     seen: Arc<Mutex<Seen>>,
     url: String,
@@ -42,7 +42,7 @@ impl Pouring {
         look(&self.seen.lock().unwrap())
     }
 
-    /// Everything that the windows allow has come after this: the server answers nothing before it was sent.
+    /// Afterwards, everything that the windows allow has come: the server responds to this request only then.
     fn settle(&self, client: &Client, reactor: &Reactor) {
         let request = Request::get(&self.url).unwrap();
         let response = reactor.block_on(client.send(request)).unwrap();
@@ -122,7 +122,7 @@ fn a_window_grows_with_what_its_reader_takes_and_has_an_end() {
         read += taken;
         read
     };
-    // More than it takes to earn it, for the server learns of it some pieces later.
+    // More than it takes to widen the window, because the server learns of it some pieces later.
     take(64 * MIB, &|seen| seen.windows.last() == Some(&16));
     let windows = server.seen(|seen| seen.windows.clone());
     assert_eq!((windows[0], windows.last()), (1, Some(&16)), "{windows:?}");

@@ -1,4 +1,4 @@
-//! Idle connections while nobody waits: what is old or ended is closed, and HTTP/2's peers are answered.
+//! Idle connections while nobody waits: old or ended ones are closed, and HTTP/2's pings are answered.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -28,7 +28,7 @@ fn wait_until_none_is_idle(client: &Client) {
     panic!("{:?}", client.stats());
 }
 
-/// A server that answers one request of each connection, then hangs up if it is asked to, and tells when the client has.
+/// A server that responds to one request of each connection. Then it hangs up if `hangs_up`, and reports when the client has.
 fn server(hangs_up: bool) -> (String, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -84,7 +84,7 @@ fn pings_are_answered_though_nobody_waits() {
         raw.respond(stream);
         for _ in 0..3 {
             raw.frame(PING, 0, 0, &[7; 8]);
-            // Anything else than the answer to it is read over.
+            // All frames except the answer to it are skipped.
             while raw.next().expect("the connection is open").0 != PING {}
             say.send(()).unwrap();
         }

@@ -1,4 +1,4 @@
-//! The engine against the real origin: one file per promise.
+//! The engine against the real test server: one file per promise.
 
 mod addresses;
 mod allowed;
@@ -55,7 +55,7 @@ use std::time::Duration;
 use hecaton::{Client, Config, Proxy, Reactor, Request, Response};
 use hecaton_test_server::{Options, TestServer};
 
-/// An origin, a client and a reactor of their own for each test.
+/// A test server, a client and a reactor of their own for each test.
 struct World {
     server: TestServer,
     reactor: Reactor,

@@ -32,7 +32,7 @@ fn in_time(mut fail: impl FnMut() -> Error) -> (Error, usize) {
     panic!("more than {LATE:?} late, {TRIES} times in a row");
 }
 
-/// A failure that came sooner than this, of some tries: what waits twice does so each time.
+/// A failure that came sooner than this, in one of some tries: a wait that is doubled is doubled each time.
 pub fn sooner_than(limit: Duration, mut fail: impl FnMut() -> Error) -> Error {
     let mut late = Vec::new();
     for _ in 0..TRIES {
@@ -45,7 +45,7 @@ pub fn sooner_than(limit: Duration, mut fail: impl FnMut() -> Error) -> Error {
     panic!("not once sooner than {limit:?}: {late:?}");
 }
 
-/// A listener that takes connections and says nothing; its port, and how many came.
+/// A listener that accepts connections and sends nothing; its port, and how many came.
 fn mute() -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -65,8 +65,8 @@ fn mute() -> (u16, Arc<AtomicUsize>) {
 type Setting = fn(&mut Config);
 const TOTAL: Setting = |config| config.timeout = LIMIT;
 
-/// What the limit of a phase, and the total deadline in that phase, end in. `arrived` is how many requests or connections the
-/// server has seen.
+/// Checks the errors of the limit of a phase, and of the total deadline in that phase. `arrived` is the number of requests or
+/// connections at the server.
 fn holds(
     phase: Phase,
     own: Setting,
@@ -101,7 +101,7 @@ fn holds(
     }
 }
 
-/// An origin that speaks both, and a client that speaks this one.
+/// A test server that supports both, and a client that uses this one.
 fn speaking(http: Protocol, setting: Setting) -> World {
     let mut world = World::with(|config| {
         config.http = http;
@@ -115,7 +115,7 @@ fn speaking(http: Protocol, setting: Setting) -> World {
     world
 }
 
-/// Requests that the origin has seen.
+/// Requests at the test server.
 fn seen(world: &World) -> usize {
     let summary = world.server.summary();
     (summary.requests + summary.aborted) as usize

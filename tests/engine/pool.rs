@@ -1,4 +1,4 @@
-//! Connections are kept as long as the settings say, and the client tells how many.
+//! Connections are kept as long as the settings say, and the client counts them.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -141,13 +141,13 @@ fn a_busy_batch_notices_which_of_many_idle_connections_have_ended() {
     assert_eq!(world.client.idle_connections(), MANY);
     close.send(()).unwrap();
     told.recv().unwrap();
-    // What is sent on a connection that has ended would fail: a POST is not sent again.
+    // A POST on a connection that has ended would fail, because it is not sent again.
     for (_, outcome) in run() {
         assert_eq!(outcome.unwrap().attempts().len(), 1);
     }
 }
 
-/// Reads a head and answers it; false when there is none.
+/// Reads a head and responds; false when there is none.
 fn answer(mut stream: &TcpStream) -> bool {
     let (mut input, mut byte) = (Vec::new(), [0]);
     while !input.ends_with(b"\r\n\r\n") {

@@ -1,4 +1,4 @@
-//! Requests through proxies: what each is asked, what the origin sees of it, and what a refusal says.
+//! Requests through proxies: what each proxy receives, what the test server sees of it, and the text of refusals.
 
 use std::io::Write;
 use std::time::Duration;
@@ -12,8 +12,7 @@ use crate::proxy_server::{self, read_head};
 use crate::tls_server::{Authority, Server, keep_alive};
 use crate::{World, json};
 
-/// A world whose client uses this proxy; its origin is called `origin.invalid`, which nobody but the proxy
-/// can find.
+/// A world whose client uses this proxy. Its test server is called `origin.invalid`, a name that only the proxy can resolve.
 pub fn through(
     scheme: &str,
     proxy: &proxy_server::Proxy,
@@ -38,12 +37,12 @@ pub fn get(world: &World, path: &str) -> Response {
     world.send(request(world, path)).expect("a response")
 }
 
-/// The failure of a request through a proxy that answers as this function does.
+/// The failure of a request through a proxy that responds like this function.
 fn refusal(scheme: &str, serve: fn(&mut std::net::TcpStream)) -> Error {
     refusal_of(&format!("{scheme}://user:secret@127.0.0.1"), serve)
 }
 
-/// The same of a proxy at this URL without a port.
+/// The failure of a request through a proxy at this URL, which has no port.
 pub fn refusal_of(url: &str, serve: fn(&mut std::net::TcpStream)) -> Error {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("{url}:{}", listener.local_addr().unwrap().port());
@@ -133,7 +132,7 @@ fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
         ..Options::default()
     })
     .unwrap();
-    // HTTP/2 in the clear goes through a tunnel too.
+    // HTTP/2 without TLS goes through a tunnel too.
     let response = get(&world, "/echo");
     assert!(
         !json(&response)
@@ -175,7 +174,7 @@ fn socks5h_leaves_the_name_to_the_proxy_and_socks5_resolves_it_here() {
             .unwrap();
         known
     };
-    // The same origin, with a client that knows its addresses.
+    // The URL is the same, but the client knows its address.
     let mut config = world.client.config().clone();
     config.resolve = known(request(&world, "/").origin().port);
     let response = world.run(Client::new(config).send(request(&world, "/r/1")));

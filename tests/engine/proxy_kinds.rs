@@ -1,4 +1,4 @@
-//! Proxies that are themselves asked over TLS, SOCKS 4, and credentials that a program adds by itself.
+//! Proxies that use TLS themselves, SOCKS 4, and credentials that a program adds by itself.
 
 use std::io::Write;
 use std::time::Duration;
@@ -20,7 +20,7 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
     };
     let has =
         |text: &str| text.to_lowercase().contains("proxy-auth") || text.contains("own-secret");
-    // Handed to the proxy: it is told. An exception, and no proxy at all: the origin is not.
+    // A proxy that forwards requests receives the header. With an exception, or without a proxy, the test server does not.
     let proxy = proxy_server::Proxy::http();
     let world = through("http", &proxy, |config| {
         config.no_proxy = Some(vec!["127.0.0.1".into()])
@@ -126,7 +126,7 @@ fn a_proxy_may_itself_be_asked_over_tls() {
     let large = Request::get(&format!("{url}/bytes/3000000")).unwrap();
     let large = tunnelled.send(large).unwrap();
     assert_eq!((large.status(), large.body().len()), (200, 3_000_000));
-    // The origin's pins are not the proxy's, and whom nobody trusts is not told the password.
+    // The test server's pins are not the proxy's, and an untrusted proxy does not receive the password.
     let pin = authority.sign(&["x"]).pin;
     let pinned = client(&|config| config.pins = vec![pin.clone()]);
     assert_eq!(get(&pinned, "/r/1").status(), 200);

@@ -1,4 +1,4 @@
-//! Proxies of a few lines, HTTP and SOCKS 5, that write down what they were asked. Every name leads to this machine.
+//! Proxies of a few lines, HTTP and SOCKS 5, that record their requests. Every name leads to this machine.
 
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -18,12 +18,12 @@ pub struct Proxy {
 type Serve = fn(&mut TcpStream, &Mutex<Vec<String>>) -> io::Result<()>;
 
 impl Proxy {
-    /// Hands requests on, and makes tunnels.
+    /// Forwards requests, and makes tunnels.
     pub fn http() -> Proxy {
         Proxy::start(serve_http)
     }
 
-    /// Demands user and password if it is offered them.
+    /// Requires user and password if they are offered.
     pub fn socks() -> Proxy {
         Proxy::start(serve_socks)
     }
@@ -52,7 +52,7 @@ impl Proxy {
         proxy
     }
 
-    /// What it was asked so far: heads of HTTP, and lines of the like for SOCKS.
+    /// The requests so far: heads of HTTP, and similar lines for SOCKS.
     pub fn asked(&self) -> MutexGuard<'_, Vec<String>> {
         self.asked.lock().unwrap()
     }
@@ -84,7 +84,7 @@ impl TlsFront {
     }
 }
 
-/// Takes TLS off on the way to a port, by turns: what comes from either side is looked for every millisecond.
+/// Removes TLS on the way to a port. Each side is polled every millisecond.
 fn unwrap_tls(mut client: TcpStream, config: Arc<ServerConfig>, port: u16) -> io::Result<()> {
     let mut tls = ServerConnection::new(config).map_err(io::Error::other)?;
     while tls.is_handshaking() {

@@ -7,7 +7,7 @@ use hecaton::Request;
 use crate::World;
 use crate::scripted::{Scripted, response_text};
 
-/// What stands behind these heads never comes, or is cut, or is more than is held.
+/// The bodies behind these heads never come, or are cut, or are too large.
 #[test]
 fn a_redirect_is_followed_whatever_becomes_of_its_body() {
     let head = |fields: &str| format!("HTTP/1.1 302 X\r\nlocation: /end\r\n{fields}\r\n");
@@ -31,7 +31,7 @@ fn a_redirect_is_followed_whatever_becomes_of_its_body() {
         config.redirects = 3;
         config.max_body = 1000;
         config.timeout = Duration::from_secs(60);
-        // What is waited for between two pieces would end it otherwise.
+        // Otherwise the limit between two pieces would end it.
         config.read_timeout = None;
     });
     for path in ["/never", "/cut", "/garbage", "/large", "/endless"] {

@@ -258,7 +258,7 @@ fn a_stream_is_opened_where_the_redirects_end() {
     assert_eq!((stream.status(), stream.redirects().len()), (200, 3));
     assert_eq!(stream.url(), format!("{}/end", server.url));
     assert_eq!(world.run(stream.chunk()).unwrap().unwrap(), "arrived");
-    // What the redirects said was read, so one connection was enough.
+    // The bodies of the redirects were read, so one connection was enough.
     assert!(stream.attempts()[1..].iter().all(|attempt| attempt.reused));
     assert_eq!(world.client.idle_connections(), 1);
 }
@@ -298,7 +298,7 @@ fn attempts_tell_when_they_were_and_after_how_many_redirects() {
     assert_eq!(end, response.elapsed());
 }
 
-/// An origin with TLS and HTTP/2, and a world that trusts it.
+/// A test server with TLS and HTTP/2, and a world that trusts it.
 fn secure(change: impl FnOnce(&mut Config)) -> (TestServer, World) {
     let server = TestServer::start(Options {
         tls: Some(Tls::default()),

@@ -1,4 +1,4 @@
-//! Requests arrive as they were meant, responses come back whole, connections are kept.
+//! Requests arrive as they were meant, responses come back whole, connections are reused.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -52,7 +52,7 @@ fn skip_head(stream: &mut TcpStream) {
     }
 }
 
-/// A server that answers each connection with these bytes after the head of a request, and hangs up.
+/// A server that responds with these bytes after the head of a request on each connection, and hangs up.
 fn blunt_server(answer: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -30,7 +30,7 @@ fn arrived(world: World) -> u64 {
 
 #[test]
 fn none_by_default() {
-    // Without moves, which are no retries.
+    // Without re-sends, which are no retries.
     let world = World::with(|config| config.reconnect = false);
     assert_eq!(world.get("/status/503").attempts().len(), 1);
     let error = world.send(world.request("/fault/close")).unwrap_err();
@@ -122,7 +122,7 @@ fn a_phase_that_is_late_is_tried_again() {
     );
 }
 
-/// A server that is busy at first, asks for a second's patience, and answers from then on.
+/// A server that is busy at first, asks for a wait of a second, and responds from then on.
 fn busy_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -193,7 +193,7 @@ fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() 
     );
 }
 
-/// How often a request to what answers each with these bytes, and then hangs up, was tried.
+/// How many times a request was tried at a server that responds with these bytes, and then hangs up.
 fn tries(response: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -1,4 +1,5 @@
-//! Retries of a request's own, and those that the program judges: asked of each outcome that can be followed by a try, and of no other.
+//! Retries of a request's own, and those of the retry predicate, which is called for each outcome that a try can follow, and
+//! for no other.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use crate::World;
 use crate::scripted::{Scripted, response_text};
 use crate::uploads::Pieces;
 
-/// Wants everything again, or the first so many outcomes, and notes what it was asked.
+/// Accepts every retry, or that of the first outcomes, and records its calls.
 struct Notes {
     asked: Mutex<Vec<(usize, String)>>,
     most: usize,

@@ -1,4 +1,4 @@
-//! A server that answers each path with a few given bytes, and keeps what arrived.
+//! A server that responds to each path with a few given bytes, and records the requests.
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What a whole request, as it was on the wire, is answered with.
+/// Maps a whole request, as it was on the wire, to a response.
 type Responses = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
 /// Responses are whole responses by target (`/path?query`); other targets get a 404. Connections are kept.
@@ -16,7 +16,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// `answers` is given the server's own URL.
+    /// `responses` gets the server's own URL.
     pub fn new(responses: impl FnOnce(&str) -> Vec<(&'static str, String)>) -> Scripted {
         Scripted::start(|url| {
             let responses: HashMap<_, _> = responses(url).into_iter().collect();
@@ -28,7 +28,7 @@ impl Scripted {
         })
     }
 
-    /// The same with answers that follow from the requests.
+    /// A server whose responses depend on the requests.
     pub fn responding(responses: impl Fn(&str) -> String + Send + Sync + 'static) -> Scripted {
         Scripted::start(|_| Arc::new(responses))
     }
@@ -48,7 +48,7 @@ impl Scripted {
         Scripted { url, arrived }
     }
 
-    /// What arrived so far: heads and bodies as they were on the wire.
+    /// The requests so far: heads and bodies as they were on the wire.
     pub fn arrived(&self) -> Vec<String> {
         self.arrived.lock().unwrap().clone()
     }

@@ -1,4 +1,4 @@
-//! Connections that the server ended while a request was on its way: idempotent requests move, once, and others never.
+//! Connections that the server ended while a request was on its way: idempotent requests are re-sent, once, and others never.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -16,7 +16,7 @@ use crate::tls_server::Authority;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
-/// What a server does with a request: bytes to be sent, and whether it then hangs up.
+/// The reaction of a server to a request: bytes to send, and whether it then hangs up.
 type Deed = (&'static [u8], Hangs);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -27,7 +27,7 @@ enum Hangs {
     Hard,
 }
 
-/// A server that is told the number of the connection and of the request on it, and its URL.
+/// A server that gets the number of the connection and of the request on it, and its URL.
 fn server(
     deed: impl Fn(usize, usize) -> Deed + Send + Sync + 'static,
 ) -> (String, Arc<AtomicUsize>) {
@@ -153,7 +153,7 @@ fn it_moves_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_response(
     assert_eq!(arrived.load(Ordering::SeqCst), 2);
 }
 
-/// The endings of a request to a server that resets new connections, by the methods that it is asked with.
+/// The endings of a request to a server that resets new connections.
 fn reset(world: &World, method: &str) -> (Vec<Ending>, usize) {
     let (url, arrived) = server(|connection, _| match connection {
         0 => (b"", Hangs::Hard),
@@ -243,7 +243,7 @@ fn any_request_moves_from_a_connection_that_was_reset_before_it_was_sent() {
 fn every_request_of_a_burst_moves_once_when_all_connections_end() {
     for limited in [None, Some(20)] {
         let world = World::with(|config: &mut Config| config.per_origin = limited);
-        // A server that ends every connection at its second request: all that are kept are stale at once.
+        // A server that ends every connection at its second request: all idle connections are stale at once.
         let (url, arrived) = server(|connection, request| match (connection, request) {
             (..20, 1) => (b"", Hangs::Up),
             _ => (OK, Hangs::No),

@@ -28,7 +28,7 @@ impl World {
     }
 }
 
-/// A server that sends each connection what `answer` writes; its URL.
+/// A server that runs `answer` for each connection; its URL.
 fn server(answer: impl Fn(&mut dyn Write) -> std::io::Result<()> + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -125,7 +125,7 @@ fn a_slow_reader_holds_up_the_server() {
         taken += piece.len();
         thread::sleep(Duration::from_millis(100));
     }
-    // What the kernel's buffers take besides is some megabytes; a server that is not held up sends gigabytes.
+    // The kernel's buffers take some megabytes; a server that is not held up sends gigabytes.
     let ahead = sent.load(Ordering::Relaxed) - taken;
     assert!(ahead < 32 << 20, "{ahead} bytes were sent ahead");
 }
@@ -184,7 +184,7 @@ fn a_short_body_is_an_error_and_stays_one() {
 #[test]
 fn retries_come_before_the_stream_and_the_cap_is_for_whole_bodies() {
     let tries = AtomicUsize::new(0);
-    // It says that it closes: else the retry may meet the connection before its end, and moves.
+    // It announces that it closes. Otherwise the retry may find the connection before its end, and is re-sent.
     let url = server(move |out| match tries.fetch_add(1, Ordering::Relaxed) {
         0 => {
             out.write_all(b"HTTP/1.1 503 No\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlater")

@@ -1,4 +1,4 @@
-//! TLS that is refused: by either side, for which reason, over either HTTP; and a certificate that vouches for itself.
+//! TLS that either side refuses, with the reason, over either HTTP; and a certificate that is trusted for itself.
 
 use hecaton::Protocol;
 use rcgen::date_time_ymd;
@@ -21,7 +21,7 @@ fn a_certificate_that_is_trusted_is_so_for_itself_even_if_it_is_an_authoritys() 
     let server = serve(&own);
     assert_eq!(trusting(&own).get(&server.url()).unwrap().status(), 200);
     assert_eq!(trusting(&own).get(&server.url()).unwrap().status(), 200);
-    // The name, the time and the pins are looked at still.
+    // The name, the time and the pins are still checked.
     let url = format!("https://127.0.0.1:{}/", server.port);
     trusting(&own).refuses(&url, &["another host", "localhost"]);
     let old = Identity::self_signed_with(&["localhost"], |params| {
@@ -35,7 +35,7 @@ fn a_certificate_that_is_trusted_is_so_for_itself_even_if_it_is_an_authoritys() 
         config.pins = vec![old.pin.clone()];
     });
     pinned.refuses(&server.url(), &["pins"]);
-    // Another one of the same name is not the same, and says what would do.
+    // Another certificate of the same name is refused, and the error says what would help.
     let other = Identity::self_signed_with(&["localhost"], authoritys);
     trusting(&own).refuses(&serve(&other).url(), &["that of an authority", "as `ca`"]);
     // One that signed others is one of itself too.
@@ -79,7 +79,7 @@ fn a_refusal_of_all_that_was_offered_says_so() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]);
     for version in [&TLS12, &TLS13] {
-        // One whose only curve nobody has.
+        // A server whose only curve no client supports.
         let server = Server::start(identity.server_of_no_curve(&[version]), keep_alive);
         let words = ["protocol", "ciphers", "curves", "X25519", "certificate"];
         Trusting::new(&authority).refuses(&server.url(), &words);

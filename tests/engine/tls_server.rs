@@ -1,4 +1,4 @@
-//! A TLS server of a few lines and the certificates it shows: what tests of TLS talk to.
+//! A TLS server of a few lines and its certificates, for tests of TLS.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -31,7 +31,7 @@ pub struct Identity {
     pub pem: String,
     pub key: PrivateKeyDer<'static>,
     pub key_pem: String,
-    /// As `pins` has it.
+    /// In the form of `pins`.
     pub pin: String,
 }
 
@@ -135,7 +135,7 @@ impl Identity {
         self.server(&[&rustls::version::TLS12, &rustls::version::TLS13])
     }
 
-    /// The same, to clients that show a certificate of this authority.
+    /// The settings of a server that shows it, to clients with a certificate of this authority.
     pub fn server_for(
         &self,
         authority: &Authority,
@@ -203,7 +203,7 @@ fn pin(key: &KeyPair) -> String {
 
 pub type Session = StreamOwned<ServerConnection, TcpStream>;
 
-/// What a handshake looked like from the server.
+/// The handshake, as the server saw it.
 #[derive(Debug)]
 pub struct Seen {
     pub name: Option<String>,
@@ -283,7 +283,7 @@ pub fn read_whole_head(session: &mut Session) -> String {
     String::from_utf8_lossy(&head).into_owned()
 }
 
-/// Answers `ok` for as long as it is asked.
+/// Responds `ok` to every request.
 pub fn keep_alive(session: &mut Session) {
     while read_head(session) {
         let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";

@@ -1,5 +1,4 @@
-//! Bytes that nobody asked for: a second response behind the first, and one that comes before its request. None of them
-//! answers another request.
+//! Unsolicited bytes: a second response behind the first, and one before its request. None of them answers another request.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,10 +11,10 @@ use crate::tls_server::{Authority, Server, Session, read_whole_head};
 
 const FOREIGN: &str = "HTTP/1.1 200 OK\r\ncontent-length: 7\r\n\r\nforeign";
 
-/// As many bytes as the first read of a connection asks for, so that what comes behind them is left to the kernel.
+/// As many bytes as the first read of a connection takes, so that the bytes behind them are left to the kernel.
 const ONE_READ: usize = 8 << 10;
 
-/// A response to this request, and another one that nobody asked for.
+/// A response to this request, and another, unsolicited one.
 fn two(head: &str) -> String {
     let interim = match head.contains("/interim") {
         true => "HTTP/1.1 103 Early Hints\r\n\r\n",
@@ -31,7 +30,7 @@ fn two(head: &str) -> String {
     own + FOREIGN
 }
 
-/// Answers each request by these bytes, in one write.
+/// Responds to each request with these bytes, in one write.
 fn server(answer: impl Fn(&str) -> String + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -149,7 +148,7 @@ fn a_connection_on_which_a_body_was_announced_that_there_cannot_be_is_not_used_a
     }
 }
 
-/// What a server does behind its response.
+/// The action of a server after its response.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     Reads,
@@ -189,7 +188,7 @@ fn a_response_that_comes_before_its_request_is_taken_in_every_run() {
     ] {
         let url = hasty(answer, then);
         for method in ["GET", "POST"].repeat(30) {
-            // A client each, for what is unasked on a connection that was used before is another matter.
+            // A client each, because unsolicited bytes on a reused connection are another matter.
             let world = World::new();
             let response = world
                 .send(Request::new(method, &url).unwrap().body("abc"))

@@ -15,7 +15,7 @@ use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::{World, json};
 
-/// Pieces, each after a turn of waiting; counts how many were asked for.
+/// Pieces, each after a turn of waiting; counts how many were taken.
 #[derive(Clone, Default)]
 pub struct Pieces {
     all: Vec<&'static str>,
@@ -35,7 +35,7 @@ impl Pieces {
         }
     }
 
-    /// The same, which can begin again.
+    /// Pieces that can begin again.
     pub fn again(self) -> Pieces {
         Pieces {
             rewinds: true,
@@ -65,7 +65,7 @@ impl Source for Pieces {
     }
 }
 
-/// In the clear by HTTP/1.1 and by HTTP/2.
+/// Without TLS, by HTTP/1.1 and by HTTP/2.
 fn worlds(retry: Option<Retry>) -> [World; 2] {
     [Protocol::Auto, Protocol::Http2].map(|http| {
         let mut world = World::with(|config| {
@@ -213,7 +213,7 @@ fn a_source_is_sent_again_if_it_can_begin_again() {
             assert_eq!(asked, 2 * tries, "a piece and the end each");
             let result = world.send(post(&world, "/fault/close", source, None));
             let error = result.unwrap_err();
-            // One that met the end of the first one's connection before anything was sent has moved.
+            // A request that met the end of the first one's connection before anything was sent was re-sent.
             let sent = error
                 .attempts()
                 .iter()
@@ -259,7 +259,7 @@ fn an_early_response_is_taken_and_the_rest_is_not_asked_for() {
         let request = request.body_from(Endless(usize::MAX), None);
         match world.send(request) {
             Ok(response) => assert_eq!(response.status(), 413),
-            // The reset behind the answer may come first; it must not be a wait.
+            // The reset behind the response may come first; it must not be a wait.
             Err(error) => assert!(error.kind() == Kind::Protocol, "{error}"),
         }
         assert_eq!(world.client.idle_connections(), 0);

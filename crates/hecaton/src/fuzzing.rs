@@ -1,4 +1,5 @@
-//! What the fuzz targets in `fuzz/` call: each feeds a parser with bytes and checks what is promised of it. Built by `cargo fuzz` alone.
+//! The functions that the fuzz targets in `fuzz/` call: each feeds bytes to a parser and checks its promises. Built by `cargo
+//! fuzz` alone.
 #![allow(missing_docs)]
 
 mod streams;
@@ -27,8 +28,8 @@ fn in_pieces(bytes: &[u8]) -> (usize, &[u8]) {
     }
 }
 
-/// A response's head: every split reads alike, and a block of fields has one line a field. What is read without the setting
-/// `lenient` is the same with it.
+/// A response's head: every split of the bytes reads alike, and a block of fields has one line a field. A head that is accepted
+/// without the setting `lenient` is the same with it.
 pub fn head(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     for method in [Method::GET, Method::HEAD, Method::CONNECT] {
@@ -38,7 +39,7 @@ pub fn head(bytes: &[u8]) {
             let pieces = read_head(&method, bytes, size, lenient);
             match (whole, pieces) {
                 (Ok(whole), Ok(pieces)) => assert_eq!(whole, pieces),
-                // What is wrong is noticed where a head ends, or at once where it is all there is.
+                // Errors are noticed at the end of a head, or at once if all bytes are there.
                 (Err(_), Ok(None) | Err(_)) => {}
                 (whole, pieces) => panic!("{whole:?}, but in pieces {pieces:?}"),
             }
@@ -87,8 +88,8 @@ fn check_block(block: &[u8]) {
     }
 }
 
-/// A response's body, framed in each way: every split reads alike, and a length is kept. What is read without the setting
-/// `lenient` is the same with it.
+/// A response's body, framed in each way: every split of the bytes reads alike, and a length is kept. A body that is accepted
+/// without the setting `lenient` is the same with it.
 pub fn body(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let length = u64::from(bytes.first().copied().unwrap_or_default());
@@ -248,7 +249,7 @@ pub fn fields(bytes: &[u8]) {
         ) else {
             continue;
         };
-        // By value, so what is refused must not take the rest along.
+        // By value, so a refused header must not take the rest along.
         let kept = Request::new("POST", "http://host/")
             .unwrap()
             .header(name, value)
@@ -309,7 +310,7 @@ pub fn cookies(bytes: &[u8]) {
     assert!(jar.list().len() <= 3000);
 }
 
-/// Every seed passes: the targets themselves are tested with all else, and fuzzing begins from what is good.
+/// Every seed passes. So the targets themselves are tested with everything else, and fuzzing starts from valid input.
 #[cfg(test)]
 mod tests {
     use std::fs;

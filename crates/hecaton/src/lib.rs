@@ -1,10 +1,9 @@
 //! An HTTP client engine: many requests at once, and exactly one outcome for each.
 //!
-//! The rooms in the order in which a request passes through them; each imports only from itself and from those behind it:
-//! `batch` (how many at once, and who starts next) → `client` (one deadline; redirects, attempts, retries) → `pool` (which
-//! connection) → `h2`, `h1` (one request on it) → `transport` (how a connection is opened, and what it is) → `content` (bodies
-//! decoded) → `runtime` (what all of it runs on) → `config` (settings, and the one home of every default) → `message` (requests,
-//! responses, errors).
+//! A request passes through the modules in this order, and each module imports only from itself and from later ones. `batch`
+//! decides how many requests run at once. `client` runs one request: deadline, redirects, attempts, retries. `pool` chooses its
+//! connection. `h2` and `h1` run it on the connection. `transport` opens connections. `content` decodes bodies. `runtime`
+//! drives everything. `config` has the settings and every default. `message` has requests, responses and errors.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -17,11 +16,11 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. Two things are done
-//! again by themselves, and that is listed too ([`Ending::Resent`]): a request that the server did nothing of for sure (no
-//! byte of it was written, because its pooled connection turned out to be closed, or an HTTP/2 server says so), and, once,
-//! an idempotent request whose pooled connection ended before a byte of the response came, or whose new one was reset
-//! (RFC 9110 §9.2.2; [`Config::reconnect`] switches it off). Both move to another connection.
+//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. There are two exceptions, which are
+//! listed too ([`Ending::Resent`]). A request is re-sent if the server certainly did nothing with it: its pooled connection
+//! turned out to be closed before a byte was written, or an HTTP/2 server says so. An idempotent request is re-sent, once, if
+//! its pooled connection ended before a byte of the response came, or if its new connection was reset (RFC 9110 §9.2.2;
+//! [`Config::reconnect`] switches it off).
 
 #![forbid(unsafe_code)]
 

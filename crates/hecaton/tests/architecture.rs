@@ -1,11 +1,10 @@
-//! The modules import in one direction, in the order in which a request passes through them, and inside a module no circle has
-//! more than two files.
+//! The modules import in one direction, in the order of a request, and no circle of files inside a module has more than two.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules, in the order of the flow: each imports from itself and from those behind it.
+/// The modules, in the order of a request: each imports from itself and from later ones.
 const MODULES: [&str; 10] = [
     "batch",
     "client",
@@ -48,7 +47,7 @@ fn module(file: &Path) -> Vec<String> {
     parts.filter(|part| part != "mod").collect()
 }
 
-/// What is not a test: the file up to its test module.
+/// The code without tests: the file up to its test module.
 fn code(file: &Path) -> String {
     let source = fs::read_to_string(file).unwrap();
     let end = source.find("#[cfg(test)]\nmod ").unwrap_or(source.len());

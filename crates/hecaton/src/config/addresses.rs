@@ -1,4 +1,4 @@
-//! The setting `resolve`: addresses that are known without asking, and how long those that were asked for are known.
+//! The setting `resolve`: known addresses, which need no lookup, and how long the results of lookups are cached.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,12 +11,12 @@ use crate::message::failure::InvalidRequest;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
     fixed: BTreeMap<(String, u16), Vec<IpAddr>>,
-    /// How long what a lookup found is known: not at all unless it is said.
+    /// How long the result of a lookup is cached; zero is not at all.
     pub(crate) cache_time: Duration,
 }
 
 impl Addresses {
-    /// Adds a place, `host:port`, and at least one address of it.
+    /// Adds a `host:port`, and at least one address of it.
     pub fn add(&mut self, host_and_port: &str, addresses: &[&str]) -> Result<(), InvalidRequest> {
         let refused = |why: &str| InvalidRequest(format!("resolve: {host_and_port:?} {why}"));
         let parts = host_and_port
@@ -37,8 +37,8 @@ impl Addresses {
         }
     }
 
-    /// Keeps what lookups find for so long, of some ten thousand names at most: for programs that ask many hosts a few times
-    /// each. A name to whose addresses no connection could be opened is looked up again all the same.
+    /// Caches the results of lookups for this time, of some ten thousand names at most. This is for programs that send a few
+    /// requests each to many hosts. If no connection could be opened to a name's addresses, the name is looked up again.
     pub fn cache_for(&mut self, time: Duration) {
         self.cache_time = time;
     }

@@ -1,7 +1,7 @@
-//! Which addresses may be connected to: pure decisions about an address that is known.
+//! Which addresses may be connected to: pure decisions about a known address.
 //!
-//! They are made about what a name was resolved to, right before connecting to exactly that. A name that
-//! has another address when it is asked again (rebinding) wins nothing.
+//! The decision is about the addresses that a name was resolved to, right before connecting to exactly those. So a name that
+//! changes its address between two lookups (rebinding) gains nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -14,9 +14,9 @@ pub enum AllowAddress {
     /// All.
     #[default]
     Any,
-    /// Those of the public internet: no private, loopback, link-local, shared (100.64.0.0/10), multicast, reserved or
-    /// unspecified one, none at which clouds tell secrets (169.254.169.254, 168.63.129.16 and others), and none of IPv6
-    /// that stands for one of IPv4 (mapped, NAT64, 6to4, Teredo).
+    /// Addresses of the public internet. Excluded are private, loopback, link-local, shared (100.64.0.0/10), multicast,
+    /// reserved and unspecified addresses. Also excluded are the addresses at which clouds serve secrets (169.254.169.254,
+    /// 168.63.129.16 and others), and IPv6 addresses that stand for an IPv4 address (mapped, NAT64, 6to4, Teredo).
     Public,
     /// Those of some networks.
     Networks(Networks),
@@ -38,8 +38,8 @@ enum Entry {
 }
 
 impl Networks {
-    /// Those to connect to, without any: all; and those of them not to connect to. Each is a network (`10.0.0.0/8`),
-    /// an address, or `public`.
+    /// `allow`: the networks to connect to, all if there is no such list. `deny`: the networks among them not to connect to. An
+    /// entry is a network (`10.0.0.0/8`), an address, or `public`.
     pub fn new(allow: Option<&[&str]>, deny: &[&str]) -> Result<Networks, InvalidRequest> {
         let parse = |list: &[&str]| list.iter().map(|text| entry(text)).collect();
         Ok(Networks {
@@ -93,7 +93,7 @@ impl Networks {
     }
 }
 
-/// The address that Linux connects to when it is asked for the one that is no address.
+/// The address that Linux connects to when the destination is unspecified.
 fn loopback(address: IpAddr) -> Option<IpAddr> {
     address.is_unspecified().then_some(match address {
         IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),

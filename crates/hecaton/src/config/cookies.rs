@@ -1,7 +1,7 @@
-//! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that ask for one.
+//! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that set one.
 //!
-//! What a host may set for others is told by Mozilla's list of public suffixes (`psl`). `parse` reads a `Set-Cookie`, and `date` its
-//! dates. Here is what of it is taken; `store` has what is kept, and who gets it back.
+//! Mozilla's list of public suffixes (`psl`) says which domains a host may set cookies for. `parse` reads a `Set-Cookie`, and
+//! `date` its dates. This file decides which cookies are accepted. `store` holds them, and decides which are sent.
 
 mod date;
 mod parse;
@@ -20,7 +20,7 @@ use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
 use crate::message::request::Request;
 
-/// Most cookies that one response sets; what comes behind is ignored.
+/// Most cookies that one response sets; the rest is ignored.
 const MOST_OF_A_RESPONSE: usize = 50;
 /// When a cookie ends whose time cannot be expressed.
 const FAR_AWAY: Duration = Duration::from_secs(400 * 24 * 3600);
@@ -40,7 +40,7 @@ pub struct Cookie {
     pub path: String,
     /// Whether it is for https alone.
     pub secure: bool,
-    /// Whether it is not meant for scripts; kept for those who save it.
+    /// Whether it is hidden from scripts; kept for programs that save the jar.
     pub http_only: bool,
     /// When it ends; none for one that ends with the jar.
     pub expires: Option<SystemTime>,
@@ -48,10 +48,12 @@ pub struct Cookie {
 
 /// Cookies, shared by all clients that are given the jar, and by its clones.
 ///
-/// A server of `a.co.uk` may set a cookie for `a.co.uk` and all below it, but none for all of `co.uk`, by the list of
-/// public suffixes that the engine was built with, and none for others than itself if its name is an address. A
-/// jar holds at most 3000 cookies, 180 of a registrable domain (`a.co.uk`), and 4 KiB of name and value of each, and 50 of a response are
-/// taken; beyond, those go first that have expired, then those used longest ago, of domains with many before others.
+/// A server of `a.co.uk` may set a cookie for `a.co.uk` and all names below it, but none for all of `co.uk`. The list of public
+/// suffixes that the engine was built with decides. A server whose host is an address may set cookies for itself alone.
+///
+/// A jar holds at most 3000 cookies, and 180 of a registrable domain (`a.co.uk`). Name and value of a cookie have at most 4 KiB
+/// together. At most 50 cookies of a response are accepted. When the jar is full, expired cookies are removed first, then those
+/// used longest ago, from domains with many cookies before others.
 #[derive(Clone, Default)]
 pub struct Cookies(Arc<Mutex<Store>>);
 
@@ -99,7 +101,7 @@ impl Cookies {
         Cookies(Arc::new(Mutex::new(store)))
     }
 
-    /// Keeps what an answer sets.
+    /// Stores the cookies of a response.
     pub(crate) fn keep(&self, request: &Request, fields: &[u8]) {
         let mut texts = Fields(fields)
             .iter()
@@ -137,7 +139,7 @@ impl Cookies {
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {
-        // What a panic could leave is a cookie more or less.
+        // A panic can only have left one cookie more or less.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -156,8 +158,8 @@ impl std::fmt::Debug for Cookies {
     }
 }
 
-/// Takes what the URL's host may set (RFC 6265bis §5.7): secure cookies are set by https alone, http does not replace
-/// them, and the prefixes `__Secure-` and `__Host-` hold what they promise.
+/// Stores a cookie if the URL's host may set it (RFC 6265bis §5.7): only https sets secure cookies, http does not replace them,
+/// and the prefixes `__Secure-` and `__Host-` are enforced.
 fn insert(store: &mut Store, text: &str, url: &Url) -> bool {
     let Some(raw) = Raw::read(text) else {
         return false;

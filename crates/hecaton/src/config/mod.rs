@@ -1,8 +1,8 @@
 //! Every setting of a client, with its unit; the one home of every default.
 //!
-//! The defaults of the client live here. Ruby's documentation names them, its code does not, and `docs/settings.md` is made from these
-//! defaults and Ruby's texts (`tests/settings`). What belongs to one setting alone stands beside it: `retry`, `cookies`, `allowed`
-//! (which addresses), `addresses` (`resolve`), `redirect_hosts`, `proxy`, `pem`.
+//! The defaults of the client live here. Ruby's documentation names them, its code does not, and `docs/settings.md` is made
+//! from these defaults and Ruby's texts (`tests/settings`). Types for one setting have files of their own: `retry`, `cookies`,
+//! `allowed` (which addresses), `addresses` (`resolve`), `redirect_hosts`, `proxy`, `pem`.
 
 pub(crate) mod addresses;
 pub(crate) mod allowed;
@@ -41,11 +41,11 @@ pub struct Config {
     pub resolve_timeout: Option<Duration>,
     /// Addresses that are known without asking, for a host and port each. Default none: all names are looked up.
     pub resolve: Addresses,
-    /// Which addresses may be connected to, asked of what a name was resolved to, right before connecting to exactly that:
-    /// of each address, those that the URL itself has and those that redirects lead to included. Default
-    /// [`AllowAddress::Any`], Ruby's nil. One that is forbidden is passed over; where all are, it is an error of kind
-    /// [`Connect`](crate::Kind::Connect). The addresses of proxies are not asked about, and a name that a proxy
-    /// resolves is its own to judge.
+    /// The addresses that may be connected to. The check is about the addresses that a name was resolved to, right before
+    /// connecting to exactly those. It includes addresses in URLs and in redirects. Default [`AllowAddress::Any`], Ruby's nil.
+    /// A forbidden address is skipped; if all are forbidden, the request ends in an error of kind
+    /// [`Connect`](crate::Kind::Connect). Addresses of proxies are not checked, and a name that a proxy resolves is the proxy's
+    /// to check.
     pub allow_address: AllowAddress,
     /// The path of a Unix socket that every connection goes to, whatever the URL's host and port, which still make
     /// the `Host` header. Default none.
@@ -53,9 +53,9 @@ pub struct Config {
     /// The proxies on the way. Default [`Proxy::Environment`], Ruby's nil: those that the environment names. [`Proxy::Off`],
     /// Ruby's false: none. [`Proxy::Url`]: this one.
     pub proxy: Proxy,
-    /// Hosts that are asked without a proxy: names, which stand for all names under them too, addresses, networks
-    /// (`10.0.0.0/8`), each but the last with `:port` or without; `*` is all. Default: those of the environment's
-    /// `no_proxy` if the proxies are the environment's, else none.
+    /// Hosts that are connected to without a proxy. An entry is a name, which covers all names under it too, an address, or a
+    /// network (`10.0.0.0/8`). Names and addresses may have a `:port`. `*` is all hosts. Default: the environment's `no_proxy`
+    /// if the proxies are the environment's, else none.
     pub no_proxy: Option<Vec<String>>,
     /// The longest time that a TLS handshake may take. Default none.
     pub tls_timeout: Option<Duration>,
@@ -72,11 +72,10 @@ pub struct Config {
     /// The longest wait for a connection when a limit below is reached, or for a stream of one when the
     /// server's limit on streams is (HTTP/2). Default none.
     pub queue_timeout: Option<Duration>,
-    /// Which HTTP is spoken. Default [`Protocol::Auto`], Ruby's nil: what the server chooses in the TLS handshake (ALPN),
-    /// HTTP/1.1 in the clear. [`Protocol::Http1`], Ruby's `"1.1"`: that
-    /// alone. [`Protocol::Http2`], Ruby's `"2"`: HTTP/2 alone, in the clear with prior knowledge that the
-    /// server speaks it (RFC 9113 §3.3). Over HTTP/2 all requests to an origin share one connection, up to the number of streams
-    /// that the server allows, and then another one.
+    /// The version of HTTP. Default [`Protocol::Auto`], Ruby's nil: the server chooses in the TLS handshake (ALPN), and without
+    /// TLS it is HTTP/1.1. [`Protocol::Http1`], Ruby's `"1.1"`, allows only HTTP/1.1. [`Protocol::Http2`], Ruby's `"2"`, allows
+    /// only HTTP/2. Without TLS that needs prior knowledge that the server supports it (RFC 9113 §3.3). Over HTTP/2 all
+    /// requests to an origin share one connection, up to the number of streams that the server allows, and then another one.
     pub http: Protocol,
     /// Most connections to one origin; requests beyond wait their turn, first come, first served, and
     /// their total deadline runs. Default none. 0 counts as 1. A server of a few threads may take no more than some tens or a hundred at
@@ -90,16 +89,16 @@ pub struct Config {
     pub max_queue: Option<usize>,
     /// Whether requests are sent again. Default none: each is sent once.
     pub retry: Option<Retry>,
-    /// Whether an idempotent request (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110 §9.2.2) whose connection had carried
-    /// a request before, and ended before a byte of the response came, moves to a new connection, once and at once.
-    /// Servers close connections that they have kept for long enough, and a request may be on its way by then. Default
-    /// true. POST and PATCH never do so once a byte was sent. The same holds for a new connection that the server reset: a
-    /// server that reloads resets connections that it has not accepted. A request moves once in all for these reasons, and
-    /// once more at most from a new connection that ended before anything was sent.
+    /// Whether an idempotent request (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110 §9.2.2) is re-sent if the server had
+    /// already closed its keep-alive connection. It is re-sent at once and only once, if the connection had carried a request
+    /// before and ended before a byte of the response came. Default true. A POST or PATCH is never re-sent after a byte was
+    /// sent. A new connection that the server reset counts too, because a server that reloads resets connections that it has
+    /// not accepted. A request is re-sent once in all for these reasons, and at most once more if a new connection ended before
+    /// anything was sent.
     pub reconnect: bool,
-    /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a
-    /// redirect is a response. With more than 0, one that is not followed, because it is one too many, leads in a
-    /// circle, or names no place that can be asked, is an error of kind [`Redirect`](crate::Kind::Redirect).
+    /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a redirect is a
+    /// response. With more than 0, a redirect that cannot be followed is an error of kind [`Redirect`](crate::Kind::Redirect):
+    /// one too many, a circle, or a `Location` that is no HTTP URL.
     pub redirects: u32,
     /// Whether a redirect may lead from https to http. Default false.
     pub redirects_to_http: bool,
@@ -132,23 +131,22 @@ pub struct Config {
     /// The jar that keeps the cookies of responses, redirects among them, and adds them to requests that carry no
     /// `Cookie` of their own (RFC 6265). Default none: cookies are headers like others.
     pub cookies: Option<Cookies>,
-    /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection
-    /// after its answer.
+    /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection after its response.
     pub idle_timeout: Duration,
-    /// Most connections that are kept idle, to all origins together: the one idle longest is closed for
-    /// another. Default none. 0 closes each connection after its answer.
+    /// Most connections that are kept idle, to all origins together: the one idle longest is closed for another. Default none.
+    /// 0 closes each connection after its response.
     pub max_idle: Option<usize>,
-    /// How old a connection may be when a request is sent on it, whatever its use. Default none. Where names
-    /// move to other addresses this is how clients follow. Zero closes each connection after its answer.
+    /// How old a connection may be when a request is sent on it, whatever its use. Default none. With a limit, clients follow
+    /// names that move to other addresses. Zero closes each connection after its response.
     pub max_age: Option<Duration>,
     /// Most bytes of a response's body that is held whole; a [`Streaming`](crate::Streaming) one has no
     /// such limit. Default 64 MiB, counted after decoding. A longer body ends in an error of kind
     /// [`Body`](crate::Kind::Body), and no more than this is ever held. Zero allows only empty bodies.
     pub max_body: usize,
-    /// Most bytes of response bodies that the client holds at once: of all that are being received to be held
-    /// whole, and what their codings take (up to 16 MiB each for br, 8 MiB for zstd). A body that would exceed it ends in an error
-    /// of kind [`Body`](crate::Kind::Body) that may be retried. What was handed over, and a [`Streaming`](crate::Streaming)
-    /// one, does not count. Default none: `max_body` for each request in flight.
+    /// Most bytes of response bodies that the client holds at once. Bodies that are being received to be held whole count, and
+    /// the memory of their decoders (up to 16 MiB each for br, 8 MiB for zstd). A body that would exceed the limit ends in an
+    /// error of kind [`Body`](crate::Kind::Body) that may be retried. Bodies that were handed over do not count, nor does a
+    /// [`Streaming`](crate::Streaming) one. Default none: `max_body` for each request in flight.
     pub max_buffered: Option<usize>,
     /// Most fields in the head of a response; one more is an error of kind [`Protocol`](crate::Kind::Protocol).
     /// Default 2,000. 0 allows none.
@@ -168,9 +166,9 @@ pub struct Config {
     ///
     /// Two different lengths, a length beside a coding, and whatever else two readers could frame in two ways stay refused.
     pub lenient: bool,
-    /// Whether bodies in gzip, deflate, br and zstd are asked for, by `Accept-Encoding`, and decoded (RFC 9110
-    /// §8.4). Default true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it
-    /// comes, and so does one whose answer is in another coding. `Content-Encoding` stays among the headers.
+    /// Whether bodies in gzip, deflate, br and zstd are asked for, by `Accept-Encoding`, and decoded (RFC 9110 §8.4). Default
+    /// true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it comes, and so does one whose
+    /// response has another coding. `Content-Encoding` stays among the headers.
     pub decode: bool,
     /// How many requests a [`Batch`](crate::Batch) keeps in flight. Default 200. At least 1. Over HTTP/1.1 that is as many connections
     /// to a server if all are for the same one; `per_origin` is for those that take fewer.
@@ -233,8 +231,8 @@ impl Config {
 }
 
 impl Config {
-    /// Reads the files that the settings name, so that a copy of the settings makes the same client later: in
-    /// another process, which may have no right to read them.
+    /// Reads the files that the settings name. So a copy of the settings makes an equal client later, even in a process that
+    /// may not read the files.
     pub(crate) fn read_files(&mut self) -> Result<(), InvalidRequest> {
         for (name, pem) in [
             ("ca", &mut self.ca),
@@ -250,20 +248,19 @@ impl Config {
     }
 }
 
-/// Which HTTP a client speaks.
+/// The version of HTTP that a client uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protocol {
-    /// What the server chooses in the TLS handshake (ALPN, RFC 7301); HTTP/1.1 in the clear.
+    /// The server chooses in the TLS handshake (ALPN, RFC 7301); HTTP/1.1 without TLS.
     #[default]
     Auto,
     /// HTTP/1.1 alone.
     Http1,
-    /// HTTP/2 alone (RFC 9113): by ALPN over TLS, and in the clear with prior knowledge that the server
-    /// speaks it (§3.3).
+    /// HTTP/2 alone (RFC 9113): by ALPN over TLS, and without TLS with prior knowledge that the server supports it (§3.3).
     Http2,
 }
 
-/// Oldest version of TLS that a client speaks.
+/// The oldest version of TLS that a client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TlsVersion {
     /// RFC 5246.

@@ -33,7 +33,7 @@ impl<T: Into<String>> From<T> for Pem {
 }
 
 impl fmt::Debug for Pem {
-    /// Never the text, which may be a private key.
+    /// Never shows the text, which may be a private key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
             Some(path) => write!(f, "Pem({path:?})"),

@@ -40,7 +40,7 @@ fn is(entry: &str, host: &str, address: Option<IpAddr>) -> bool {
     let Some(parent) = entry.strip_prefix("*.") else {
         return entry.eq_ignore_ascii_case(host);
     };
-    // What stands before it has at least one letter and a dot.
+    // The part before it has at least one letter and a dot.
     let start = host
         .len()
         .checked_sub(parent.len())

@@ -1,4 +1,4 @@
-//! Whether to try again, and when: pure decisions, off unless asked for. What is asked for: `message/retry.rs`.
+//! Whether to retry, and when: pure decisions. `message/retry.rs` has the settings; without them nothing is retried.
 
 use std::cell::Cell;
 use std::hash::{BuildHasher, RandomState};
@@ -27,7 +27,7 @@ impl Retry {
         again.then(|| self.wait(tries))
     }
 
-    /// The same after a response.
+    /// The wait before the next try after a response with this status, none to give up.
     pub(crate) fn after_status(
         &self,
         method: &Method,
@@ -40,8 +40,8 @@ impl Retry {
         again.then(|| self.wait(tries).max(requested_wait(fields)))
     }
 
-    /// The wait before the next try after the `tries`-th one, if another is worth it in the eyes of a judge; none if there is no
-    /// other. The fields are those of a response.
+    /// The wait before the next try after the `tries`-th one, if the retry predicate accepts it; none if no try is left. The
+    /// fields are those of a response.
     pub(crate) fn wait_for_predicate(&self, tries: u32, fields: Option<&[u8]>) -> Option<Duration> {
         (tries <= self.max).then(|| {
             self.wait(tries)
@@ -57,8 +57,8 @@ impl Retry {
     }
 }
 
-/// A number from 0 to 1 that no other process draws: a child of `fork` begins with its parent's generator, and so would
-/// all of its siblings, which would come back all at once.
+/// A random number from 0 to 1 that differs between processes. A child of `fork` begins with its parent's generator. Otherwise
+/// all children would draw the same number and retry at the same time.
 fn draw(process: u32) -> f64 {
     thread_local!(static SEEDED: Cell<Option<u32>> = const { Cell::new(None) });
     if SEEDED.replace(Some(process)) != Some(process) {
@@ -68,7 +68,7 @@ fn draw(process: u32) -> f64 {
     fastrand::f64()
 }
 
-/// The patience that a server asks for.
+/// The wait that a server asks for.
 fn requested_wait(fields: &[u8]) -> Duration {
     let wait = Fields(fields).get("retry-after");
     let wait = wait.and_then(|value| retry_after(value, SystemTime::now()));
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn children_do_not_draw_what_their_siblings_do() {
-        // What a child begins with is what its parent left.
+        // A child begins with its parent's state.
         let child = |process| {
             draw(1);
             fastrand::seed(7);

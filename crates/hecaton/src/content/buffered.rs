@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::message::failure::{Failure, Kind, Phase};
 
-/// What is held now, and what may be.
+/// The bytes held now, and the limit.
 pub(crate) struct Buffered {
     most: usize,
     held: AtomicUsize,
 }
 
-/// What one body holds of it, for as long as it is kept; nothing without a limit. Small, for it is a part of every
+/// The share of one body, for as long as the body is held; empty without a limit. Small, because it is a part of every
 /// connection.
 #[derive(Default)]
 pub(crate) struct Share(Option<Box<Held>>);
@@ -45,7 +45,7 @@ impl Share {
         self.0.as_mut().map_or(Ok(()), |held| held.add(bytes))
     }
 
-    /// The body, and what it takes to decode it, hold so many bytes. They never hold less than before.
+    /// The body and the memory of its decoder hold this many bytes. They never hold less than before.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), Failure> {
         let held = self.0.as_mut();
         held.map_or(Ok(()), |held| held.add(bytes.saturating_sub(held.bytes)))
@@ -69,7 +69,7 @@ impl Drop for Held {
     }
 }
 
-/// Passing: there is room again when others have ended.
+/// Another try may succeed, once other bodies have ended.
 fn too_much(most: usize) -> Failure {
     let detail = format!(
         "the bodies that are being received would hold more than the {most} bytes of max_buffered together: \

@@ -1,4 +1,4 @@
-//! One content coding as a machine that is fed: bytes in, bytes out, as many as there is room for.
+//! One content coding as a machine: bytes in, bytes out, as many as fit.
 
 use brotli_decompressor::{
     BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper, StandardAlloc,
@@ -6,11 +6,11 @@ use brotli_decompressor::{
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
-/// Largest window of zstd, 8 MiB as a power of two: what RFC 9659 §3 demands of both sides. It is memory that
-/// a server can make a client take. Of the others, gzip and deflate have 32 KiB and br at most 16 MiB.
+/// Largest window of zstd, 8 MiB as a power of two, by RFC 9659 §3. A server can make a client allocate it. gzip and deflate
+/// have windows of 32 KiB, and br of at most 16 MiB.
 const ZSTD_WINDOW: u32 = 23;
 
-/// What gzip and deflate hold: a window of 32 KiB, and tables.
+/// The memory of gzip and deflate: a window of 32 KiB, and tables.
 const INFLATE: usize = 48 << 10;
 
 /// A coding at work.
@@ -26,7 +26,7 @@ pub(crate) enum Codec {
     Zstd(DCtx<'static>),
 }
 
-/// What one step did.
+/// The result of one step.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     /// Bytes taken of the input.
@@ -72,7 +72,7 @@ impl Codec {
         }
     }
 
-    /// Goes on with `input`, as far as `output` has room. None when the bytes are not what they should be.
+    /// Decodes more of `input`, as far as `output` has room. None when the bytes are invalid.
     pub fn run(&mut self, input: &[u8], output: &mut [u8]) -> Option<Progress> {
         match self {
             Codec::Gzip(inner) => inflate(inner, input, output),
@@ -82,8 +82,8 @@ impl Codec {
         }
     }
 
-    /// Begins again behind an end: several members of gzip, and frames of zstd, are one body (RFC 1952 §2.2,
-    /// RFC 8878 §3). False if nothing may follow.
+    /// Begins again behind an end: several members of gzip, and frames of zstd, are one body (RFC 1952 §2.2, RFC 8878 §3).
+    /// False if nothing may follow.
     pub fn begin_again(&mut self) -> bool {
         match self {
             Codec::Gzip(_) => Codec::named("gzip").map(|new| *self = new).is_some(),

@@ -1,12 +1,11 @@
 //! Takes content codings off a body (RFC 9110 §8.4), piece by piece, each piece of bounded size.
 //!
-//! A decoder is fed what has arrived and asked for what that means, a step at a time. No step holds
-//! or gives more than [`PIECE`], so a body of a few bytes that decodes to gigabytes costs time, which the
-//! deadline limits, and no memory.
+//! A decoder takes the bytes that have arrived, and decodes them a step at a time. No step holds or gives more than [`PIECE`],
+//! so a body of a few bytes that decodes to gigabytes costs time, which the deadline limits, and no memory.
 //!
-//! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. What is behind a coding's end is an
-//! error, as behind an answer, except for what the formats allow: members of gzip, frames of zstd. A decoder's window comes on top
-//! of what a stream holds: 32 KiB (gzip, deflate), at most 16 MiB (br) or 8 MiB (zstd, RFC 9659). zstd is the library in C, the
+//! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. Bytes behind a coding's end are
+//! an error, as behind a response, unless the format allows them: members of gzip, frames of zstd. A stream also holds the
+//! decoder's window: 32 KiB (gzip, deflate), at most 16 MiB (br) or 8 MiB (zstd, RFC 9659). zstd is the library in C, the
 //! others are in Rust (`docs/decisions/zstd-in-c.md`).
 
 pub(crate) mod buffered;
@@ -18,18 +17,18 @@ use crate::message::fields::Fields;
 use crate::runtime::spare::Spare;
 use codec::Codec;
 
-/// What `Accept-Encoding` says when a request leaves it to the client.
+/// The `Accept-Encoding` of requests that have none.
 pub(crate) const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
 /// Most bytes that one step gives.
 const PIECE: usize = 64 << 10;
 
-/// Most codings on top of each other, each with its memory; nobody needs two.
+/// Most codings of one body, each with its memory; nobody needs two.
 const MOST_LAYERS: usize = 2;
 
 /// Takes the codings of one body off.
 pub(crate) struct Decoder {
-    /// The coding that was applied last stands first: it is fed with what arrives.
+    /// The coding that was applied last stands first: it takes the bytes that arrive.
     stages: Vec<Stage>,
 }
 
@@ -42,7 +41,7 @@ struct Stage {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Nothing has come, and nothing need come: the answer to HEAD has a coding too.
+    /// Nothing has come, and nothing need come: the response to HEAD has a coding too.
     Unused,
     Going,
     /// There may be more to give without any input.
@@ -50,11 +49,11 @@ enum State {
     Ended,
 }
 
-/// What one step brought.
+/// The result of one step.
 pub(crate) enum Step<'a> {
     /// A piece of the body; an empty one means that the next step may bring more.
     Piece(&'a [u8]),
-    /// The decoder wants to be fed.
+    /// The decoder needs more input.
     Wanting,
 }
 
@@ -62,8 +61,8 @@ pub(crate) enum Step<'a> {
 pub(crate) type Undecodable = &'static str;
 
 impl Decoder {
-    /// A decoder for what these fields say of the body. None when the body has no coding, or one
-    /// that is unknown: then it is left as it comes, for the fields tell what it is.
+    /// A decoder for the content codings in these fields. None when the body has no coding or an unknown one. Then the body is
+    /// left as it is, because the fields still describe it.
     pub fn of(fields: Fields<'_>) -> Result<Option<Box<Decoder>>, Undecodable> {
         let values = fields
             .iter()
@@ -87,12 +86,12 @@ impl Decoder {
         Ok((!stages.is_empty()).then(|| Box::new(Decoder { stages })))
     }
 
-    /// Feeds it with what has arrived; only when it wants to be fed.
+    /// Gives the decoder bytes that have arrived, when it needs input.
     pub fn feed(&mut self, bytes: Bytes) {
         self.stages[0].input = bytes;
     }
 
-    /// Does some work, the one nearest to the end first, so that little waits in between.
+    /// Does some work, at the last stage first, so that little waits between the stages.
     pub fn step(&mut self) -> Result<Step<'_>, Undecodable> {
         let Some(at) = self.stages.iter().rposition(Stage::can_go_on) else {
             return Ok(Step::Wanting);
@@ -132,7 +131,7 @@ impl Decoder {
 }
 
 thread_local! {
-    /// To take 64 KiB anew, and to have them zeroed, costs more than to decode some kilobytes.
+    /// Allocating 64 KiB, and zeroing them, costs more than decoding some kilobytes.
     static SPARE: Spare<Vec<u8>> = const { Spare::new() };
 }
 

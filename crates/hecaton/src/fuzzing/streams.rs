@@ -1,4 +1,4 @@
-//! What is asked of a stream: proxies' answers, and what the stream under HTTP/2 notes.
+//! Fuzz targets that need a stream: the responses of proxies, and the instrumented stream under HTTP/2.
 
 use std::io;
 use std::pin::Pin;
@@ -14,7 +14,7 @@ use crate::message::request::Request;
 use crate::transport::proxy::Forward;
 use crate::transport::proxy::fuzzing::{Target, negotiate_socks, tunnel};
 
-/// What comes piece by piece, and takes whatever is written.
+/// A peer that sends these bytes in pieces, and accepts whatever is written.
 struct Peer<'a> {
     size: usize,
     left: &'a [u8],
@@ -64,7 +64,7 @@ fn at_once<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("everything is there")
 }
 
-/// A proxy's answer to CONNECT: only success makes a tunnel, whatever the pieces.
+/// A proxy's response to CONNECT: only success makes a tunnel, whatever the pieces.
 pub fn connect(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let origin = Request::get("https://host.example/")
@@ -81,13 +81,13 @@ pub fn connect(bytes: &[u8]) {
             bytes.starts_with(b"HTTP/1.") || bytes.starts_with(b"\r") || bytes.starts_with(b"\n")
         );
     }
-    // In small pieces what is behind the answer may not have come yet.
+    // In small pieces, bytes behind the response may not have come yet.
     if ask(usize::MAX).is_ok() {
         assert!(ask(1).is_ok());
     }
 }
 
-/// A SOCKS proxy's answers: every split reads alike, and nothing behind them is taken.
+/// A SOCKS proxy's responses: every split reads alike, and nothing behind them is taken.
 pub fn socks(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let known = Some((b"user".to_vec(), b"pass".to_vec()));
@@ -114,7 +114,8 @@ pub fn socks(bytes: &[u8]) {
 /// How large a block of fields is looked at.
 const BLOCK: usize = 1 << 16;
 
-/// The instrumented stream under HTTP/2: what has left and what came is known, and what goes on is the same, whatever the pieces.
+/// The instrumented stream under HTTP/2: whatever the pieces, it knows the same requests and responses, and passes the same
+/// bytes on.
 pub fn tap(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let mut departed = 0;
@@ -148,7 +149,7 @@ pub fn tap(bytes: &[u8]) {
     }
 }
 
-/// What it knows when these bytes have gone through it both ways, and what went on to `h2`.
+/// The observations after these bytes went through both ways, and the bytes that reached `h2`.
 fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
     let observed = Arc::new(Observed::default());
     observed.opened(1, false);
@@ -177,7 +178,7 @@ fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
     }
 }
 
-/// Tells kind and stream of each frame whose head is there (RFC 9113 §4.1).
+/// Reports kind and stream of each frame whose head is there (RFC 9113 §4.1).
 fn follow(mut rest: &[u8], mut report: impl FnMut(u8, u32)) {
     while let Some((head, after)) = rest.split_first_chunk::<9>() {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
@@ -187,7 +188,7 @@ fn follow(mut rest: &[u8], mut report: impl FnMut(u8, u32)) {
     }
 }
 
-/// Blocks of fields, each behind a byte of its length: what takes the place of one leaves the table as it would.
+/// Blocks of fields, each behind a byte of its length: a block's replacement leaves the table as the block would.
 pub fn hpack(mut bytes: &[u8]) {
     let (mut decoder, mut other) = (Decoder::default(), Decoder::default());
     while let Some((length, rest)) = bytes.split_first() {

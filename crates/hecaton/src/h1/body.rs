@@ -25,14 +25,14 @@ pub(crate) struct BodyFraming {
 struct Gathered {
     fields: usize,
     block: Vec<u8>,
-    /// Whether a line around a chunk was taken that is not as it should be: another reader might have seen another end. It is
-    /// here because few bodies have any.
+    /// Whether a line around a chunk was accepted although it is malformed. Another reader might have seen another end. It
+    /// stands here because few bodies have trailers.
     loose: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// So many bytes are to come, of the body or of a chunk.
+    /// The bytes that are still to come, of the body or of a chunk.
     Data {
         left: u64,
         chunked: bool,
@@ -48,7 +48,7 @@ enum State {
     Done,
 }
 
-/// What there is of a body.
+/// The next part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
     /// So many bytes at the front of the input, at least one.
@@ -64,14 +64,14 @@ pub(crate) enum Ready {
 pub(crate) enum BodyError {
     /// It has more than the allowed bytes.
     TooLarge,
-    /// Its chunks are not as they should be.
+    /// Its chunks are malformed.
     Malformed(&'static str),
     /// The connection ended before the body did.
     CutShort,
 }
 
 impl BodyError {
-    /// What a request fails with; `max_body` is the cap that was exceeded, if that is what happened.
+    /// The failure of the request. `max_body` is the limit that was exceeded, for `TooLarge`.
     pub fn into_failure(self, max_body: usize) -> Failure {
         let detail = match self {
             BodyError::TooLarge => format!("the body is larger than the allowed {max_body} bytes"),
@@ -129,8 +129,8 @@ impl BodyFraming {
         }
     }
 
-    /// What can be taken now. Removes what is around chunks from `input`; the bytes of the body stay
-    /// until the caller takes them, and tells by [`BodyFraming::taken`]. Trailers have the limits of a head.
+    /// The next part of the body. Removes chunk framing from `input`; the bytes of the body stay until the caller takes them
+    /// and calls [`BodyFraming::taken`]. Trailers have the limits of a head.
     pub fn ready(&mut self, input: &mut BytesMut, limits: &Config) -> Result<Ready, BodyError> {
         loop {
             let went_on = match self.state {
@@ -267,7 +267,7 @@ fn add_field(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Said at once: the server may think that this was the end, and wait for the next request.
+/// Reported at once: the server may think that this was the end, and wait for the next request.
 const UNENDED: BodyError = BodyError::Malformed(
     "a line around a chunk does not end as it should (the setting lenient accepts some such lines)",
 );
@@ -279,7 +279,7 @@ fn ends(line: &[u8]) -> usize {
 }
 
 /// Length of the first line of `input` without its end, and of the end; none if the end has not come. Other readers look for
-/// the end of an extension elsewhere, so a line with one has to end as it should.
+/// the end of an extension elsewhere, so a line with an extension must end in CRLF.
 fn line(input: &[u8], most: usize, lenient: bool) -> Result<Option<(usize, usize)>, BodyError> {
     let end = input.iter().position(|byte| *byte == b'\n');
     match end.map(|end| (end, input[..end].strip_suffix(b"\r"))) {
@@ -294,7 +294,7 @@ fn line(input: &[u8], most: usize, lenient: bool) -> Result<Option<(usize, usize
 
 /// Hexadecimal digits, then perhaps extensions, which nobody uses and everybody may ignore.
 fn parse_size(line: &[u8]) -> Result<u64, BodyError> {
-    // Other readers may end the line here, and would see other chunks than this one does.
+    // Other readers may end the line here, and would see other chunks.
     if line.contains(&b'\r') {
         return Err(BodyError::Malformed("a line break in the size of a chunk"));
     }

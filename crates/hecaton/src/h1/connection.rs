@@ -14,12 +14,12 @@ use crate::runtime::spare::Spare;
 use crate::transport::proxy::Forward;
 use crate::transport::wire::{Look, Waiting, Wire};
 
-/// How much is asked for in one read: at first, and at most once answers turn out to be long.
+/// How many bytes one read takes: at first, and at most once responses turn out to be long.
 const FIRST_READ: usize = 8 << 10;
 const LONGEST_READ: usize = 64 << 10;
 
 thread_local! {
-    /// A connection that waits needs no buffer (but for TLS, which has to read to know).
+    /// An idle connection needs no buffer, except with TLS, which must read to know whether anything came.
     static SPARE: Spare<BytesMut> = const { Spare::new() };
 }
 
@@ -28,17 +28,17 @@ pub(crate) struct Connection {
     pub input: BytesMut,
     /// The request being written; kept for its memory.
     pub output: Vec<u8>,
-    /// How long the server keeps it idle, as far as it has said so.
+    /// The server's keep-alive timeout, if it has sent one.
     pub keep_alive_timeout: Option<Duration>,
     /// Whether a byte of the response has come.
     pub received: bool,
-    /// What the body that is being read holds of what all may hold together.
+    /// The share that the body being read has of `max_buffered`.
     pub share: Share,
     /// Whether somebody else may hold a part of the input's buffer.
     lent: bool,
     /// How much the next read asks for.
     ahead: usize,
-    /// What requests say to the proxy that they are handed to, if they are.
+    /// The headers for an HTTP proxy that forwards the requests, if there is one.
     pub forward: Option<Arc<Forward>>,
     stream: Wire,
 }
@@ -64,7 +64,7 @@ impl Connection {
             ready!(self.stream.poll_readable(cx))?;
             self.input = Spare::take(&SPARE).unwrap_or_default();
         }
-        // What is not used yet, the begin of a head or of a body that stays where it is, has its room already.
+        // The rest of a head, or of a body that stays in its buffer, has its room already.
         let ahead = self.input.is_empty() || self.input.len() == self.input.capacity();
         if ahead {
             self.input.reserve(self.ahead);
@@ -96,10 +96,10 @@ impl Connection {
         self.input.split_to(count)
     }
 
-    /// Hands the buffer on, once all that was read has been used: a connection that waits needs none.
+    /// Hands the buffer on once all of it has been used: an idle connection needs none.
     pub fn release_input(&mut self) {
         let mut input = std::mem::take(&mut self.input);
-        // Bytes behind an answer belong to nothing, least of all to the next connection.
+        // Bytes behind a response belong to no request, and must not reach the next connection.
         input.clear();
         // A buffer of which others hold a part is theirs. Else it is whole again, from its begin.
         if std::mem::take(&mut self.lent) {
@@ -134,7 +134,7 @@ impl Connection {
         self.stream.waiting(Look::Reactor) == Waiting::Nothing
     }
 
-    /// Whether TLS is spoken on it.
+    /// Whether it uses TLS.
     pub fn is_tls(&self) -> bool {
         matches!(self.stream, Wire::Tls(_))
     }

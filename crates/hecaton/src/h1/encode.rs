@@ -14,8 +14,8 @@ use crate::transport::proxy::Forward;
 /// Bodies up to this size are sent behind the head in one write.
 const SMALL_BODY: usize = 16 << 10;
 
-/// Writes head and, if it is small and need not wait, body into `out`, for the origin or for a proxy; returns whether the body
-/// is in it.
+/// Writes the head, and a small body that need not wait, into `out`, for the origin or for a proxy. Returns whether the body is
+/// in it.
 pub(crate) fn encode(
     request: &Request,
     config: &Config,
@@ -81,7 +81,7 @@ pub(crate) fn encode(
     }
 }
 
-/// Whether the body is sent when the server has asked for it.
+/// Whether the body is held until the server asks for it.
 pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
     request.flags.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
 }
@@ -98,12 +98,12 @@ fn put_for_the_origin(fields: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Whether a request tells its length: if there is a body, or there may be one, or if the program says that there is none.
+/// Whether a request sends its length: if it has a body or may have one, or if the program says that it has none.
 pub(crate) fn writes_length(request: &Request) -> bool {
     !request.body.is_empty() || expects_content(&request.method) || request.framing().is_some()
 }
 
-/// Methods whose requests tell their length even when it is 0 (RFC 9110 §8.6).
+/// Methods whose requests send their length even when it is 0 (RFC 9110 §8.6).
 fn expects_content(method: &Method) -> bool {
     matches!(*method, Method::POST | Method::PUT | Method::PATCH)
 }

@@ -1,7 +1,7 @@
-//! One request on one connection: the request out, the head of the answer in, then its body.
+//! One request on one connection: the request is sent, the head of the response is read, then its body.
 //!
-//! The connection is driven here, by the request that owns it, and by nothing else: no task is
-//! spawned, so a request that is dropped stops at once and takes its connection with it.
+//! The request that owns the connection drives it, and nothing else does. No task is spawned. So a request that is dropped
+//! stops at once and closes its connection.
 
 use std::future::poll_fn;
 use std::io;
@@ -21,7 +21,7 @@ use crate::runtime::yield_now::PIECES_PER_TURN;
 use crate::transport::tls::explain::explain;
 use crate::transport::wire::Waiting;
 
-/// Sends `request` over `connection` and reads the head of the answer; the body is still to come.
+/// Sends `request` over `connection` and reads the head of the response; the body is still to come.
 pub(crate) async fn exchange(
     connection: &mut Connection,
     request: &Request,
@@ -30,7 +30,7 @@ pub(crate) async fn exchange(
 ) -> Result<(Head, Incoming), Broken> {
     trace.attempt().phase = Phase::Send;
     trace.attempt().version = Some(Version::Http1);
-    // The pool has just asked the kernel about a connection that it had.
+    // The pool has just looked at a reused connection.
     let early = !trace.attempt().reused && has_sent_early(connection)?;
     connection.received = false;
     let mut outgoing = Outgoing::new(connection, request, config);
@@ -42,7 +42,7 @@ pub(crate) async fn exchange(
             Err(_) if !trace.attempt().sent && trace.attempt().reused => {
                 return Poll::Ready(Err(Broken::Unsent));
             }
-            // What a new connection has may be a response, or why TLS refuses the client.
+            // Bytes on a new connection may be a response, or TLS refusing the client.
             Err(Stopped::Socket(error)) => Some(error),
             Ok(()) => None,
         };
@@ -74,8 +74,8 @@ pub(crate) async fn exchange(
     Ok((head, incoming))
 }
 
-/// Whether the server has sent something on a new connection before the request. That may be its response, as of a server that
-/// is too busy to read; the connection carries no other request then, for the server may answer this one once more.
+/// Whether the server has sent something on a new connection before the request. It may be the response of a server that is too
+/// busy to read. The connection then carries no other request, because the server may also respond to this one.
 fn has_sent_early(connection: &mut Connection) -> Result<bool, Broken> {
     match connection.waiting() {
         Waiting::Nothing => Ok(false),
@@ -106,7 +106,7 @@ fn poll_write(
     result
 }
 
-/// Why there is no head, and whether that is because the connection ended. The phase is the caller's to set.
+/// Why there is no head, and whether the connection ended. The caller sets the phase.
 struct Lost {
     failure: Failure,
     ended: bool,
@@ -142,15 +142,15 @@ fn poll_head(
         }
         match connection.poll_fill(cx) {
             Poll::Ready(Ok(0)) => return Poll::Ready(Err(ended(write_error))),
-            // Interim answers without end must not keep deadlines and others from their turn.
+            // Endless interim responses must not keep deadlines and others from their turn.
             Poll::Ready(Ok(_)) if pieces == PIECES_PER_TURN => {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
             Poll::Ready(Ok(_)) => pieces += 1,
             Poll::Ready(Err(error)) => return Poll::Ready(Err(ended(Some(error)))),
-            // The request cannot be finished. A server that answered early and hung up has said all that it
-            // will, and the kernel has it, though the reactor may not have heard of it yet.
+            // The request cannot be finished. A server that responded early and hung up sends nothing more. The kernel has its
+            // response, though the reactor may not have seen it yet.
             Poll::Pending if write_error.is_some() => {
                 if !connection.rescue() {
                     return Poll::Ready(Err(ended(write_error)));
@@ -190,8 +190,8 @@ mod tests {
     use crate::transport::pipe::Pipe;
     use crate::transport::wire::{Socket, Wire};
 
-    /// What becomes of a request on a new connection on which this came before, be it that the reactor has seen it; and
-    /// whether the connection may carry another request.
+    /// The result of a request on a new connection on which these bytes came first: the status and whether the connection may
+    /// be reused. `seen` is whether the reactor has seen the bytes.
     fn after(come: &[u8], ends: bool, seen: bool) -> Result<(u16, bool), Failure> {
         let config = Config::new(Duration::from_secs(10));
         Reactor::new().unwrap().block_on(async {

@@ -1,4 +1,4 @@
-//! The body of an answer on its way in, and what is left of the request on its way out.
+//! The body of a response on its way in, and the unsent rest of the request.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -16,20 +16,20 @@ use crate::message::head::{Framing, Head};
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
-/// From how many bytes on a body whose length is known stays where it was read to, instead of being copied out of there. To
-/// split a buffer costs as much as to copy some kilobytes.
+/// From this length on, a body of known length stays in the buffer that it was read to. Splitting a buffer costs as much as
+/// copying some kilobytes.
 const LEFT_IN_PLACE: u64 = 4 << 10;
 
 /// Memory taken ahead of a body whose length is known.
 const MOST_AHEAD: u64 = 64 << 10;
 
-/// What is to come on a connection after the head of an answer.
+/// The rest of an exchange after the head of the response.
 pub(crate) struct Incoming {
     reader: BodyFraming,
-    /// The request, which a server may answer before it has read it. It is written on meanwhile: a
-    /// server that answers while it reads (an echo, a filter) would wait for it for ever.
+    /// The request, which a server may respond to before it has read it. The rest is written meanwhile, because a server that
+    /// responds while it reads (an echo, a filter) would otherwise wait for it for ever.
     outgoing: Outgoing,
-    /// Whether what is left of the request is of no use.
+    /// Whether the server does not need the rest of the request.
     unwanted: bool,
     /// Whether the connection may carry another request once the body is whole.
     keep_alive: bool,
@@ -43,11 +43,10 @@ impl Incoming {
     pub fn new(head: &Head, outgoing: Outgoing, closes: bool) -> Incoming {
         Incoming {
             reader: BodyFraming::new(head.framing),
-            // A server that reports an error and hangs up does not want the rest (RFC 9112 §9.5);
-            // sending it could only bring a reset that swallows the answer.
-            // So does one that answers instead of asking for it.
+            // A server that reports an error and hangs up does not read the rest (RFC 9112 §9.5). Sending it could only cause a
+            // reset that destroys the response. The same holds for a server that responds instead of asking for the body.
             unwanted: (head.status >= 400 && !head.keep_alive) || outgoing.is_held(),
-            // An answer that came before the whole request was out may leave the rest of it unsent.
+            // A response that came before the whole request was sent may leave the rest unsent.
             keep_alive: head.keep_alive && !closes && outgoing.is_done(),
             keep_alive_timeout: head.keep_alive_timeout,
             cut: false,
@@ -75,8 +74,8 @@ impl Incoming {
         Ok(body.freeze())
     }
 
-    /// What the whole body is read to, unless it is known to be too large. A length is only a promise: memory beyond the
-    /// usual follows what really comes.
+    /// A buffer for the whole body, or an error if its length is too large. A length is only a promise, so memory beyond the
+    /// usual is allocated as the bytes come.
     fn room(&self, config: &Config) -> Result<BytesMut, Failure> {
         match self.reader.expected() {
             expected if expected > config.max_body as u64 => {
@@ -87,7 +86,7 @@ impl Incoming {
         }
     }
 
-    /// Takes what has come of the whole body; whether there is more to come.
+    /// Takes the bytes that have come; true if more are to come.
     fn take_ready(
         &mut self,
         connection: &mut Connection,
@@ -145,12 +144,12 @@ impl Incoming {
         }
     }
 
-    /// Whether all of the body has been taken. What is wrong with the end is reported by the next `piece`.
+    /// Whether all of the body has been taken. The next `piece` reports an invalid end.
     pub fn is_whole(&mut self, connection: &mut Connection, config: &Config) -> bool {
         self.reader.ready(&mut connection.input, config) == Ok(Ready::End)
     }
 
-    /// What came behind a body that is whole; once.
+    /// The trailers of a body that is whole. Only the first call returns them.
     pub fn take_trailers(&mut self) -> Trailers {
         self.reader.take_trailers()
     }
@@ -161,14 +160,14 @@ impl Incoming {
         connection.keep_alive_timeout = self
             .keep_alive_timeout
             .map(|s| Duration::from_secs(s.into()));
-        // Bytes behind the answer belong to nothing.
+        // Bytes behind the response belong to no request.
         let usable = self.keep_alive && self.reader.is_strict() && connection.input.is_empty();
         connection.release_input();
         usable
     }
 
-    /// The same failure; of a body that was cut short, it says how much of it came. The caller knows how it is framed, so that
-    /// this stays small.
+    /// Adds to the failure of a body that was cut short how many bytes came. The caller passes the framing, so that this struct
+    /// stays small.
     pub fn with_received(
         &self,
         mut failure: Failure,
@@ -191,7 +190,7 @@ impl Incoming {
         timer.restart(Phase::Read);
         let filled = poll_fn(|cx| {
             if !self.unwanted {
-                // Errors of the socket do not matter any more: the answer decides.
+                // Errors of the socket do not matter any more: the response decides.
                 if let Err(Stopped::Body(failure)) = self.outgoing.poll_write(cx, connection) {
                     return Poll::Ready(Err(failure));
                 }

@@ -17,7 +17,7 @@ use crate::message::request::Request;
 use crate::runtime::yield_now::PIECES_PER_TURN;
 
 pub(crate) struct Outgoing {
-    /// The head, and a body that is small behind it; later each piece of a body from a source.
+    /// The head with a small body behind it; later each piece of a body from a source.
     output: Vec<u8>,
     /// How much of the output, and of a whole body behind it, has been written.
     written: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Outgoing {
     held: Option<Pin<Box<Sleep>>>,
 }
 
-/// What follows the output.
+/// The part of the request behind the output.
 enum Rest {
     Whole(Bytes),
     Source(Arc<Sourced>),
@@ -36,7 +36,7 @@ enum Rest {
 /// Why a request cannot be written to its end.
 pub(crate) enum Stopped {
     Socket(io::Error),
-    /// Its body has no more to give, or too much.
+    /// Its body ended too early, or is too long.
     Body(Failure),
 }
 
@@ -99,7 +99,7 @@ impl Outgoing {
                 return Ok(());
             }
             pieces += 1;
-            // A source that never runs dry must not keep others from their turn.
+            // A source that is always ready must not keep others from their turn.
             if pieces == PIECES_PER_TURN {
                 cx.waker().wake_by_ref();
                 return Ok(());
@@ -135,7 +135,7 @@ impl Outgoing {
         }
     }
 
-    /// Ready when the body may be written, be it because the server took too long to ask for it.
+    /// Ready when the body may be written: the server asked for it, or took too long.
     fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(held) = &mut self.held {
             ready!(held.as_mut().poll(cx));
@@ -144,7 +144,7 @@ impl Outgoing {
         Poll::Ready(())
     }
 
-    /// What is to be written next.
+    /// The bytes to write next.
     fn remaining(&self) -> &[u8] {
         match (self.written.checked_sub(self.output.len()), &self.rest) {
             (None, _) => &self.output[self.written..],

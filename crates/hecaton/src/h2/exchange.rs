@@ -1,8 +1,7 @@
-//! One request on one stream: the request out, the head of the answer in, then its body (`incoming`).
+//! One request on one stream: the request is sent, the head of the response is read, then its body (`incoming`).
 //!
-//! The stream is this request's alone; the connection under it is driven by a task. A request that is
-//! dropped resets its stream (RST_STREAM CANCEL) when the connection is driven next, and leaves the
-//! others alone.
+//! The stream belongs to this request; a task drives the connection under it. A request that is dropped resets its stream
+//! (RST_STREAM CANCEL) when the connection is driven next, and leaves the others alone.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -25,14 +24,14 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 use crate::runtime::timer::PhaseTimer;
 
-/// What the head of a response says.
+/// The head of a response.
 pub(crate) struct Head {
     pub status: u16,
     /// The fields as `name: value\r\n`, names in lower case.
     pub fields: Vec<u8>,
 }
 
-/// Sends `request` on a stream of its own and reads the head of the answer; the body is still to come.
+/// Sends `request` on a stream of its own and reads the head of the response; the body is still to come.
 pub(crate) async fn exchange(
     permit: StreamPermit,
     request: &Request,
@@ -57,7 +56,7 @@ pub(crate) async fn exchange(
     Ok((Head { status, fields }, incoming))
 }
 
-/// A request under way. The handles of the stream go before the permit of it.
+/// A request under way. The handles of the stream are dropped before its permit.
 struct Exchange {
     response: ResponseFuture,
     upload: Upload,
@@ -97,7 +96,7 @@ impl Exchange {
                 _ => break,
             }
         }
-        // How it went is told by the response, or by its absence.
+        // The response, or its absence, shows how it went.
         let failure = self.upload.poll(cx).err();
         trace.attempt().sent = self.permit.has_left(self.stream);
         if let Some(failure) = failure {
@@ -116,7 +115,7 @@ impl Exchange {
             }
             Poll::Ready(Err(error)) => {
                 let phase = trace.attempt().phase;
-                // Again: another thread may have driven the connection to its end meanwhile.
+                // Read again: another thread may have driven the connection to its end meanwhile.
                 let sent = self.permit.has_left(self.stream);
                 trace.attempt().sent = sent;
                 Poll::Ready(Err(self.permit.broken(&error, sent, phase)))
@@ -129,11 +128,11 @@ impl Exchange {
     }
 }
 
-/// Why a request fails that is to be sent over HTTP/2 alone.
+/// Why a request fails that may only be sent over HTTP/2.
 const NO_HTTP1: &str =
     "the server requires HTTP/1.1 (HTTP_1_1_REQUIRED), and the setting `http` allows HTTP/2 alone";
 
-/// Whether the peer refused the stream, which is a guarantee that it did nothing of the request (RFC 9113 §8.7).
+/// Whether the peer refused the stream, which guarantees that it did nothing for the request (RFC 9113 §8.7).
 fn is_refusal(error: &h2::Error) -> bool {
     error.is_remote() && error.is_reset() && error.reason() == Some(Reason::REFUSED_STREAM)
 }
@@ -143,7 +142,7 @@ fn protocol(phase: Phase, detail: String) -> Broken {
 }
 
 impl StreamPermit {
-    /// Whether the peer requires HTTP/1.1 (RFC 9113 §7), and if so, whether it did nothing of this request.
+    /// Whether the peer requires HTTP/1.1 (RFC 9113 §7), and if so, whether it did nothing for this request.
     fn requires_http1(&self, error: &h2::Error) -> Option<bool> {
         let refused = error.is_remote() && error.is_reset();
         let reason = error.reason().filter(|_| error.is_remote());
@@ -151,7 +150,7 @@ impl StreamPermit {
         required.then(|| refused || self.is_left_out())
     }
 
-    /// What the end of a stream without a response means.
+    /// The meaning of a stream's end without a response.
     fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
         // It would be refused again.
         if let Some(why) = self.refusal() {
@@ -161,7 +160,7 @@ impl StreamPermit {
             return protocol(phase, why);
         }
         let failure = Failure::new(Kind::Protocol, phase, explain(error, &self.link));
-        // A response that `h2` does not take, or a server that it does not understand, is so again.
+        // Another try would fail in the same way: `h2` refuses the response, or cannot read the server.
         if (error.is_library() && error.is_reset()) || self.link.observed.refused().is_some() {
             return Broken::Failed(failure.for_good());
         }
@@ -173,12 +172,12 @@ impl StreamPermit {
             };
         }
         if is_refusal(error) {
-            // A peer that refuses one stream is not asked again on this connection.
+            // No further request uses the connection of a peer that refused a stream.
             self.retire();
             return Broken::Refused(failure);
         }
-        // A GOAWAY guarantees the same of the streams above the one that it names, whatever its code. `h2` tells of it to
-        // those alone, unless the connection ends before `h2` has processed it.
+        // A GOAWAY guarantees the same for the streams above the one that it names, whatever its code. `h2` reports it to those
+        // streams alone, unless the connection ends before `h2` has processed it.
         let left_out = (error.is_remote() && error.is_go_away()) || self.is_left_out();
         let ended = error.is_io() || error.is_go_away();
         if left_out || (ended && !sent) {
@@ -191,8 +190,7 @@ impl StreamPermit {
     }
 }
 
-/// In words of our own: what a peer says in a GOAWAY belongs in no message, but for the code that it ended the
-/// connection with.
+/// An error in our own words. The text of a peer's GOAWAY belongs in no message, except its code.
 pub(super) fn explain(error: &h2::Error, link: &Link) -> String {
     if let Some(why) = link.observed.refused() {
         return format!("the server does not speak HTTP/2 as it should: {why}");

@@ -1,11 +1,11 @@
-//! The frames of HTTP/2: their heads, and the requests among what is written, whatever the pieces that it is written in.
+//! The frames of HTTP/2: their heads, and which of the written frames begin requests, however the bytes are split.
 
-/// What a client sends first (RFC 9113 §3.4).
+/// Length of the connection preface (RFC 9113 §3.4).
 pub(super) const PREFACE: usize = 24;
 pub(super) const FRAME_HEAD: usize = 9;
-/// The largest frame that may come: what a server may assume that is told nothing else (RFC 9113 §4.2).
+/// The largest frame that may come: the default of SETTINGS_MAX_FRAME_SIZE (RFC 9113 §4.2).
 pub(super) const LARGEST: usize = 1 << 14;
-/// The greatest number of a stream, which a GOAWAY names that is a warning alone.
+/// The highest stream number. A GOAWAY that names it is only a warning.
 pub(super) const NO_STREAM: u32 = 0x7fff_ffff;
 
 pub(super) const DATA: u8 = 0;
@@ -24,7 +24,7 @@ pub(super) const END_HEADERS: u8 = 4;
 pub(super) const PADDED: u8 = 8;
 pub(super) const WITH_PRIORITY: u8 = 0x20;
 
-/// What the head of a frame says.
+/// The head of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHead {
     pub length: usize,
@@ -81,7 +81,7 @@ impl Frames {
         }
     }
 
-    /// Tells the stream of each request whose frame has a whole head now.
+    /// Reports the stream of each request whose frame has a whole head now.
     pub fn note(&mut self, mut bytes: &[u8], mut report: impl FnMut(u32)) {
         loop {
             let passed = self.skip.min(bytes.len());
@@ -109,7 +109,7 @@ impl Frames {
 mod tests {
     use super::*;
 
-    /// The streams that are told of these bytes.
+    /// The streams that are reported for these bytes.
     fn requests(frames: &mut Frames, bytes: &[u8]) -> Vec<u32> {
         let mut streams = Vec::new();
         frames.note(bytes, |stream| streams.push(stream));

@@ -1,10 +1,10 @@
-//! What stands between a server and `h2`: an error of one stream stays one (RFC 9113 §5.4.2, §8.1.1), and a response that is
-//! malformed is no success.
+//! A filter between a server and `h2`: an error of one stream ends only that stream (RFC 9113 §5.4.2, §8.1.1), and a malformed
+//! response is no success.
 //!
-//! `h2` ends the connection for some errors of a stream, and lets others pass. So what comes is followed, frame by frame, before
-//! `h2` reads it. As long as nothing is wrong, each byte goes on as it came. Where something is, `h2` is told first to reset that
-//! stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540 §5.3.1): it passes over whatever comes on that
-//! stream then, and goes on with flow control and with the table of HPACK, which belong to all.
+//! `h2` ends the connection for some errors of a stream, and ignores others. So the guard follows the bytes, frame by frame,
+//! before `h2` reads them. As long as nothing is wrong, each byte passes unchanged. When something is wrong, the guard first
+//! makes `h2` reset that stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540 §5.3.1). `h2` then
+//! ignores whatever comes on that stream. It still updates flow control and the table of HPACK, which all streams share.
 
 use tokio::io::ReadBuf;
 
@@ -20,34 +20,34 @@ use super::response_state::Verdict;
 /// The identifier of SETTINGS_ENABLE_PUSH.
 const ENABLE_PUSH: u16 = 2;
 
-/// What becomes of the first bytes of those there are.
+/// The decision about the first bytes of the input.
 enum Step {
-    /// So many go on as they are.
+    /// This many pass unchanged.
     Pass(usize),
-    /// So many go on as these.
+    /// This many are replaced by these.
     Change(usize, Vec<u8>),
     /// None, before more have come.
     Hold,
 }
 
 pub(super) struct Guard {
-    /// The begin of what can be looked at only as a whole.
+    /// The beginning of something that can only be read as a whole.
     held: Vec<u8>,
-    /// How much of it is known to belong together.
+    /// How many of these bytes were scanned.
     scanned: usize,
-    /// What goes on before anything else, and how much of it has.
+    /// Bytes that pass before anything else, and how many of them have passed.
     ready: Vec<u8>,
     gone: usize,
-    /// What is left of a frame that goes on as it comes, and the stream that it ends.
+    /// The remaining bytes of a frame that passes as it comes, and the stream that it ends.
     passing: usize,
     ends: Option<u32>,
-    /// Whether it does not go on after all.
+    /// Whether the rest of the frame is dropped after all.
     drops: bool,
     decoder: Decoder,
     is_first: bool,
-    /// Nothing is looked at any more: `h2` ends the connection for what has come.
+    /// Nothing is checked any more, because `h2` ends the connection.
     is_over: bool,
-    /// The largest block of fields that is looked at.
+    /// The largest block of fields that is checked.
     largest_block: usize,
 }
 
@@ -69,7 +69,7 @@ impl Guard {
         }
     }
 
-    /// Hands over what is to go on before anything else is read; whether there was something.
+    /// Copies bytes that must pass before anything else is read; whether there were any.
     pub fn hand_over(&mut self, buffer: &mut ReadBuf<'_>) -> bool {
         if self.ready.is_empty() {
             return false;
@@ -85,13 +85,13 @@ impl Guard {
         true
     }
 
-    /// Nothing more comes: what was held goes on as it is.
+    /// The input has ended: held bytes pass unchanged.
     pub fn end(&mut self) {
         self.is_over = true;
         self.ready.append(&mut self.held);
     }
 
-    /// Leaves in `buffer` what may go on of the bytes behind `start`, which have just come.
+    /// Leaves in `buffer` the bytes behind `start`, which have just come, as far as they may pass.
     pub fn filter(&mut self, buffer: &mut ReadBuf<'_>, start: usize, observed: &Observed) {
         if !self.held.is_empty() {
             self.held.extend_from_slice(&buffer.filled()[start..]);
@@ -122,7 +122,7 @@ impl Guard {
         }
     }
 
-    /// The same of bytes that are in no buffer of `h2`.
+    /// Filters bytes that are in no buffer of `h2`.
     fn feed(&mut self, bytes: Vec<u8>, observed: &Observed) {
         let mut at = 0;
         while at < bytes.len() {
@@ -136,7 +136,8 @@ impl Guard {
                     at += count;
                 }
                 Step::Hold => {
-                    // Not copied where nothing went on, lest a block that comes byte by byte cost its square.
+                    // Not copied if nothing passed. Otherwise a block that comes byte by byte would cost the square of its
+                    // length.
                     self.held = if at == 0 { bytes } else { bytes[at..].to_vec() };
                     return;
                 }
@@ -155,7 +156,7 @@ impl Guard {
             return Step::Hold;
         };
         if std::mem::take(&mut self.is_first) {
-            // A GOAWAY says what was left undone; the connection ends with it anyway.
+            // A GOAWAY names the unprocessed streams, and the connection ends with it anyway.
             let settings = head.kind == SETTINGS && !head.has(ACK);
             if !settings && head.kind != GOAWAY {
                 return self.refuse(bytes, "its first frame is not SETTINGS", observed);
@@ -178,7 +179,7 @@ impl Guard {
         }
     }
 
-    /// Lets a frame go on as it comes.
+    /// Lets a frame pass as it comes.
     fn begin(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
         self.passing = head.whole();
         self.pass(bytes, observed)
@@ -206,7 +207,7 @@ impl Guard {
         Step::Pass(bytes.len())
     }
 
-    /// Makes `h2` end the connection, by a setting of a value that there is not.
+    /// Makes `h2` end the connection, by an invalid value of a setting.
     fn refuse(&mut self, bytes: &[u8], why: Wrong, observed: &Observed) -> Step {
         observed.refuse(why);
         self.is_over = true;
@@ -269,7 +270,7 @@ impl Guard {
             (WINDOW_UPDATE, [a, 0, 0, 0]) if a & 0x7f == 0 && head.stream != 0 => {
                 "a WINDOW_UPDATE of nothing came on its stream"
             }
-            // What it says means nothing to a client.
+            // A client ignores its content.
             (PRIORITY, [_, _, _, _, _]) if head.stream != 0 => {
                 return Step::Change(frame.len(), Vec::new());
             }
@@ -365,7 +366,7 @@ fn behind_a_reset(stream: u32, bytes: &[u8]) -> Step {
     Step::Change(bytes.len(), changed)
 }
 
-/// Whether a server says that it takes pushes, which no server may (RFC 9113 §6.5.2).
+/// Whether a server enables pushes, which no server may (RFC 9113 §6.5.2).
 fn enables_push(settings: &[u8]) -> bool {
     let mut all = settings.chunks_exact(6);
     all.any(|setting| setting[..2] == ENABLE_PUSH.to_be_bytes() && setting[2..] != [0; 4])

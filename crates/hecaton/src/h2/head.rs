@@ -1,4 +1,4 @@
-//! Heads in HTTP/2's terms: a request's fields → what `h2` sends, and what it read → a block of fields.
+//! Heads in HTTP/2: a request's fields → what `h2` sends, and what `h2` read → a block of fields.
 
 use http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HeaderName, HeaderValue, PROXY_AUTHORIZATION, TE,
@@ -14,10 +14,10 @@ use crate::message::fields::Fields;
 use crate::message::head::BadHead;
 use crate::message::request::Request;
 
-/// Fields that speak of one HTTP/1.1 connection and have no place in HTTP/2 (RFC 9113 §8.2.2), beside
-/// `Connection`, what it names, and `TE` unless it says `trailers`.
+/// Fields about one HTTP/1.1 connection, which are forbidden in HTTP/2 (RFC 9113 §8.2.2). So are `Connection`, the fields that
+/// it names, and `TE` unless it is `trailers`.
 const OF_A_CONNECTION: [HeaderName; 5] = [
-    // HTTP/2 goes past proxies, in tunnels.
+    // HTTP/2 passes proxies in tunnels.
     PROXY_AUTHORIZATION,
     TRANSFER_ENCODING,
     UPGRADE,
@@ -30,7 +30,7 @@ pub(super) fn request_head(
     request: &Request,
     config: &Config,
 ) -> Result<http::Request<()>, String> {
-    // A `Host` of the program's own takes the place of the URL's (RFC 9113 §8.3.1).
+    // A program's own `Host` replaces the URL's (RFC 9113 §8.3.1).
     let authority = Authority::try_from(request.host.as_ref())
         .map_err(|_| "the Host header is not a host and port, which HTTP/2 asks for".to_owned())?;
     let mut parts = http::uri::Parts::default();

@@ -1,17 +1,17 @@
-//! What a block of fields of HTTP/2 says, as far as it decides whether a response is well formed (HPACK, RFC 7541).
+//! Decodes a block of fields of HTTP/2, as far as it decides whether a response is well formed (HPACK, RFC 7541).
 //!
-//! It is a second reader beside `h2`, which ends the whole connection for some fields that make only their own response malformed
-//! (RFC 9113 §8.1.1), and does not tell of others. So of what it decodes only the sizes and kinds are kept, in a table that goes in
-//! step with that of `h2`.
+//! `h2` ends the whole connection for some fields that make only their own response malformed (RFC 9113 §8.1.1), and does not
+//! report others. This decoder runs beside it. It keeps only sizes and kinds of what it decodes, in a table that stays in step
+//! with that of `h2`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
 use super::huffman;
 
-/// How much the table holds: what a peer may assume that is told nothing else (SETTINGS_HEADER_TABLE_SIZE).
+/// The size of the table: the default of SETTINGS_HEADER_TABLE_SIZE.
 const TABLE: usize = 4096;
-/// What an entry counts besides its name and value (RFC 7541 §4.1).
+/// The size of an entry besides its name and value (RFC 7541 §4.1).
 const OVERHEAD: usize = 32;
 
 /// The names of the static table (RFC 7541 appendix A).
@@ -29,7 +29,7 @@ const STATIC: [&str; 61] = [
 /// The values of `:status` in it, from index 8 on.
 const STATUSES: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
 
-/// What is wrong with a message, as the end of a sentence.
+/// The reason why a message is malformed, as the end of a sentence.
 pub(crate) type Wrong = &'static str;
 
 const BAD_NAME: Wrong = "the name of a field has a capital letter or a character that no name has";
@@ -46,9 +46,9 @@ enum Name {
     Status,
     /// Any other that begins with a colon.
     Pseudo,
-    /// One that has no place in HTTP/2 (RFC 9113 §8.2.2).
+    /// A field that is forbidden in HTTP/2 (RFC 9113 §8.2.2).
     Connection,
-    /// One that may say `trailers` alone.
+    /// `te`, which may only be `trailers`.
     Te,
     Plain,
     Invalid,
@@ -65,18 +65,18 @@ struct Field {
     wrong: Option<Wrong>,
 }
 
-/// What a block says.
+/// A decoded block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Block {
     pub status: Option<u16>,
     pub wrong: Option<Wrong>,
 }
 
-/// The block is no HPACK, or beyond what is looked at: nothing after it can be understood.
+/// The block is invalid HPACK, or larger than what is read. Nothing after it can be decoded.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Undecodable;
 
-/// What of a block changes the table: bytes of the block, or an entry that `h2` would not take, by its size.
+/// A change of the table: bytes of the block, or the size of an entry that `h2` would refuse.
 enum Change {
     Bytes(Range<usize>),
     Entry { name: usize, value: usize },
@@ -105,7 +105,7 @@ impl Default for Decoder {
     }
 }
 
-/// What is left of a block.
+/// The unread rest of a block.
 struct Input<'a> {
     block: &'a [u8],
     at: usize,
@@ -180,8 +180,8 @@ impl Decoder {
         Ok(said)
     }
 
-    /// A block that changes the table of `h2` as the one that was read last does, and has nothing that `h2` would end the
-    /// connection for. None if there is no such.
+    /// A block that changes the table of `h2` as the last block does, but contains nothing that `h2` would end the connection
+    /// for. None if there is no such block.
     pub fn harmless(&self, block: &[u8]) -> Option<Vec<u8>> {
         let mut harmless = Vec::new();
         for change in &self.changes {
@@ -249,7 +249,7 @@ impl Decoder {
         Ok(field)
     }
 
-    /// What an index stands for (RFC 7541 §2.3.3).
+    /// The field of an index (RFC 7541 §2.3.3).
     fn known(&self, index: usize) -> Result<Field, Undecodable> {
         let index = index.checked_sub(1).ok_or(Undecodable)?;
         let Some(name) = STATIC.get(index) else {
@@ -355,7 +355,7 @@ impl Field {
         OVERHEAD + self.name_length + self.value_length
     }
 
-    /// Whether `h2` takes it wherever it stands, but for where a pseudo-header field may.
+    /// Whether `h2` accepts it anywhere, apart from the order of pseudo-header fields.
     fn is_taken(&self) -> bool {
         matches!(self.name, Name::Status | Name::Te | Name::Plain) && self.wrong.is_none()
     }
@@ -377,7 +377,7 @@ impl Name {
     }
 }
 
-/// The bytes of names in HTTP/2: a token's, but no capitals (RFC 9113 §8.2.1).
+/// The bytes allowed in names in HTTP/2: those of a token, without capitals (RFC 9113 §8.2.1).
 static OF_NAMES: [bool; 256] = {
     let mut table = [false; 256];
     let known = b"!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyz";

@@ -82,7 +82,7 @@ pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> bool {
         };
         let length = u32::from(length);
         if length == 0 || length > known {
-            // What is left fills up the last byte, with ones.
+            // The rest of the last byte is padding, all ones.
             return known < 8 && (!bits).leading_zeros() >= known && bits << known == 0;
         }
         out.push(byte);

@@ -1,4 +1,4 @@
-//! What is left to read of an answer on a stream: its body, and the rest of the request meanwhile.
+//! The unread rest of a response on a stream: its body, and the rest of the request meanwhile.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};
@@ -20,18 +20,18 @@ use crate::message::head::BadHead;
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
-/// Dropping it before the end resets the stream. The handles of the stream go before the permit of it.
+/// Dropping it before the end resets the stream. The handles of the stream are dropped before its permit.
 pub(crate) struct Incoming {
     /// None once it has ended.
     body: Option<RecvStream>,
-    /// The length that was announced, of one that may have a body.
+    /// The announced length, if a body is allowed.
     length: Option<u64>,
     /// How much of it has come.
     received: u64,
-    /// What the last piece took of the stream's window. The window is what bounds the memory that a
-    /// body holds, so it opens again when that piece is done with: at the call for the next one.
+    /// How many bytes of the stream's window the last piece used. The window limits the memory of a body, so it opens again
+    /// only when the reader calls for the next piece.
     taken: usize,
-    /// What it took that the window has not grown by.
+    /// How many bytes the reader took since the window last grew.
     since: Taken,
     trailers: Trailers,
     upload: Upload,
@@ -91,7 +91,7 @@ impl Incoming {
         self.body.as_ref().is_none_or(RecvStream::is_end_stream)
     }
 
-    /// What came behind a body that is whole; once.
+    /// The trailers of a body that is whole. Only the first call returns them.
     pub fn take_trailers(&mut self) -> Trailers {
         self.trailers.take()
     }
@@ -103,7 +103,7 @@ impl Incoming {
     ) -> Result<Option<Bytes>, Failure> {
         if let Some(body) = &mut self.body {
             let taken = std::mem::take(&mut self.taken);
-            // It cannot fail: no more is given back than was taken.
+            // This cannot fail: no more is released than was received.
             let _ = body.flow_control().release_capacity(taken);
             self.permit.link.note_taken(&mut self.since, taken);
         }
@@ -111,7 +111,7 @@ impl Incoming {
         poll_fn(|cx| self.poll_next(cx, timer, config)).await
     }
 
-    /// The stream has ended: what came is held against the length that was announced.
+    /// The stream has ended: the length is compared with the announced one.
     fn end(&mut self) -> Result<Option<Bytes>, Failure> {
         self.body = None;
         match self.length {
@@ -120,9 +120,9 @@ impl Incoming {
         }
     }
 
-    /// What an error of `h2` means. The response may have been whole before the connection ended, with the rest of the request
-    /// unsent. A reset of the stream, whatever its code, is no end: after END_STREAM `h2` reports none, not even one that says
-    /// that the rest of the request is not wanted (RFC 9113 §8.1).
+    /// The meaning of an error of `h2`. The response may have been whole before the connection ended, with the rest of the
+    /// request unsent. A reset of the stream is never a regular end, whatever its code. After END_STREAM `h2` reports no reset,
+    /// not even one that only refuses the rest of the request (RFC 9113 §8.1).
     fn stopped(&mut self, error: &h2::Error) -> Result<Option<Bytes>, Failure> {
         match self.permit.is_whole(self.received) {
             true => self.end(),
@@ -130,7 +130,7 @@ impl Incoming {
         }
     }
 
-    /// What an end before END_STREAM means, or one that `h2` does not take for an end.
+    /// The meaning of an end before END_STREAM.
     fn broken(&self, error: &h2::Error) -> Failure {
         if let Some(why) = self.permit.malformed() {
             let detail = format!("the body cannot be read: {why}");

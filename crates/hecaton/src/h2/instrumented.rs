@@ -1,5 +1,5 @@
-//! The socket under an HTTP/2 connection, watched for which requests have left, whether anything comes, and how
-//! the peer ends it.
+//! The socket under an HTTP/2 connection. It observes which requests have left, whether anything comes, and how the peer ends
+//! the connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -17,7 +17,7 @@ use crate::transport::wire::{Look, Waiting, Wire};
 /// How many reads one turn of a connection may do before other tasks have theirs.
 const READS_PER_TURN: u32 = 16;
 
-/// A stream that may know more of why it failed than an error of `h2` keeps, which is a text.
+/// A stream that can explain a failure better than an error of `h2`, which is only a text.
 pub(crate) trait Explains {
     /// The reason of this error, if it is one of TLS.
     fn reason(&mut self, error: &io::Error) -> Option<String>;
@@ -25,7 +25,7 @@ pub(crate) trait Explains {
 
 impl Explains for Wire {
     fn reason(&mut self, error: &io::Error) -> Option<String> {
-        // Where writing fails, what can still be read says why.
+        // If writing fails, the unread bytes may say why.
         explain(error).or_else(|| match self.waiting(Look::Kernel) {
             Waiting::End(why) => why,
             Waiting::Nothing | Waiting::Data => None,
@@ -39,8 +39,8 @@ pub(crate) struct Instrumented<S> {
     observed: Arc<Observed>,
     going: Frames,
     coming: Guard,
-    /// Why nothing more can be written. It is told when there is nothing more to be read: a peer that hung up may have said
-    /// before what it left undone (GOAWAY), or have answered.
+    /// Why nothing more can be written. It is reported only when nothing is left to read, because a peer that hung up may have
+    /// sent a GOAWAY or a response before.
     lost: Option<io::Error>,
 }
 
@@ -53,8 +53,8 @@ impl<S: Explains> Instrumented<S> {
         error
     }
 
-    /// Takes what cannot be written for written if the peer has hung up, so that what it said is read. None of it counts
-    /// as having left.
+    /// Pretends that bytes were written when the peer has hung up, so that its last bytes are read. These bytes do not count as
+    /// having left.
     fn outlive(&mut self, error: io::Error, count: usize) -> io::Result<usize> {
         let error = self.explain(error);
         match error.kind() {
@@ -86,8 +86,8 @@ impl<S> Instrumented<S> {
 }
 
 impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
-    /// Stops now and then: the connection's task runs outside of tokio's budget (see `link`), and
-    /// a peer that always has something to say would keep everyone else from their turn.
+    /// Pauses after some reads. The connection's task runs outside of tokio's budget (see `link`), and a peer that sends
+    /// without pause would keep everyone else from their turn.
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

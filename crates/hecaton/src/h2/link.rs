@@ -1,5 +1,5 @@
-//! One HTTP/2 connection. A task of the runtime drives it, and whoever waits drives the runtime; for a moment after nobody
-//! waited nothing is driven, so a connection that was left alone is looked at before it is used.
+//! One HTTP/2 connection. A task of the runtime drives it, and each waiting thread drives the runtime. For a moment after the
+//! last wait nothing is driven, so a connection that was left alone is checked before it is used.
 
 use std::os::fd::RawFd;
 use std::pin::{Pin, pin};
@@ -24,27 +24,27 @@ use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::transport::wire::Wire;
 
-/// How much of all bodies of a connection may be on its way; `window` says how much of one. The most there is
-/// (RFC 9113 §6.9.1): less would let readers that are slow hold up those that are not.
+/// The window for all bodies of a connection together; `window` has that of one body. It is the largest there is (RFC 9113
+/// §6.9.1), because with a smaller one slow readers would hold up fast ones.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
-/// What many small frames may cost in memory until they are read; `h2` closes the connection beyond.
+/// Memory for many small frames until they are read; beyond it `h2` closes the connection.
 const FRAME_BUDGET: usize = 8 << 20;
 
-/// How much of a head `h2` reads, in multiples of what is allowed. It ends the connection when the frames of one head are
-/// many more, and that would end its neighbours: what is too large ends its own stream (`head`).
+/// How much of a head `h2` reads, in multiples of the limit. `h2` ends the connection when the frames of one head exceed it,
+/// which would end the other streams. A head that is only too large ends its own stream (`head`).
 const HEADS: usize = 4;
 
-/// How many given-up streams are remembered, so that what still comes for them is known to be late.
+/// How many given-up streams are remembered, so that late frames for them are recognised.
 const MOST_RESET: usize = 1024;
 
-/// Stands for the peer's limit on streams until it has told it. No frame can carry this number.
+/// Stands for the peer's limit on streams until it has sent one. No frame can carry this number.
 pub(crate) const NOT_TOLD: usize = usize::MAX - 1;
 
 /// How long a connection is trusted after it was driven.
 const TRUSTED: Duration = Duration::from_millis(1);
 
-/// How often, and how long each time, what came while nobody drove is waited for to be read.
+/// How many times, and how long each time, a connection that nobody drove is given to read what came.
 const LOOKS: u32 = 32;
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -52,7 +52,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// another request trusts it.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Stands for a connection that nobody doubts, in place of the bytes received when doubt began.
+/// Means that a connection is not doubted, in place of the number of bytes received when doubt began.
 const TRUSTED_NOW: u64 = u64::MAX;
 
 pub(crate) struct Link {
@@ -67,20 +67,20 @@ pub(crate) struct Link {
     ping: Mutex<Option<PingPong>>,
     /// How many bytes had come when the connection fell silent.
     doubted: AtomicU64,
-    /// Since when one request after the other has waited for it to show that it lives.
+    /// Since when requests have waited for the connection to show that it is alive.
     probed: Mutex<Option<tokio::time::Instant>>,
 }
 
 struct Driven {
     connection: Option<Box<Connection<Instrumented<Wire>, Bytes>>>,
     at: Instant,
-    /// The window of each body, as the peer was told.
+    /// The window of each body, as announced to the peer.
     window: u32,
 }
 
 impl Driven {
-    /// Tells the peer of another window. `h2` refuses while the peer has not acknowledged the last one: a later turn
-    /// tries again.
+    /// Announces another window to the peer. `h2` refuses while the peer has not acknowledged the last one; a later turn tries
+    /// again.
     fn announce(&mut self, window: u32) {
         if let (Some(connection), true) = (&mut self.connection, self.window != window) {
             if connection.set_initial_window_size(window).is_ok() {
@@ -98,7 +98,7 @@ impl Link {
     ) -> Result<(SendRequest<Bytes>, Arc<Link>), Failure> {
         let socket = stream.descriptor();
         let observed = Arc::new(Observed::default());
-        // What `h2` reads of a block, at most, and the heads of its frames.
+        // The most that `h2` reads of a block, with the heads of its frames.
         let largest_block = (head_room(config) as usize).saturating_mul(2) + (128 << 10);
         let watched = Instrumented::new(stream, observed.clone(), largest_block);
         let (send, mut connection) = Builder::new()
@@ -147,7 +147,7 @@ impl Link {
             return Poll::Ready(());
         };
         self.observed.begin_turn();
-        // Why it ends is told to each of its streams.
+        // Each of its streams gets the reason of the end.
         let mut result = Pin::new(connection).poll(cx).map(|_| ());
         // After a GOAWAY with an error the peer says nothing more (RFC 9113 §5.4.1), whether or not it hangs up.
         if self.last_word().is_some() {
@@ -194,9 +194,8 @@ impl Link {
         }
     }
 
-    /// Doubts a connection on which nothing came, not a byte of any stream, while a request waited until
-    /// it gave up. Nobody would notice otherwise that the way to the peer is gone: writing goes well for
-    /// minutes, until TCP gives up, and each request would run into its limit meanwhile.
+    /// Doubts a connection on which no byte came while a request waited until it gave up. Without this, nobody would notice a
+    /// dead path: writing succeeds for minutes until TCP gives up, and each request would run into its limit.
     pub fn doubt(&self, received: u64) {
         if self.observed.received() != received {
             return;
@@ -206,19 +205,19 @@ impl Link {
         }
         let mut ping = lock(&self.ping);
         if let Some(ping) = ping.as_mut() {
-            // The answer to the last one, if it was never taken, stands in the way of another.
+            // An answer to the last ping that was never read would block another ping.
             let _ = ping.poll_pong(&mut Context::from_waker(Waker::noop()));
             let _ = ping.send_ping(Ping::opaque());
         }
     }
 
-    /// Whether it has yet to show that it lives.
+    /// Whether it must still show that it is alive.
     pub fn is_doubted(&self) -> bool {
         self.doubted.load(Ordering::Relaxed) != TRUSTED_NOW
     }
 
-    /// Whether a connection that is doubted shows in time that it lives. The time is one for all who ask,
-    /// lest requests with less of it than that wait for nothing one after the other.
+    /// Whether a doubted connection answers in time. All requests share one wait, so that requests with short limits do not
+    /// wait in vain one after the other.
     pub async fn lives(&self) -> bool {
         let doubted = self.doubted.load(Ordering::Relaxed);
         let now = tokio::time::Instant::now();
@@ -243,7 +242,7 @@ impl Link {
         driven.connection.is_some() && recv(self.socket, &mut [0], flags) != Err(Errno::EAGAIN)
     }
 
-    /// Closes the connection at once, driven or not. Says good-bye if the socket takes it.
+    /// Closes the connection at once, driven or not. Sends a GOAWAY if the socket takes it.
     pub fn close(&self) {
         if let Some(mut connection) = self.lock().connection.take() {
             self.observed.begin_turn();

@@ -1,37 +1,37 @@
-//! HTTP/2: one request on one stream of a connection (RFC 9113). The `h2` crate speaks the protocol; what is here says what the end of
-//! a stream and of a connection means.
+//! HTTP/2: one request on one stream of a connection (RFC 9113). The `h2` crate implements the protocol; this module decides
+//! what the end of a stream or of a connection means.
 //!
-//! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` what it lets be known; `guard`, with `blocks`,
-//! `hpack`, `huffman` and `response_state`, what stands between a server and `h2`; `permit` the right to a stream;
-//! `exchange`, with `head` (fields), `upload` and `incoming`, one request on one stream; `window` how much of a body comes ahead of
-//! its reader.
+//! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it. `guard`, with
+//! `blocks`, `hpack`, `huffman` and `response_state`, filters what reaches `h2`. `permit` is the right to a stream. `exchange`,
+//! with `head` (fields), `upload` and `incoming`, runs one request on one stream. `window` decides how much of a body may come
+//! ahead of its reader.
 //!
 //! Decisions:
 //!
-//! - The `h2` crate (what hyper uses): over HTTP/2 the work is in the protocol.
-//! - Who drives: a connection is a task of the client's runtime, so whoever waits drives it, and the keeper while nobody does. One
-//!   that was left alone is looked at before it is used: if the kernel has something of it (a GOAWAY, its end), that is read first.
-//!   The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`), and stops by itself after
-//!   some reads (`instrumented`). It holds nothing that sends requests, so it ends with the client. A closed client's sockets are
-//!   closed at once, driven or not (`link`).
-//! - What resends: a request that the peer did nothing of, by its own word (REFUSED_STREAM, or a GOAWAY that names a stream before
-//!   it, RFC 9113 §8.7) or because no byte of it was written. How often: `client/resends.rs`. An error in a GOAWAY ends all streams at
-//!   once: its sender says nothing more.
-//! - `sent` stays what it says: whether a byte left the machine. That is seen in the frames as they are written (`instrumented`),
-//!   for `h2` does not tell. A failed write is told only when what came has been read, for a peer that hung up may have said before
-//!   what it left undone.
-//! - A response that is malformed is an error of its stream (RFC 9113 §8.1.1): its request fails and is not sent again, and its
-//!   neighbours go on. `h2` ends the connection for some of what makes one malformed, and takes other such responses for good. So
-//!   `guard` reads the frames before it, and has it reset the stream. What `guard` knows ahead of `h2` may make a request fail; it
-//!   makes none succeed, unless each byte that came before END_STREAM was handed over.
-//! - A way that is gone: a connection on which nothing at all came while a request waited until it gave up is sent a ping, and used
-//!   again only if it says something within a second. Without this each request would run into its limit until TCP itself gives
-//!   up, for minutes. Over HTTP/1.1 a request that gives up takes its connection along.
-//! - What a reader holds: its stream's window, 1 MiB at first. It doubles, for all streams of the connection, each time that a
-//!   reader has taken a whole window of one body, up to 16 MiB (`window`). With 1 MiB a body comes at 10 MB/s where an answer takes
-//!   100 ms, with 16 MiB at 160. It never shrinks, because `h2` has no window for a single stream and can lose a WINDOW_UPDATE while
-//!   that of all shrinks. So a reader that takes nothing never makes it grow, but may hold 16 MiB on a connection where another one
-//!   took much. The connection's window is as large as there is, for a smaller one would let slow readers hold up the quick ones.
+//! - The `h2` crate (which hyper uses): over HTTP/2 the work is in the protocol.
+//! - A connection is a task of the client's runtime. So a waiting thread drives it, and the keeper while nobody waits. A
+//!   connection that was left alone is checked before it is used: if the kernel has unread bytes of it (a GOAWAY, its end),
+//!   they are read first. The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`),
+//!   and pauses after some reads (`instrumented`). The task holds no handle that sends requests, so it ends with the client.
+//!   The sockets of a closed client are closed at once, driven or not (`link`).
+//! - A request is re-sent if the peer did nothing for it. The peer says so by REFUSED_STREAM, or by a GOAWAY that names an
+//!   earlier stream (RFC 9113 §8.7); or no byte of the request was written. `client/resends.rs` says how often. An error in a
+//!   GOAWAY ends all streams at once, because its sender sends nothing more.
+//! - `sent` is whether a byte left the machine. `instrumented` sees that in the written frames, because `h2` does not report
+//!   it. A failed write is reported only after everything was read, because a peer that hung up may have sent a GOAWAY before.
+//! - A malformed response is an error of its stream (RFC 9113 §8.1.1): its request fails and is not sent again, and the other
+//!   streams continue. `h2` ends the connection for some malformed responses, and accepts others. So `guard` reads the frames
+//!   first, and makes `h2` reset the stream. The knowledge of `guard` may make a request fail. It makes a request succeed only
+//!   if each byte before END_STREAM was handed over.
+//! - A dead path: if nothing at all came on a connection while a request waited until it gave up, the connection gets a ping.
+//!   It is used again only if something comes within a second. Otherwise each request would run into its limit for minutes,
+//!   until TCP gives up. Over HTTP/1.1 a request that gives up closes its connection.
+//! - A reader holds at most its stream's window, 1 MiB at first. The window doubles for all streams of the connection each time
+//!   that a reader has taken a whole window of one body, up to 16 MiB (`window`). With 1 MiB a body comes at 10 MB/s if the
+//!   round trip takes 100 ms, with 16 MiB at 160 MB/s. The window never shrinks, because `h2` has one window for all streams
+//!   and can lose a WINDOW_UPDATE while it shrinks. So a reader that takes nothing never makes the window grow, but may hold 16
+//!   MiB on a connection where another reader took much. The connection's window is the largest there is, because a smaller one
+//!   would let slow readers hold up fast ones.
 
 mod blocks;
 pub(crate) mod exchange;

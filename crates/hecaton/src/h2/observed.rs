@@ -1,4 +1,4 @@
-//! What is known of an HTTP/2 connection from its bytes, for those who have a request on it.
+//! Facts about an HTTP/2 connection, taken from its bytes, for the requests on it.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -12,11 +12,12 @@ use super::response_state::{ResponseState, Verdict};
 /// The greatest error code that HTTP/2 has (RFC 9113 §7).
 const LAST_ERROR: u32 = 13;
 
-/// How many streams may be reset for what came on them before the connection gets no further requests. `h2` ends it after 1,024.
+/// How many streams may be reset for malformed responses before the connection gets no further requests. `h2` ends it after
+/// 1,024.
 const MOST_FAULTS: u32 = 256;
 
-/// Hashes numbers of streams, each of which is looked up with every frame. The client chose those that are in the map, so nobody
-/// else can make them collide.
+/// Hashes numbers of streams; one lookup a frame. The client chose the numbers in the map, so a server cannot make them
+/// collide.
 #[derive(Default)]
 struct ByNumber(u64);
 
@@ -46,15 +47,15 @@ pub(crate) struct Observed {
     received: AtomicU64,
     /// How many reads this turn has done.
     reads: AtomicU32,
-    /// Whether the peer has begun to answer a request, or says that it took one up.
+    /// Whether the peer has begun to respond, or says that it accepted a request.
     progressed: AtomicBool,
-    /// What came on the streams of requests that are not done with.
+    /// The state of streams whose requests have not ended.
     streams: Mutex<States>,
-    /// How many streams were reset for what came on them.
+    /// How many streams were reset for malformed responses.
     faults: AtomicU32,
-    /// Why the connection is ended for what came on it.
+    /// Why the connection is ended because of what the peer sent.
     refused: OnceLock<Wrong>,
-    /// The code of the peer's GOAWAY, 0 as long as it has said of no error.
+    /// The error code of the peer's GOAWAY, 0 as long as there is none.
     goaway_error: AtomicU32,
     /// One more than the last stream that the peer's GOAWAY names; 0 without one.
     goaway_end: AtomicU32,
@@ -78,7 +79,7 @@ impl Observed {
         self.progressed.load(Ordering::Relaxed)
     }
 
-    /// Whether the peer has said that it did nothing of the request on this stream, and will not (RFC 9113 §6.8).
+    /// Whether the peer has said that it did nothing for the request on this stream, and will not (RFC 9113 §6.8).
     pub fn leaves_out(&self, stream: u32) -> bool {
         let end = self.goaway_end.load(Ordering::Relaxed);
         end != 0 && stream >= end
@@ -90,23 +91,23 @@ impl Observed {
         (code != 0).then_some(code)
     }
 
-    /// Why the connection is ended for what came on it.
+    /// Why the connection is ended because of what the peer sent.
     pub fn refused(&self) -> Option<Wrong> {
         self.refused.get().copied()
     }
 
-    /// Whether so many streams were reset that no further request is to use the connection.
+    /// Whether so many streams were reset that no further request may use the connection.
     pub fn is_faulty(&self) -> bool {
         self.faults.load(Ordering::Relaxed) >= MOST_FAULTS
     }
 
-    /// Whether any stream was reset for what came on it.
+    /// Whether any stream was reset for a malformed response.
     #[cfg(any(fuzzing, test))]
     pub fn has_faults(&self) -> bool {
         self.faults.load(Ordering::Relaxed) > 0
     }
 
-    /// Why TLS ended the connection before the peer said anything in it, as one does that refuses the client.
+    /// Why TLS ended the connection before the peer sent anything in it: the server may have refused the client.
     pub fn refusal(&self) -> Option<&str> {
         let unheard = self.received() == 0;
         self.refusal.get().map(String::as_str).filter(|_| unheard)
@@ -127,20 +128,20 @@ impl Observed {
         self.streams().insert(stream, ResponseState::new(is_head));
     }
 
-    /// It is done with.
+    /// The request on this stream has ended.
     pub fn closed(&self, stream: u32) {
         self.streams().remove(&stream);
     }
 
-    /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM), and nothing but them: fields
-    /// behind a body are something that may be lost, too.
+    /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM) without trailers. Trailers could be
+    /// lost, too.
     pub fn whole_body(&self, stream: u32) -> Option<u64> {
         let streams = self.streams();
         let state = streams.get(&stream).filter(|state| state.is_whole());
         state.map(ResponseState::body)
     }
 
-    /// Why what came on this stream is no well-formed response.
+    /// Why the response on this stream is malformed.
     pub fn wrong(&self, stream: u32) -> Option<Wrong> {
         self.streams().get(&stream)?.wrong()
     }
@@ -152,7 +153,7 @@ impl Observed {
         Some((state.body(), state.has_ended()))
     }
 
-    /// What follows is noted by those who see the bytes.
+    /// Called with the observed bytes: the request on this stream begins to leave.
     pub(super) fn departs(&self, stream: u32) {
         self.departed.fetch_max(stream, Ordering::Relaxed);
         self.on(stream, |state| state.sent = true);
@@ -167,7 +168,7 @@ impl Observed {
     }
 
     pub(super) fn goes_away(&self, last: u32, code: u32) {
-        // A code that nobody knows means nothing (RFC 9113 §7).
+        // An unknown code has no meaning (RFC 9113 §7).
         let error = if code <= LAST_ERROR { code } else { 0 };
         self.goaway_error.fetch_max(error, Ordering::Relaxed);
         let last = last & NO_STREAM;
@@ -196,7 +197,7 @@ impl Observed {
         }
     }
 
-    /// The same of a frame, and what becomes of it.
+    /// Notes a frame of a stream, and decides whether it passes.
     pub(super) fn weigh(
         &self,
         stream: u32,

@@ -11,12 +11,12 @@ use http::Method;
 use super::link::Link;
 use crate::message::origin::Origin;
 
-/// Who a permit is given back to.
+/// The pool, to which a permit is returned.
 pub(crate) trait Lender: Send + Sync {
-    /// The stream has ended; `retires` says that its connection is to be used by no further request.
+    /// The stream has ended; `retires` means that no further request may use its connection.
     fn take_back(self: Arc<Self>, origin: &Arc<Origin>, connection: u64, retires: bool);
 
-    /// The peer requires HTTP/1.1. Whether the settings allow it; it is used from now on then.
+    /// The peer requires HTTP/1.1. Returns whether the settings allow it; if so, it is used from now on.
     fn use_http1(self: Arc<Self>, origin: &Arc<Origin>) -> bool;
 }
 
@@ -58,7 +58,7 @@ impl StreamPermit {
         }
     }
 
-    /// Whether the connection is not known to have ended, or to be about to.
+    /// Whether the connection is still good: it has not ended and is not about to, as far as is known.
     pub fn is_usable(&mut self) -> bool {
         let context = &mut Context::from_waker(Waker::noop());
         let ready = self.send.as_mut().map(|send| send.poll_ready(context));
@@ -80,27 +80,27 @@ impl StreamPermit {
         Ok((response, stream))
     }
 
-    /// Whether a body of so many bytes is all that the peer sent before it ended its side of the stream, which `h2` forgets
-    /// when the connection ends then. The frames are seen before `h2` processes them, so that an end was seen does not mean
-    /// that what came before it was handed over.
+    /// Whether a body of this many bytes is everything that the peer sent before it ended its side of the stream. `h2` forgets
+    /// that end when the connection ends. The frames are observed before `h2` processes them, so an observed end does not prove
+    /// that the bytes before it were handed over.
     pub fn is_whole(&self, received: u64) -> bool {
         let whole = |stream| self.link.observed.whole_body(stream);
         self.stream.and_then(whole) == Some(received)
     }
 
-    /// Why what came on the stream is no well-formed response.
+    /// Why the response on the stream is malformed.
     pub fn malformed(&self) -> Option<String> {
         let why = self.link.observed.wrong(self.stream?)?;
         Some(format!("the response is malformed: {why}"))
     }
 
-    /// How many bytes of the body came, if that is not what was announced. `h2` does not hand over the last of them.
+    /// How many bytes of the body came, if they differ from the announced length. `h2` does not hand over the last of them.
     pub fn other_length(&self, length: u64) -> Option<u64> {
         let (body, ended) = self.link.observed.body(self.stream?)?;
         (body > length || (ended && body < length)).then_some(body)
     }
 
-    /// Whether the peer's GOAWAY says that it did nothing of this request.
+    /// Whether the peer's GOAWAY says that it did nothing for this request.
     pub fn is_left_out(&self) -> bool {
         self.stream
             .is_some_and(|stream| self.link.observed.leaves_out(stream))
@@ -116,12 +116,12 @@ impl StreamPermit {
         self.link.observed.refusal()
     }
 
-    /// The peer requires HTTP/1.1. Whether requests to its origin are sent so from now on.
+    /// The peer requires HTTP/1.1. Returns whether requests to its origin use it from now on.
     pub fn use_http1(&self) -> bool {
         self.lender.clone().use_http1(&self.origin)
     }
 
-    /// No further request is to use this connection.
+    /// No further request may use this connection.
     pub fn retire(&mut self) {
         self.retires = true;
     }
@@ -129,7 +129,7 @@ impl StreamPermit {
 
 impl Drop for StreamPermit {
     fn drop(&mut self) {
-        // A connection that is closed now says good-bye only if nobody could still use it.
+        // A connection that is closed now sends a GOAWAY only if no handle could still use it.
         self.send = None;
         if let Some(stream) = self.stream {
             self.link.observed.closed(stream);

@@ -1,4 +1,4 @@
-//! What has come on one stream, and whether it is a well-formed response (RFC 9113 §8.1).
+//! The state of one stream, and whether it has a well-formed response (RFC 9113 §8.1).
 
 use super::hpack::{Block, Wrong};
 use crate::message::head::MOST_INTERIM;
@@ -13,21 +13,21 @@ enum Phase {
     Ended,
 }
 
-/// What becomes of a frame.
+/// The decision about a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Verdict {
     #[default]
     Fine,
-    /// The stream is to be reset for it.
+    /// The stream must be reset for it.
     Reset,
-    /// Nobody is to see it.
+    /// The frame must not pass.
     Drop,
 }
 
-/// What is known of a stream before `h2` has processed it.
+/// The state of a stream, ahead of `h2`.
 #[derive(Debug, Default)]
 pub(super) struct ResponseState {
-    /// Whether the request has begun to leave. What comes is looked at only if it was known from the first.
+    /// Whether the request has begun to leave. Frames are checked only if they were observed from the first.
     pub sent: bool,
     is_head: bool,
     phase: Phase,
@@ -39,14 +39,14 @@ pub(super) struct ResponseState {
     /// Whether fields came behind it.
     trailers: bool,
     wrong: Option<Wrong>,
-    /// Whether the stream has been reset for what came.
+    /// Whether the stream has been reset for a malformed response.
     reset: bool,
-    /// Whether the server has reset it. Whatever comes behind that `h2` would end the connection for.
+    /// Whether the server has reset it. `h2` would end the connection for any frame behind that.
     is_gone: bool,
 }
 
 impl ResponseState {
-    /// Of a request that is about to be sent; `is_head`: no body may come, by its method.
+    /// The state of a request that is about to be sent; `is_head`: its method allows no body.
     pub fn new(is_head: bool) -> ResponseState {
         ResponseState {
             is_head,
@@ -54,7 +54,7 @@ impl ResponseState {
         }
     }
 
-    /// What comes now is none of the response's: its stream was not watched from the first, or has been reset.
+    /// The frame does not belong to the response: the stream was not observed from the first, or has been reset.
     fn beyond(&self) -> Option<Verdict> {
         match self {
             ResponseState { is_gone: true, .. } => Some(Verdict::Drop),
@@ -67,7 +67,7 @@ impl ResponseState {
         }
     }
 
-    /// The server resets the stream. `h2` is not told of a stream that it has reset itself: it would pass over no more of it.
+    /// The server resets the stream. `h2` must not reset it a second time: it would no longer ignore what follows.
     pub fn server_resets(&mut self) -> Verdict {
         if self.reset {
             return Verdict::Drop;
@@ -145,7 +145,7 @@ impl ResponseState {
         }
     }
 
-    /// What has come ends the stream, or does not.
+    /// The frame ends the stream, or does not.
     pub fn end(&mut self, ends: bool) {
         if ends && self.phase == Phase::Body && !self.is_gone {
             self.phase = Phase::Ended;
@@ -161,7 +161,7 @@ impl ResponseState {
         }
     }
 
-    /// What comes behind a whole response is an error of the stream, and takes nothing from the response.
+    /// A frame behind a whole response is an error of the stream, but the response stays valid.
     fn surplus(&mut self) -> Verdict {
         self.reset = true;
         Verdict::Reset

@@ -14,12 +14,12 @@ use crate::message::body::{Body, Sourced};
 use crate::message::failure::Failure;
 use crate::message::request::Request;
 
-/// How much of a body `h2` is asked to hold at once.
+/// How much of a body `h2` is given at once.
 const AHEAD: usize = 256 << 10;
 
 pub(super) struct Upload {
     stream: SendStream<Bytes>,
-    /// What is there to be sent.
+    /// The bytes to send.
     rest: Bytes,
     /// Where more comes from; none once it has ended.
     source: Option<Arc<Sourced>>,
@@ -56,7 +56,8 @@ impl Upload {
         self.held = None;
     }
 
-    /// The server has answered instead of asking for it: it is not sent. The stream is reset when its handles go.
+    /// The server has responded instead of asking for it: the body is not sent. The stream is reset when its handles are
+    /// dropped.
     pub fn give_up_if_held(&mut self) {
         self.done |= self.held.take().is_some();
     }
@@ -66,8 +67,8 @@ impl Upload {
         self.done
     }
 
-    /// Sends what the peer's windows allow and the source gives. Fails when the source does; errors of the
-    /// stream are no news: the response tells what became of it.
+    /// Sends what the peer's windows allow and the source gives. Fails when the source does. Errors of the stream do not matter
+    /// here, because the response shows them.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Result<(), Failure> {
         if let Some(held) = &mut self.held {
             if held.as_mut().poll(cx).is_pending() {

@@ -1,27 +1,27 @@
-//! How much of a body may be on its way before its reader has taken it: one window for all bodies of a connection, which
-//! grows with what readers take.
+//! How much of a body may come before its reader has taken it: one window for all bodies of a connection, which grows with what
+//! readers take.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// At first: what a reader that takes nothing holds of its body.
+/// The first window: what a reader that takes nothing holds of its body.
 pub(super) const FIRST: u32 = 1 << 20;
 
-/// At most: 160 MB/s where an answer takes 100 ms to come.
+/// The largest window: 160 MB/s if the round trip takes 100 ms.
 ///
-/// The window doubles each time that one reader has taken a whole window of one body, so whoever has it wide has taken
-/// much. It never shrinks. `h2` has no window for a single stream, only the one that SETTINGS set for all, and it
-/// can lose the last WINDOW_UPDATE of a body that is under way while that one shrinks: the body would stand still.
-/// So a slow reader holds this at most, beside others that were quick on its connection.
+/// The window doubles each time that one reader has taken a whole window of one body, so only fast readers widen it. It never
+/// shrinks. `h2` has one window for all streams, set by SETTINGS, and can lose the last WINDOW_UPDATE of a body while that
+/// window shrinks; the body would stand still. So a slow reader holds at most this much, next to fast readers on its
+/// connection.
 const MOST: u32 = 16 << 20;
 
 /// Pieces that are smaller do not count: `h2` ends a connection for many of them that wait to be read, and a
 /// wider window would let more of them come.
 const SMALL: usize = 256;
 
-/// What the readers of a connection have brought the window to.
+/// The current window of a connection.
 pub(super) struct Window(AtomicU32);
 
-/// What one reader has taken since it last asked for more.
+/// How many bytes one reader has taken since its window last grew.
 #[derive(Default)]
 pub(crate) struct Taken(usize);
 
@@ -36,7 +36,7 @@ impl Window {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// Counts a piece that a reader is done with. Whether the window has grown by it.
+    /// Counts a piece that a reader has taken. True if the window has grown.
     pub fn grows(&self, taken: &mut Taken, piece: usize) -> bool {
         if piece < SMALL {
             return false;

@@ -1,4 +1,4 @@
-//! URLs → where requests go. What could be misread is refused; the rest is encoded as browsers do.
+//! URLs → where requests go. Ambiguous URLs are refused; other invalid ones are encoded as browsers do.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -60,19 +60,18 @@ impl From<InvalidUrl> for InvalidRequest {
     }
 }
 
-/// What a URL says.
+/// The parts of a URL.
 #[derive(Debug)]
 pub(crate) struct Destination {
     pub origin: Arc<Origin>,
     /// The `Host` header.
     pub host: Bytes,
     pub target: PathAndQuery,
-    /// The `Authorization` that its user and password come to (RFC 7617).
+    /// The `Authorization` for its user and password (RFC 7617).
     pub login: Option<String>,
 }
 
-/// Takes a URL apart. One that is valid goes on the wire as it stands; others are encoded as browsers do, unless that
-/// is refused (`strict`).
+/// Takes a URL apart. A valid URL goes on the wire unchanged. Others are encoded as browsers do, or refused if `strict`.
 pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidUrl> {
     if let Some((begin, endpoint)) = at_last_endpoint(&url) {
         url.advance(begin); // Not a slice, which is another reference to count.
@@ -89,9 +88,9 @@ pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidU
     }
 }
 
-/// The URL as browsers send it (WHATWG's URL standard): punycode for the host, percent-encoded in UTF-8 behind it. None for
-/// what browsers mend without a word although it is a mistake or an attack: control characters, backslashes, and slashes too few
-/// or too many before the host.
+/// The URL as browsers send it (WHATWG's URL standard): punycode for the host, percent-encoded UTF-8 behind it. None if
+/// browsers would silently repair a mistake or an attack: control characters, backslashes, and too few or too many slashes
+/// before the host.
 fn encoded(url: &[u8]) -> Option<Bytes> {
     let text = std::str::from_utf8(url).ok()?.trim_matches(' ');
     let (scheme, rest) = text.split_once("://")?;
@@ -102,7 +101,7 @@ fn encoded(url: &[u8]) -> Option<Bytes> {
     if text.bytes().any(|byte| byte.is_ascii_control()) {
         return None;
     }
-    // Browsers take a backslash for a slash, and others what is behind it for the host.
+    // Browsers read a backslash as a slash, and others read the text behind it as the host.
     let path = rest.split(['?', '#']).next().unwrap_or_default();
     if path.contains('\\') {
         return None;
@@ -144,7 +143,7 @@ fn parse(url: &Bytes) -> Result<Destination, InvalidUrl> {
     destination(scheme, authority, target, url)
 }
 
-/// What the parser refuses is most often a URL without scheme, of which it says less.
+/// Most URLs that the parser refuses have no scheme, which the parser does not say.
 fn refused_by_parser(url: &[u8], why: &str) -> InvalidUrl {
     let begins = memchr(b':', url).is_some_and(|colon| url[colon..].starts_with(b"://"));
     match begins {
@@ -156,7 +155,7 @@ fn refused_by_parser(url: &[u8], why: &str) -> InvalidUrl {
     }
 }
 
-/// Where a URL without user and password goes.
+/// The origin and `Host` header of a URL without user and password.
 #[derive(Clone)]
 struct Endpoint {
     origin: Arc<Origin>,
@@ -175,15 +174,15 @@ impl Endpoint {
 }
 
 thread_local! {
-    /// The last place and what its URLs begin with, `http://host:port`: programs tend to ask the same host again.
+    /// The last endpoint and how its URLs begin, `http://host:port`: programs tend to use one host again and again.
     static LAST: RefCell<Option<(String, Endpoint)>> = const { RefCell::new(None) };
 }
 
 /// The longest URL that `http` reads.
 const LONGEST: usize = u16::MAX as usize - 1;
 
-/// Where a URL goes whose place was the last, and where its path begins; none if anything in it needs a second look. It is the
-/// short way of most to what `parse` would come to.
+/// The last endpoint, and where the path begins, if this URL has the same beginning and nothing in it needs encoding. Most URLs
+/// take this short way, which comes to the same as `parse`.
 fn at_last_endpoint(url: &[u8]) -> Option<(usize, Endpoint)> {
     LAST.with_borrow(|last| {
         let (begin, endpoint) = last.as_ref()?;
@@ -278,8 +277,8 @@ fn parse_origin(scheme: Scheme, authority: &Authority, url: &[u8]) -> Result<Ori
     Ok(Origin { scheme, host, port })
 }
 
-/// A URL as messages may show it: without query and fragment, and without anything if there may be
-/// credentials in it, for where they end is not sure in a URL that is wrong.
+/// A URL as messages may show it: without query and fragment. If it may contain credentials, nothing of it is shown, because an
+/// invalid URL does not tell where they end.
 fn shown(url: &str) -> String {
     if url.contains('@') {
         return "(with credentials)".into();

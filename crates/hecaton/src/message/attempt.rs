@@ -13,7 +13,7 @@ pub struct Attempt {
     pub connection: u64,
     /// Whether the connection had carried a request before.
     pub reused: bool,
-    /// Which HTTP the connection speaks; none when none was had.
+    /// The version of HTTP on the connection; none when there was no connection.
     pub version: Option<Version>,
     /// Whether any byte of the request was written.
     pub sent: bool,
@@ -76,23 +76,22 @@ pub enum Ending {
     /// It was still going on when its request was given up.
     #[default]
     Unfinished,
-    /// A response with this status, read whole; of a [`Streaming`](crate::Streaming) one its body may
-    /// still be going on, or have been given up.
+    /// A response with this status, read whole. The body of a [`Streaming`](crate::Streaming) response may still be unread, or
+    /// have been given up.
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,
-    /// The request moved to another connection by itself. Either the server did nothing of it for sure: the pooled
-    /// connection was closed before a byte was written, or an HTTP/2 server said so, be it that it refused the
-    /// stream or that it ended the connection before it (RFC 9113 §8.7). Or the request is idempotent, and its
-    /// connection, which had carried others before, ended before a byte of the response, or was new and was reset
-    /// ([`reconnect`](crate::Config::reconnect)).
+    /// The request was re-sent on another connection without being asked. Either the server certainly did nothing with it: the
+    /// pooled connection was closed before a byte was written, or an HTTP/2 server refused the stream or ended the connection
+    /// before it (RFC 9113 §8.7). Or the request is idempotent, and its connection ended before a byte of the response: a
+    /// reused one was closed, or a new one was reset ([`reconnect`](crate::Config::reconnect)).
     Resent,
 }
 
-/// Which HTTP a connection speaks.
+/// The version of HTTP on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Version {
-    /// HTTP/1.1, or HTTP/1.0 when the server answers so.
+    /// HTTP/1.1, or HTTP/1.0 if the server responds so.
     Http1,
     /// HTTP/2.
     Http2,
@@ -128,7 +127,7 @@ impl Trace {
         }
     }
 
-    /// Begins another attempt.
+    /// Ends the current attempt.
     pub fn begin(&mut self) {
         let begun = self.mark - self.begun;
         self.attempts.push(Attempt::new(begun, self.redirects));
@@ -142,26 +141,27 @@ impl Trace {
         attempt.ended = Some(ended);
     }
 
-    /// The attempt going on.
+    /// The current attempt.
     pub fn attempt(&mut self) -> &mut Attempt {
         self.attempts.last_mut().expect("an attempt was begun")
     }
 
-    /// Adds the time since the last lap to what the attempt has waited, perhaps more than once.
+    /// Adds the time since the last lap to the attempt's wait for a connection.
     pub fn lap_queue(&mut self) {
         let lap = self.lap();
         let queue = &mut self.attempt().queue;
         *queue = lap.map(|lap| queue.unwrap_or_default() + lap);
     }
 
-    /// The same of what opening its connection has taken, another request's try to open one before it included.
+    /// Adds the time since the last lap to the attempt's connecting, including another request's failed try to open the
+    /// connection.
     pub fn lap_connect(&mut self) {
         let lap = self.lap();
         let connect = &mut self.attempt().connect;
         *connect = lap.map(|lap| connect.unwrap_or_default() + lap);
     }
 
-    /// What is known of the connection that has been in opening since `from`, up to now.
+    /// The phases, up to now, of a connection that has been opening since `from`.
     pub fn intervals(&self, from: Instant) -> Vec<Interval> {
         let Some(attempt) = self.attempts.last() else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The body of a request: bytes, or a source of them that is asked for one piece after the other.
+//! The body of a request: bytes, or a source that gives one piece after the other.
 
 use std::fmt;
 use std::io;
@@ -9,17 +9,17 @@ use bytes::Bytes;
 
 use crate::message::failure::{Failure, Kind, Phase};
 
-/// Where the bytes of a request's body come from when they are not all there, or are many.
+/// A source of a request's body, for bodies that are large or not complete yet.
 ///
-/// It is asked for the next piece when the one before has been written, by whoever waits for the
-/// request: so it holds up nothing but its own request, and is held up by a server that reads slowly.
+/// It is polled for the next piece when the one before has been written, by the thread that waits for the request. So it delays
+/// only its own request, and a server that reads slowly delays the source.
 pub trait Source: Send {
     /// The next piece, of whatever size, or none at the end. An error fails the request, whose connection
     /// is closed. When it returns pending, it wakes the task once it has something.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
 
-    /// Begins again from its start, so that the request can be sent again; false if it cannot, which
-    /// rules out retries and redirects that repeat the body once a piece has been taken.
+    /// Begins again, so that the request can be sent again. False if that is impossible: once a piece has been taken, there are
+    /// then no retries, and no redirects that repeat the body.
     fn rewind(&mut self) -> bool {
         false
     }
@@ -40,7 +40,7 @@ pub(crate) struct Sourced {
 
 struct State {
     source: Box<dyn Source>,
-    /// Whether it was asked for anything.
+    /// Whether a piece was taken.
     begun: bool,
     given: u64,
 }
@@ -65,7 +65,7 @@ impl Body {
         }))
     }
 
-    /// Whether there is none, which says nothing of a length of 0 that was announced.
+    /// Whether there is none. A `Content-Length: 0` may have been announced all the same.
     pub fn is_empty(&self) -> bool {
         matches!(self, Body::Whole(bytes) if bytes.is_empty())
     }
@@ -110,8 +110,8 @@ impl Sourced {
         self.length
     }
 
-    /// The next piece, never empty, none at the end. Fails when the source does, or when it is not as long
-    /// as was announced: then nothing of what is too much is given.
+    /// The next piece, never empty, none at the end. Fails when the source does, or when it does not have the announced length.
+    /// No surplus byte is returned.
     pub fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         let mut state = self.lock();
         state.begun = true;
@@ -158,6 +158,6 @@ impl Sourced {
 }
 
 fn failure(why: String) -> Failure {
-    // The program's own doing.
+    // The program itself caused it.
     Failure::new(Kind::Body, Phase::Send, why).for_good()
 }

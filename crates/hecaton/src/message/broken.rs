@@ -1,20 +1,20 @@
-//! Why an attempt brought no answer, as far as it matters for what comes next.
+//! Why an attempt brought no response, as far as the next step depends on it.
 
 use crate::message::failure::{Failure, Kind, Phase};
 
-/// Why there is no answer.
+/// Why there is no response.
 pub(crate) enum Broken {
     /// The connection was closed before a byte of the request was written.
     Unsent,
     /// A connection that had carried a request before ended before a byte of the response came.
     Stale(Failure),
     /// A new connection was reset by the peer before a byte of the response came, or before it was usable. Systems reset
-    /// connections that no program has accepted, or of which none has read what came: a server that reloads leaves some.
+    /// connections that no program has accepted or read. A server that reloads leaves some.
     Reset(Failure),
-    /// The peer guarantees that it did nothing of the request, whether or not it was sent: it ended the
-    /// connection before it. Whether the connection got anything done is told as well.
+    /// The peer guarantees that it did nothing for the request, whether or not it was sent: it ended the connection before it.
+    /// The flag says whether the connection got anything done.
     Unprocessed(Failure, bool),
-    /// The same of a peer that refused this request's stream alone.
+    /// The peer guarantees that it did nothing for the request: it refused this stream alone.
     Refused(Failure),
     Failed(Failure),
 }

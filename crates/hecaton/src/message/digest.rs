@@ -1,4 +1,4 @@
-//! Digest authentication (RFC 7616): who asks, what the server demands, and the field that answers it. Data and sums.
+//! Digest authentication (RFC 7616): login, challenge, and the header that answers a challenge. Data and hashes.
 
 pub(crate) mod challenge;
 pub(crate) mod proof;
@@ -57,7 +57,7 @@ impl Digest {
         }
     }
 
-    /// Forgets what belongs to the URL that was asked before.
+    /// Forgets the challenge of the URL before.
     pub fn begin(&mut self) {
         self.session = None;
         self.answered = 0;

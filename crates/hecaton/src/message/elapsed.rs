@@ -1,4 +1,4 @@
-//! What a request has waited for already of a connection that another one began to open and gave up.
+//! The time that a request has waited for a connection which another request began to open and then gave up.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use crate::message::failure::Phase;
 /// A phase of opening a connection, with its begin and its end.
 pub(crate) type Interval = (Phase, Instant, Instant);
 
-/// The intervals that one request has lived through. They count against its own limits, which would else begin
-/// again with each one that gives up.
+/// The intervals during which one request waited. They count against its own limits. Otherwise its limits would begin again
+/// with each request that gives up.
 #[derive(Default)]
 pub(crate) struct Elapsed(Vec<(Phase, Duration)>);
 

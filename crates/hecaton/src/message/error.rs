@@ -90,12 +90,12 @@ impl Error {
         &self.0.redirects
     }
 
-    /// What was tried, in order.
+    /// The attempts, in order.
     pub fn attempts(&self) -> &[Attempt] {
         &self.0.attempts
     }
 
-    /// The status of a response that began and did not end well: its head came, its body did not come whole.
+    /// The status of a response whose head came, but whose body did not come whole.
     pub fn status(&self) -> Option<u16> {
         let last = self.0.attempts.last()?;
         last.status

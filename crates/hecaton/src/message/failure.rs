@@ -24,7 +24,7 @@ pub enum Phase {
     FirstByte,
     /// Reading the body of the response.
     Read,
-    /// The total deadline, whatever was going on when it passed.
+    /// The total deadline, in whatever phase it passed.
     Total,
 }
 
@@ -91,13 +91,13 @@ pub enum Kind {
     Cancelled,
 }
 
-/// What an attempt knows when it fails; the client adds the rest.
+/// The part of an error that an attempt knows; the client adds the rest.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub kind: Kind,
     pub phase: Phase,
     pub detail: String,
-    /// What the operating system called it.
+    /// The operating system's number of the error.
     pub code: Option<i32>,
     /// Whether another try might end in another way.
     pub passing: bool,
@@ -114,13 +114,13 @@ impl Failure {
         }
     }
 
-    /// The same, which another try would only meet again.
+    /// This failure, marked as one that another try would only meet again.
     pub fn for_good(mut self) -> Failure {
         self.passing = false;
         self
     }
 
-    /// The same, with what the operating system calls the reason.
+    /// This failure, with the operating system's number of the error.
     pub fn because(mut self, error: &io::Error) -> Failure {
         self.code = error.raw_os_error();
         self

@@ -1,13 +1,13 @@
-//! What a request's headers say of its body: how long it is, or that it comes in chunks.
+//! How long the body of a request is by its headers, or that it comes in chunks.
 //!
-//! The engine writes these headers itself, from the body. A program that gives one says what it believes: the same is taken, and
-//! anything else is refused, because two ends that count differently are how requests are smuggled (RFC 9112 §11.2).
+//! The engine writes these headers itself, from the body. A program's own header is accepted if it agrees with the body, and
+//! refused otherwise. Two ends that count differently make request smuggling possible (RFC 9112 §11.2).
 
 use http::header::{CONTENT_LENGTH, HeaderName};
 
 use crate::message::body::Body;
 
-/// What a `Content-Length` or a `Transfer-Encoding` of a program says.
+/// A `Content-Length` or `Transfer-Encoding` that a program gave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
     Length(u64),
@@ -31,7 +31,7 @@ impl Framing {
         Ok(Framing::Length(length))
     }
 
-    /// Whether that is how this body is sent, or why not.
+    /// Whether this body is sent in that way; if not, the reason.
     pub fn check(self, body: &Body) -> Result<(), String> {
         match (self, body.length()) {
             (Framing::Length(said), Some(sent)) if said != sent => Err(format!(

@@ -12,11 +12,11 @@ use memchr::memchr2;
 /// How many fields there is room for without taking memory.
 const USUAL_FIELDS: usize = 128;
 
-/// Most interim responses (1xx) before the final one, over HTTP/1.1 and HTTP/2 alike: a server that sends more would
-/// keep the request waiting with bytes that nobody keeps and nothing counts.
+/// Most interim responses (1xx) before the final one, over HTTP/1.1 and HTTP/2 alike. A server that sends more would keep the
+/// request waiting with bytes that no limit counts.
 pub(crate) const MOST_INTERIM: usize = 100;
 
-/// What a head is read by.
+/// The rules for reading a head.
 #[derive(Clone, Copy)]
 pub(crate) struct HeadRules<'a> {
     pub method: &'a Method,
@@ -24,7 +24,7 @@ pub(crate) struct HeadRules<'a> {
     pub upgrades: bool,
     pub most_fields: usize,
     pub most_bytes: usize,
-    /// Whether what is wrong with it and does no harm is taken.
+    /// Whether harmless errors are accepted.
     pub lenient: bool,
 }
 
@@ -68,7 +68,7 @@ impl From<&str> for BadHead {
     }
 }
 
-/// What the head of a final response says.
+/// The head of a final response.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub status: u16,
@@ -79,8 +79,7 @@ pub(crate) struct Head {
     pub coded: bool,
     /// Whether the connection may be used again once the body has been read.
     pub keep_alive: bool,
-    /// How long the server keeps it when it is idle, as far as it says so (`Keep-Alive: timeout=N`).
-    /// In seconds, which keeps it small.
+    /// The keep-alive timeout of the server, if it sends one (`Keep-Alive: timeout=N`). In seconds, which keeps it small.
     pub keep_alive_timeout: Option<u16>,
 }
 
@@ -95,7 +94,7 @@ pub(crate) enum Framing {
     Close,
 }
 
-/// What matters of the fields for framing and for the connection.
+/// The facts in the fields that decide about framing and the connection.
 #[derive(Default)]
 struct Facts {
     length: Option<u64>,
@@ -106,10 +105,10 @@ struct Facts {
     keep_alive_timeout: Option<u16>,
 }
 
-/// Reads one head; fed with what has arrived until it has it.
+/// Reads one head, from the bytes that have arrived so far.
 #[derive(Default)]
 pub(crate) struct HeadReader {
-    /// Bytes of the input that have been seen not to end a head.
+    /// Bytes of the input that are known not to end a head.
     searched: usize,
     /// Whether the server has asked for the body of the request (100).
     pub continued: bool,
@@ -124,8 +123,8 @@ impl HeadReader {
         rules: HeadRules<'_>,
         input: &mut BytesMut,
     ) -> Result<Option<Head>, BadHead> {
-        // At first, so that garbage is noticed at once; then only when there is an empty line among
-        // what is new, lest a head that comes byte by byte is parsed as often.
+        // At first, so that garbage is noticed at once. Later only if the new bytes have an empty line, so that a head that
+        // comes byte by byte is not parsed as often.
         let new = &input[self.searched.saturating_sub(3).min(input.len())..];
         let parse = self.searched == 0 || ends_head(new) || input.len() > rules.most_bytes;
         let head = if parse && !input.is_empty() {
@@ -137,8 +136,8 @@ impl HeadReader {
         Ok(head)
     }
 
-    /// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses
-    /// (1xx) in front of it are dropped, but a 101 that was asked for is an answer.
+    /// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses (1xx) before it are
+    /// dropped, but a requested 101 is a response.
     fn parse(
         &mut self,
         rules: HeadRules<'_>,
@@ -164,8 +163,8 @@ fn ends_head(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 
-/// The head that `input` begins with, if it is whole and within the limits. What is wrong with a head is looked at only where that
-/// refuses it, so that nothing else reads in another way because of it.
+/// The first head in `input`, if it is whole and within the limits. Errors are examined only when they would refuse the head,
+/// so that all other heads read the same.
 fn parse_one(
     rules: HeadRules<'_>,
     input: &[u8],
@@ -280,7 +279,7 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
     } else {
         facts.keep_alive && !facts.close
     };
-    // What follows a 101 is another protocol's.
+    // Another protocol follows a 101.
     let keep_alive = persistent && !doubtful && framing != Framing::Close && status != 101;
     Ok(Head {
         status,
@@ -292,8 +291,7 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
     })
 }
 
-/// Replaces the line breaks of a value that goes on in the next line by spaces (RFC 9112 §5.2), so that the
-/// block has one line a field.
+/// Replaces the line breaks of a folded value by spaces (RFC 9112 §5.2), so that the block has one line a field.
 fn unfold(mut value: &mut [u8]) {
     while let Some(at) = memchr2(b'\r', b'\n', value) {
         value[at] = b' ';

@@ -1,11 +1,12 @@
-//! A reference beside a URL by RFC 3986 §5.2.2, byte for byte: the dots of a relative path go, and nothing else is written anew.
+//! A reference beside a URL by RFC 3986 §5.2.2, byte for byte: the dots of a relative path are removed, and nothing else
+//! changes.
 //!
-//! Only of what is valid: what is not is left to the `url` crate, which encodes it as browsers do.
+//! Only valid text is handled here. Everything else is left to the `url` crate, which encodes it as browsers do.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The URL that `reference` names beside `base`, an absolute URL; none if there is anything in it that is not valid, or that browsers
-/// read in another way than the RFC.
+/// The URL that `reference` names beside `base`, an absolute URL. None if anything in it is invalid, or if browsers read it
+/// differently from the RFC.
 pub(crate) fn merge(base: &str, reference: &str) -> Option<String> {
     if !reference.bytes().all(is_valid) {
         return None;
@@ -41,7 +42,7 @@ pub(crate) fn merge(base: &str, reference: &str) -> Option<String> {
     Some(format!("{scheme}://{authority}{path}{kept}{own}"))
 }
 
-/// What a URL may consist of (RFC 3986 §2), and brackets, which everybody writes into queries.
+/// The characters of a URL (RFC 3986 §2), and brackets, which are common in queries.
 fn is_valid(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~:/?#[]@!$&'()*+,;=%".contains(&byte)
 }
@@ -60,7 +61,7 @@ fn at<'a>(text: &'a str, any: &[char]) -> (&'a str, &'a str) {
     text.split_at(text.find(any).unwrap_or(text.len()))
 }
 
-/// Whether a host and a port are what everybody takes them for. Browsers decode names, and read numbers of many forms as addresses.
+/// Whether everybody reads this host and port alike. Browsers decode names, and read numbers of many forms as addresses.
 fn is_plain(authority: &str) -> bool {
     let (user, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (host, port) = match authority.rsplit_once(':') {

@@ -1,15 +1,14 @@
-//! What is asked and what comes of it: requests, responses, errors, and what they are made of. Data; no sockets, no settings.
+//! Requests, responses, errors, and their parts. Data; no sockets, no settings.
 //!
 //! Decisions:
 //!
-//! - A URL that is valid goes on the wire byte for byte; only one that is not is encoded, by the `url` crate as browsers do
-//!   (`address`).
+//! - A valid URL goes on the wire byte for byte. Any other is encoded by the `url` crate as browsers do (`address`).
 //! - One rule (`Template::may_leave` in `template`) says which header may go to another origin, for absolute URLs beside a
 //!   `base_url` and for redirects: the public ones, whether the client or the request has them.
-//! - Bodies of requests are asked for (`body`): a source gives its next piece when the last was written. The engine cannot call
-//!   Ruby, for the GVL is away. It says that a piece is wanted, which ends the wait, and Ruby's thread reads it
-//!   (`ruby/ext/hecaton/src/body_source.rs`). Where a pipe or a socket has nothing, the engine polls it with all else; any other body that
-//!   is slow to give a piece holds up its batch, as a slow callback does.
+//! - The engine polls the bodies of requests (`body`): a source gives its next piece when the last was written. The engine
+//!   cannot call Ruby, because it runs without the GVL. It reports that a piece is needed, which ends the wait, and Ruby's
+//!   thread reads it (`ruby/ext/hecaton/src/body_source.rs`). If a pipe or a socket has nothing, the engine polls it with
+//!   everything else. Any other slow body holds up its batch, as a slow callback does.
 
 pub(crate) mod address;
 pub(crate) mod attempt;

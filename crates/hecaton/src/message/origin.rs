@@ -4,7 +4,7 @@ use http::uri::PathAndQuery;
 
 use crate::message::zone;
 
-/// What is spoken: HTTP as it is, or inside TLS.
+/// The protocol: plain HTTP, or HTTP inside TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// `http`, port 80 unless the URL says otherwise.
@@ -34,7 +34,7 @@ impl Scheme {
 /// Where a request goes; connections are shared by requests of equal origins.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
-    /// What is spoken there.
+    /// The scheme.
     pub scheme: Scheme,
     /// Host name or address, an IPv6 address without brackets, and with its zone behind a `%` if the URL has one.
     pub host: String,
@@ -43,14 +43,14 @@ pub struct Origin {
 }
 
 impl Origin {
-    /// As a URL has it.
+    /// As a URL writes it.
     pub(crate) fn authority(&self) -> String {
         let mut authority = Vec::new();
         self.write_authority(&mut authority);
         String::from_utf8_lossy(&authority).into_owned()
     }
 
-    /// As a `Host` header has it: without the zone, which is this machine's own (RFC 6874 §4).
+    /// As a `Host` header writes it: without the zone, which has a meaning on this machine alone (RFC 6874 §4).
     pub(crate) fn host_header(&self) -> String {
         let mut header = Vec::new();
         self.write(zone::without(&self.host), "", &mut header);

@@ -1,24 +1,25 @@
-//! A redirect that was followed, and what its status asks for (RFC 9110 §15.4).
+//! A redirect that was followed, and the meaning of its status (RFC 9110 §15.4).
 
 /// A redirect that was followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
     /// The status that redirected: 301, 302, 303, 307 or 308.
     pub status: u16,
-    /// The URL that answered so, absolute and without fragment.
+    /// The URL that redirected, absolute and without fragment.
     pub url: String,
 }
 
 impl Redirect {
-    /// Whether an answer with this status may lead elsewhere.
+    /// Whether this status may redirect.
     pub fn is_one(status: u16) -> bool {
         matches!(status, 301 | 302 | 303 | 307 | 308)
     }
 
-    /// Where an answer with these header fields, their names in lower case, leads (RFC 9110 §10.2.2); none when it names no location.
+    /// The `Location` in these header fields, whose names are in lower case (RFC 9110 §10.2.2); none if there is none.
     ///
     /// # Errors
-    /// Why its location cannot be used: there are several, or it is no text.
+    ///
+    /// Why it is unusable: several fields differ, or it is no text.
     pub fn location<'a>(
         fields: impl Iterator<Item = (&'a str, &'a [u8])>,
     ) -> Result<Option<&'a str>, &'static str> {
@@ -39,13 +40,13 @@ impl Redirect {
             .map_err(|_| "its Location is not UTF-8")
     }
 
-    /// Whether a header, its name in lower case, is about a body, and stays behind with it when a request becomes a GET.
+    /// Whether a header, its name in lower case, describes a body. It is dropped with the body when a request becomes a GET.
     pub fn describes_content(name: &str) -> bool {
         name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
     }
 
-    /// Whether a request of this method, which is no GET, goes on as a GET without its body: 303 asks for the result by GET, 301
-    /// and 302 turn a POST into a GET as they have always done, and 307 and 308 keep method and body.
+    /// Whether a request of this method, which is not GET, becomes a GET without its body. 303 asks for the result by GET, and
+    /// 301 and 302 turn a POST into a GET as they have always done. 307 and 308 keep method and body.
     pub fn becomes_get(status: u16, method: &str) -> bool {
         match status {
             303 => !matches!(method, "GET" | "HEAD"),

@@ -6,12 +6,11 @@ use crate::message::address::InvalidUrl;
 use crate::message::failure::InvalidRequest;
 use crate::message::merge::merge;
 
-/// The URL that `reference` names when it is read beside `base`: `users?x` beside `http://host/v1/` is
-/// `http://host/v1/users?x`. An absolute reference stays what it is, but for scheme and host, which are written in small letters, and
-/// the default port, which is left out.
+/// The URL that `reference` names beside `base`: `users?x` beside `http://host/v1/` is `http://host/v1/users?x`. In an absolute
+/// reference, scheme and host become lower case, and the default port is left out.
 ///
-/// What is not encoded is encoded as browsers do. Refused are control characters, which those drop, and backslashes,
-/// which they take for slashes.
+/// Text that needs encoding is encoded as browsers do. Control characters and backslashes are refused: browsers drop the
+/// former, and read the latter as slashes.
 pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
     let mut base = parse_base(base, false)?;
     let _ = (base.set_username(""), base.set_password(None));
@@ -23,8 +22,8 @@ pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
     Ok(url.replace(' ', "%20"))
 }
 
-/// The same beside a base that was read before, but that an absolute URL stays as it was written, read or not; `strict` refuses all
-/// that is not encoded.
+/// Does what `resolve` does, beside a parsed base. An absolute URL stays as it was written, valid or not. `strict` refuses
+/// everything that needs encoding.
 pub(crate) fn beside(base: &Url, reference: &[u8], strict: bool) -> Result<String, InvalidUrl> {
     let text = readable(reference, strict).map_err(|why| InvalidUrl::new(reference, why))?;
     if is_absolute(text) {
@@ -37,8 +36,8 @@ fn unread(why: &str) -> String {
     format!("cannot be read beside the base URL: {why}")
 }
 
-/// The URL that a `Location` names beside the URL that was asked. What is valid stays as it is. Unlike [`resolve`] it takes what
-/// servers write and browsers read, backslashes among it.
+/// The URL that a `Location` names beside the URL of the request. Valid text stays as it is. Unlike [`resolve`], this accepts
+/// what servers write and browsers read, even backslashes.
 ///
 /// # Errors
 /// Why it names none.
@@ -50,7 +49,7 @@ pub fn join(base: &str, reference: &str) -> Result<String, String> {
     joined.map(String::from).map_err(|error| error.to_string())
 }
 
-/// Whether it names a host of its own to speak HTTP with.
+/// Whether it is an absolute URL of HTTP.
 fn is_absolute(text: &str) -> bool {
     let begin = |scheme: &str| {
         text.get(..scheme.len())
@@ -75,7 +74,7 @@ fn with_small_letters(url: String) -> String {
     }
 }
 
-/// Text in which nothing is hidden.
+/// The bytes as text, if they contain nothing invisible.
 fn readable(text: &[u8], strict: bool) -> Result<&str, String> {
     let refused =
         |byte: u8| byte.is_ascii_control() || byte == b'\\' || (strict && !byte.is_ascii_graphic());
@@ -85,7 +84,7 @@ fn readable(text: &[u8], strict: bool) -> Result<&str, String> {
     std::str::from_utf8(text).map_err(|_| "is not UTF-8: percent-encode it".into())
 }
 
-/// What URLs may be relative to, with its user and password.
+/// The base for relative URLs, with its user and password.
 pub(crate) fn parse_base(base: &str, strict: bool) -> Result<Url, InvalidRequest> {
     let refused = |why: String| InvalidRequest(format!("base URL {why}"));
     let text = readable(base.as_bytes(), strict).map_err(refused)?;
@@ -102,7 +101,7 @@ mod tests {
 
     #[test]
     fn the_examples_of_the_rfc() {
-        // RFC 3986 §5.4.1 and §5.4.2, fragments included; those of other schemes left out.
+        // RFC 3986 §5.4.1 and §5.4.2, fragments included; other schemes are left out.
         let expected = [
             ("g", "http://a/b/c/g"),
             ("./g", "http://a/b/c/g"),
@@ -177,7 +176,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is resolved names a host and has nothing in it that a request line may not have.
+        /// Every resolved URL has a host, and nothing that a request line may not contain.
         #[test]
         fn what_is_resolved_is_clean(reference in "\\PC*|[./?#:a@\\\\]{0,12}") {
             if let Ok(url) = resolve("http://host/a/b", &reference) {

@@ -1,4 +1,4 @@
-//! A request, checked when it is made: nothing that could be misread on the wire gets past here.
+//! A request, checked when it is made: nothing ambiguous reaches the wire.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,12 +33,12 @@ pub struct Request {
     pub(crate) host: Bytes,
     /// The other headers as they go on the wire, `name: value\r\n`, names as the program wrote them.
     pub(crate) fields: Vec<u8>,
-    /// How many bytes at their beginning are the client's, which `template` tells about.
+    /// How many bytes at their beginning come from the client's `template`.
     pub(crate) clients: usize,
     pub(crate) template: Option<Arc<Template>>,
     /// Whether the next of them is an `Authorization` from the URL's user and password.
     has_login: bool,
-    /// What they ask of the client itself.
+    /// The meaning of these headers for the client itself.
     pub(crate) flags: RequestFlags,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
@@ -59,13 +59,13 @@ impl Request {
         Request::with_url(method, Bytes::copy_from_slice(url.as_bytes()))
     }
 
-    /// The same with a URL that is not copied.
+    /// A request with a URL that is not copied.
     pub fn with_url(method: &str, url: Bytes) -> Result<Request, InvalidRequest> {
         let request = Request::to(address::read(url, false)?);
         request.method(method)
     }
 
-    /// The same with what may be asked of a URL decided already.
+    /// A request with a URL; `strict` refuses one that needs encoding.
     pub(crate) fn read(url: Bytes, strict: bool) -> Result<Request, InvalidUrl> {
         Ok(Request::to(address::read(url, strict)?))
     }
@@ -94,17 +94,17 @@ impl Request {
         request
     }
 
-    /// The same with another method.
+    /// Sets the method.
     pub fn method(mut self, method: &str) -> Result<Request, InvalidRequest> {
         self.method = parse_method(method)?;
         Ok(self)
     }
 
-    /// Adds a header; repeats are kept. Over HTTP/1.1 its name goes out as it is written here, over HTTP/2 in lower case. It takes
-    /// the place of those that the request has from its client, and an `Authorization` that of the URL's user and password.
-    /// `Content-Length` and `Transfer-Encoding` are written from the body: one that says the same is taken, and any other is
-    /// refused by [`checked`](Request::checked). `Host` replaces the one taken from the URL, and `Proxy-Authorization` goes to a
-    /// proxy that is handed the request, and nowhere else.
+    /// Adds a header; repeats are kept. Over HTTP/1.1 its name is sent as it is written here, over HTTP/2 in lower case. It
+    /// replaces the client's headers of that name; an `Authorization` also replaces the URL's user and password.
+    /// `Content-Length` and `Transfer-Encoding` are written from the body: a header that agrees is accepted, and
+    /// [`checked`](Request::checked) refuses any other. `Host` replaces the URL's. `Proxy-Authorization` is sent only to a
+    /// proxy that forwards the request.
     pub fn header(mut self, name: &str, value: &[u8]) -> Result<Request, InvalidRequest> {
         let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
         let key = header_name(name)?;
@@ -143,7 +143,7 @@ impl Request {
 
     /// Adds the headers of the client, before all others.
     pub(crate) fn inherit(&mut self, from: &Arc<Template>) {
-        // Known to redirects even where nothing of it is taken over.
+        // Redirects need it even if no header of it is used.
         self.template = Some(from.clone());
         let Some(inherited) = from.for_origin(&self.origin) else {
             return;
@@ -159,14 +159,14 @@ impl Request {
         }
     }
 
-    /// Has digest authentication of the client, unless the URL has a user or the headers say who asks.
+    /// Uses digest authentication with the client's login, unless the URL has a user or the headers have an `Authorization`.
     pub(crate) fn inherit_digest(&mut self, login: &Arc<Login>) {
         if Fields(&self.fields).get(AUTHORIZATION.as_str()).is_none() {
             self.options.get_or_insert_default().digest = Some(Digest::new(login.clone()));
         }
     }
 
-    /// The `Authorization` that the URL's user and password came to.
+    /// The `Authorization` made of the URL's user and password.
     pub(crate) fn login(&self) -> Option<&[u8]> {
         let of_url = &self.fields[self.clients..];
         Fields(of_url)
@@ -174,7 +174,7 @@ impl Request {
             .filter(|_| self.has_login)
     }
 
-    /// Drops what a request that goes to another origin must not take along.
+    /// Drops everything that may not go to another origin.
     pub(crate) fn leave_origin(&mut self) {
         let template = self.template.clone();
         self.retain(|name, _| Template::may_leave(template.as_deref(), name));
@@ -204,7 +204,7 @@ impl Request {
         self.retain(|name, whose| name != key.as_str() || (whose == Whose::Request && !login));
     }
 
-    /// Keeps the fields that pass, by their names in lower case. What the others asked for is forgotten.
+    /// Keeps the fields that pass, by their names in lower case. The flags of the others are cleared.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str, Whose) -> bool) {
         let fields = std::mem::take(&mut self.fields);
         let (theirs, own) = fields.split_at(self.clients);
@@ -247,7 +247,7 @@ impl Request {
         self
     }
 
-    /// The request, if its headers say nothing else of its body than what is sent: to be called when it has both.
+    /// The request, if its headers agree with its body. To be called when it has both.
     pub fn checked(self) -> Result<Request, InvalidRequest> {
         if let Some(announced) = self.framing() {
             announced.check(&self.body).map_err(InvalidRequest)?;
@@ -255,12 +255,12 @@ impl Request {
         Ok(self)
     }
 
-    /// What its headers say of its body.
+    /// The framing of the body by the headers.
     pub(crate) fn framing(&self) -> Option<Framing> {
         self.options.as_ref().and_then(|options| options.framing)
     }
 
-    /// For a request that goes on without its body.
+    /// For a request that continues without its body.
     pub(crate) fn forget_framing(&mut self) {
         if let Some(options) = &mut self.options {
             options.framing = None;
@@ -279,11 +279,11 @@ impl Request {
         self
     }
 
-    /// Authenticates by digest (RFC 7616), instead of as the client and the URL say: the request is sent again, once, when the
-    /// server demands it (401), with the answer to its demand, and later ones with the same login to the same place carry it at
-    /// once. Both attempts are listed, and count for the one deadline. A body that can be read only once is sent but once: then
-    /// the demand is an error of kind [`Body`](crate::Kind::Body). The login does not follow a redirect to another origin.
-    /// An `Authorization` that is added later takes its place.
+    /// Authenticates by digest (RFC 7616), instead of as the client and the URL say. When the server sends a challenge (401),
+    /// the request is sent again, once, with the answer. Later requests with the same login to the same protection space carry
+    /// the answer at once. Both attempts are listed, and count for the one deadline. If the body can be read only once, the
+    /// challenge is an error of kind [`Body`](crate::Kind::Body). The login does not follow a redirect to another origin. An
+    /// `Authorization` that is added later replaces it.
     pub fn digest_auth(mut self, login: Login) -> Request {
         self.drop_inherited(&AUTHORIZATION);
         self.options.get_or_insert_default().digest = Some(Digest::new(login.into()));
@@ -317,7 +317,7 @@ impl Request {
         String::from_utf8_lossy(&url).into_owned()
     }
 
-    /// The same, appended to `out`.
+    /// Appends the URL with its query to `out`.
     pub(crate) fn write_url(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(self.origin.scheme.name().as_bytes());
         out.extend_from_slice(b"://");
@@ -336,7 +336,7 @@ impl Request {
         format!("{scheme}://{host}{}", self.target)
     }
 
-    /// Takes over the zone of another request's address, for this one goes to the same.
+    /// Takes the zone of another request's address, because both have the same address.
     pub(crate) fn stay_in_zone_of(&mut self, other: &Request) {
         if self.origin.host != other.origin.host {
             self.origin = Arc::new(Origin {
@@ -361,7 +361,7 @@ fn header_name(name: &str) -> Result<HeaderName, InvalidRequest> {
 
 fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
     if method == "CONNECT" {
-        // What follows its answer is a tunnel: no body, and no connection for the next request.
+        // A tunnel follows its response: no body, and no connection for the next request.
         let why = "method \"CONNECT\" opens a tunnel, which is not supported";
         return Err(InvalidRequest(why.into()));
     }

@@ -1,19 +1,18 @@
-//! What the headers of a request ask of the client itself.
+//! The meaning of a request's headers for the client itself.
 
 use http::header::{
     ACCEPT, ACCEPT_ENCODING, CONNECTION, EXPECT, HeaderName, PROXY_AUTHORIZATION, RANGE, UPGRADE,
     USER_AGENT,
 };
 
-/// What the headers of a request ask of the client itself.
+/// The meaning of a request's headers for the client itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RequestFlags {
     pub has_user_agent: bool,
     pub has_accept: bool,
-    /// Whether its headers say which content codings it takes, or ask for a part of a coded body: then
-    /// the body is left as it comes.
+    /// Whether its headers name content codings, or ask for a range: then the body is not decoded.
     pub has_coding: bool,
-    /// Whether its headers have credentials for a proxy, which are for a proxy alone.
+    /// Whether its headers have credentials for a proxy, which only a proxy may see.
     pub has_proxy_authorization: bool,
     /// Whether its headers say that it is the last one on its connection.
     pub closes: bool,
@@ -24,7 +23,7 @@ pub(crate) struct RequestFlags {
 }
 
 impl RequestFlags {
-    /// Adds what other headers ask.
+    /// Adds the flags of other headers.
     pub fn add(&mut self, others: RequestFlags) {
         self.has_user_agent |= others.has_user_agent;
         self.has_accept |= others.has_accept;
@@ -35,7 +34,7 @@ impl RequestFlags {
         self.expects |= others.expects;
     }
 
-    /// Heeds a field; its name is in lower case.
+    /// Reads a field; its name is in lower case.
     pub fn note(&mut self, name: &str, value: &[u8]) {
         let is = |known: HeaderName| name == known.as_str();
         self.has_user_agent |= is(USER_AGENT);

@@ -19,13 +19,13 @@ pub struct Response {
     pub(crate) trailers: Trailers,
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) elapsed: Duration,
-    /// The last one that was sent.
+    /// The request that was sent last.
     pub(crate) request: Box<Request>,
 }
 
 impl Response {
-    /// The status code, 200 to 999 (1xx are not final and are skipped), or 101 if the request asked for another protocol: the
-    /// body is empty then, and the connection is closed, for the engine does not hand it over.
+    /// The status code, 200 to 999, because 1xx are skipped. It is 101 if the request asked for another protocol. Then the body
+    /// is empty and the connection is closed, because the engine does not hand the connection over.
     pub fn status(&self) -> u16 {
         self.status
     }
@@ -40,17 +40,17 @@ impl Response {
         Fields(&self.fields).iter()
     }
 
-    /// The same as one block of lines: `name: value\r\n`.
+    /// The headers as one block of lines: `name: value\r\n`.
     pub fn header_block(&self) -> &[u8] {
         &self.fields
     }
 
-    /// The trailers, which came behind the body (RFC 9110 §6.5), as headers are told. Most responses have none.
+    /// The trailers behind the body (RFC 9110 §6.5), like headers. Most responses have none.
     pub fn trailers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         Fields(self.trailer_block()).iter()
     }
 
-    /// The same as one block of lines: `name: value\r\n`.
+    /// The trailers as one block of lines: `name: value\r\n`.
     pub fn trailer_block(&self) -> &[u8] {
         self.trailers.as_ref().map_or(&[], |block| block)
     }
@@ -85,7 +85,7 @@ impl Response {
         &self.request.redirected
     }
 
-    /// What was tried, in order; the last one brought this response.
+    /// The attempts, in order; the last one brought this response.
     pub fn attempts(&self) -> &[Attempt] {
         &self.attempts
     }

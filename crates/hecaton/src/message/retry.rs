@@ -1,4 +1,4 @@
-//! What is said of sending requests again: data, of a client or of one request.
+//! The settings of retries: data, of a client or of one request.
 
 use std::time::Duration;
 
@@ -16,18 +16,16 @@ pub struct Retry {
     /// HEAD, OPTIONS, TRACE, PUT, DELETE. A failure of which no byte was sent is retried whatever the
     /// method.
     pub methods: Vec<Method>,
-    /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`,
-    /// `Body`. The total deadline is never one of them, nor is what another try would only meet again, whatever
-    /// is named here: a body larger than `max_body` or undecodable, a head that is malformed or too large, a
-    /// proxy's demand for credentials, a full queue, a certificate or a key that is refused, a body of the request that can
-    /// not be read.
+    /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`, `Body`. Whatever is named
+    /// here, the total deadline is never retried. Nor is a failure that another try would only meet again. Such are a body
+    /// larger than `max_body` or undecodable, a malformed or too large head, and a proxy's demand for credentials; also a full
+    /// queue, a refused certificate or key, and a request's body that cannot be read.
     pub on: Vec<Kind>,
     /// Statuses that are worth another try. Default none.
     pub statuses: Vec<u16>,
-    /// The wait before the first retry. Default 100 ms. A `Retry-After` of the response (RFC 9110
-    /// §10.2.3) takes its place when it is longer.
+    /// The wait before the first retry. Default 100 ms. A longer `Retry-After` of the response (RFC 9110 §10.2.3) replaces it.
     pub interval: Duration,
-    /// What each further wait is multiplied with. Default 2.
+    /// The factor of each further wait. Default 2.
     pub backoff: f64,
     /// The share of the wait that is left to chance, 0 to 1, so that clients do not come back all
     /// at once: the wait is cut by up to this share. Default 0.5.

@@ -1,4 +1,4 @@
-//! What a client adds to each of its requests, and the one rule of what may leave an origin.
+//! The headers that a client adds to its requests, and the one rule about headers that may leave an origin.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,26 +15,26 @@ use crate::message::reference;
 use crate::message::request::Request;
 use crate::message::request_flags::RequestFlags;
 
-/// What the requests of a client have in common. Plain data: change the fields you need.
+/// The common parts of a client's requests. Plain data: change the fields you need.
 #[derive(Clone, Default, PartialEq)]
 pub struct Defaults {
-    /// What the URLs of requests are relative to (RFC 3986 §5). Ruby adds the slash at its end where it is missing. Default
-    /// none: they are absolute. A user and a password in it are the `Authorization` of all requests, unless `headers` have one.
+    /// The base of relative URLs (RFC 3986 §5). Ruby adds the slash at its end where it is missing. Default none: URLs are
+    /// absolute. A user and a password in it become the `Authorization` of all requests, unless `headers` have one.
     pub base_url: Option<String>,
-    /// Headers of every request, in order; repeats are kept. Default none. A request's own take the place of those of the same name.
-    /// With a `base_url` they go to its origin alone, but for those that are public. Without one they go wherever a
-    /// request is sent first, and those that are not public do not follow a redirect to another origin.
+    /// Headers of every request, in order; repeats are kept. Default none. A request's own headers replace those of the same
+    /// name. With a `base_url` they are sent to its origin alone, except public ones. Without a `base_url` they are sent
+    /// wherever a request is sent first, and headers that are not public do not follow a redirect to another origin.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// Names of headers that may go anywhere: of the client's to other origins than its base's, and of these and a request's own along
-    /// with a redirect to another origin. Default none beside those that always may: `accept`, `accept-charset`, `accept-encoding`,
-    /// `accept-language`, `cache-control`, `connection`, `content-digest`, `content-disposition`, `content-encoding`,
-    /// `content-language`, `content-md5`, `content-range`, `content-type`, `digest`, `expect`, `if-match`, `if-modified-since`,
-    /// `if-none-match`, `if-range`, `if-unmodified-since`, `pragma`, `prefer`, `priority`, `range`, `repr-digest`, `te` and
-    /// `user-agent`.
+    /// Names of headers that may go anywhere: the client's to other origins than its base's, and the client's and a request's
+    /// own along with a redirect to another origin. Default none. These always may: `accept`, `accept-charset`,
+    /// `accept-encoding`, `accept-language`, `cache-control`, `connection`, `content-digest`, `content-disposition`,
+    /// `content-encoding`, `content-language`, `content-md5`, `content-range`, `content-type`, `digest`, `expect`, `if-match`,
+    /// `if-modified-since`, `if-none-match`, `if-range`, `if-unmodified-since`, `pragma`, `prefer`, `priority`, `range`,
+    /// `repr-digest`, `te` and `user-agent`.
     pub public_headers: Vec<String>,
-    /// User and password, Ruby's `[user, password]`, for digest authentication (RFC 7616) of every request, in the place of a user and
-    /// a password in `base_url`. Default none. They go where `headers` do, and a request with an `Authorization` of its own goes
-    /// without.
+    /// User and password, Ruby's `[user, password]`, for digest authentication (RFC 7616) of every request, instead of a user
+    /// and a password in `base_url`. Default none. They go where `headers` do, and a request with an `Authorization` of its own
+    /// is sent without them.
     pub digest_auth: Option<Login>,
     /// Whether a URL that is not percent-encoded as it must be is refused, instead of encoded as browsers do. Default false.
     pub strict_urls: bool,
@@ -54,7 +54,7 @@ impl fmt::Debug for Defaults {
     }
 }
 
-/// Headers that tell nothing of who flags: they say what is wanted, or describe the body that goes along.
+/// Headers without credentials: they say what is requested, or describe the body.
 const ALWAYS_PUBLIC: [&str; 27] = [
     "accept",
     "accept-charset",
@@ -85,10 +85,10 @@ const ALWAYS_PUBLIC: [&str; 27] = [
     "user-agent",
 ];
 
-/// Headers that nobody may call public, for whoever has them can ask as their owner.
+/// Headers that may never be public, because they are credentials.
 const NEVER_PUBLIC: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
-/// Whose header it is.
+/// The owner of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
     /// One of the client's.
@@ -97,7 +97,7 @@ pub(crate) enum Whose {
     Request,
 }
 
-/// What makes the requests of a client: its [`Defaults`], checked.
+/// Makes the requests of a client, from its checked [`Defaults`].
 pub struct Template {
     base: Option<Base>,
     public: Vec<String>,
@@ -158,7 +158,7 @@ impl Template {
                 Request::read(absolute.into(), self.strict)?
             }
         };
-        // Without headers of the client's it is known nevertheless which of the request's own are public.
+        // Without headers of the client, this still tells which of the request's own are public.
         if self.all.is_some() || !self.public.is_empty() {
             request.inherit(self);
         }
@@ -170,7 +170,7 @@ impl Template {
         Ok(request)
     }
 
-    /// Whether a header of this name tells nothing of who asks, so that it may go anywhere.
+    /// Whether a header of this name contains no credentials, so that it may go anywhere.
     pub fn is_public(&self, name: &str) -> bool {
         is_public(&self.public, name)
     }
@@ -183,16 +183,16 @@ impl Template {
         }
     }
 
-    /// Whether what proves who asks goes there.
+    /// Whether credentials may be sent there.
     fn is_own(&self, origin: &Origin) -> bool {
         self.base
             .as_ref()
             .is_none_or(|base| *base.origin == *origin)
     }
 
-    /// Whether a header may go to another origin than it was meant for: if it is public, whether the client or the request has it. No
-    /// name says for sure that a header is not a key, so nothing else may leave. The one rule, for absolute URLs beside a base
-    /// and for redirects.
+    /// Whether a header may leave its origin: only if it is public, whether the client or the request has it. No name proves
+    /// that a header is not a key, so nothing else may leave. This is the one rule, for absolute URLs beside a base and for
+    /// redirects.
     pub(crate) fn may_leave(template: Option<&Template>, name: &str) -> bool {
         is_public(template.map_or(&[], |own| &own.public), name)
     }

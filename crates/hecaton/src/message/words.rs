@@ -1,5 +1,5 @@
-//! What the operating system calls an error, without the number that Rust adds: "Connection refused (os error 111)" says no more to a
-//! person, and programs have `Error::code`.
+//! The operating system's words for an error, without the number that Rust adds. "Connection refused (os error 111)" tells a
+//! person no more, and programs have `Error::code`.
 
 /// How the number begins.
 const BEGIN: &str = " (os error ";

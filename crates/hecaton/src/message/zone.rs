@@ -1,7 +1,7 @@
 //! Zones of IPv6 addresses: which of the machine's networks a link-local address is on (RFC 4007, RFC 6874).
 //!
-//! A URL has `[fe80::1%25eth0]`, an origin's host is `fe80::1%eth0`. The zone is this machine's own business: it decides the way of
-//! the connection, and no other machine hears of it.
+//! A URL has `[fe80::1%25eth0]`, an origin's host is `fe80::1%eth0`. The zone has a meaning on this machine alone: it decides
+//! the way of the connection, and is never sent.
 
 use std::net::Ipv6Addr;
 
@@ -15,7 +15,7 @@ pub(crate) fn read(host: &str) -> Option<String> {
     (!zone.is_empty() && zone.bytes().all(plain)).then(|| format!("{address}%{zone}"))
 }
 
-/// The host without its zone, as other machines are told it.
+/// The host without its zone, as it is sent.
 pub(crate) fn without(host: &str) -> &str {
     host.split('%').next().unwrap_or(host)
 }

@@ -1,4 +1,4 @@
-//! From an origin to a stream: on a connection there is, or on one that is opened for all who wait.
+//! From an origin to a stream: on an existing connection, or on a new one that all waiting requests share.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -24,27 +24,27 @@ use crate::message::origin::{Origin, Scheme};
 use crate::runtime::timer::within;
 use crate::transport::tls::Offer;
 
-/// What a request is sent on.
+/// The connection or stream for a request.
 pub(crate) enum Acquired {
     Stream(StreamPermit),
-    /// The peer speaks HTTP/1.1: a connection of one's own, which may be there already.
+    /// The peer supports only HTTP/1.1. With a connection, if one was opened already.
     Http1(Option<Held>),
 }
 
-/// What was opened.
+/// A connection that was just opened.
 enum NewConnection {
     Http2(Session, Arc<Link>),
     Http1(Held),
 }
 
-/// What became of the wait.
+/// The end of the wait.
 enum Way {
     Acquired(Acquired),
     /// To be opened, with its permit if there is a limit.
     Open(Option<Box<Permit>>),
 }
 
-/// A stream to `origin`, on a connection that is not known to have ended.
+/// A stream to `origin`, on a connection that has not ended as far as is known.
 pub(crate) async fn acquire(
     pool: &Pool,
     origin: &Arc<Origin>,
@@ -76,9 +76,9 @@ pub(crate) async fn acquire(
     }
 }
 
-/// Waits for a stream, or opens a connection. Waiting counts as `Queue` where no more connections are allowed,
-/// or all there are have as many streams as their peers allow. Without either, what is waited for is the
-/// first connection, which another request opens: that counts as `Connect`, and ends with its limits.
+/// Waits for a stream, or opens a connection. The wait counts as `Queue` if no more connections are allowed, or if all
+/// connections carry as many streams as their peers allow. Otherwise the request waits for the first connection, which another
+/// request opens. That counts as `Connect`, and has its limits.
 async fn wait(
     pool: &Pool,
     entry: QueueEntry,
@@ -92,7 +92,7 @@ async fn wait(
     let way = match poll_fn(|cx| Poll::Ready(waiting.as_mut().poll(cx))).await {
         Poll::Ready(way) => way,
         Poll::Pending => {
-            // While permits are free, it is the connection that is waited for and not the limit.
+            // While permits are free, the request waits for the connection and not for the limit.
             queued = busy || (pool.sessions.limited && !pool.limits.are_free(origin));
             at_once = false;
             trace.attempt().phase = if queued { Phase::Queue } else { Phase::Connect };
@@ -112,7 +112,7 @@ async fn wait(
     }
 }
 
-/// What comes of the wait, within the limits of waiting if it is a wait for a limit.
+/// Waits for a grant, within the limits of waiting if it waits for a limit.
 async fn next(
     pool: &Pool,
     waiting: impl Future<Output = Result<Way, Failure>>,
@@ -151,7 +151,7 @@ async fn granted(pool: &Pool, entry: &QueueEntry, origin: &Arc<Origin>) -> Resul
     }
 }
 
-/// Opens a connection for all who wait. Given up, the task goes to the next of them.
+/// Opens a connection for all who wait. If this request gives up, the next one opens it.
 async fn open(
     pool: &Pool,
     entry: QueueEntry,
@@ -186,7 +186,7 @@ async fn open(
     }
 }
 
-/// Given up before its end, it leaves word of how long it took: the limits of those who waited do not begin again.
+/// A request that gives up reports how long it took, so that the limits of the waiting requests do not begin again.
 struct Opening<'a> {
     begun: Instant,
     entry: Option<QueueEntry>,
@@ -201,7 +201,7 @@ impl Drop for Opening<'_> {
     }
 }
 
-/// Opens a connection, and begins HTTP/2 on it if that is what the server speaks.
+/// Opens a connection, and begins HTTP/2 on it if the server supports it.
 async fn begin(
     pool: &Pool,
     permit: Option<Box<Permit>>,
@@ -228,9 +228,8 @@ async fn begin(
     Ok(NewConnection::Http2(session, link))
 }
 
-/// The task that drives a connection until it ends. It holds no handle to send requests with, so the
-/// connection ends with the client. Outside of tokio's budget, whose wake-ups are lost between two waits
-/// (`reactor`).
+/// The task that drives a connection until it ends. It holds no handle that sends requests, so the connection ends with the
+/// client. It runs outside of tokio's budget, whose wake-ups are lost between two waits (`reactor`).
 fn spawn_driver(pool: &Pool, origin: &Arc<Origin>, id: u64, link: Arc<Link>) {
     let sessions = Arc::downgrade(&pool.sessions);
     let origin = origin.clone();

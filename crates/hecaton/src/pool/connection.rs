@@ -1,4 +1,4 @@
-//! A connection that speaks HTTP/1.1 as the pool keeps it: its number, its age, and since when it is idle.
+//! An HTTP/1.1 connection in the pool: its number, its age, and since when it is idle.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -31,13 +31,13 @@ impl Connection {
     }
 }
 
-/// Counts a connection for as long as it is kept.
+/// Counts a connection as long as it lives.
 pub(crate) struct Ticket {
     /// Number of the connection, from 1.
     pub id: u64,
     /// Connections that are open, idle or not.
     open: Arc<AtomicUsize>,
-    /// Counts it among those to its origin, if it speaks HTTP/1.1.
+    /// Counts it among the connections to its origin, if it is HTTP/1.1.
     pub counted: Option<Counted>,
 }
 

@@ -1,5 +1,5 @@
-//! How many connections there are to each origin: where a server takes no more at once, new ones wait without a word, and
-//! an error that says so is worth more than one that does not.
+//! How many connections there are to each origin. A server that accepts no more leaves new ones waiting without a word, and an
+//! error that says so helps.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,8 @@ use crate::message::attempt::Attempt;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::origin::Origin;
 
-/// From how many connections to one origin on their number is mentioned. Servers with a handful of threads or processes
-/// are the smallest that are common.
+/// From this number of connections to one origin on, an error mentions it. The smallest common servers have a handful of
+/// threads or processes.
 const MANY: usize = 16;
 
 /// The connections of one client.
@@ -25,7 +25,7 @@ struct OriginCount {
     peak: AtomicUsize,
 }
 
-/// Counts a connection for as long as it is kept.
+/// Counts a connection as long as it lives.
 pub(crate) struct Counted(Arc<OriginCount>);
 
 impl Drop for Counted {
@@ -50,7 +50,7 @@ impl ConnectionCounts {
         Counted(count.clone())
     }
 
-    /// Adds to a time-out of a new connection that never said a word how many others there were.
+    /// Adds the number of other connections to the time-out of a new connection on which no byte ever came.
     pub fn explain(
         &self,
         mut failure: Failure,

@@ -27,7 +27,7 @@ impl Pool {
         Ok(Box::new(Connection::new(ticket, wire, forward)))
     }
 
-    /// What is offered matters to TLS alone; what has elapsed counts against the limits.
+    /// `offer` matters to TLS alone; `elapsed` counts against the limits.
     pub(super) async fn dial(
         &self,
         origin: &Origin,

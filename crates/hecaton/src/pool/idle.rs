@@ -1,9 +1,9 @@
 //! Idle connections by origin. A connection is either here or owned by the one request that uses it.
 //!
-//! Invariants: a connection in the pool has no request on it and nothing unread; it is used by at
-//! most one request at a time; it leaves the pool the moment it is taken. What comes of an idle connection meanwhile a
-//! task sees soon (`tend`), and the kernel is asked each time that one is taken, however short it was idle: bytes that came
-//! before a request are no response to it (RFC 9112 §6.3).
+//! Invariants: a connection in the pool has no request on it and nothing unread. At most one request uses it at a time. It
+//! leaves the pool the moment it is taken. A task soon notices when an idle connection ends (`tend`). The kernel is asked each
+//! time that one is taken, however short it was idle, because bytes that came before a request are no response to it (RFC 9112
+//! §6.3).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -23,13 +23,13 @@ use crate::transport::wire::Waiting;
 /// How often idle connections are looked after.
 const TENDED: Duration = Duration::from_millis(250);
 
-/// How long before the server says that it closes an idle connection it is not used any more.
+/// How long before the server's keep-alive timeout an idle connection is no longer used.
 const EARLY: Duration = Duration::from_secs(1);
 
-/// Those of one client that speak HTTP/1.1.
+/// The idle HTTP/1.1 connections of one client.
 pub(super) struct IdleConnections {
     idle: Arc<Mutex<Idle>>,
-    /// Those of HTTP/2, which are looked after together with these.
+    /// HTTP/2 connections, which are looked after together with these.
     sessions: Arc<Sessions>,
 }
 
@@ -46,8 +46,8 @@ impl Rules {
         usable && connection.http1.waiting() == Waiting::Nothing
     }
 
-    /// How long this connection may be idle: a second less than the server keeps it, if it has said how long
-    /// that is, for a request takes some time to get there; half as long if that is more.
+    /// How long this connection may be idle. If the server has sent a keep-alive timeout: a second less, because a request
+    /// takes some time to arrive, or half of it if that is more.
     fn longest(&self, connection: &Connection) -> Duration {
         let kept = connection
             .http1
@@ -114,7 +114,7 @@ impl IdleConnections {
         found
     }
 
-    /// Closes an idle connection to `origin` in whose place another one is opened.
+    /// Closes an idle connection to `origin`, because a new one replaces it.
     pub fn replace(&self, origin: &Arc<Origin>) {
         let mut idle = self.lock();
         if let Some(connections) = idle.connections.get_mut(origin) {
@@ -192,8 +192,8 @@ fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
     idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Looks after what is idle now and then, until nothing is or the client has gone. It asks the reactor alone, whom
-/// somebody drives for it to run at all, so it costs no system call.
+/// Closes idle connections that have ended or are too old, until none is left or the client is gone. It asks only the reactor,
+/// which is being driven while this runs, so it costs no system call.
 async fn tend(idle: Weak<Mutex<Idle>>, sessions: Weak<Sessions>) {
     loop {
         sleep(TENDED).await;
@@ -230,7 +230,7 @@ impl Idle {
         self.connections.values().map(Vec::len).sum()
     }
 
-    /// Whoever visits many origins once would otherwise keep a connection to each.
+    /// Without this, a client that visits many origins once would keep a connection to each.
     fn sweep(&mut self, now: Instant) {
         let idle_timeout = self.rules.idle_timeout;
         if self
@@ -248,7 +248,7 @@ impl Idle {
         });
     }
 
-    /// Closes what is too old or has been ended, as far as the reactor has seen.
+    /// Closes connections that are too old or have ended, as far as the reactor has seen.
     fn close_ended(&mut self, now: Instant) {
         let rules = &self.rules;
         let is_good = |connection: &mut Box<Connection>| {

@@ -1,9 +1,8 @@
 //! The limits on connections, with a queue that is first come, first served.
 //!
-//! A permit is the right to use a connection, taken before one is looked for and given back after it
-//! was put away. As an idle connection is used before a new one is opened, there are never more
-//! connections to an origin than permits. Idle connections to other origins count against the limit
-//! of all, and are closed for a new one.
+//! A permit is the right to use a connection. It is taken before a connection is looked for, and given back after the
+//! connection was put back. As an idle connection is used before a new one is opened, there are never more connections to an
+//! origin than permits. Idle connections to other origins count against the limit of all, and are closed for a new one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -24,14 +23,14 @@ pub(crate) struct ConnectionLimits {
     waiting: AtomicUsize,
 }
 
-/// The right to use one connection, for as long as it is kept.
+/// The right to use one connection, until it is dropped.
 #[derive(Default)]
 pub(crate) struct Permit {
     _origin: Option<OwnedSemaphorePermit>,
     _all: Option<OwnedSemaphorePermit>,
 }
 
-/// A place in the queue, for as long as it is kept.
+/// A slot in the queue, until it is dropped.
 pub(crate) struct QueueSlot<'a>(&'a AtomicUsize);
 
 impl Drop for QueueSlot<'_> {
@@ -64,8 +63,8 @@ impl ConnectionLimits {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Waits for a permit, unless too many do. That of the origin comes first, lest a busy origin blocks
-    /// all others.
+    /// Waits for a permit, unless too many requests wait. The origin's permit is taken first, so that a busy origin does not
+    /// block all others.
     pub async fn wait(&self, origin: &Arc<Origin>) -> Result<Permit, Failure> {
         let own = self.per_origin.map(|most| self.origin(origin, most));
         if let Some(permit) = self.at_once(own.as_ref()) {
@@ -75,7 +74,7 @@ impl ConnectionLimits {
         Ok(self.acquire(own).await)
     }
 
-    /// The same for one who has a place in the queue, if he needs one.
+    /// Waits for a permit, for a request that has its slot in the queue already.
     pub async fn wait_in_slot(&self, origin: &Arc<Origin>) -> Permit {
         let own = self.per_origin.map(|most| self.origin(origin, most));
         match self.at_once(own.as_ref()) {
@@ -84,7 +83,7 @@ impl ConnectionLimits {
         }
     }
 
-    /// Whether one who asked now would not have to wait.
+    /// Whether a request would get a permit at once.
     pub fn are_free(&self, origin: &Arc<Origin>) -> bool {
         let own = self.per_origin.map(|most| self.origin(origin, most));
         self.at_once(own.as_ref()).is_some()
@@ -101,7 +100,7 @@ impl ConnectionLimits {
         permit
     }
 
-    /// A permit if one is free; the semaphores keep theirs for who waits already.
+    /// A permit if one is free; the semaphores keep theirs for requests that wait already.
     fn at_once(&self, own: Option<&Arc<Semaphore>>) -> Option<Permit> {
         let mut permit = Permit::default();
         if let Some(own) = own {
@@ -113,7 +112,7 @@ impl ConnectionLimits {
         Some(permit)
     }
 
-    /// A place in the queue.
+    /// A slot in the queue.
     pub fn queue_slot(&self) -> Result<QueueSlot<'_>, Failure> {
         let slot = QueueSlot(&self.waiting);
         let before = self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -129,7 +128,7 @@ impl ConnectionLimits {
 
     /// How many connections may be idle while a new one is opened; none when there is no limit.
     pub fn room_for_idle(&self) -> Option<usize> {
-        // The permits that are free, the one of the connection to be opened being taken already.
+        // The free permits; the new connection has taken its own already.
         self.all.as_ref().map(|all| all.available_permits())
     }
 
@@ -138,7 +137,7 @@ impl ConnectionLimits {
         if let Some(known) = origins.get(origin).and_then(Weak::upgrade) {
             return known;
         }
-        // Nobody waits at the others that are gone.
+        // Nobody waits at the limits that are gone.
         origins.retain(|_, limits| limits.strong_count() > 0);
         let limits = Arc::new(Semaphore::new(most));
         origins.insert(origin.clone(), Arc::downgrade(&limits));

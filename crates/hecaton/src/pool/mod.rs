@@ -1,25 +1,26 @@
-//! Which connection a request uses: an idle one, a stream of one that is shared, or a new one when the limits allow it.
+//! Chooses the connection of a request: an idle one, a stream of a shared one, or a new one if the limits allow it.
 //!
 //! In the order of a request: `limits` (may it have one?) → `idle` (HTTP/1.1) or `acquire` with `sessions`, `origin_state` and
-//! `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `connection_count` counts for the text of errors. Decisions:
+//! `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `connection_count` counts for the text of errors.
+//! Decisions:
 //!
-//! - A request takes a permit before it looks for a connection, and gives it back after the connection was put away. So there are
-//!   never more connections to an origin than `per_origin` allows. An HTTP/2 connection with streams on it holds one permit and an
-//!   idle one none, so `per_origin` and `max_connections` count what they say.
-//! - An HTTP/1.1 connection is in the pool, or owned by the one request that uses it. A request that is dropped takes its
-//!   connection with it at once.
-//! - An idle connection is asked about each time that it is taken from the pool: one `recv` with `MSG_PEEK`, for whatever came
-//!   before a request is no response to it. Leaving the question out for connections that had been idle for some microseconds saved
-//!   what could not be measured beside noise, and let the second of two responses answer another request.
+//! - A request takes a permit before it looks for a connection, and gives it back after the connection was put back. So there
+//!   are never more connections to an origin than `per_origin` allows. An HTTP/2 connection with streams holds one permit and
+//!   an idle one none, so `per_origin` and `max_connections` mean what they say.
+//! - An HTTP/1.1 connection is in the pool, or owned by the one request that uses it. A request that is dropped closes its
+//!   connection at once.
+//! - An idle connection is checked each time that it is taken from the pool: one `recv` with `MSG_PEEK`, because bytes that
+//!   came before a request are no response to it. Skipping the check for connections that had been idle for some microseconds
+//!   saved nothing measurable, and let the second of two responses answer another request.
 //! - Idle connections that are old or ended are closed by a task (`tend` in `idle`) that the keeper drives while nobody waits.
-//! - HTTP/2: one connection is opened at a time, and all who wait for the origin get their streams of it, first come, first served
-//!   (`sessions`). Beyond the streams that the peer allows (one until it has told) another one is opened. The failure to open is
-//!   told to all who wait. One who gives up hands the task on, with word of how long each phase took (`message/elapsed.rs`), so
-//!   that no limit of those who waited begins again.
-//! - HTTP/2 or not is unknown before the first TLS handshake with an origin (ALPN). So that one is waited for by all. A server that
-//!   speaks HTTP/1.1 alone is remembered as such for ten minutes; everyone then opens connections for himself, and the one that was
-//!   opened to learn so is used. This costs a first burst to such a server one round of handshakes, and spares all others
-//!   connections that nobody needs.
+//! - HTTP/2: one connection is opened at a time, and all requests that wait for the origin get streams of it, first come, first
+//!   served (`sessions`). If the peer's limit on streams is reached (one until it has sent it), another connection is opened.
+//!   If opening fails, all that wait get the failure. A request that gives up hands the task to the next one, and reports how
+//!   long each phase took (`message/elapsed.rs`), so that no limit begins again.
+//! - Before the first TLS handshake with an origin (ALPN) it is unknown whether the server supports HTTP/2. So all requests
+//!   wait for that handshake. A server that supports only HTTP/1.1 is remembered for ten minutes. Each request then opens a
+//!   connection of its own, and the first connection is used too. The first burst to such a server pays one round of
+//!   handshakes, and all others avoid connections that nobody needs.
 
 pub(crate) mod acquire;
 pub(crate) mod connection;
@@ -62,7 +63,7 @@ pub(crate) struct Pool {
     open: Arc<AtomicUsize>,
 }
 
-/// What the pool has seen.
+/// Counts of the pool.
 pub(crate) struct Counts {
     pub opened: u64,
     pub reused: u64,
@@ -72,8 +73,8 @@ pub(crate) struct Counts {
     pub waiting: usize,
 }
 
-/// A connection that speaks HTTP/1.1, with its permit if there is a limit. The permit is given back after the
-/// connection was put away, or dropped.
+/// An HTTP/1.1 connection, with its permit if there is a limit. The permit is given back after the connection was put back, or
+/// dropped.
 pub(crate) type Held = (Option<Box<Permit>>, Box<Connection>);
 
 impl Pool {
@@ -97,8 +98,8 @@ impl Pool {
         self.sessions.concern(origin)
     }
 
-    /// A connection to `origin` that speaks HTTP/1.1: an idle one if there is one and it need not be fresh, else a new
-    /// one. Waits for its permit if there is a limit.
+    /// An HTTP/1.1 connection to `origin`: an idle one unless it must be a new one, else a new one. Waits for its permit if
+    /// there is a limit.
     pub async fn http1(
         &self,
         origin: &Arc<Origin>,
@@ -110,7 +111,7 @@ impl Pool {
             false => None,
         };
         if new_connection {
-            // Its permit is for one connection, and not for one beside an idle one.
+            // The permit is for one connection, and not for an idle one besides.
             if self.limits.are_set() {
                 self.idle.replace(origin);
             }
@@ -146,7 +147,7 @@ impl Pool {
         self.keep_few();
     }
 
-    /// Closes what is idle longest beyond the number that is kept.
+    /// Closes the connections that are idle longest, beyond `max_idle`.
     pub fn keep_few(&self) {
         if let Some(most) = self.config.max_idle {
             self.shrink(most);
@@ -186,7 +187,7 @@ impl Pool {
         self.idle.count() + self.sessions.idle()
     }
 
-    /// What it has seen so far.
+    /// The counts so far.
     pub fn counts(&self) -> Counts {
         let idle = self.idle();
         Counts {

@@ -1,5 +1,4 @@
-//! What is known of one origin: its connections, and who waits for one. Plain data under the lock of
-//! `sessions`.
+//! The state of one origin: its connections, and the requests that wait for one. Plain data under the lock of `sessions`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use crate::h2::permit::StreamPermit;
 use crate::message::elapsed::Interval;
 use crate::message::origin::Origin;
 
-/// How long the answer that a peer speaks HTTP/1.1 alone is believed.
+/// How long a peer is assumed to support only HTTP/1.1.
 const HTTP1_FOR: Duration = Duration::from_secs(600);
 
 #[derive(Default)]
@@ -27,9 +26,9 @@ pub(super) struct OriginState {
     pub sessions: Vec<Session>,
     /// In the order in which they came.
     pub queue: VecDeque<Arc<Waiter>>,
-    /// Who opens a connection, or waits for its permit to.
+    /// The request that opens a connection, or waits for its permit.
     pub opener: Option<Arc<Waiter>>,
-    /// What became of connections that were given up while they were opened, as far as one who waits has seen it.
+    /// The phases of connections that were given up while they were opened, as far as a waiting request has lived through them.
     pub intervals: Vec<Interval>,
     http1_since: Option<Instant>,
 }
@@ -62,7 +61,7 @@ impl Drop for Closing {
 }
 
 impl OriginState {
-    /// A stream on the connection that has room, if there is one that has its permit.
+    /// A stream on a connection that has room and holds its permit.
     pub fn stream(
         &mut self,
         sessions: &Arc<Sessions>,
@@ -75,7 +74,7 @@ impl OriginState {
         Some(self.sessions[index].stream(sessions, origin))
     }
 
-    /// The same on an idle connection, for one that brings a permit.
+    /// A stream on an idle connection, for a request that brings a permit.
     pub fn idle_stream(
         &mut self,
         sessions: &Arc<Sessions>,
@@ -87,7 +86,7 @@ impl OriginState {
         Some(self.sessions[index].stream(sessions, origin))
     }
 
-    /// The first stream on the connection that was opened just now, whatever its peer will allow.
+    /// The first stream on the connection that was opened just now, whatever limit its peer will send.
     pub fn newest_stream(
         &mut self,
         sessions: &Arc<Sessions>,
@@ -97,7 +96,7 @@ impl OriginState {
         newest.stream(sessions, origin)
     }
 
-    /// Gives those who wait what there is, and the first of the others the task to open more.
+    /// Gives streams to the waiting requests. The first request without one gets the task to open a connection.
     pub fn serve(&mut self, sessions: &Arc<Sessions>, origin: &Arc<Origin>) {
         while !self.queue.is_empty() {
             let Some(stream) = self.stream(sessions, origin) else {
@@ -119,7 +118,7 @@ impl OriginState {
         }
     }
 
-    /// Takes all who wait out of the queue, but for the one who opens a connection.
+    /// Takes all waiting requests out of the queue, except the one that opens a connection.
     pub fn leave_to_opener(&mut self) -> VecDeque<Arc<Waiter>> {
         let all = std::mem::take(&mut self.queue);
         let (opener, others) = all.into_iter().partition(|waiter| waiter.is(&self.opener));
@@ -148,7 +147,7 @@ impl OriginState {
         }
     }
 
-    /// A connection was given up while it was opened; what nobody has seen who waits is forgotten.
+    /// A connection was given up while it was opened. Phases that no waiting request has lived through are forgotten.
     pub fn note_intervals(&mut self, intervals: Vec<Interval>) {
         self.intervals.extend(intervals);
         match self.queue.front() {
@@ -177,14 +176,14 @@ impl OriginState {
             && !self.supports_only_http1()
     }
 
-    /// Whether another connection would help: not before the peers of those there are have told how
-    /// many streams they allow, and not when that is none at all.
+    /// Whether another connection would help. It does not before the peers have sent their limits on streams, or if a limit is
+    /// zero.
     fn may_open(&mut self) -> bool {
         let mut usable = self.sessions.iter_mut().filter_map(Session::limit);
         usable.all(|most| most != NOT_TOLD && most > 0)
     }
 
-    /// Closes the idle connections that are no good any more.
+    /// Closes the idle connections that are no longer usable.
     pub fn prune(&mut self, idle_timeout: Duration) {
         let usable = |s: &Session| s.idle_since.elapsed() < idle_timeout;
         self.sessions
@@ -214,8 +213,8 @@ impl Session {
         }
     }
 
-    /// How many streams the peer allows; none when the connection takes no more requests, because it
-    /// is too old, has ended, or is about to (GOAWAY), or has no numbers left for streams.
+    /// How many streams the peer allows. None if the connection takes no more requests: it is too old, has ended or is about to
+    /// (GOAWAY), or has used all stream numbers.
     fn limit(&mut self) -> Option<usize> {
         let ready = self
             .send
@@ -228,7 +227,7 @@ impl Session {
 
     fn has_room(&mut self) -> bool {
         match self.limit() {
-            // One request at a time until the peer has told how many it allows.
+            // One request at a time until the peer has sent its limit.
             Some(NOT_TOLD) => self.active == 0,
             Some(most) => self.active < most,
             None => false,

@@ -1,9 +1,9 @@
-//! The HTTP/2 connections of a client, and who waits for one: each request is given a stream of a
-//! connection there is, or told to open one, in the order in which they came.
+//! The HTTP/2 connections of a client, and the requests that wait for one. Each request gets a stream of an existing
+//! connection, or is told to open one, in the order of arrival.
 //!
-//! Invariants: one connection at a time is opened to an origin, and all who wait get their streams of
-//! it; a connection that carries streams holds one permit (`limits`), and an idle one none, as with
-//! HTTP/1.1; nothing is dropped under the lock that would take it again (a stream permit does).
+//! Invariants: one connection at a time is opened to an origin, and all waiting requests get streams of it. A connection that
+//! carries streams holds one permit (`limits`), and an idle one none, as with HTTP/1.1. A value whose drop takes the lock, such
+//! as a stream permit, is never dropped under the lock.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -31,7 +31,7 @@ struct All {
 
 pub(crate) struct Sessions {
     all: Mutex<All>,
-    /// How many waiters there are, for a look without the lock.
+    /// How many waiters there are, readable without the lock.
     waiting: AtomicUsize,
     /// Whether connections need permits.
     pub(super) limited: bool,
@@ -41,15 +41,15 @@ pub(crate) struct Sessions {
     reused: AtomicU64,
 }
 
-/// What a request that asks for a stream gets at once.
+/// The immediate result for a request that needs a stream.
 pub(super) enum StreamOffer {
     Stream(StreamPermit),
     Http1,
-    /// A place in the queue, and whether there are connections that it waits for.
+    /// An entry in the queue, and whether there are connections that it waits for.
     Wait(QueueEntry, bool),
 }
 
-/// A place in the queue of an origin; dropping it leaves the queue.
+/// An entry in the queue of an origin; dropping it leaves the queue.
 pub(super) struct QueueEntry {
     sessions: Arc<Sessions>,
     origin: Arc<Origin>,
@@ -83,7 +83,7 @@ impl Sessions {
         }
     }
 
-    /// A stream on a connection to `origin`, or a place in the queue for one.
+    /// A stream on a connection to `origin`, or an entry in the queue for one.
     pub(super) fn request_stream(self: &Arc<Sessions>, origin: &Arc<Origin>) -> StreamOffer {
         let mut all = self.lock();
         all.sweep(self.idle_timeout);
@@ -171,7 +171,7 @@ impl Sessions {
         forget_if_empty(&mut all, &origin);
     }
 
-    /// Closes the idle connections that are no good any more; whether there are any connections left.
+    /// Closes the idle connections that are no longer usable; whether there are any connections left.
     pub fn tend(&self) -> bool {
         let mut all = self.lock();
         all.prune(self.idle_timeout);
@@ -187,7 +187,7 @@ impl Sessions {
         });
     }
 
-    /// Changes what is known of an origin, and serves those who wait.
+    /// Changes the state of an origin, and serves the waiting requests.
     fn change<T>(
         self: &Arc<Sessions>,
         origin: &Arc<Origin>,
@@ -236,7 +236,7 @@ impl Lender for Sessions {
 }
 
 impl All {
-    /// Whoever visits many origins once would otherwise keep what is known of each.
+    /// Without this, a client that visits many origins once would keep the state of each.
     fn sweep(&mut self, idle_timeout: Duration) {
         if self
             .swept
@@ -288,7 +288,7 @@ impl QueueEntry {
         Ok(stream)
     }
 
-    /// What the opener has waited for already of connections that others gave up.
+    /// The time that the opener has already waited for connections that others gave up.
     pub fn elapsed(&self) -> Elapsed {
         let all = self.sessions.lock();
         let state = all.origins.get(&self.origin);
@@ -315,8 +315,8 @@ impl QueueEntry {
         stream
     }
 
-    /// No connection could be opened: nobody who waits for it needs to try for himself. When there
-    /// are others, those who wait go on waiting for them.
+    /// No connection could be opened, so no waiting request needs to try for itself. If there are other connections, the
+    /// requests continue to wait for them.
     pub fn failed(self, failure: &Failure) {
         let share = |state: &mut OriginState| {
             state.opener = None;
@@ -328,7 +328,7 @@ impl QueueEntry {
         self.sessions.change(&self.origin, share);
     }
 
-    /// The peer speaks HTTP/1.1 alone: everyone opens a connection for himself, now and later.
+    /// The peer supports only HTTP/1.1: each request opens a connection of its own, now and later.
     pub fn supports_only_http1(self) {
         let share = |state: &mut OriginState| {
             state.opener = None;
@@ -359,7 +359,7 @@ impl QueueEntry {
 }
 
 impl Drop for QueueEntry {
-    /// Whoever gives up leaves its entry, and its task to the next.
+    /// A request that gives up leaves the queue, and its task goes to the next.
     fn drop(&mut self) {
         let leave = |state: &mut OriginState| {
             self.leave(state);
@@ -368,7 +368,7 @@ impl Drop for QueueEntry {
             }
         };
         self.sessions.change(&self.origin, leave);
-        // What it was given and did not take, perhaps a stream: not under the lock.
+        // A grant that was not taken, perhaps a stream, must not be dropped under the lock.
         drop(self.waiter.take());
     }
 }

@@ -27,7 +27,7 @@ enum Event {
     End(usize, bool),
     /// The peer ends a connection, idle or not.
     Hang(usize),
-    /// The peer sends what nobody asked for.
+    /// The peer sends unsolicited bytes.
     Send(usize),
     /// So many milliseconds pass.
     Pass(u64),
@@ -47,7 +47,7 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// What is known of a connection that may be idle.
+/// The state of a connection that may be idle.
 struct Known {
     id: u64,
     origin: usize,
@@ -60,12 +60,12 @@ struct World {
     max_idle: Option<usize>,
     origins: Vec<Arc<Origin>>,
     now: Instant,
-    /// In the order of return. The pool may have dropped what is too old.
+    /// In the order of return. The pool may have dropped connections that are too old.
     idle: Vec<Known>,
     used: Vec<(usize, Box<Connection>)>,
     /// The other ends of those that are open at both.
     peers: HashMap<u64, Peer>,
-    /// Those whose peers have sent something.
+    /// The connections whose peers have sent something.
     sent: HashSet<u64>,
 }
 
@@ -90,7 +90,7 @@ impl World {
     }
 
     fn apply(&mut self, event: Event) {
-        // No two at the same moment, but so soon that only a look can tell what has come.
+        // No two at the same moment, but so soon that only a look at the kernel shows what has come.
         self.now += Duration::from_nanos(1);
         match event {
             Event::Begin(origin) => self.begin(origin),
@@ -136,7 +136,7 @@ impl World {
         (!ids.is_empty()).then(|| ids[which % ids.len()])
     }
 
-    /// The newest that may be used is handed out, and those before it that may not are gone.
+    /// The newest usable connection is handed out, and the unusable ones before it are gone.
     fn begin(&mut self, origin: usize) {
         let mut expected = None;
         while let Some(at) = self.idle.iter().rposition(|known| known.origin == origin) {
@@ -187,7 +187,7 @@ impl World {
             self.keep_newest(most);
             assert!(self.pool.idle() <= most);
         }
-        // Whoever visits many origins once keeps none of them for long.
+        // A client that visits many origins once keeps no connection to them for long.
         if let Some(oldest) = self.pool.idle.oldest() {
             assert!(self.now - oldest < IDLE_TIMEOUT + SWEEP);
         }

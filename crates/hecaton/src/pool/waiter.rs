@@ -1,4 +1,4 @@
-//! A waiter: one request in the queue for a connection, and what it is given there.
+//! A waiter: one request in the queue for a connection, and its grant.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,20 +10,20 @@ use futures_util::task::AtomicWaker;
 use crate::h2::permit::StreamPermit;
 use crate::message::failure::Failure;
 
-/// What a request that waits is given.
+/// The grant for a waiting request.
 pub(super) enum Grant {
-    /// A place on a connection.
+    /// A stream of a connection.
     Stream(StreamPermit),
-    /// The task to open another connection; the request keeps its place until it has begun.
+    /// The task to open another connection; the request keeps its entry until it has begun.
     Open,
-    /// The failure of the one who tried to open a connection for all who wait.
+    /// The failure of the request that tried to open a connection for all.
     Failed(Failure),
-    /// The peer speaks HTTP/1.1.
+    /// The peer supports only HTTP/1.1.
     Http1,
 }
 
 pub(super) struct Waiter {
-    /// Since when it is waited in.
+    /// Since when it has waited.
     pub since: Instant,
     grant: Mutex<Option<Grant>>,
     waker: AtomicWaker,

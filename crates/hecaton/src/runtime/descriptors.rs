@@ -1,13 +1,14 @@
 //! The descriptors that this process has open, so that a child of `fork` can close its duplicates of them.
 //!
-//! A child must not drop what its parent's clients had open: that would take the parent's registrations with the
-//! kernel away, which both share. It closes the bare numbers, and what they were part of is forgotten. The numbers are kept in
-//! a table without a lock, because another thread may hold a lock when a process forks, and is not there in the child to release it.
+//! A child must not drop its parent's connections, because that would remove the parent's registrations with the kernel, which
+//! both share. The child closes the bare numbers, and forgets the objects. The numbers are kept in a table without a lock,
+//! because another thread may hold a lock when a process forks, and is not there in the child to release it.
 //!
-//! What is dropped in a child later, such as a future on the stack of who forked, knows by its generation that it is the parent's.
-//! A number says what is open only at the moment of the fork: later the program may have closed it and opened something else. So
-//! numbers are closed by `forget_inherited` right after the fork, and never afterwards (`forget_inherited_late`). Where nobody told
-//! the engine of a fork, servers see the ends of connections nevertheless, for a socket is shut down before it is closed.
+//! A value that is dropped in a child later, such as a future on the stack of the forking thread, knows by its generation that
+//! it is the parent's. A number says what is open only at the moment of the fork: later the program may have closed it and
+//! opened something else. So numbers are closed by `forget_inherited` right after the fork, and never afterwards
+//! (`forget_inherited_late`). Even if the engine does not learn of a fork, servers see the ends of connections, because a
+//! socket is shut down before it is closed.
 
 use std::fs::ReadDir;
 use std::ops::{Deref, DerefMut};
@@ -30,20 +31,20 @@ static HOME: AtomicU32 = AtomicU32::new(0);
 /// How often this process and those it descends from have forgotten what they inherited.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// To be called in a child right after `fork`, before it uses a client: closes its duplicates of all that clients and reactors of the
-/// parent had open, so that servers and the parent see connections end when the parent ends them. The parent's go on.
+/// To be called in a child right after `fork`, before it uses a client. Closes the child's duplicates of everything that
+/// clients and reactors of the parent had open, so that connections end when the parent ends them. The parent's own stay open.
 ///
-/// From then on reactors, clients, and futures of the parent can be dropped in the child without harm, and without
-/// effect; they must not be used. Called again, or in a process that did not fork, it does nothing. It allocates nothing and takes no
-/// lock, so a handler of `pthread_atfork` may call it, which is the one place that no fork can miss.
+/// From then on reactors, clients, and futures of the parent can be dropped in the child without harm, and without effect; they
+/// must not be used. Called again, or in a process that did not fork, it does nothing. It allocates nothing and takes no lock,
+/// so a handler of `pthread_atfork` may call it, which no fork can bypass.
 pub fn forget_inherited() {
     forget(|descriptor| {
         let _ = close(descriptor);
     });
 }
 
-/// The same for a child that has run for a while: it closes nothing. By now the program may have closed these descriptors itself, as
-/// daemons do, and have files of its own under their numbers.
+/// Does what `forget_inherited` does, but closes nothing: for a child that has run for a while. By now the program may have
+/// closed these descriptors itself, as daemons do, and have files of its own under their numbers.
 pub fn forget_inherited_late() {
     forget(|_| {});
 }
@@ -172,8 +173,8 @@ impl<S: AsRawFd> DerefMut for Noted<S> {
 }
 
 impl<S: AsRawFd> Drop for Noted<S> {
-    /// Ends the connection, and not only this process's hold on it: a child that does not know of `forget_inherited` has a
-    /// duplicate. What is the parent's is closed already, and its number may be another's.
+    /// Ends the connection itself, because a child that does not know of `forget_inherited` has a duplicate. The parent's
+    /// socket is closed already in a child, and its number may be another's.
     fn drop(&mut self) {
         let Some(socket) = self.socket.take() else {
             return;
@@ -194,8 +195,8 @@ pub(crate) struct Anonymous {
 }
 
 impl Anonymous {
-    /// What `make` makes, with what it opened to wait for events: as the system lists it (Linux), for tokio does not tell. If
-    /// others open descriptors meanwhile, theirs are not taken: a reactor's wait for each other.
+    /// Calls `make`, and finds the descriptors that it opened to wait for events in the system's list (Linux), because tokio
+    /// does not report them. Descriptors that others open meanwhile are not taken, because a reactor's own wait for each other.
     pub fn of<T>(make: impl FnOnce() -> T) -> (T, Anonymous) {
         let (before, list) = listed();
         let made = make();
@@ -236,7 +237,7 @@ fn listed() -> (Vec<RawFd>, Option<ReadDir>) {
     (all, list)
 }
 
-/// The epoll instances among these that wait for nothing but events of one among these, and those.
+/// The epoll instances among these that wait only for events among these, and those events.
 fn waiting_for_each_other(opened: &[RawFd]) -> Vec<RawFd> {
     let kind = |descriptor: RawFd| std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok();
     let is = |descriptor: RawFd, name: &str| {
@@ -258,7 +259,7 @@ fn waiting_for_each_other(opened: &[RawFd]) -> Vec<RawFd> {
     all
 }
 
-/// What an epoll instance waits for.
+/// The descriptors that an epoll instance waits for.
 fn watched(poll: RawFd) -> Vec<RawFd> {
     let listed = std::fs::read_to_string(format!("/proc/self/fdinfo/{poll}")).unwrap_or_default();
     let target = |line: &str| {

@@ -1,11 +1,11 @@
-//! Who drives while nobody waits: one small thread, there only as long as a reactor has tasks to be driven.
+//! Drives the reactor while nobody waits: one small thread, which exists only as long as a reactor has tasks.
 //!
-//! Tasks are HTTP/2's connections, which pings, GOAWAYs and the end come to, and the one that looks after idle
-//! connections (`pool`). The thread sleeps while somebody else drives, and looks now and then whether that is so; it drives
-//! once nobody has for a moment, and hands over at once to who comes. It ends when there is no task left.
+//! Tasks are HTTP/2's connections, which receive pings, GOAWAYs and the end, and the task that looks after idle connections
+//! (`pool`). The thread sleeps while another thread drives, and checks that now and then. It drives once nobody has for a
+//! moment, and stops at once when a thread comes to wait. It ends when there is no task left.
 //!
-//! It is made when the last who waited leaves and the runtime has tasks, and looks ten times a second. A busy client pays a few
-//! atomic operations a wait for it. A child of `fork` needs none of it.
+//! It is made when the last waiting thread leaves and the runtime has tasks, and checks ten times a second. That costs a busy
+//! client a few atomic operations a wait. A child of `fork` needs none of it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,12 +20,12 @@ use tokio::time::sleep;
 /// How long nobody must have driven before the thread does.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// A runtime, who drives it, and the thread that does when nobody else does.
+/// A runtime, the threads that drive it, and the keeper's thread.
 pub(crate) struct SharedRuntime {
     pub runtime: Runtime,
     /// How many threads wait, and so drive.
     waiting: AtomicUsize,
-    /// How often one has begun to.
+    /// How often a thread has begun to wait.
     waits: AtomicU64,
     /// Whether the thread drives.
     drives: AtomicBool,
@@ -37,7 +37,7 @@ pub(crate) struct SharedRuntime {
     end: Condvar,
 }
 
-/// Keeps the thread from driving, for as long as it is shared.
+/// Keeps the thread from driving, until it is dropped.
 pub(crate) struct Waiting<'a>(&'a Arc<SharedRuntime>);
 
 impl SharedRuntime {
@@ -55,7 +55,7 @@ impl SharedRuntime {
         })
     }
 
-    /// Somebody waits now, and will drive.
+    /// A thread waits now, and will drive.
     pub fn wait(self: &Arc<SharedRuntime>) -> Waiting<'_> {
         self.waiting.fetch_add(1, Ordering::SeqCst);
         self.waits.fetch_add(1, Ordering::Relaxed);
@@ -79,8 +79,8 @@ impl SharedRuntime {
         self.runtime.metrics().num_alive_tasks() > 0
     }
 
-    /// Makes the thread, if there is none and something to do for it. Where none can be had, nothing is driven until
-    /// somebody waits.
+    /// Makes the thread, if there is none and it has something to do. If no thread can be made, nothing is driven until a
+    /// thread waits.
     fn begin(self: &Arc<SharedRuntime>) {
         if self.alive.load(Ordering::SeqCst) || !self.has_tasks() {
             return;
@@ -127,11 +127,12 @@ impl SharedRuntime {
         *slept.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Whether the thread is not needed any more. Tasks begin while somebody waits, who makes another thread then.
+    /// Whether the thread is not needed any more. Tasks begin only while a thread waits, and that thread then makes another
+    /// keeper.
     fn leave(&self) -> bool {
         self.alive.store(false, Ordering::SeqCst);
         let needed = self.waiting.load(Ordering::SeqCst) > 0 || self.has_tasks();
-        // Whoever waits may have made another one by now.
+        // A waiting thread may have made another one by now.
         !needed || self.alive.swap(true, Ordering::SeqCst)
     }
 

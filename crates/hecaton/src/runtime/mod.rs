@@ -1,4 +1,4 @@
-//! What futures run on: the reactor that waiting threads drive, and what it needs of the machine.
+//! Runs futures: the reactor that waiting threads drive, and its use of the machine.
 //!
 //! The thread that waits drives the sockets, its own and everyone's; `docs/decisions/who-drives-the-sockets.md` has the measurement
 //! that decided it. `reactor` is what threads wait on, `keeper` who drives while nobody waits, `timer` the limits of phases,

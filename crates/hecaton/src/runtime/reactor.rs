@@ -1,9 +1,9 @@
 //! Lets threads wait for requests: whoever waits drives the sockets of everyone.
 //!
-//! The first thread that waits runs the reactor for all; the others sleep until their own request has something,
-//! and when the first is done another takes over (tokio's current-thread runtime hands its driver on in just
-//! this way). `docs/decisions/who-drives-the-sockets.md` has the measurement that led here. While nobody waits, a small thread
-//! sees to what is idle (`keeper`).
+//! The first waiting thread runs the reactor for all. The others sleep until their own request has news. When the first is
+//! done, another takes over: tokio's current-thread runtime hands its driver on in just this way.
+//! `docs/decisions/who-drives-the-sockets.md` has the measurement that led here. While nobody waits, a small thread looks after
+//! idle connections (`keeper`).
 
 use std::io;
 use std::sync::Arc;
@@ -39,26 +39,25 @@ impl Reactor {
 
     /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
     ///
-    /// Requests of a batch live on between two waits, and so must their wake-ups. tokio defers those
-    /// of its cooperative budget to the end of a turn, and forgets them when the wait ends first:
-    /// hence `unconstrained`. What might run on for too long (a body that is always ready) yields by
-    /// itself.
+    /// Requests of a batch live on between two waits, and so must their wake-ups. tokio defers those of its cooperative budget
+    /// to the end of a turn, and forgets them when the wait ends first: hence `unconstrained`. A future that might run on for
+    /// too long (a body that is always ready) yields by itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let shared = self.0.as_ref().expect("it is not being dropped");
         let _waiting = shared.wait();
         shared.runtime.block_on(unconstrained(future))
     }
 
-    /// The same for so long at most; none when that was too short. The future goes on at the next wait.
+    /// Does what `block_on` does, for this time at most; none if that was too short. The future continues at the next wait.
     pub fn block_on_at_most<F: Future>(&self, future: F, longest: Duration) -> Option<F::Output> {
         self.block_on(async { timeout(longest, future).await.ok() })
     }
 }
 
 impl Drop for Reactor {
-    /// Leaves the system's resolver behind: a lookup that was given up cannot be stopped, and waiting
-    /// for it here would hold up the end of the program, or all of Ruby while it collects garbage. One that has nothing to do
-    /// ends within a moment, and gives its hold on the descriptors back.
+    /// Does not wait for the system's resolver. A lookup that was given up cannot be stopped. Waiting for it would delay the
+    /// end of the program, or all of Ruby during a garbage collection. An idle resolver thread ends within a moment, and closes
+    /// its descriptors.
     fn drop(&mut self) {
         if self.is_inherited() {
             return std::mem::forget(self.0.take()); // Its threads are not here, its descriptors are another's.

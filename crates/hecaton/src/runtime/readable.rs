@@ -7,14 +7,14 @@ use tokio::net::unix::pipe::Receiver;
 
 use crate::runtime::descriptors::Duplicate;
 
-/// A pipe, a socket or a terminal of the program that a body is read from, by somebody who must not wait for it.
+/// A pipe, a socket or a terminal of the program. A body is read from it by a thread that must not wait for it.
 pub struct Readable(State);
 
 enum State {
     New(Option<OwnedFd>),
     /// Whatever it is: its readiness alone is looked at, which tokio does for pipes without unsafe code.
     Watched(Duplicate<Receiver>),
-    /// What the system cannot watch, a file, always has something, if only its end.
+    /// The system cannot watch a file, which always has something to read, if only its end.
     Always,
 }
 

@@ -1,4 +1,4 @@
-//! What a thread keeps to use again: a few things that cost more to make than to keep.
+//! Values that a thread keeps for reuse: a few that cost more to make than to keep.
 
 use std::cell::RefCell;
 use std::thread::LocalKey;

@@ -60,7 +60,7 @@ pub(crate) async fn within<T>(
     within_rest(config, phase, Duration::ZERO, work).await
 }
 
-/// The same for one of which some has passed already.
+/// Runs one phase of which some time has passed already.
 pub(crate) async fn within_rest<T>(
     config: &Config,
     phase: Phase,

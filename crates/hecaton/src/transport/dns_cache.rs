@@ -1,4 +1,5 @@
-//! What lookups found, kept for a time: so many names and no more, those looked up longest ago first to go. Off unless asked for.
+//! The DNS cache: results of lookups, kept for a time. Its size is bounded, and the oldest results are removed first. Off by
+//! default.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 /// Most names that are kept, which take some 2 MB.
 const MOST: usize = 16_384;
 
-/// What lookups found.
+/// The results of lookups.
 #[derive(Debug)]
 pub(super) struct DnsCache {
     time: Duration,
@@ -18,7 +19,7 @@ pub(super) struct DnsCache {
 }
 
 impl DnsCache {
-    /// None yet; each is good for so long.
+    /// An empty cache; each result is valid for `time`.
     pub fn new(time: Duration) -> DnsCache {
         DnsCache {
             time,
@@ -33,7 +34,7 @@ impl DnsCache {
         (now.saturating_duration_since(*at) < self.time).then(|| found.clone())
     }
 
-    /// Keeps what was found just now, unless that is nothing.
+    /// Stores the result of a lookup, unless it is empty.
     pub fn keep(&mut self, host: &str, found: &Arc<[IpAddr]>, now: Instant) {
         if self.time.is_zero() || found.is_empty() {
             return;
@@ -46,7 +47,7 @@ impl DnsCache {
         self.order.push_back((now, host));
     }
 
-    /// The next who asks for this host looks it up.
+    /// The next request to this host looks it up again.
     pub fn forget(&mut self, host: &str) {
         self.found.remove(host);
     }

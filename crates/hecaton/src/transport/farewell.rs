@@ -1,8 +1,8 @@
 //! The end of TLS on a connection that is dropped: close_notify (RFC 8446 §6.1), so that the server knows that nothing was cut off.
 //!
-//! Best effort: what the socket does not take at once is left out. A connection that is dropped with a request under way says it too,
-//! for TLS itself was not cut. It is left out where something still waits to be written: after a part of a record no other
-//! can be read, and a request that was given up must not be completed.
+//! Best effort: bytes that the socket does not take at once are dropped. A connection that is dropped during a request sends it
+//! too, because TLS itself was not cut. It is not sent while bytes wait to be written: no record can follow a partial one, and
+//! a request that was given up must not be completed.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use rustls::ClientConnection;
 const DRAINS: u32 = 4;
 const DRAIN: usize = 16 << 10;
 
-/// What TLS is spoken over.
+/// The stream under TLS.
 pub(super) trait Under {
     /// Whether this process opened it, and not one that it was forked from.
     fn is_own(&self) -> bool;
@@ -25,7 +25,7 @@ pub(super) trait Under {
     fn write_now(&mut self, bytes: &[u8]) -> io::Result<usize>;
 }
 
-/// Says to the server, or the proxy, that TLS ends here. Never waits.
+/// Sends close_notify to the server or the proxy. Never waits.
 pub(super) fn say(session: &mut ClientConnection, under: &mut impl Under) {
     if session.wants_write() || !under.is_own() {
         return;

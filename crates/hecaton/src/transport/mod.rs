@@ -1,16 +1,17 @@
 //! Opens connections: name to addresses, addresses to a socket, perhaps through a proxy, and TLS on it.
 //!
-//! In the order of a connection: `resolve` (name → addresses) → `config/allowed.rs` (may they be connected to?) → `happy_eyeballs`, `tcp` (the
-//! first that answers) → `proxy` → `tls`. `pipe` is what a socket may be, `wire` that or TLS over it. Decisions:
+//! In the order of a connection: `resolve` (name → addresses) → `config/allowed.rs` (may they be connected to?) →
+//! `happy_eyeballs`, `tcp` (the first that responds) → `proxy` → `tls`. `pipe` is a socket of any kind, `wire` that or TLS over
+//! it. Decisions:
 //!
-//! - `allow_address` judges what was resolved, right before connecting to exactly that, so a name that changes its address wins
-//!   nothing. It is data and not a callable: the engine asks it without Ruby's lock. A name that a proxy resolves cannot be judged
-//!   here; what is known of it without asking (an address, `localhost`, `resolve`) is.
-//! - A stream is an enum and not a trait object, so that plain TCP pays a comparison. A proxy's TLS is one more thing that a socket
-//!   may be (`Pipe`), so TLS in TLS needs no code of its own.
-//! - One `connect_timeout` is around all addresses of a name.
-//! - Each phase is boxed (`Dial::within`), and so is a race of several addresses: where hundreds of connections are opened at once, the
-//!   memory of all of them is what a client needs most. Unboxed, opening one took 4.6 kB.
+//! - `allow_address` decides about resolved addresses, right before connecting to exactly those, so a name that changes its
+//!   address gains nothing. It is data and not a callable, because the engine runs without Ruby's lock. A name that a proxy
+//!   resolves cannot be checked here; addresses that are known without a lookup (an address, `localhost`, `resolve`) can.
+//! - A stream is an enum and not a trait object, so that plain TCP pays a comparison. A proxy's TLS is one more kind of socket
+//!   (`Pipe`), so TLS in TLS needs no code of its own.
+//! - One `connect_timeout` covers all addresses of a name.
+//! - Each phase is boxed (`Dial::within`), and so are the connections to several addresses. When hundreds of connections are
+//!   opened at once, their memory is most of what a client needs. Unboxed, opening one took 4.6 kB.
 
 mod dns_cache;
 mod farewell;
@@ -74,10 +75,10 @@ impl Dial<'_> {
     }
 }
 
-/// What has been opened.
+/// An opened connection.
 pub(crate) struct Opened {
     pub pipe: Pipe,
-    /// What requests on it say to the proxy that they are handed to, if they are.
+    /// The headers for an HTTP proxy that forwards the requests, if there is one.
     pub forward: Option<Arc<Forward>>,
 }
 
@@ -98,7 +99,7 @@ impl Connector {
         })
     }
 
-    /// A socket on the way to the origin, and what requests on it say to the proxy that they are handed to.
+    /// A socket to the origin, and the headers for an HTTP proxy that forwards the requests.
     pub async fn open(&self, dial: &mut Dial<'_>) -> Result<Opened, Failure> {
         if let Some(path) = &dial.config.unix_socket {
             let unix = open_unix(path, dial).await?;
@@ -110,7 +111,7 @@ impl Connector {
         }
     }
 
-    /// What is read from and written to: the socket itself, or TLS over it.
+    /// The socket itself, or TLS over it.
     pub async fn secure(
         &self,
         pipe: Pipe,
@@ -148,7 +149,7 @@ impl Connector {
         self.opened(opened, &origin.host, &tried, dial)
     }
 
-    /// What came of connecting to a host, whose addresses are looked up anew after a failure.
+    /// The result of connecting to a host. After a failure its addresses are looked up again.
     fn opened<T>(
         &self,
         opened: Result<T, Failure>,
@@ -164,8 +165,8 @@ impl Connector {
         Ok(opened)
     }
 
-    /// A connection to a proxy, and through it unless it is handed the requests. The limit of connecting is around
-    /// all of it.
+    /// A connection to a proxy, and a tunnel through it unless the proxy forwards requests. The limit of connecting covers
+    /// both.
     async fn through(&self, server: &Server, dial: &mut Dial<'_>) -> Result<Opened, Failure> {
         let (origin, config) = (dial.origin, dial.config);
         dial.trace.attempt().phase = Phase::Resolve;
@@ -193,7 +194,7 @@ impl Connector {
         self.opened(opened, &server.host, &tried, dial)
     }
 
-    /// What a proxy is spoken to on.
+    /// The socket to a proxy, or TLS over it.
     async fn to_proxy(&self, server: &Server, tcp: Noted<TcpStream>) -> Result<Pipe, Failure> {
         let pipe = Pipe::Tcp(tcp);
         if !server.secure {
@@ -205,15 +206,14 @@ impl Connector {
         Ok(Pipe::Tls(Box::new(shaking.await?)))
     }
 
-    /// What a SOCKS proxy is asked for: the name, or the address that it has here; IPv4 if there is one,
-    /// which more of them can reach.
+    /// The target of a SOCKS proxy: the name, or its address here. IPv4 goes first, because more proxies can reach it.
     async fn target<'a>(
         &self,
         server: &Server,
         origin: &'a Origin,
         config: &Config,
     ) -> Result<Target<'a>, Failure> {
-        // What is known here without asking is judged here, even if the proxy is told the name.
+        // Known addresses are checked here, even if the proxy gets the name.
         if let Some(known) = self.resolver.known(&origin.host, origin.port) {
             allowed(known, origin, config)?;
         }
@@ -295,7 +295,7 @@ mod tests {
             port: 80,
         };
         let reactor = Reactor::new().unwrap();
-        // Others use the machine too, and may keep the thread from its turn: that is not so each time.
+        // Others use the machine too, and may keep the thread from its turn, though not each time.
         let in_time = (0..10).any(|_| {
             let mut trace = Trace::new(Instant::now());
             trace.begin();

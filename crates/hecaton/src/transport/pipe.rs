@@ -1,4 +1,4 @@
-//! What a socket is connected by: TCP, a Unix socket, or TLS to a proxy.
+//! A connected socket: TCP, a Unix socket, or TLS to a proxy.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, RawFd};
@@ -14,11 +14,11 @@ use crate::runtime::descriptors::Noted;
 use crate::transport::farewell::{Now, Under};
 use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, say_farewell, take_in};
 
-/// What a socket is connected by.
+/// A connected socket.
 pub(crate) enum Pipe {
     Tcp(Noted<TcpStream>),
     Unix(Noted<UnixStream>),
-    /// A proxy that is spoken to over TLS. What goes through it may be TLS again.
+    /// TLS to a proxy. A tunnel through it may carry TLS again.
     Tls(Box<TlsStream>),
 }
 

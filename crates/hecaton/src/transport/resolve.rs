@@ -1,12 +1,12 @@
-//! Names → addresses: those that the settings fix, else the system's resolver's, asked once at a time.
+//! Names → addresses: fixed by the settings, else from the system's resolver, one lookup for a name at a time.
 //!
-//! The system's resolver blocks a thread for as long as it likes, and cannot be stopped. So a name is
-//! never looked up twice at the same time: who asks meanwhile joins, and a lookup that was given up is
-//! joined by the next. Only as many different names as tokio has threads for this, 512, could hold up others.
+//! The system's resolver blocks a thread for as long as it likes, and cannot be stopped. So a name is never looked up twice at
+//! the same time: other requests join the lookup, even one that was given up. Only 512 different names at once, tokio's limit
+//! on threads, could hold up others.
 //!
-//! So a burst of requests to one new host costs one lookup. Nothing is cached unless the settings ask for it (`dns_cache`): the system
-//! knows how long an answer is good, and caches by itself. `localhost` and all names under it are 127.0.0.1 and ::1 without asking (RFC 6761); IPv4 first, for what
-//! listens there mostly does so.
+//! So a burst of requests to one new host costs one lookup. Nothing is cached unless the settings say so (`dns_cache`): the
+//! system knows how long a result is valid, and caches by itself. `localhost` and all names under it are 127.0.0.1 and ::1
+//! without a lookup (RFC 6761). IPv4 goes first, because most local servers listen there.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,7 +24,7 @@ use crate::config::addresses::Addresses;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::zone;
 
-/// IPv4 first, for what listens on this machine mostly listens there.
+/// IPv4 first, because most local servers listen there.
 const LOOPBACK: [IpAddr; 2] = [
     IpAddr::V4(Ipv4Addr::LOCALHOST),
     IpAddr::V6(Ipv6Addr::LOCALHOST),
@@ -56,7 +56,7 @@ impl Resolver {
         Resolver::with_cache(Duration::ZERO, lookup)
     }
 
-    /// The same, and keeps what is found for so long.
+    /// A resolver with another lookup than the system's, and a DNS cache.
     #[cfg(test)]
     pub fn with_cache(time: Duration, lookup: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
         let mut fixed = Addresses::default();
@@ -67,7 +67,7 @@ impl Resolver {
         }
     }
 
-    /// The addresses of a host that nobody needs to be asked for, at least one.
+    /// The addresses of a host that needs no lookup, at least one.
     pub fn known(&self, host: &str, port: u16) -> Option<Vec<SocketAddr>> {
         let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
         if let Some(fixed) = self.fixed.of(host, port) {
@@ -80,7 +80,7 @@ impl Resolver {
             let number = number_of_zone(zone)?;
             return Some(vec![SocketAddrV6::new(address, port, 0, number).into()]);
         }
-        // Written as browsers and resolvers read them too: as one number, in hex or octal, with parts left out.
+        // Numbers as browsers and resolvers read them too: as one number, in hex or octal, with parts left out.
         if let Ok(url::Host::Ipv4(address)) = url::Host::parse(host) {
             return Some(vec![with_port(&address.into())]);
         }
@@ -119,7 +119,7 @@ impl Resolver {
             let mut going = lock(&self.going);
             match going.get(host) {
                 Some(lookup) => lookup.clone(),
-                // One that has just ended is kept already.
+                // A lookup that has just ended is in the cache already.
                 None => {
                     if let Some(found) = lock(&self.cache).get(host, Instant::now()) {
                         return Ok(found);
@@ -137,7 +137,7 @@ impl Resolver {
         let (lookup, host, cache) = (self.lookup, host.to_owned(), self.cache.clone());
         let ended = Ended(self.going.clone(), host.clone());
         let task = tokio::task::spawn_blocking(move || {
-            // It is kept before it is off the list: in between, nobody asks once more.
+            // The result is in the cache before the lookup is off the list, so that no request looks it up again in between.
             let _ended = ended;
             let found: Found = match lookup(&host) {
                 Ok(found) => Ok(found.into()),
@@ -158,8 +158,7 @@ impl Resolver {
     }
 }
 
-/// Takes a lookup off the list when it ends, however it does: what it found may be old by the time
-/// somebody asks again.
+/// Takes a lookup off the list when it ends, in whatever way, because its result may be old for the next request.
 struct Ended(Going, String);
 
 impl Drop for Ended {
@@ -168,7 +167,7 @@ impl Drop for Ended {
     }
 }
 
-/// Whether a name stands for this machine, whatever its system or a server of names says (RFC 6761 §6.3).
+/// Whether a name means this machine, whatever the system or a DNS server says (RFC 6761 §6.3).
 fn is_localhost(host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     match host.len().checked_sub("localhost".len()) {
@@ -210,7 +209,7 @@ mod tests {
 
     static ASKED: AtomicUsize = AtomicUsize::new(0);
 
-    /// Slow for as long as the name says.
+    /// A slow lookup: the name says how slow.
     fn slowly(host: &str) -> io::Result<Vec<IpAddr>> {
         ASKED.fetch_add(1, Ordering::SeqCst);
         thread::sleep(Duration::from_millis(

@@ -1,4 +1,4 @@
-//! A TCP connection to the first of several addresses that answers, and what is said when none does.
+//! A TCP connection to the first of several addresses that responds, and the error when none does.
 
 use std::fmt;
 use std::io;
@@ -19,7 +19,7 @@ const MOST_NAMED: usize = 8;
 /// Closes idle connections; whether there were any.
 pub(crate) type CloseIdle<'a> = &'a (dyn Fn() -> bool + Send + Sync);
 
-/// Where a connection leads, for messages.
+/// The destination of a connection, for messages.
 pub(super) struct Destination<'a> {
     /// What it is, with a space behind, if it is not the origin.
     pub what: &'static str,
@@ -33,7 +33,7 @@ impl fmt::Display for Destination<'_> {
     }
 }
 
-/// Connects to `place`, which has these addresses.
+/// Connects to `destination`, which has these addresses.
 pub(super) async fn connect(
     addresses: &[SocketAddr],
     destination: &Destination<'_>,
@@ -45,13 +45,13 @@ pub(super) async fn connect(
         open(move || TcpStream::connect(address), close_idle)
     });
     let stream = opened.await.map_err(|all| refusals(destination, &all))?;
-    // Nagle's algorithm would hold back the end of a request until what was sent before is acknowledged.
+    // Nagle's algorithm would hold back the end of a request until the bytes before it are acknowledged.
     let set = stream.set_nodelay(true);
     set.map_err(|error| refused(destination, &error.to_string()))?;
     Ok(stream)
 }
 
-/// What was tried, for messages.
+/// The addresses tried so far, for messages.
 #[derive(Default)]
 pub(super) struct Tried(Mutex<Vec<SocketAddr>>);
 
@@ -81,7 +81,7 @@ impl fmt::Display for Tried {
     }
 }
 
-/// One connection. When descriptors have run out, those of idle connections are given up for it.
+/// Opens one connection. When descriptors have run out, idle connections are closed for it.
 pub(super) async fn open<T: AsRawFd, F: Future<Output = io::Result<T>>>(
     connect: impl Fn() -> F,
     close_idle: CloseIdle<'_>,
@@ -103,7 +103,7 @@ fn refused(destination: &Destination<'_>, why: &str) -> Failure {
     Failure::new(Kind::Connect, Phase::Connect, detail)
 }
 
-/// Each address with its error, the address alone being known from the host.
+/// Each address with its error. A lone address that equals the host is not repeated.
 fn refusals(destination: &Destination<'_>, refusals: &Refusals) -> Failure {
     let why = match refusals.as_slice() {
         [(address, error)] if address.ip().to_string() == destination.host => error.to_string(),

@@ -1,9 +1,9 @@
-//! What a connection reads from and writes to: a socket, or TLS over one.
+//! The stream of a connection: a socket, or TLS over one.
 //!
-//! An idle connection with bytes waiting is not yet spoiled: TLS 1.3 sends session tickets after the answer. They are taken in when
-//! the connection is taken from the pool. Only data, the end, or too much of it spoils the connection. At most one record is
-//! written at a time, so "no byte of the request left" stays true after an error. A flood of what is no data (tickets, keys) yields
-//! after 64 reads, so that deadlines hold.
+//! Unread bytes on an idle connection need not be a fault: TLS 1.3 sends session tickets after the response. They are read when
+//! the connection is taken from the pool. Only data, the end, or too many bytes make the connection unusable. At most one
+//! record is written at a time, so "no byte of the request left" stays true after an error. A flood without data (tickets,
+//! keys) yields after 64 reads, so that deadlines hold.
 
 use std::io::{self, IoSlice, Read};
 use std::os::fd::RawFd;
@@ -22,11 +22,11 @@ use crate::transport::tls::explain::explain;
 /// Most that one TLS record carries (RFC 8446 §5.1).
 pub(crate) const RECORD: usize = 16 << 10;
 
-/// Most reads from a socket for one from TLS. A peer may send what is no data (tickets, keys) for ever,
-/// and must not keep deadlines and others from their turn.
+/// Most reads from a socket for one read from TLS. A peer may send records without data (tickets, keys) for ever, and must not
+/// keep deadlines and others from their turn.
 const READS_PER_TURN: u32 = 64;
 
-/// Most bytes that are read of what a peer said before it hung up; the rest is read as usual.
+/// Most bytes of a hung-up peer that are read at once; the rest is read as usual.
 const MOST_RESCUED: usize = 64 << 10;
 
 /// TLS over a socket.
@@ -47,11 +47,11 @@ pub(crate) enum Look {
     Kernel,
 }
 
-/// What has come on a connection and was not read yet.
+/// The unread bytes of a connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Waiting {
     Nothing,
-    /// Bytes that nobody has asked for, as long as no request was written.
+    /// Data that came before a request was written.
     Data,
     /// The end, with the reason if TLS has one.
     End(Option<String>),
@@ -82,7 +82,7 @@ impl Wire {
         }
     }
 
-    /// What has come and was not read yet.
+    /// The unread bytes.
     pub fn waiting(&mut self, look: Look) -> Waiting {
         match self {
             Wire::Plain(socket) => socket.waiting(look),
@@ -140,14 +140,13 @@ fn waiting_in_tls(tls: &mut TlsStream, look: Look) -> Waiting {
     }
 }
 
-/// What TLS has after its own messages were taken in.
+/// The unread data of TLS, after TLS has read its own messages.
 pub(crate) enum Taken {
     Data,
     End,
 }
 
-/// Takes in what TLS itself has sent meanwhile, session tickets for the most part (RFC 8446 §4.6.1), until
-/// there is data, or the end.
+/// Reads the messages of TLS itself, mostly session tickets (RFC 8446 §4.6.1), until there is data, or the end.
 pub(crate) fn take_in(tls: &mut TlsStream, look: Look) -> io::Result<Taken> {
     let (socket, session) = tls.get_mut();
     for _ in 0..READS_PER_TURN {
@@ -163,8 +162,8 @@ pub(crate) fn take_in(tls: &mut TlsStream, look: Look) -> io::Result<Taken> {
 }
 
 impl Wire {
-    /// Appends what the kernel has to `input`, without waiting and whatever the reactor has seen: what a peer
-    /// said before it hung up, for one who noticed the end by writing.
+    /// Appends the kernel's unread bytes to `input`, without waiting and without the reactor: the last bytes of a peer whose
+    /// end was noticed by writing.
     pub fn rescue(&mut self, input: &mut BytesMut) {
         match self {
             Wire::Plain(socket) => rescue_plain(socket, input),
@@ -191,8 +190,8 @@ pub(crate) fn poll_read_tls(
     cx: &mut Context<'_>,
     buf: &mut ReadBuf<'_>,
 ) -> Poll<io::Result<()>> {
-    // What was accepted for writing may still be here, and nobody else sees to it. If it cannot be
-    // written, what can be read says why.
+    // Bytes that were accepted for writing may still be here, and nothing else writes them. If they cannot be written, the
+    // unread bytes may say why.
     if tls.get_ref().1.wants_write() {
         let _ = Pin::new(&mut *tls).poll_flush(cx);
     }
@@ -240,8 +239,8 @@ pub(crate) struct Socket {
     pub pipe: Pipe,
     /// How often TLS has read from it in this turn.
     reads: u32,
-    /// In a handshake: whether writing may have failed, and how. A server that refuses the client says
-    /// why and hangs up, and the reason is to be read even if the client was still writing.
+    /// Set during a handshake, with the error of writing if there was one. A server that refuses the client sends the reason
+    /// and hangs up, and the reason must be read even if the client was still writing.
     shaking: bool,
     lost: Option<io::Error>,
     /// The first byte that TLS has read from it.
@@ -264,12 +263,12 @@ impl Socket {
         self.first
     }
 
-    /// From now on an error of writing is told at once.
+    /// From now on an error of writing is reported at once.
     pub fn shaken(&mut self) {
         self.shaking = false;
     }
 
-    /// What has come and was not read yet. The kernel keeps it; a look at what the reactor has seen takes a byte off.
+    /// The unread bytes. The kernel keeps them, but a look at the reactor takes a byte off.
     fn waiting(&mut self, look: Look) -> Waiting {
         let found = match (&mut self.pipe, look) {
             (Pipe::Tls(tls), _) => return waiting_in_tls(tls, look),
@@ -391,7 +390,7 @@ mod tests {
             peer.write_all(&[7; 1000]).unwrap();
             tcp.readable().await.unwrap();
             let mut socket = Socket::new(Pipe::Tcp(Noted::new(tcp)));
-            // Byte by byte, as one that sends nothing but small records, of which none is data.
+            // Byte by byte, like a peer that sends only small records without data.
             let mut read_on = |cx: &mut Context<'_>| {
                 let mut byte = [0];
                 let mut buf = ReadBuf::new(&mut byte);

@@ -1,8 +1,8 @@
 //! `Hecaton::Native::Batch`: Ruby's requests in, with their outcomes out.
 //!
-//! It alone knows where a request is: queued or in flight (it holds it), or ended (it has handed it
-//! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not within what
-//! else is done here: so no request is ever in two places, or in none.
+//! The batch alone knows where a request is: queued or in flight (it holds the request), or ended (it has handed the request
+//! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not in any other step here. So no request
+//! is ever lost or in two places.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -68,20 +68,20 @@ enum PendingDecision {
 struct Inner {
     // Dropped before the engine: its connections are registered with the engine's reactor.
     batch: hecaton::Batch<usize>,
-    /// What has ended and was not handed over yet, because an interrupt came first.
+    /// Outcomes that were not handed over yet, because an interrupt came first.
     ended: Vec<(usize, Outcome)>,
-    /// Whose URL is none: they ended when they were queued, and are handed over with the next that end.
+    /// Requests with an invalid URL. They failed when they were queued, and are handed over with the next outcomes.
     refused: Vec<(usize, InvalidUrl)>,
     /// Tags to use again.
     free: Vec<usize>,
-    /// The request that was queued last, as long as none can have started since.
+    /// The request that was queued last, as long as it cannot have started.
     newest: Option<usize>,
-    /// The tags of requests by Ruby's `object_id`, once one was asked for that is not the fresh one: to look through all of
-    /// them each time would take for ever where there are many.
+    /// The tags of requests by Ruby's `object_id`, made when an older request than `newest` is looked up. Searching all
+    /// requests each time would be slow.
     tags: Option<HashMap<i64, usize>>,
-    /// Who wants a piece of a body, once there is one that comes in pieces.
+    /// The requests that need Ruby, once a body comes in pieces.
     ruby_queue: Option<Arc<RubyQueue>>,
-    /// What Ruby is asked about outcomes, once there is a request that is judged.
+    /// The questions to retry predicates, once a request has one.
     questions: Option<Arc<Questions>>,
     /// Where the answer to the question goes that was put last.
     decision: Option<PendingDecision>,
@@ -136,12 +136,12 @@ impl Batch {
         Err(Error::new(ruby.exception_thread_error(), message))
     }
 
-    /// Fails while it waits, which only signal handlers and other fibers of its thread can meet.
+    /// Fails while the batch waits, which only signal handlers and other fibers of its thread can cause.
     fn lock(&self, ruby: &Ruby) -> Result<MutexGuard<'_, ProcessLocal<Inner>>, Error> {
         self.inner.try_lock().ok_or_else(|| waiting(ruby))
     }
 
-    /// Queues one of Ruby's requests, a GET that asks for nothing else, and returns it. By far the most are.
+    /// Queues one of Ruby's requests, a GET without options, and returns it. Most requests are like that.
     fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
         this.own(ruby)?;
         let request = request::get(ruby, &this.template, url);
@@ -239,8 +239,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Has one of Ruby's requests handed over in parts: its head, and the pieces of its body if `pieces`. False when it
-    /// is too late, because it has been started.
+    /// Has the response of one of Ruby's requests handed over in parts: its head, and the pieces of its body if `pieces`. False
+    /// when it is too late, because the request has been started.
     fn in_parts(ruby: &Ruby, this: &Batch, request: Value, pieces: bool) -> Result<bool, Error> {
         this.own(ruby)?;
         let mut guard = this.lock(ruby)?;
@@ -270,10 +270,10 @@ impl Batch {
         Ok(true)
     }
 
-    /// Waits until some have ended and adds all that have to `ended`, four values each: the request,
-    /// status or nil, record, body or the facts of the error. Adds requests that want another piece of their
-    /// body to `wanting`, and parts that came to `parts`, three values each: the request, status and record of a
-    /// head, or nil and a piece. False when there was nothing left to wait for.
+    /// Waits until some have ended and adds all that have to `ended`, four values each: the request, status or nil, record,
+    /// body or the facts of the error. Adds requests that need another piece of their body to `wanting`, and parts that came to
+    /// `parts`, three values each: the request, status and record of a head, or nil and a piece. False when there was nothing
+    /// left to wait for.
     fn wait(
         ruby: &Ruby,
         this: &Batch,
@@ -306,7 +306,7 @@ impl Batch {
         Ok(any)
     }
 
-    /// Waits until some have ended, or want something.
+    /// Waits until some have ended, or need Ruby.
     fn wait_until_ended(&self, ruby: &Ruby) -> Result<(), Error> {
         let guard = self.inner.try_lock_owned();
         let mut guard = guard.ok_or_else(|| waiting(ruby))?;
@@ -369,7 +369,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Hands over what has ended, some at a time: to Ruby's list, each call is dear.
+    /// Hands over ended requests, some at a time, because each call of Ruby's list is expensive.
     fn hand_over(&self, ruby: &Ruby, inner: &mut Inner, ended: RArray) -> Result<(), Error> {
         let mut some = Together {
             values: [ruby.qnil().as_value(); 4 * AT_ONCE],
@@ -411,14 +411,14 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives everything up. Adds what had ended to `ended`, as `wait` does, and returns two lists: the
-    /// requests that had not been started, and those that had.
+    /// Gives everything up. Adds ended requests to `ended`, as `wait` does, and returns two lists: the requests that had not
+    /// been started, and those that had.
     fn clear(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<RArray, Error> {
         this.own(ruby)?;
         let mut guard = this.lock(ruby)?;
         let requests = ruby.get_inner(this.requests);
         let (queued, started) = (ruby.ary_new(), ruby.ary_new());
-        // In a child of fork all of them belong to the parent, which may have sent any.
+        // In a child of fork all requests belong to the parent, which may have sent any.
         if let Some(inner) = guard.get() {
             this.hand_over(ruby, inner, ended)?;
             for tag in inner.batch.abort().queued {
@@ -467,7 +467,7 @@ impl Batch {
     }
 }
 
-/// What of this process a batch holds.
+/// The part of a batch that belongs to this process.
 fn running<'a>(ruby: &Ruby, inner: &'a mut ProcessLocal<Inner>) -> Result<&'a mut Inner, Error> {
     inner
         .get()

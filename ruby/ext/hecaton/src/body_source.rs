@@ -1,7 +1,7 @@
-//! `Hecaton::Native::BodySource`: hands the pieces of a request's body from Ruby to the engine, one when one is wanted.
+//! `Hecaton::Native::BodySource`: hands the pieces of a request's body from Ruby to the engine, one at a time.
 //!
-//! The engine asks while the GVL is away, so it cannot call Ruby: it says that it wants a piece, which ends the
-//! wait, and Ruby's thread reads one and waits again.
+//! The engine runs without the GVL, so it cannot call Ruby. It reports that it needs a piece, which ends the wait. Ruby's
+//! thread reads one and waits again.
 
 use std::future::poll_fn;
 use std::io;
@@ -39,7 +39,7 @@ struct Slot {
     rewound: bool,
     waker: Option<Waker>,
     ruby_queue: Option<(Arc<RubyQueue>, usize)>,
-    /// What has to be readable before the thread that reads is told.
+    /// The descriptor that must be readable before the reading thread is woken.
     watched: Option<Readable>,
 }
 
@@ -52,7 +52,7 @@ impl BodySource {
         }))
     }
 
-    /// The source for the engine, and its length if that is known. Tells `wants`, by `tag`, when a piece is wanted.
+    /// The source for the engine, and its length if that is known. Adds `tag` to `ruby_queue` when a piece is needed.
     pub fn source(
         &self,
         ruby_queue: Arc<RubyQueue>,
@@ -62,17 +62,17 @@ impl BodySource {
         (Outlet(self.0.clone()), self.0.length)
     }
 
-    /// Whether a piece is wanted.
+    /// Whether a piece is needed.
     fn is_needed(&self) -> bool {
         self.0.lock().needed
     }
 
-    /// Whether the source shall begin again before the next piece; once.
+    /// Whether the source must begin again before the next piece. Only the first call returns true.
     fn take_rewound(&self) -> bool {
         std::mem::take(&mut self.0.lock().rewound)
     }
 
-    /// Gives the piece that was wanted, nil at the end.
+    /// Gives the piece that was needed, nil at the end.
     fn give(&self, piece: Option<RString>) {
         let piece = piece.map(|piece| piece.to_bytes());
         let mut slot = self.0.lock();
@@ -85,7 +85,8 @@ impl BodySource {
         }
     }
 
-    /// There is none yet: the thread that reads is told when this descriptor has something. The engine waits for that with all else.
+    /// There is no piece yet: the reading thread is woken when this descriptor is readable. The engine waits for that with
+    /// everything else.
     fn ask_when_readable(ruby: &Ruby, this: &BodySource, descriptor: i32) -> Result<(), Error> {
         let duplicate = gvl::duplicate(ruby, descriptor)?;
         let mut slot = this.0.lock();
@@ -146,7 +147,7 @@ impl Source for Outlet {
     }
 }
 
-/// Which feeds want a piece, for the thread that can read them.
+/// The requests that need Ruby, for the thread that can run it.
 #[derive(Default)]
 pub struct RubyQueue {
     tags: Mutex<Vec<usize>>,
@@ -154,13 +155,13 @@ pub struct RubyQueue {
 }
 
 impl RubyQueue {
-    /// Says that one is wanted, or that there is a question about its request.
+    /// Adds a request that needs a piece of its body, or an answer about its outcome.
     pub fn add(&self, tag: usize) {
         self.lock().push(tag);
         self.waker.wake();
     }
 
-    /// Ready as soon as a piece is wanted.
+    /// Ready as soon as a request needs Ruby.
     pub fn poll(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.waker.register(cx.waker());
         match self.lock().is_empty() {
@@ -169,7 +170,7 @@ impl RubyQueue {
         }
     }
 
-    /// Those that want one, each told once.
+    /// The requests that need Ruby; each is returned once.
     pub fn take(&self) -> Vec<usize> {
         std::mem::take(&mut self.lock())
     }
@@ -179,8 +180,8 @@ impl RubyQueue {
     }
 }
 
-/// What the future brings, or none when a piece is wanted first. Not before the reactor had a turn: where pieces
-/// are always wanted, neither deadlines nor answers would be noticed otherwise.
+/// The future's output, or none when a request needs Ruby first. Before that the reactor has a turn: if pieces were always
+/// needed, deadlines and responses would otherwise go unnoticed.
 pub async fn ended_or_needed<T>(
     future: impl Future<Output = T>,
     ruby_queue: &RubyQueue,
@@ -204,7 +205,7 @@ pub async fn ended_or_needed<T>(
     .await
 }
 
-/// What of Ruby is needed while a request is waited for.
+/// The parts of Ruby that a waiting request may need.
 pub struct Needs {
     pub ruby_queue: Arc<RubyQueue>,
     /// A `Hecaton::BodySource`.
@@ -242,7 +243,7 @@ impl Needs {
     }
 }
 
-/// Waits for a future whose request needs Ruby meanwhile. What Ruby raises ends the wait.
+/// Waits for a future whose request needs Ruby meanwhile. An exception of Ruby's ends the wait.
 pub fn wait<F>(
     ruby: &Ruby,
     engine: &Arc<Engine>,
@@ -253,7 +254,7 @@ where
     F: Future + Send + 'static,
     F::Output: Send + 'static,
 {
-    // What is called of Ruby may fork.
+    // Ruby code may fork.
     let mut future = ProcessLocal::new(Box::pin(future));
     loop {
         let watched = needs.ruby_queue.clone();

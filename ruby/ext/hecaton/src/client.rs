@@ -22,7 +22,7 @@ use crate::{record, request};
 
 /// An engine client and the reactor that its threads wait on.
 pub struct Engine {
-    // Dropped before the reactor: what they wait for has connections registered with it.
+    // Dropped before the reactor, with which its connections are registered.
     pub fibers: Fibers,
     pub client: hecaton::Client,
     pub reactor: Reactor,
@@ -33,23 +33,23 @@ struct Client {
     base: Arc<Base>,
     template: Arc<Template>,
     concurrency: usize,
-    /// Of a client that was derived from another: settings for its requests, and its jar.
+    /// For a derived client: the settings for its requests, and its jar.
     derived: Option<(Settings, Option<Home>)>,
 }
 
-/// What a client shares with those that are derived from it.
+/// The parts that a client shares with those derived from it.
 struct Base {
     config: Config,
     cookies: Option<Home>,
     running: Mutex<ProcessLocal<Running>>,
 }
 
-/// What a client has in a process.
+/// The engine of a client in one process.
 #[derive(Default)]
 struct Running {
     /// None before the first request, and after the client was closed.
     engine: Option<Arc<Engine>>,
-    /// What those did that were closed.
+    /// The counts of engines that were closed.
     before: Stats,
 }
 
@@ -64,7 +64,7 @@ impl Client {
             concurrency: config.concurrency,
             derived: None,
             base: Arc::new(Base {
-                // With what the files held: a child of `fork` may have no right to read them.
+                // With the contents of files, because a child of `fork` may not be able to read them.
                 config: engine.client.config().clone(),
                 cookies,
                 running: Mutex::new(ProcessLocal::new(Running {
@@ -75,8 +75,8 @@ impl Client {
         })
     }
 
-    /// A client with these settings on the same connections; what they say of connections is passed over, for Ruby has refused
-    /// what differs.
+    /// A client with these settings on the connections of this one. Settings of connections are ignored, because Ruby has
+    /// refused different ones.
     fn with(ruby: &Ruby, this: &Client, options: RHash) -> Result<Client, Error> {
         let config = config(ruby, options)?.with_connections_of(&this.base.config);
         let concurrency = config.concurrency;
@@ -131,7 +131,7 @@ impl Client {
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
     }
 
-    /// Like `perform`, up to the head of the response, whose body then is to be had from `into`.
+    /// Like `perform`, up to the head of the response. The body is then read from `into`.
     #[allow(clippy::too_many_arguments)] // As for `perform`.
     fn open(
         ruby: &Ruby,
@@ -180,7 +180,7 @@ impl Client {
         Ok(ruby.ary_new_from_values(&values))
     }
 
-    /// Where a request with these arguments would be led.
+    /// The redirection of a request with these arguments.
     fn redirection(
         ruby: &Ruby,
         this: &Client,
@@ -233,7 +233,7 @@ impl Client {
         Ok(hash)
     }
 
-    /// Closes what is idle, and lets the engine go: whoever waits for a request has it until that ends.
+    /// Closes idle connections, and drops the engine. A request that is still waited for keeps the engine until it ends.
     fn close(&self) {
         let engine = self.base.with_running(|running| {
             running.before = running.stats();
@@ -246,8 +246,8 @@ impl Client {
 }
 
 impl Base {
-    /// The engine of this process: a child of `fork` gets one of its own at its first request, and so does who goes on
-    /// after `close`.
+    /// The engine of this process. A child of `fork` gets one of its own at its first request, and so does a program that
+    /// continues after `close`.
     fn engine(&self, ruby: &Ruby) -> Result<Arc<Engine>, Error> {
         self.with_running(|running| match &running.engine {
             Some(engine) => Ok(engine.clone()),
@@ -261,7 +261,7 @@ impl Base {
 
     fn with_running<T>(&self, look: impl FnOnce(&mut Running) -> T) -> T {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        // Asked once: each time is a system call.
+        // Called once, because each call is a system call.
         if let Some(running) = running.get() {
             return look(running);
         }
@@ -291,7 +291,7 @@ fn jar(ruby: &Ruby, options: RHash) -> Result<Option<Home>, Error> {
     Ok(jar.map(|jar| jar.0.clone()))
 }
 
-/// A client and a request that need Ruby while they are waited for, and for what.
+/// A client, a request, and the parts of Ruby that the request needs.
 fn needs(
     ruby: &Ruby,
     client: &hecaton::Client,
@@ -327,7 +327,7 @@ fn needs(
 }
 
 fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {
-    // Before this process opens anything, where the handler did not run: a fork past the C library.
+    // Before this process opens anything, in case the handler did not run: a fork that bypassed the C library.
     hecaton::forget_inherited_late();
     let mut config = config.clone();
     config.cookies = cookies.map(Home::jar);

@@ -9,13 +9,13 @@ use magnus::{Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby, f
 
 use crate::request;
 
-/// The jar of the current process. A child of `fork` copies its parent's at its first use, because another thread
-/// of the parent may have been changing it, and would never let go of it here.
+/// The jar of the current process. A child of `fork` copies its parent's jar at its first use. Another thread of the parent may
+/// have been changing it, and would never release it in the child.
 #[derive(Clone)]
 pub struct Home(Arc<Mutex<(u32, hecaton::Cookies)>>);
 
 impl Home {
-    /// Only called with the GVL, which a fork needs too: so the lock around the jar is free in a child.
+    /// Only called with the GVL, which a fork needs too, so the lock around the jar is free in a child.
     pub fn jar(&self) -> hecaton::Cookies {
         let mut home = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if home.0 != process::id() {
@@ -25,7 +25,7 @@ impl Home {
     }
 }
 
-/// What Ruby holds of a jar.
+/// Ruby's handle on a jar.
 #[magnus::wrap(class = "Hecaton::Native::Cookies", free_immediately, size)]
 pub struct Cookies(pub Home);
 

@@ -1,12 +1,13 @@
-//! `Hecaton::Native::Wait` and `Driver`: what fibers of a `Fiber.scheduler` wait for, driven together by one Ruby thread a client.
+//! `Hecaton::Native::Wait` and `Driver`: the waits of fibers of a `Fiber.scheduler`, driven together by one Ruby thread a
+//! client.
 //!
-//! A fiber must not wait as threads do, for it would hold up the other fibers of its thread. So what it waits for is put
-//! beside that of the others, a thread that is there as long as anything is drives it all (`ruby/lib/hecaton/fibers.rb`), and
-//! the fiber sleeps in a queue of Ruby's, which its scheduler knows.
+//! A fiber must not wait as threads do, because it would hold up the other fibers of its thread. So its wait is put beside
+//! those of other fibers, and one thread drives them all (`ruby/lib/hecaton/fibers.rb`). The thread lives as long as there are
+//! waits. The fiber sleeps in a queue of Ruby's, which its scheduler knows.
 //!
-//! Under a `Fiber.scheduler` no fiber may drive, for who drives holds up the others of its thread. What a fiber waits for is a
-//! future that owns all it needs: the fiber drops it when an exception ends its wait, whether or not it is being driven. As the
-//! queues are Ruby's own, a scheduler needs to know nothing of this.
+//! No fiber may drive, because that would hold up the others of its thread. A fiber waits for a future that owns everything it
+//! needs. If an exception ends the wait, the fiber drops the future, whether or not it is being driven. The queues are Ruby's
+//! own, so a scheduler needs no support for this.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -26,7 +27,7 @@ use crate::gvl;
 
 /// Waits for a future while other Ruby threads run, and other fibers of this one if it has a scheduler.
 ///
-/// What ends the wait before (an exception of the scheduler's, `Thread#kill`, Ctrl-C) is returned, and the future dropped.
+/// An earlier end of the wait (an exception of the scheduler's, `Thread#kill`, Ctrl-C) is returned, and the future is dropped.
 pub fn wait<F>(ruby: &Ruby, engine: &Arc<Engine>, future: F) -> Result<F::Output, Error>
 where
     F: Future + Send + 'static,
@@ -63,21 +64,21 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What the fibers of a client wait for. It stays here when the driving thread is killed, for the next to go on with.
+/// The waits of a client's fibers. They stay here when the driving thread is killed, and the next thread continues with them.
 #[derive(Default)]
 pub struct Fibers {
     news: Mutex<News>,
-    /// Who drives, to be told of news.
+    /// Wakes the driving thread when there is news.
     waker: AtomicWaker,
-    /// Used by who drives alone.
+    /// Used by the driving thread alone.
     running: Mutex<FuturesUnordered<Running>>,
-    /// What has ended and was not told yet.
+    /// Waits that have ended, but were not reported yet.
     ended: Mutex<Vec<u64>>,
 }
 
 #[derive(Default)]
 struct News {
-    /// The number of who drives, 0 when nobody does.
+    /// The number of the driving thread, 0 when there is none.
     driver: u64,
     /// How many have driven.
     drivers: u64,
@@ -90,7 +91,7 @@ impl Fibers {
         self.waker.wake();
     }
 
-    /// Makes the caller the one who drives, by a number, unless somebody does.
+    /// Makes the caller the driving thread, by a number, unless there is one.
     fn claim(&self) -> Option<u64> {
         let mut news = lock(&self.news);
         if news.driver != 0 {
@@ -109,7 +110,7 @@ impl Fibers {
         }
     }
 
-    /// Takes what was added. False when nothing is left to be driven or told: from then on nobody drives.
+    /// Takes new waits. False when there is nothing left to drive or report: from then on no thread drives.
     fn begin(&self, running: &mut FuturesUnordered<Running>) -> bool {
         let mut news = lock(&self.news);
         running.extend(news.added.drain(..));
@@ -119,8 +120,8 @@ impl Fibers {
         news.driver != 0
     }
 
-    /// Ready as soon as anything has ended, or nothing is left. Not before the reactor had a turn: where a piece of a body
-    /// is always wanted, neither deadlines nor answers would be noticed otherwise.
+    /// Ready as soon as a wait has ended, or none is left. Before that the reactor has a turn: if a piece of a body were always
+    /// needed, deadlines and responses would otherwise go unnoticed.
     fn poll(&self, cx: &mut Context<'_>, turned: &mut bool) -> Poll<bool> {
         self.waker.register(cx.waker());
         let mut running = lock(&self.running);
@@ -192,7 +193,7 @@ impl Awaited {
     }
 }
 
-/// The future as who drives sees it: brings the tag when it has ended, none when it was given up.
+/// The future for the driving thread: gives the tag when it has ended, none when it was given up.
 struct Running(Arc<Awaited>);
 
 impl Future for Running {
@@ -217,7 +218,7 @@ impl Future for Running {
     }
 }
 
-/// What one fiber waits for.
+/// The wait of one fiber.
 #[magnus::wrap(class = "Hecaton::Native::Wait", free_immediately, size)]
 struct Wait {
     awaited: Arc<Awaited>,
@@ -233,7 +234,7 @@ impl Wait {
         self.awaited.ended.load(Ordering::Acquire)
     }
 
-    /// A driver if nobody drives, which the caller then must see to; else none.
+    /// A driver if no thread drives, which the caller must then run; else none.
     fn driver(&self) -> Option<Driver> {
         let number = self.engine.fibers.claim()?;
         Some(Driver {
@@ -251,7 +252,7 @@ struct Driver {
 }
 
 impl Driver {
-    /// Waits until some have ended, and returns their tags; nil when nothing is left, from when on nobody drives.
+    /// Waits until some have ended, and returns their tags. Nil when none is left; from then on no thread drives.
     fn drive(ruby: &Ruby, this: &Driver) -> Result<Option<RArray>, Error> {
         let engine = &this.engine;
         let mut turned = false;

@@ -1,7 +1,8 @@
-//! The header fields of a record → Ruby's Strings, all of them in one call: cut one by one in Ruby, they were most of what a response
-//! cost those who look at its headers.
+//! The header fields of a record → Ruby's Strings, all of them in one call. Cutting them one by one in Ruby was most of the
+//! cost of a response for programs that read its headers.
 //!
-//! A record is the bridge's own (`record`), but a Response may have been marshalled by whoever: what is none is an ArgumentError.
+//! A record is the bridge's own (`record`), but a Response may come from a foreign Marshal dump. An invalid record is an
+//! ArgumentError.
 
 use magnus::value::ReprValue;
 use magnus::{Error, Object, RArray, RHash, RModule, RString, Ruby, function};

@@ -5,16 +5,15 @@
 //! `Timeout.timeout` and `Thread#kill`. So the call here is `rb_nogvl` with `RB_NOGVL_INTR_FAIL`,
 //! which returns instead, and interrupts are checked afterwards under `protect`, as a value.
 //!
-//! That is not all: while a process has one Ruby thread, `rb_nogvl` makes another for each call, to
-//! pass signals on, and waits for its end, where it checks interrupts after all (thread.c,
-//! `rb_thread_start_unblock_thread`, in Ruby 3.1). `RB_NOGVL_UBF_ASYNC_SAFE` says that this is not
-//! needed, because `unblock` may run in a signal handler. It may: it stores to an atomic and wakes
-//! the reactor of the only thread there is, which is a swap of atomics and a write to an eventfd;
+//! While a process has only one Ruby thread, `rb_nogvl` starts another for each call, to pass signals on. It waits for that
+//! thread's end, and checks interrupts there after all (thread.c, `rb_thread_start_unblock_thread`, in Ruby 3.1).
+//! `RB_NOGVL_UBF_ASYNC_SAFE` says that no such thread is needed, because `unblock` may run in a signal handler. It may, because
+//! it only stores to an atomic and wakes the reactor of the only thread. That is a swap of atomics and a write to an eventfd;
 //! nothing is allocated, freed or locked.
 //!
-//! Nor is that all: a signal is for the main thread, and who tells it is a thread that sleeps or waits for the
-//! GVL. Where all wait without it, Ruby 3.1 has none (since 3.3 a thread of its own does it), and Ctrl-C would wait for
-//! a request to end. So the main thread, unless it is the only one, looks for signals itself now and then.
+//! A signal is for the main thread, and in Ruby 3.1 a thread that sleeps or waits for the GVL passes it on. If all threads wait
+//! without the GVL, no thread does (since Ruby 3.3 a thread of its own does it), and Ctrl-C would wait for a request to end. So
+//! the main thread, unless it is the only one, looks for signals itself now and then.
 //!
 //! Rules: nothing of Ruby is touched while the GVL is away; a panic does not cross C; an interrupt
 //! is Ruby's own exception, never an error of ours.
@@ -114,8 +113,8 @@ pub fn duplicate(ruby: &Ruby, descriptor: RawFd) -> Result<OwnedFd, Error> {
     if descriptor < 0 {
         return Err(failed(std::io::ErrorKind::InvalidInput.into()));
     }
-    // SAFETY: it is used in this call alone, in which the GVL is held, so that no other thread of Ruby closes it; were it
-    // closed all the same, the system would say so.
+    // SAFETY: it is used in this call alone. The GVL is held, so no other Ruby thread closes it. If it were closed all the
+    // same, the system would report that.
     let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
     borrowed.try_clone_to_owned().map_err(failed)
 }
@@ -129,8 +128,8 @@ unsafe extern "C" {
     ) -> c_int;
 }
 
-/// Has each child of this process forget what is its parent's, before anything else runs there: Ruby's own hook, `Process._fork`,
-/// is neither called by `Process.daemon` nor by other libraries in C.
+/// Makes each child of this process forget its parent's connections before anything else runs there. Ruby's own hook,
+/// `Process._fork`, is called neither by `Process.daemon` nor by other libraries in C.
 pub fn forget_in_children() {
     // SAFETY: the handler is a function of this library, which Ruby never unloads. It allocates nothing and takes no lock, as a
     // child of a process with several threads demands.
@@ -143,7 +142,7 @@ extern "C" fn forget_inherited() {
 
 /// Whether the current fiber has a `Fiber.scheduler`, which must not be held up.
 pub fn is_in_fiber_of_scheduler(ruby: &Ruby) -> bool {
-    // SAFETY: the GVL is held, of which `ruby` is the proof; it looks at the current thread, and raises nothing.
+    // SAFETY: `ruby` proves that the GVL is held. The call reads the current thread, and raises nothing.
     let scheduler = unsafe { rb_fiber_scheduler_current() };
     scheduler != ruby.qnil().as_raw()
 }
@@ -171,7 +170,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// Return instead of raising, and start no thread to pass signals on.
 const FLAGS: u32 = RB_NOGVL_INTR_FAIL | RB_NOGVL_UBF_ASYNC_SAFE;
 
-/// What C carries to `run` and back.
+/// The data that C carries to `run` and back.
 struct Call<F, T> {
     work: Option<F>,
     result: Option<std::thread::Result<T>>,

@@ -3,16 +3,17 @@
 //! Ruby owns names, keyword arguments, documentation and errors (`ruby/lib`); nothing here has a
 //! default. All that is unsafe is in `gvl.rs`.
 //!
-//! In the order in which a request passes through them: `settings`, `client` and `cookies` (what a client is made of) → `request` and
-//! `body_source` (Ruby's arguments → a request), `redirection` (where it would be led) and `judge` (Ruby decides whether it is sent again) → `batch` or `stream` (who owns it) → `fibers` and `gvl` (how it is waited for;
-//! `signal` ends a wait) → `record` (what came of it → Ruby's values) and `fields` (its headers, when they are asked for). `process` keeps apart what a fork would share.
+//! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and `body_source` turn
+//! Ruby's arguments into a request. `redirection` follows its redirects for stubs, and `retry_predicate` lets Ruby decide about
+//! retries. `batch` or `stream` owns the request. `fibers` and `gvl` wait for it, and `signal` ends a wait. `record` turns the
+//! outcome into Ruby's values, and `fields` its headers on demand. `process` separates values that a fork would share.
 //!
-//! A lock of Rust that is held while Ruby is called is a deadlock in waiting, for Ruby may let another thread run, which waits for
-//! the lock with the GVL in hand. magnus looks the class of a type up so, at its first use: two threads that posted for the first
-//! time together stood still for ever. So all classes are looked up when the library is loaded, and no lock of ours is held
-//! across a call of Ruby that may switch threads.
+//! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it holds
+//! the GVL: a deadlock. magnus looks up the class of a type behind such a lock, at its first use. Two threads whose first POST
+//! came at the same time waited for ever. So all classes are looked up when the library is loaded, and none of our locks is
+//! held across a call of Ruby that may switch threads.
 
-// All that is public are the two entry points that the macro makes for Ruby.
+// Only the two entry points that the macro makes for Ruby are public.
 #![allow(missing_docs)]
 
 mod settings;
@@ -64,8 +65,8 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     stream::init(ruby, native)
 }
 
-/// Defines the class of a Rust type, and looks it up by that type. That happens at its first use otherwise, behind a lock: the
-/// lookup lets other Ruby threads run, and one that came to the same lock would wait there with the GVL, for ever.
+/// Defines the class of a Rust type, and looks it up by that type. Otherwise its first use looks it up behind a lock. That
+/// lookup lets other Ruby threads run, and one that needed the same lock would wait with the GVL for ever.
 fn define<T: TypedData>(ruby: &Ruby, native: RModule, name: &str) -> Result<RClass, Error> {
     native.define_class(name, ruby.class_object())?;
     Ok(T::class(ruby))

@@ -33,8 +33,8 @@ impl<T> ProcessLocal<T> {
         };
     }
 
-    /// The value in whatever process: for what touches memory alone, and so often that asking for
-    /// the process each time (a system call) would show.
+    /// The value in whatever process. It is for code that touches memory alone, and runs so often that a system call for the
+    /// process each time would be measurable.
     pub fn anywhere(&mut self) -> Option<&mut T> {
         self.value.as_mut()
     }

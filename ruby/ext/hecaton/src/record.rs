@@ -1,4 +1,4 @@
-//! An outcome → the three values that Ruby decodes when it is asked (`ruby/lib/hecaton/record.rb`).
+//! An outcome → three values, which Ruby decodes on demand (`ruby/lib/hecaton/record.rb`).
 //!
 //! Most programs look at the status and the body alone, so the rest travels as one string: first the
 //! times, then the header fields. Layout, integers little-endian, durations in nanoseconds with
@@ -8,7 +8,7 @@
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
 //!   1 status, 2 failed, 3 resent), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
 //!   then queue, resolve, connect, tls, send, first byte, read, its begin, its end as u64
-//! - method and URL that answered, with a space between them, or the URL that was asked last: length u32, bytes
+//! - method and URL of the response, with a space between them, or the URL of the last request: length u32, bytes
 //! - per redirect: status u32, length u32, URL
 //! - header fields as `name: value\r\n`, then trailers, as long as was said
 
@@ -70,7 +70,7 @@ pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
     ]
 }
 
-/// Nil, record and facts of a request whose URL is none.
+/// Nil, record and facts of a request with an invalid URL.
 pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
     let record = written(ruby, |record| {
@@ -92,7 +92,7 @@ pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
     ]
 }
 
-/// The record of a response whose body may be read yet.
+/// The record of a response whose body may be unread.
 pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
     let redirects = stream.redirects();
     let write_url = |record: &mut Vec<u8>| {
@@ -132,7 +132,7 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
     ])
 }
 
-/// The header fields and the trailers of a record; none if it is none.
+/// The header fields and the trailers of a record; none if it is invalid.
 pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
     let number = |at: usize| -> Option<usize> {
         let bytes = record.get(at..at.checked_add(4)?)?;
@@ -153,7 +153,7 @@ pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
 const HEAD: usize = 20;
 const ATTEMPT: usize = 88;
 
-/// What Ruby calls the encodings of its process; no charset has such a name.
+/// Ruby's names for the encodings of the process; no charset has such a name.
 const OF_THE_PROCESS: [&str; 4] = ["locale", "external", "internal", "filesystem"];
 
 /// The body with the encoding that its Content-Type names; bytes when it names none.
@@ -253,7 +253,7 @@ fn response_record(ruby: &Ruby, response: &Response) -> RString {
     })
 }
 
-/// What `write` writes, as a String. Each thread keeps the memory that it is written in.
+/// The bytes that `write` writes, as a String. Each thread keeps the buffer for the next one.
 fn written(ruby: &Ruby, write: impl FnOnce(&mut Vec<u8>)) -> RString {
     thread_local! {
         static RECORD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
@@ -274,7 +274,7 @@ fn add_method(record: &mut Vec<u8>, method: &Method) {
     record.push(b' ');
 }
 
-/// The URL that answered, and the redirects that led to it.
+/// The URL of the response, and the redirects that led to it.
 fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects: &[Redirect]) {
     let at = record.len();
     record.extend_from_slice(&[0; 4]);
@@ -288,7 +288,7 @@ fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects
     }
 }
 
-/// With what is to come behind the attempts: how many redirects, and how many bytes of trailers.
+/// With the lengths of the later parts: how many redirects, and how many bytes of trailers.
 fn add_times(
     record: &mut Vec<u8>,
     elapsed: Duration,
@@ -329,7 +329,7 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         Some(attempt.begun),
         attempt.ended,
     ];
-    // Put together here, for a Vec asks at each step whether there is room.
+    // Put together here, because a Vec checks its capacity at each step.
     let mut bytes = [0; ATTEMPT];
     bytes[..8].copy_from_slice(&attempt.connection.to_le_bytes());
     bytes[8..12].copy_from_slice(&[flags, phase_number(attempt.phase), ending, version]);

@@ -1,4 +1,5 @@
-//! `Hecaton::Native::Redirection`: where answers of somebody else than the network lead a request, by the engine's own rules.
+//! `Hecaton::Native::Redirection`: follows redirects in responses that did not come from the network, by the engine's own
+//! rules.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -7,12 +8,12 @@ use magnus::{Error, Module, RArray, RModule, RString, Ruby, TryConvert, method};
 #[magnus::wrap(class = "Hecaton::Native::Redirection", free_immediately, size)]
 pub struct Redirection {
     request: Mutex<hecaton::Redirection>,
-    /// Names of what it had at its begin.
+    /// Names of the headers that it began with.
     had: Vec<String>,
     had_login: bool,
 }
 
-/// Takes the place of the client's headers of the same names, and of a login.
+/// Replaces the client's headers of its name, and a login.
 const AUTHORIZATION: &str = "authorization";
 
 impl Redirection {
@@ -24,9 +25,9 @@ impl Redirection {
         }
     }
 
-    /// Follows an answer with this status and these values of `Location`. Nil when it is for the program, a String that says why
-    /// it is not followed, or what is to be sent next: method, URL, headers as `Client#perform` takes them, and whether the
-    /// login of digest authentication goes along.
+    /// Follows a response with this status and these values of `Location`. Returns nil when the response is for the program,
+    /// and a String that says why a redirect is not followed. Otherwise returns the next request: method, URL, headers as
+    /// `Client#perform` takes them, and whether it keeps the login of digest authentication.
     fn follow(
         ruby: &Ruby,
         this: &Redirection,

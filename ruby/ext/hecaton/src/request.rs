@@ -15,14 +15,14 @@ use crate::settings;
 
 /// Why there is no request.
 pub enum Refused {
-    /// Its URL is none. A batch makes an outcome of it.
+    /// Its URL is invalid. A batch makes an outcome of it.
     Url(InvalidUrl),
     /// Anything else, as Ruby raises it.
     Other(Error),
 }
 
 impl Refused {
-    /// What Ruby raises.
+    /// The exception for Ruby.
     pub fn raised(self, ruby: &Ruby) -> Error {
         match self {
             Refused::Url(error) => invalid(ruby, error.to_string()),
@@ -37,9 +37,9 @@ impl From<Error> for Refused {
     }
 }
 
-/// A request as Ruby passes it: method, URL, headers as a flat list of names and values or nil (a value that is nil leaves
-/// the client's out), body (but only a String: see `body_source`) or nil, timeout in seconds or nil (the client's), and what is asked
-/// for rarely, in a Hash or nil.
+/// A request from Ruby's arguments. The headers are a flat list of names and values or nil; a nil value removes the client's
+/// header. The body is nil or a String (for others see `body_source`). The timeout is in seconds; nil is the client's.
+/// `options` is nil or a Hash of rare options.
 #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
 pub fn build(
     ruby: &Ruby,
@@ -63,8 +63,7 @@ pub fn build(
     }
     if let Some(headers) = headers {
         let mut flat = headers.into_iter();
-        // Copied one by one: what `to_str` makes is known to nobody else, and Ruby's garbage
-        // collector looks for it on the stack, not in a Vec.
+        // Copied one by one. Ruby's garbage collector finds the results of `to_str` on the stack, but not in a Vec.
         while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
             let name = text(ruby, RString::try_convert(name)?)?;
             request = match value.is_nil() {
@@ -108,7 +107,7 @@ fn login(ruby: &Ruby, options: RHash) -> Result<Option<Login>, Error> {
         .map_err(|error| invalid(ruby, error.to_string()))
 }
 
-/// With what the request says itself of being sent again; `retry` is false for never.
+/// Sets the request's own retries; `retry` is false for never.
 fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, Error> {
     let retry = match options.lookup::<_, Option<Value>>(ruby.to_symbol("retry"))? {
         None => return Ok(request),
@@ -118,7 +117,7 @@ fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, 
     Ok(request.retry(retry))
 }
 
-/// Who decides whether the request is sent again; none for the rules.
+/// The retry predicate of the request; none if rules decide.
 pub fn judge(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
     match options {
         None => Ok(None),
@@ -143,14 +142,14 @@ pub fn get(ruby: &Ruby, template: &Arc<Template>, url: Value) -> Result<Request,
     let mut url = string(url)?;
     let mut bytes = url.to_bytes();
     if !bytes.is_ascii() || bytes.contains(&0) {
-        // Text in whatever encoding is the same text in UTF-8. In the wide ones ASCII has zeros.
+        // Text in any encoding is the same text in UTF-8. In wide encodings ASCII contains zeros.
         url = url.conv_enc(ruby.utf8_encoding())?;
         bytes = url.to_bytes();
     }
     template.get(bytes).map_err(Refused::Url)
 }
 
-/// What all requests of a client have in common.
+/// The common parts of a client's requests.
 pub fn template(ruby: &Ruby, options: RHash) -> Result<Template, Error> {
     let mut defaults = Defaults {
         base_url: given(ruby, options, "base_url")?,
@@ -177,7 +176,7 @@ fn string(value: Value) -> Result<RString, Error> {
     }
 }
 
-/// The source of a body that is no String: then it is a `Hecaton::BodySource`.
+/// The source of a body that is not a String, but a `Hecaton::BodySource`.
 pub fn body_source(body: Option<Value>) -> Result<Option<(Obj<BodySource>, Value)>, Error> {
     match body.filter(|body| RString::from_value(*body).is_none()) {
         Some(source) => Ok(Some((source.funcall("native", ())?, source))),
@@ -185,7 +184,7 @@ pub fn body_source(body: Option<Value>) -> Result<Option<(Obj<BodySource>, Value
     }
 }
 
-/// The request with a body that is read while it is sent; `wants` is told, by the number, when a piece is wanted.
+/// The request with a body that is read while it is sent. Adds the number to `ruby_queue` when a piece is needed.
 pub fn with_source(
     ruby: &Ruby,
     request: Request,
@@ -207,11 +206,11 @@ pub fn seconds(ruby: &Ruby, name: &str, seconds: f64) -> Result<Duration, Error>
     })
 }
 
-/// What an option may be.
+/// A value of an option.
 pub trait OptionValue: TryConvert {
     const WHAT: &str;
 
-    /// Whether Ruby's conversion, which would cut off a fraction, may be asked.
+    /// Whether Ruby's conversion may be used, which would cut off a fraction.
     fn may_be(_: Value) -> bool {
         true
     }
@@ -264,7 +263,7 @@ pub fn given<T: OptionValue>(ruby: &Ruby, options: RHash, name: &str) -> Result<
     given_in(ruby, options, "", name)
 }
 
-/// The same where the options belong to a setting, which messages name first.
+/// The value under this name, for an option that belongs to a setting, which messages name first.
 pub fn given_in<T: OptionValue>(
     ruby: &Ruby,
     options: RHash,

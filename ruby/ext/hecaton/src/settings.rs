@@ -10,7 +10,7 @@ use magnus::{Error, RHash, Ruby};
 
 use crate::request::{self, given, given_in};
 
-/// The engine's defaults, with what the options name in their place; nil and absent are the same.
+/// The engine's defaults, replaced by the given options; nil and absent are the same.
 pub fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     let timeout = given::<f64>(ruby, options, "timeout")?
         .ok_or_else(|| request::invalid(ruby, "timeout is missing".into()))?;
@@ -99,7 +99,7 @@ pub fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// What is under `allow` and `deny`, each of which may be missing.
+/// The networks under `allow` and `deny`, each of which may be missing.
 fn allow_address(rule: &HashMap<String, Vec<String>>) -> Result<AllowAddress, InvalidRequest> {
     let list = |name: &str| {
         let list = rule.get(name)?;
@@ -155,7 +155,7 @@ fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error
     Ok(())
 }
 
-/// Retries: the engine's defaults, with what the options name in their place.
+/// Retries: the engine's defaults, replaced by the given options.
 pub fn retry(ruby: &Ruby, options: RHash) -> Result<Retry, Error> {
     let mut retry = Retry::default();
     if let Some(max) = given_in(ruby, options, "retry: ", "max")? {

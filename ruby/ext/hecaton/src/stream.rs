@@ -1,4 +1,4 @@
-//! `Hecaton::Native::Stream`: a response whose body is read piece by piece, by whichever thread asks.
+//! `Hecaton::Native::Stream`: a response whose body is read piece by piece, by any thread.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -23,8 +23,8 @@ use crate::{fibers, record};
 #[derive(TypedData)]
 #[magnus(class = "Hecaton::Native::Stream", free_immediately, size, mark)]
 pub struct Stream {
-    /// What feeds the request, which a server may answer before it has read it. Not behind the lock: a collection of
-    /// garbage reads it while another thread waits for a piece.
+    /// The source of the request's body, because a server may respond before it has read the request. Not behind the lock,
+    /// because a garbage collection reads it while another thread waits for a piece.
     source: OnceLock<(Arc<RubyQueue>, Opaque<Value>)>,
     home: u32,
     closed: Arc<Signal>,
@@ -46,7 +46,7 @@ impl Inner {
         self.engine = None;
     }
 
-    /// What a stream that was closed says, which it has ready.
+    /// The result of a closed stream, which is known without a wait.
     fn last(&mut self) -> Result<Option<Bytes>, Failure> {
         let mut context = Context::from_waker(Waker::noop());
         match pin!(self.stream.chunk()).poll(&mut context) {
@@ -92,8 +92,8 @@ impl Stream {
         }
     }
 
-    /// The next piece, nil at the end; record and facts of an error as an Array. One thread at a time
-    /// may wait for it; when another closes the stream meanwhile, the wait ends.
+    /// The next piece, nil at the end; record and facts of an error as an Array. One thread at a time may wait for it; if
+    /// another closes the stream meanwhile, the wait ends.
     fn chunk(ruby: &Ruby, this: &Stream) -> Result<Value, Error> {
         let (mut guard, closed) = (this.lock(ruby)?, this.closed.clone());
         let piece = match opened(ruby, &mut guard)?.engine.clone() {
@@ -142,7 +142,7 @@ impl Stream {
             return;
         }
         this.closed.raise();
-        // Whoever holds it is waiting for a piece, and closes it as soon as that wait has ended.
+        // The thread that holds it waits for a piece, and closes it as soon as that wait has ended.
         if let Some(mut guard) = this.inner.try_lock() {
             if let Some(inner) = guard.as_mut().and_then(ProcessLocal::get) {
                 inner.close();
@@ -162,7 +162,7 @@ impl Stream {
     }
 }
 
-/// What is done, for errors.
+/// The operation, for errors.
 const WHAT: &str = "this response is read";
 
 type Guard = OwnedMutexGuard<Option<ProcessLocal<Inner>>>;
@@ -174,7 +174,7 @@ fn opened<'a>(ruby: &Ruby, guard: &'a mut Guard) -> Result<&'a mut Inner, Error>
         .ok_or_else(|| process::inherited(ruby, WHAT))
 }
 
-/// The next piece, or what a closed one answers as soon as it is closed.
+/// The next piece, or the error of a closed stream as soon as it is closed.
 async fn next_piece(inner: &mut Inner, closed: &Signal) -> Result<Option<Bytes>, Failure> {
     let piece = {
         let mut next = pin!(inner.stream.chunk());

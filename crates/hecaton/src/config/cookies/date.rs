@@ -8,7 +8,7 @@ const MONTHS: [&str; 12] = [
 
 const DAY: i64 = 24 * 60 * 60;
 
-/// What was found so far.
+/// The parts found so far.
 #[derive(Default)]
 struct Found {
     time: Option<[u32; 3]>,
@@ -18,7 +18,7 @@ struct Found {
     year: Option<u32>,
 }
 
-/// When this is, whatever its form and its zone (it is UTC); none if it is no date.
+/// The time of a date in whatever form and zone, read as UTC; none if the text is no date.
 pub(super) fn parse(text: &str) -> Option<SystemTime> {
     let mut found = Found::default();
     let tokens = text.as_bytes().split(|byte| is_delimiter(*byte));

@@ -10,7 +10,7 @@ const LONGEST: usize = 4096;
 /// Most bytes of an attribute's value; an attribute with more is ignored.
 const LONGEST_ATTRIBUTE: usize = 1024;
 
-/// What a `Set-Cookie` says, before it is known who says it.
+/// A parsed `Set-Cookie`, before anything is known about the server.
 #[derive(Debug, Default)]
 pub(super) struct Raw<'a> {
     pub name: &'a str,
@@ -33,8 +33,8 @@ enum MaxAge {
 }
 
 impl<'a> Raw<'a> {
-    /// None if it is no cookie: it has no name, or a control character in it. Of attributes that are given
-    /// several times the last counts.
+    /// None if the text is no cookie: it has no name, or contains a control character. If an attribute is repeated, the last
+    /// one counts.
     pub fn read(text: &'a str) -> Option<Raw<'a>> {
         if text.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
             return None;
@@ -56,7 +56,7 @@ impl<'a> Raw<'a> {
         Some(raw)
     }
 
-    /// Whether it is not to be kept.
+    /// Whether it is too long to be stored.
     pub fn is_too_long(&self) -> bool {
         self.name.len() + self.value.len() > LONGEST
     }
@@ -101,7 +101,7 @@ fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }
 
-/// A number, which may be below zero; anything else is ignored, nothing among it.
+/// A number, perhaps negative; anything else is ignored, an empty value too.
 fn max_age(value: &str) -> Option<MaxAge> {
     let (digits, is_past) = match value.strip_prefix('-') {
         Some(digits) => (digits, true),

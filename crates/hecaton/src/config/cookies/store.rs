@@ -1,4 +1,4 @@
-//! What a jar keeps, by registrable domain, so that a look for a host's cookies touches no other site's.
+//! The cookies of a jar, by registrable domain, so that a lookup for one host reads no other site's cookies.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,12 +12,12 @@ use super::{Cookie, is_address, is_below, is_within};
 pub(super) const MOST_OF_A_SITE: usize = 180;
 const LEFT_OF_A_SITE: usize = 150;
 
-/// Most cookies of all, and how many are left when there are more: making room is a look at each, and not to be done
-/// for each.
+/// Most cookies in all, and how many are left when there are more. Making room looks at every cookie, so it must not happen for
+/// each new one.
 pub(super) const MOST: usize = 3000;
 const LEFT: usize = 2700;
 
-/// How many of a site are not thrown out for others as long as there are sites that have more.
+/// How many cookies of a site are kept as long as other sites have more.
 pub(super) const FAIR: usize = 50;
 
 #[derive(Clone, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Store {
     /// No list is empty.
     sites: HashMap<String, Vec<StoredCookie>>,
     count: usize,
-    /// Counts what was asked of the store.
+    /// Counts the uses of the store.
     clock: u64,
 }
 
@@ -42,7 +42,7 @@ impl StoredCookie {
         self.cookie.expires.is_some_and(|end| end <= now)
     }
 
-    /// Which goes first when there is no room: those that are not secure, then by their last use (RFC 6265bis §5.7).
+    /// The order of removal when the jar is full: insecure cookies first, then by their last use (RFC 6265bis §5.7).
     fn worth(&self) -> (bool, u64, u64) {
         (self.cookie.secure, self.used, self.created)
     }
@@ -125,7 +125,7 @@ impl Store {
         pairs
     }
 
-    /// Throws out what is too much of this site, and of all.
+    /// Removes cookies beyond the limits of this site, and of all.
     fn make_room(&mut self, site: &str, now: SystemTime) {
         if let Some(list) = self.sites.get_mut(site) {
             if list.len() > MOST_OF_A_SITE {
@@ -145,8 +145,7 @@ impl Store {
         }
     }
 
-    /// Throws out what has expired, then of all the others what each site has beyond its fair share, then whatever was used
-    /// longest ago.
+    /// Removes expired cookies, then what each site has beyond its fair share, then the cookies used longest ago.
     fn shrink(&mut self, now: SystemTime) {
         let lists = self.sites.values_mut();
         lists.for_each(|list| list.retain(|stored| !stored.has_expired(now)));
@@ -169,7 +168,7 @@ impl Store {
     }
 }
 
-/// Keeps so many of a list.
+/// Keeps this many cookies of a list.
 fn keep_best(list: &mut Vec<StoredCookie>, most: usize) {
     list.sort_unstable_by_key(|stored| std::cmp::Reverse(stored.worth()));
     list.truncate(most);
@@ -193,7 +192,7 @@ fn is_same(one: &Cookie, other: &Cookie) -> bool {
         && one.path == other.path
 }
 
-/// Whether a request could meet this cookie, which came without https, in place of a secure one or beside it.
+/// Whether a request could send this cookie, which came without https, instead of a secure one or beside it.
 fn hides(cookie: &Cookie, stored: &Cookie) -> bool {
     stored.secure
         && stored.name == cookie.name

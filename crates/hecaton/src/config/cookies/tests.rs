@@ -1,9 +1,9 @@
-//! What a jar takes, keeps, and gives back to whom.
+//! Which cookies a jar accepts, keeps, and sends to which URL.
 
 use super::store::{FAIR, MOST, MOST_OF_A_SITE};
 use super::*;
 
-/// What goes to a URL after these were set.
+/// The `Cookie` header for a URL after these were set.
 fn sent(set: &[(&str, &str)], url: &str) -> String {
     let jar = Cookies::new();
     for (url, text) in set {
@@ -92,7 +92,7 @@ fn http_neither_replaces_nor_hides_a_secure_cookie() {
     }
     let wide = "n=evil; Path=/in; Domain=host.example";
     assert_eq!(sent_after("http://b.host.example/", wide), safe);
-    // The others do not stand in its place: shorter paths go behind it, other names are other cookies.
+    // The others do not replace it: shorter paths go behind it, and other names are other cookies.
     let behind = "Cookie: n=safe; n=evil\r\n";
     assert_eq!(
         sent_after("http://a.host.example/", "n=evil; Path=/"),

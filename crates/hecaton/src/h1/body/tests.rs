@@ -215,7 +215,7 @@ fn what_the_setting_accepts_around_chunks_spoils_the_connection() {
 }
 
 proptest::proptest! {
-    /// What is a body without the setting is the same body with it.
+    /// A body that is accepted without the setting is the same with it.
     #[test]
     fn the_setting_changes_no_body(text in "(([0-9a-f]{1,2}|5)(;a)?(\r\n|\n|\r\r\n)[a-z\r\n]{0,6}(\r\n|\n)){0,4}0(\r\n|\n)(T: 1(\r\n|\r\r\n|\n))?(\r\n|\n)") {
         if let Ok(read) = with_setting(&text, false) {

@@ -75,7 +75,7 @@ fn what_is_wrong_is_told_also_where_it_is_said_by_an_index() {
         let block = literal(name, value);
         assert_eq!(decoder.read(&block).unwrap().wrong, Some(wrong), "{wrong}");
         let size = decoder.sizes();
-        // What takes its place has an entry of the same size.
+        // Its replacement has an entry of equal size.
         let harmless = decoder.harmless(&block).unwrap();
         let mut other = Decoder::default();
         assert_eq!(other.read(&harmless).unwrap().wrong, None);

@@ -1,4 +1,4 @@
-//! What is a URL, what it comes to, and why others are refused.
+//! Which texts are URLs, how they are read, and why others are refused.
 
 use super::*;
 use crate::message::origin::display_url;
@@ -141,7 +141,7 @@ fn user_and_password_become_basic_authentication() {
     for url in ["http://@host/", "http://:@host/"] {
         assert_eq!(Request::get(url).unwrap().login(), None, "{url}");
     }
-    // Those of one URL are not another's.
+    // The credentials of one URL are not another's.
     let _ = Request::get("http://user:pass@host/").unwrap();
     assert_eq!(Request::get("http://host/").unwrap().login(), None);
 }
@@ -158,7 +158,7 @@ proptest::proptest! {
         }
     }
 
-    /// The place of the URL before makes no difference to what comes of this one.
+    /// The endpoint of the URL before makes no difference to the result for this one.
     #[test]
     fn the_short_way_leads_to_where_the_long_one_does(rest in "[/?#@:]?[/?#@:.a-c0-9%]{0,6}\\PC{0,3}") {
         let alone = parse(&Bytes::from(format!("http://host:81{rest}")));

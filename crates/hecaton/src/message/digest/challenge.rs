@@ -1,32 +1,32 @@
-//! What a server demands in `WWW-Authenticate` (RFC 9110 §11.6.1), as far as it is digest authentication.
+//! The challenge in `WWW-Authenticate` (RFC 9110 §11.6.1), as far as it is digest authentication.
 
 use crate::message::fields::Fields;
 
-/// A demand for digest authentication (RFC 7616 §3.3).
+/// A challenge for digest authentication (RFC 7616 §3.3).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Challenge {
     pub realm: Vec<u8>,
     pub nonce: Vec<u8>,
     pub opaque: Option<Vec<u8>>,
     pub algorithm: Algorithm,
-    /// As the server wrote it, which may be not at all.
+    /// The name as the server wrote it, if it did.
     pub algorithm_name: Option<Vec<u8>>,
     pub quality: Quality,
-    /// Whether the nonce of the request was old, and the login is not the matter.
+    /// Whether only the nonce of the request was old, and the login is right.
     pub stale: bool,
     /// Whether the name is to be sent as a hash.
     pub userhash: bool,
     /// Whether the server says that it reads names in UTF-8.
     pub utf8: bool,
-    /// The places that belong together, as they were written; none for all of the origin.
+    /// The URLs of the protection space, as they were written; none for all of the origin.
     pub domain: Vec<String>,
 }
 
-/// How sums are made.
+/// The hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Algorithm {
     pub hash: Hash,
-    /// Whether user and password are summed up once a session.
+    /// Whether user and password are hashed once a session.
     pub session: bool,
 }
 
@@ -40,14 +40,14 @@ pub(crate) enum Hash {
 /// The quality of protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
-    /// As in RFC 2069: neither counted nor with a part of the client.
+    /// As in RFC 2069: without a count and without a part of the client.
     None,
     Auth,
-    /// The body is summed up too.
+    /// The body is hashed too.
     AuthInt,
 }
 
-/// The first demand of a head that can be met; `may_sum_body` if the body is there to be summed up.
+/// The first challenge of a head that can be answered; `may_sum_body` if the body is there to be hashed.
 pub(crate) fn first(fields: &[u8], may_sum_body: bool) -> Option<Challenge> {
     let demands = Fields(fields)
         .iter()
@@ -77,7 +77,7 @@ fn get<'a>(parameters: &'a Parameters<'_>, name: &str) -> Option<&'a [u8]> {
     Some(&found.1)
 }
 
-/// None for what this client does not know.
+/// None if this client does not support it.
 fn read(parameters: &Parameters<'_>, may_sum_body: bool) -> Option<Challenge> {
     let text = |name| get(parameters, name).map(<[u8]>::to_vec);
     let says = |name, what: &str| {
@@ -121,7 +121,7 @@ fn algorithm(name: Option<&[u8]>) -> Option<Algorithm> {
     Some(Algorithm { hash, session })
 }
 
-/// The best that is offered and can be had.
+/// The best quality of protection that is offered and possible.
 fn quality(offered: Option<&[u8]>, may_sum_body: bool) -> Option<Quality> {
     let Some(offered) = offered else {
         return Some(Quality::None);
@@ -137,7 +137,7 @@ fn quality(offered: Option<&[u8]>, may_sum_body: bool) -> Option<Quality> {
     }
 }
 
-/// Schemes with their parameters. What cannot be read, and what is behind it, is left out.
+/// Schemes with their parameters. An unreadable rest is left out.
 fn parse(value: &[u8]) -> Vec<(&[u8], Parameters<'_>)> {
     let mut demands: Vec<(&[u8], Parameters<'_>)> = Vec::new();
     let mut rest = value;
@@ -159,7 +159,7 @@ fn parse(value: &[u8]) -> Vec<(&[u8], Parameters<'_>)> {
     }
 }
 
-/// `name=value`, with what may be before and between. Leaves what is none somewhere in the middle.
+/// `name=value`, with spaces around. On failure `rest` stays somewhere in the middle.
 fn take_parameter<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Vec<u8>)> {
     skip(rest, b" \t,");
     let name = take_token(rest);
@@ -174,7 +174,7 @@ fn take_parameter<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Vec<u8>)> {
     (!value.is_empty()).then(|| (name, value.to_vec()))
 }
 
-/// What is up to the closing quote, without backslashes.
+/// The text up to the closing quote, without backslashes.
 fn take_quoted(rest: &mut &[u8]) -> Option<Vec<u8>> {
     let mut value = Vec::new();
     loop {
@@ -192,7 +192,7 @@ fn take_quoted(rest: &mut &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// A token, or what others write in its place: anything but separators.
+/// A token, or an invalid one: anything but separators.
 fn take_token<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     let ends = |byte: &u8| matches!(byte, b' ' | b'\t' | b',' | b'=' | b'"');
     let end = rest.iter().position(ends).unwrap_or(rest.len());

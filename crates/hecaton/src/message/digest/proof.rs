@@ -1,4 +1,4 @@
-//! The `Authorization` that answers a demand for digest authentication (RFC 7616 §3.4).
+//! The `Authorization` that answers a challenge for digest authentication (RFC 7616 §3.4).
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,10 +11,10 @@ use ring::rand::{SecureRandom, SystemRandom};
 use crate::message::digest::Login;
 use crate::message::digest::challenge::{Challenge, Hash, Quality};
 
-/// What RFC 8187 §3.2.1 leaves as it is.
+/// RFC 8187 §3.2.1 leaves these characters as they are.
 const EXTENDED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 
-/// A demand, and how often it was answered: each answer has a number of its own.
+/// A challenge, and how often it was answered: each answer has a count of its own.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub challenge: Challenge,
@@ -25,7 +25,7 @@ pub(crate) struct Session {
     answered: AtomicU32,
 }
 
-/// What is input.
+/// The parts of the request that are hashed.
 pub(crate) struct DigestInput<'a> {
     pub method: &'a str,
     pub target: &'a str,
@@ -36,7 +36,7 @@ pub(crate) struct DigestInput<'a> {
 impl Session {
     pub fn new(challenge: Challenge) -> Session {
         let mut random = [0; 16];
-        // What is missing then is a defence against chosen nonces, and no secret.
+        // If there is no random number, only a defence against chosen nonces is missing, and no secret.
         let _ = SystemRandom::new().fill(&mut random);
         Session::with_cnonce(challenge, hex(&random))
     }
@@ -50,7 +50,7 @@ impl Session {
         }
     }
 
-    /// The same with the nonce that the server wants to see next.
+    /// A session with the nonce that the server named next.
     pub fn next(&self, nonce: Vec<u8>) -> Session {
         Session {
             challenge: Challenge {
@@ -63,12 +63,12 @@ impl Session {
         }
     }
 
-    /// Whether a request with this body, none if it is not all there, can be answered for.
+    /// Whether a request with this body (none if it comes in pieces) can be authenticated.
     pub fn suits(&self, body: Option<&[u8]>) -> bool {
         body.is_some() || self.challenge.quality != Quality::AuthInt
     }
 
-    /// Writes the field as a line into `out`, which it empties before. Counts.
+    /// Clears `out`, writes the header as a line into it, and counts.
     pub fn write(&self, login: &Login, input: &DigestInput<'_>, out: &mut Vec<u8>) {
         let challenge = &self.challenge;
         let count = self
@@ -146,7 +146,7 @@ impl Session {
         }
     }
 
-    /// The sum of these with colons between them, in hexadecimal.
+    /// The hash of these with colons between them, in hexadecimal.
     fn sum(&self, parts: &[&[u8]]) -> String {
         let text = parts.join(&b':');
         match self.challenge.algorithm.hash {
@@ -196,7 +196,7 @@ mod tests {
     use super::*;
     use crate::message::digest::challenge::first;
 
-    /// The answer to a demand, with this part of the client's.
+    /// The header for a challenge, with this part of the client's.
     fn authorization(
         demand: &str,
         (user, password): (&str, &str),

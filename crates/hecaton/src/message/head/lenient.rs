@@ -1,4 +1,4 @@
-//! Heads that are not as they should be, rewritten as they should have been: what does no harm to framing, and nothing else.
+//! Malformed heads, rewritten as valid ones. Only errors that do not affect framing are repaired.
 //!
 //! Only a head that was refused comes here, so an accepted head reads the same with and without the setting.
 //!
@@ -44,7 +44,7 @@ pub(super) fn rewrite(input: &[u8]) -> Result<Option<Rewritten>, &'static str> {
 #[derive(Default)]
 struct Rewriting {
     text: Vec<u8>,
-    /// Whether the last field was left out, with the lines that go on with it.
+    /// Whether the last field was left out, with its continuation lines.
     skipped: bool,
     /// Whether the last field frames the body.
     framing: bool,
@@ -75,7 +75,7 @@ impl Rewriting {
         Ok(())
     }
 
-    /// A line that goes on with the field before it (RFC 9112 §5.2).
+    /// A line that continues the field before it (RFC 9112 §5.2).
     fn take_more(&mut self, line: &[u8]) -> Result<(), &'static str> {
         if self.framing || hides_framing(line) {
             return Err("a field that frames the body in a line that goes on with another");
@@ -129,7 +129,7 @@ impl Rewriting {
     }
 }
 
-/// A field behind a body as `name: value\r\n`, or nothing where its name is none; it frames nothing any more.
+/// A trailer as `name: value\r\n`, or nothing if its name is invalid; trailers frame nothing.
 pub(crate) fn put_trailer(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
     let colon = memchr(b':', line)?;
     let name = line[..colon].trim_ascii_end();
@@ -142,8 +142,7 @@ pub(crate) fn put_trailer(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Puts spaces in the place of control characters, unless another reader would find a field that frames behind one that may end
-/// a line.
+/// Replaces control characters by spaces, unless another reader would find a framing field behind one that may end a line.
 fn put_value(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let behind = memchr(b'\r', value).map_or(&[][..], |at| &value[at..]);
     if hides_framing(behind) {
@@ -160,7 +159,7 @@ fn cleaned(byte: &u8) -> u8 {
     }
 }
 
-/// Whether letters and digits alone read as the name of a field that frames.
+/// Whether the letters and digits alone read as the name of a framing field.
 fn hides_framing(bytes: &[u8]) -> bool {
     let letters: Vec<u8> = bytes
         .iter()
@@ -179,7 +178,7 @@ fn is_name(name: &[u8]) -> bool {
     http::HeaderName::from_bytes(name).is_ok()
 }
 
-/// What is before the first space, and what is behind all that follow it.
+/// The text before the first space, and the text behind the spaces.
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
     let end = memchr(b' ', text).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);

@@ -270,8 +270,7 @@ fn a_head_that_comes_byte_by_byte() {
 }
 
 proptest::proptest! {
-    /// Any bytes end in a head, an error, or a wish for more; and a head that is whole reads the
-    /// same however many bytes follow it.
+    /// Any bytes end in a head, an error, or a need for more. A whole head reads the same however many bytes follow it.
     #[test]
     fn nothing_panics(bytes in "(HTTP/1.[01] [0-9]{3} ?.{0,9}\r\n)?([A-Za-z-]{1,17}: ?[ -~]{0,9}\r\n){0,5}(\r\n)?\\PC{0,9}", rest in "\\PC{0,20}") {
         let mut longer = BytesMut::from(format!("{bytes}{rest}").as_bytes());

@@ -1,4 +1,4 @@
-//! What of a client's headers goes where.
+//! Which headers of a client go where.
 
 use super::*;
 use crate::message::fields::Fields;

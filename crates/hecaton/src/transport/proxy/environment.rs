@@ -1,4 +1,4 @@
-//! What the environment says of proxies.
+//! The proxies in the environment.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use super::exceptions::Exceptions;
 use super::{Proxies, Server};
 use crate::message::failure::InvalidRequest;
 
-/// Reads the variables with `get`. Exceptions that were given take the place of `no_proxy`.
+/// Reads the variables with `get`. Given exceptions replace `no_proxy`.
 pub(super) fn read(
     get: impl Fn(&str) -> Option<String>,
     exceptions: Option<String>,

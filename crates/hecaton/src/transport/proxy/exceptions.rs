@@ -1,11 +1,11 @@
-//! Hosts that are asked without a proxy: the list of `no_proxy`.
+//! Hosts that are connected to without a proxy: the list of `no_proxy`.
 
 use std::net::IpAddr;
 
 use crate::config::network::Network;
 use crate::message::zone;
 
-/// The list, taken apart. What cannot be understood is taken for a name, and matches none.
+/// The parsed list. An unreadable entry counts as a name that matches no host.
 #[derive(Debug, Default)]
 pub(super) struct Exceptions(Vec<Exception>);
 

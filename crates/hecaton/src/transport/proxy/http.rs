@@ -1,4 +1,4 @@
-//! HTTP proxies: requests that are handed to them whole, and tunnels (RFC 9110 §9.3.6).
+//! HTTP proxies: requests that they forward, and tunnels (RFC 9110 §9.3.6).
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ use crate::message::zone;
 const MOST_BYTES: usize = 64 << 10;
 const MOST_FIELDS: usize = 256;
 
-/// What a request says to a proxy that it is handed to, instead of to the origin itself.
+/// The proxy headers of a request that an HTTP proxy forwards.
 pub(crate) struct Forward {
     /// The field with its line end, empty without credentials.
     authorization: Vec<u8>,
@@ -45,7 +45,7 @@ impl Forward {
         }
     }
 
-    /// What stands before the path: the target names the origin too (RFC 9112 §3.2.2).
+    /// The part of the target before the path, which names the origin (RFC 9112 §3.2.2).
     pub fn write_target(&self, request: &Request, out: &mut Vec<u8>) {
         let origin = request.origin();
         out.extend_from_slice(origin.scheme.name().as_bytes());
@@ -169,7 +169,7 @@ mod tests {
         Request::get(url).unwrap().origin().clone()
     }
 
-    /// What comes of a response that arrives in pieces.
+    /// The result of a response that arrives in pieces.
     fn outcome(response: &[u8], piece: usize) -> Result<(), String> {
         let forward = Forward::new(None);
         Reactor::new().unwrap().block_on(async {
@@ -179,7 +179,7 @@ mod tests {
                 proxy.read_exact(&mut asked).await.unwrap();
                 assert_eq!(&asked, b"CONNECT h");
                 for piece in response.chunks(piece) {
-                    // The client hangs up on what it does not like.
+                    // The client hangs up on a response that it refuses.
                     if proxy.write_all(piece).await.is_err() {
                         break;
                     }

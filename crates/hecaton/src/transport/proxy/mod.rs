@@ -1,18 +1,17 @@
-//! Proxies: which one a connection goes through, and how it is asked for one.
+//! Proxies: which one a connection goes through, and how it is asked for a connection.
 //!
-//! Pure functions from bytes to decisions, property-tested, and short conversations around them. Decisions:
+//! Pure functions from bytes to decisions, property-tested, and short exchanges around them. Decisions:
 //!
-//! - A client chooses one way for each origin when it is made (settings, or the environment read as curl reads it), so the pool's
-//!   key is the origin alone.
-//! - An HTTP proxy is handed `http` requests whole. Its credentials are a field of the connection, not of the request, so they cannot
-//!   reach an origin. Everything else (`https`, HTTP/2 in the clear) goes through a tunnel, and what the proxy sees of it is
-//!   host and port.
-//! - A refused tunnel is a `ConnectError`, for nothing was sent. A refused `http` request is the proxy's own response, 407 and the
-//!   like.
-//! - Loopback has no exception of its own, as in curl: `no_proxy` says what is near.
+//! - A client chooses the proxy of each origin when it is made (from its settings, or from the environment as curl reads it),
+//!   so the pool's key is the origin alone.
+//! - An HTTP proxy forwards `http` requests. Its credentials belong to the connection, not to the request, so they cannot reach
+//!   an origin. Everything else (`https`, HTTP/2 without TLS) goes through a tunnel, and the proxy sees only host and port.
+//! - A refused tunnel is a `ConnectError`, because nothing was sent. A refused `http` request is the proxy's own response, such
+//!   as 407.
+//! - Loopback has no exception of its own, as in curl: `no_proxy` names the exceptions.
 //! - The client's pins and its certificate are for servers, not for proxies, which have names and keys of their own.
-//! - `Proxy-Authorization` that a program gives as a header goes to a proxy that is handed the request. Connections are shared, so a
-//!   tunnel has the credentials of the proxy's URL alone.
+//! - A `Proxy-Authorization` header of a program goes to a proxy that forwards the request. Tunnels are shared between
+//!   requests, so a tunnel uses the credentials of the proxy's URL alone.
 
 mod environment;
 mod exceptions;

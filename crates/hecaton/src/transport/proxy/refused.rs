@@ -1,4 +1,4 @@
-//! What a proxy is reported to have said when it does not connect to an origin.
+//! The text of an error when a proxy does not connect to an origin.
 
 use std::fmt::Display;
 
@@ -9,12 +9,12 @@ use crate::message::origin::Origin;
 #[derive(Debug)]
 pub(crate) struct Refused {
     pub why: String,
-    /// Whether it would say the same if it was asked again.
+    /// Whether another try would fail in the same way.
     pub for_good: bool,
 }
 
 impl Refused {
-    /// What the request fails with. `proxy` names it.
+    /// The failure of the request. `proxy` names the proxy.
     pub fn into_failure(self, proxy: impl Display, origin: &Origin) -> Failure {
         let (Origin { host, port, .. }, why) = (origin, self.why);
         let detail = format!("{proxy} does not connect to {host} port {port}: {why}");

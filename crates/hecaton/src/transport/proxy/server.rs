@@ -1,4 +1,4 @@
-//! One proxy: what its URL says, and how it is asked for a connection.
+//! One proxy: its URL, and how it is asked for a connection.
 
 use std::fmt;
 use std::sync::Arc;
@@ -20,24 +20,24 @@ const SOCKS_PORT: u16 = 1080;
 /// A proxy.
 pub(crate) struct Server {
     pub protocol: ProxyProtocol,
-    /// Whether it is spoken to over TLS.
+    /// Whether it uses TLS.
     pub secure: bool,
     /// An IPv6 address without brackets.
     pub host: String,
     pub port: u16,
 }
 
-/// What it is spoken to in.
+/// The protocol to a proxy.
 pub(crate) enum ProxyProtocol {
     Http(Arc<Forward>),
     Socks {
-        /// Whether names are resolved there.
+        /// Whether the proxy resolves names.
         names: bool,
         socks: Socks,
     },
 }
 
-/// Which SOCKS, and who asks.
+/// The version of SOCKS, and its credentials.
 pub(crate) enum Socks {
     /// A user, perhaps empty, without a NUL.
     Four(Vec<u8>),
@@ -82,8 +82,8 @@ impl Server {
         })
     }
 
-    /// What requests to this origin say to it when they are handed to it whole; none where it is asked for a connection.
-    /// HTTP/2 in the clear is not for such proxies to understand.
+    /// The headers for a proxy that forwards requests to this origin; none if it is asked for a tunnel. Such proxies do not
+    /// support HTTP/2 without TLS.
     pub fn handed_whole(&self, origin: &Origin, config: &Config) -> Option<Arc<Forward>> {
         let is_whole = origin.scheme == Scheme::Http && config.http != Protocol::Http2;
         match &self.protocol {

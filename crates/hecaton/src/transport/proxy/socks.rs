@@ -1,4 +1,4 @@
-//! SOCKS 5 (RFC 1928), with user and password (RFC 1929): what is said, and how the answers read.
+//! SOCKS 5 (RFC 1928), with user and password (RFC 1929): requests and responses.
 
 use std::io;
 use std::net::SocketAddr;
@@ -21,7 +21,7 @@ pub(crate) enum Target<'a> {
 /// User and password, if there are any.
 type Credentials = Option<(Vec<u8>, Vec<u8>)>;
 
-/// The same, to be shown.
+/// The credentials, borrowed for tests.
 type Shown<'a> = Option<(&'a [u8], &'a [u8])>;
 
 /// Makes `stream`, which is connected to the proxy, a connection to `target`.
@@ -39,14 +39,14 @@ pub(crate) async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
         }
     }
     let start: [u8; 5] = say(stream, &connect).await?;
-    // The address that it connected from, which nobody needs.
+    // The address that the proxy connected from, which is not needed.
     let mut rest = [0; 257];
     let rest = &mut rest[..rest_of_reply(start)?];
     stream.read_exact(rest).await.map_err(ended)?;
     Ok(())
 }
 
-/// Writes, and reads as many bytes as the answer has.
+/// Writes the request, and reads the response of this length.
 async fn say<const N: usize, S: AsyncRead + AsyncWrite + Unpin>(
     stream: &mut S,
     bytes: &[u8],
@@ -72,7 +72,7 @@ fn greeting(credentials: &Credentials) -> Vec<u8> {
     }
 }
 
-/// The credentials if the proxy chose to see them.
+/// The credentials if the proxy requires them.
 fn requires_credentials(chosen: [u8; 2], credentials: &Credentials) -> Result<Shown<'_>, String> {
     match (chosen, credentials) {
         ([VERSION, NO_AUTHENTICATION], _) => Ok(None),
@@ -162,7 +162,7 @@ mod tests {
         Some((b"user".to_vec(), b"pass".to_vec()))
     }
 
-    /// What comes of these responses, and what was said.
+    /// The result for these responses, and the bytes that the client sent.
     fn outcome(
         credentials: &Credentials,
         target: Target<'_>,

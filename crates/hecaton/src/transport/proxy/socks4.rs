@@ -1,5 +1,4 @@
-//! SOCKS 4, and 4a which has names too: what is said, and how the answer reads. Neither has an RFC; curl's and
-//! OpenSSH's reading of them is this one.
+//! SOCKS 4, and 4a which adds names: request and response. Neither has an RFC; this follows curl and OpenSSH.
 
 use std::net::SocketAddr;
 
@@ -36,7 +35,7 @@ fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
         Target::Name(name, _) if name.len() > MOST_NAME || name.contains('\0') => {
             return Err("the host's name is longer than 255 bytes, or no name".into());
         }
-        // An address that is none says that a name follows.
+        // An invalid address announces a name.
         Target::Name(name, port) => (*port, [0, 0, 0, 1], Some(name)),
     };
     let mut bytes = vec![VERSION, CONNECT];
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
     use crate::Reactor;
 
-    /// What comes of this response, and what was said.
+    /// The result for this response, and the bytes that the client sent.
     fn outcome(user: &[u8], target: Target<'_>, response: &[u8]) -> (Result<(), String>, Vec<u8>) {
         Reactor::new().unwrap().block_on(async {
             let (mut client, mut proxy) = tokio::io::duplex(4096);

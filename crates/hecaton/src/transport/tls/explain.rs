@@ -1,4 +1,4 @@
-//! What TLS says when it fails → a sentence that says what is wrong and what to do.
+//! An error of TLS → a sentence that says what is wrong and what to do.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -13,12 +13,12 @@ use super::verify::{Refusal, is_authoritys};
 /// Most names of a certificate that a message lists.
 const MOST_NAMES: usize = 3;
 
-/// What the server had said before a handshake failed.
+/// How much the server had sent before a handshake failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     /// Nothing but the refusal of what was offered.
     NothingElse,
-    /// Its own part of the handshake, or it is not known.
+    /// Its own part of the handshake, or unknown.
     More,
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn explain(error: &io::Error) -> Option<String> {
     explain_after(Received::More, error)
 }
 
-/// The same, of a handshake.
+/// The reason why a handshake failed, if it is one of TLS.
 pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<String> {
     let error = error.get_ref()?.downcast_ref::<Error>()?;
     Some(match error {
@@ -159,7 +159,7 @@ fn certificate(error: &CertificateError) -> String {
     }
 }
 
-/// The names of algorithms that servers still have (the OID in DER).
+/// Names of algorithms that servers still use (by the OID in DER).
 fn algorithm(id: &[u8]) -> &'static str {
     const RSA: &[u8] = &[6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1];
     const ECDSA: &[u8] = &[6, 7, 0x2a, 0x86, 0x48, 0xce, 0x3d, 4];

@@ -1,7 +1,7 @@
-//! TLS: what a client trusts and shows, and the handshake.
+//! TLS: certificates that a client trusts and shows, and the handshake.
 //!
-//! rustls, with ring, inside the connection's own stream. One configuration a client, made at the first handshake: connections share
-//! the sessions to resume, and who speaks plain HTTP alone reads no certificates. Decisions:
+//! rustls, with ring, inside the connection's own stream. Each client has one configuration, made at the first handshake:
+//! connections share the sessions to resume, and a client of plain HTTP reads no certificates. Decisions:
 //!
 //! - `ca` takes the system's place instead of adding to it: who names an authority means that one.
 //! - A certificate that is given as `ca`, or is among the system's, is trusted for itself too, byte for byte, even if it says that it
@@ -38,18 +38,18 @@ use crate::transport::farewell;
 use crate::transport::wire::{Socket, TlsStream};
 use setup::{Loaded, Setup};
 
-/// How a record of TLS begins that is an alert (RFC 8446 §5.1).
+/// The first byte of a TLS record with an alert (RFC 8446 §5.1).
 const ALERT: u8 = 21;
 
-/// The TLS side of one client. The settings are checked when it is made; the system's certificates are
-/// read at the first handshake, for who speaks plain HTTP alone needs none.
+/// The TLS side of one client. The settings are checked when it is made. The system's certificates are read at the first
+/// handshake, because a client of plain HTTP needs none.
 pub(crate) struct Tls {
     setup: Arc<Setup>,
     /// Shared by all connections of the client, and with it the sessions to resume.
     configs: OnceCell<Configs>,
 }
 
-/// What a handshake offers to speak, of which the server chooses (ALPN, RFC 7301).
+/// The protocols that a handshake offers; the server chooses one (ALPN, RFC 7301).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offer {
     Http1,
@@ -58,7 +58,7 @@ pub(crate) enum Offer {
     Both,
 }
 
-/// The same configuration with each offer.
+/// One configuration for each offer.
 struct Configs {
     http1: Arc<ClientConfig>,
     http2: Arc<ClientConfig>,
@@ -110,7 +110,7 @@ impl Tls {
         self.shake(host, socket, |configs| configs.of(offer)).await
     }
 
-    /// The same with a proxy, as a part of connecting.
+    /// Makes a connection to a proxy a TLS one, as a part of connecting.
     pub async fn handshake_with_proxy(
         &self,
         host: &str,
@@ -151,7 +151,7 @@ impl Tls {
         Ok(stream)
     }
 
-    /// In one of tokio's threads, as the resolver: it reads files, perhaps hundreds.
+    /// Runs in one of tokio's threads, like the resolver, because it may read hundreds of files.
     async fn load(&self) -> Result<Configs, String> {
         let setup = self.setup.clone();
         let loaded = tokio::task::spawn_blocking(move || setup.load()).await;

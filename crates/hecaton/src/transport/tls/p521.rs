@@ -1,7 +1,7 @@
-//! What ring lacks of the curve P-521: signatures of servers and authorities that have such keys, and the exchange of
-//! keys with servers that allow no smaller curve. Both last in line, so nobody else pays for them.
+//! Adds the curve P-521, which ring lacks: signatures of servers and authorities with such keys, and the exchange of keys with
+//! servers that allow no smaller curve. It is last in both lists, so other servers cost no more.
 //!
-//! Not the signing: a client's own certificate has a key of another kind.
+//! It does not sign: a client's own certificate must have another kind of key.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -22,7 +22,7 @@ use rustls::pki_types::{
 };
 use rustls::{Error, NamedGroup, PeerMisbehaved, SignatureScheme};
 
-/// What ring can do, and this curve.
+/// The provider of ring, with this curve.
 pub(super) fn with_ring() -> CryptoProvider {
     let mut provider = provider::default_provider();
     provider.kx_groups.push(&Curve);
@@ -136,7 +136,7 @@ impl ActiveKeyExchange for Exchange {
         if peer.first() != Some(&4) {
             return Err(wrong);
         }
-        // It looks whether the point is on the curve.
+        // This also checks that the point is on the curve.
         let peer = PublicKey::from_sec1_bytes(peer).map_err(|_| wrong)?;
         let shared = self.secret.diffie_hellman(&peer);
         Ok(SharedSecret::from(shared.raw_secret_bytes().as_slice()))

@@ -1,4 +1,4 @@
-//! The key of a certificate, read without a look at the rest: of one that is not verified its version and extensions do not matter.
+//! Reads the key of a certificate and nothing else, because version and extensions of an unverified certificate do not matter.
 
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 
@@ -18,7 +18,7 @@ const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
 pub(super) fn of<'a>(certificate: &'a CertificateDer<'_>) -> Option<SubjectPublicKeyInfoDer<'a>> {
     let certificate = Der(certificate).only(SEQUENCE)?;
     let mut fields = Der(Der(certificate).next(SEQUENCE)?.content);
-    // Version 1 does not say so.
+    // Version 1 has no such field.
     if fields.0.first() == Some(&VERSION) {
         fields.next(VERSION)?;
     }
@@ -45,7 +45,7 @@ pub(super) fn rsa<'a>(key: &'a SubjectPublicKeyInfoDer<'_>) -> Option<PublicKey<
     })
 }
 
-/// What is left to read.
+/// The unread rest.
 struct Der<'a>(&'a [u8]);
 
 struct Value<'a> {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever a server shows: no panic, and what is found is a part of it.
+        /// Whatever a server sends as a certificate: no panic, and the result is a part of it.
         #[test]
         fn no_certificate_is_too_strange(
             cut in 0..200usize, at in 0..200usize, byte in proptest::prelude::any::<u8>()

@@ -23,7 +23,7 @@ const NEWEST: &[&SupportedProtocolVersion] = &[&version::TLS13];
 pub(super) struct Setup {
     provider: Arc<CryptoProvider>,
     versions: &'static [&'static SupportedProtocolVersion],
-    /// Those of `ca`; none for the system's.
+    /// The authorities of `ca`; none for the system's.
     roots: Option<Trusted>,
     identity: Option<Arc<SingleCertAndKey>>,
     pins: Vec<Pin>,
@@ -31,7 +31,7 @@ pub(super) struct Setup {
     verify_hostname: bool,
 }
 
-/// What connections are made with.
+/// The configurations of connections.
 pub(super) struct Loaded {
     pub server: ClientConfig,
     /// The pins and the client's certificate are not for proxies.
@@ -59,7 +59,7 @@ impl Setup {
         })
     }
 
-    /// The configurations of every connection but for what is offered, or a sentence that says why there are none.
+    /// The configurations of all connections, without what each offers, or a sentence that says why there are none.
     pub fn load(&self) -> Result<Loaded, String> {
         let authority = self.authority()?;
         Ok(Loaded {
@@ -87,7 +87,7 @@ impl Setup {
         })
     }
 
-    /// Who judges certificates; nobody when verification is off.
+    /// The verifier of certificates; none when verification is off.
     fn authority(&self) -> Result<Option<Authority>, String> {
         if !self.verify {
             return Ok(None);
@@ -106,7 +106,7 @@ impl Setup {
     }
 }
 
-/// Certificates that are trusted: as authorities, and by their SHA-256 for themselves.
+/// Trusted certificates: as authorities, and by their SHA-256 for themselves.
 #[derive(Clone)]
 struct Trusted {
     roots: Arc<RootCertStore>,
@@ -122,7 +122,7 @@ impl Trusted {
     }
 }
 
-/// What the system trusts, or what `SSL_CERT_FILE` and `SSL_CERT_DIR` say in its place.
+/// The system's authorities, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR` if set.
 fn of_the_system() -> Result<Trusted, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();

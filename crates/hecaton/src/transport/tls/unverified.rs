@@ -1,4 +1,5 @@
-//! That a server has the key of a certificate which nobody verifies: off means that nothing of the certificate matters but its key.
+//! Checks that a server has the key of its certificate when verification is off. Then nothing but the key of the certificate
+//! matters.
 //!
 //! webpki reads only certificates of version 3, and refuses unknown critical extensions. So the key is taken out of the certificate,
 //! and only the key is used.
@@ -24,7 +25,7 @@ pub(super) enum Rules {
     Tls13,
 }
 
-/// Judges the signature of a handshake by the key of this certificate.
+/// Checks the signature of a handshake with the key of this certificate.
 pub(super) fn judge(
     rules: Rules,
     (message, signature): (&[u8], &DigitallySignedStruct),

@@ -1,4 +1,4 @@
-//! Judges a server's certificate: the chain and the name, then the pins; or only the pins.
+//! Verifies a server's certificate: the chain and the name, then the pins; or only the pins.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) enum Refusal {
     NotItsKey,
 }
 
-/// Who judges certificates.
+/// Trusted certificates, and which checks are on.
 #[derive(Clone, Debug)]
 pub(super) struct Authority {
     pub chains: Arc<WebPkiServerVerifier>,
@@ -63,7 +63,7 @@ pub(super) struct Verifier {
 }
 
 impl Verifier {
-    /// Without an authority every certificate is taken whose key is pinned, or any if none is.
+    /// Without an authority, a certificate is accepted if its key is pinned, or if there are no pins.
     pub fn new(
         authority: Option<Authority>,
         provider: &CryptoProvider,
@@ -109,7 +109,8 @@ impl ServerCertVerifier for Verifier {
                 Ok(_) => {}
                 // The name is looked at last.
                 Err(Error::InvalidCertificate(why)) if !authority.names && is_names(&why) => {}
-                // It is valid now, which was looked at first, and who trusts it as an authority trusts it for itself.
+                // It is valid now, which was checked first, and a certificate that is trusted as an authority is also trusted
+                // for itself.
                 Err(Error::InvalidCertificate(why))
                     if is_authoritys(&why) && authority.knows(end_entity) =>
                 {
@@ -117,7 +118,7 @@ impl ServerCertVerifier for Verifier {
                         verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                     }
                 }
-                // Of a name that is trusted, but not its key: that is a wrong signature.
+                // It has the name of a trusted certificate, but not its key: that is a wrong signature.
                 Err(Error::InvalidCertificate(
                     CertificateError::UnknownIssuer | CertificateError::BadSignature,
                 )) if is_self_signed(end_entity) => return Err(refuse(Refusal::SelfSigned)),

@@ -1,4 +1,4 @@
-//! What is refused, what the setting accepts of it, and what it never does.
+//! Which heads are refused, which of them the setting accepts, and its limits.
 
 use bytes::BytesMut;
 use http::Method;
@@ -174,8 +174,8 @@ fn limits_hold_and_a_head_may_come_in_pieces() {
 }
 
 proptest! {
-    /// Whatever is accepted without the setting is the same with it; and of one that is accepted with it alone the framing is
-    /// what is left when the fields that were wrong are taken out or put right.
+    /// A head that is accepted without the setting is the same with it. If a head is accepted only with the setting, its
+    /// framing is that of the head without the malformed fields, or with the repaired ones.
     #[test]
     fn the_setting_changes_nothing_that_is_accepted_without_it(
         lines in prop::collection::vec(line(), 0..6),
@@ -199,7 +199,7 @@ proptest! {
     }
 }
 
-/// A field, or what is like one.
+/// A field, or something like one.
 fn line() -> impl Strategy<Value = String> {
     let names = "Content-Length|content-length|Transfer-Encoding|X-A|X B|Connection| Content-Length|Content Length|";
     let name = prop::sample::select(names.split('|').collect::<Vec<_>>());
