@@ -1,11 +1,11 @@
-//! Who decides whether a request is sent again, where a program does so itself.
+//! Hooks of a program: its retry predicate, and changes to an attempt before the attempt is made.
 
 use futures_util::future::BoxFuture;
 
 use crate::message::error::Error;
 use crate::message::response::Response;
 
-/// An attempt that is about to be made: what of the request goes on the wire.
+/// An attempt that is about to be made.
 #[derive(Clone, Debug)]
 pub struct Upcoming {
     /// The number of the attempt, from 1.
@@ -20,14 +20,15 @@ pub struct Upcoming {
     pub has_body: bool,
 }
 
-/// Headers to be set: a name takes the place of all fields of that name, and none as its value leaves them out.
+/// Headers to set: a value replaces all fields of that name, and none removes them.
 pub type Changes = Vec<(String, Option<Vec<u8>>)>;
 
-/// Decides which requests are sent again, in the place of what [`Retry`](crate::Retry) says of failures, statuses and methods.
+/// Decides which requests are sent again, instead of the failures, statuses and methods of [`Retry`](crate::Retry), and changes
+/// attempts before they are made.
 pub trait Hooks: Send + Sync {
-    /// Whether the request with this number is sent again, which ended so. Asked after each outcome as long as there is a try
-    /// left (`max` of the request's retries) and time. Of a [`Streaming`](crate::Streaming) response the head is known alone: its
-    /// body is empty.
+    /// The retry predicate: whether the request with this number is sent again after this outcome. Called after each outcome as
+    /// long as a try (`max` of the request's retries) and time are left. A [`Streaming`](crate::Streaming) response comes here
+    /// with its head alone: its body is empty.
     fn again(&self, number: usize, outcome: Result<Response, Error>) -> BoxFuture<'static, bool>;
 
     /// Called before each attempt of a request that is to be [`watched`](crate::Request::watched), with its number. Returns headers

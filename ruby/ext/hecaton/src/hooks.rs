@@ -1,5 +1,5 @@
-//! Asks Ruby whether a request is sent again, and how an attempt is made. The engine asks while the GVL is away: the question ends the wait, as a piece of a
-//! body that is wanted does, and Ruby's thread answers it and waits again.
+//! Asks Ruby whether a request is sent again, and how an attempt is made. The engine runs without the GVL, so a question ends
+//! the wait, as a needed piece of a body does. Ruby's thread answers it and waits again.
 
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use magnus::{Error, RArray, RString, Ruby, TryConvert};
 
 use crate::body_source::RubyQueue;
 
-/// What was asked and not answered yet.
+/// Questions without an answer.
 pub struct Questions {
     ruby_queue: Arc<RubyQueue>,
     pending: Mutex<Vec<Question>>,
@@ -23,19 +23,19 @@ pub struct Question {
     pub about: About,
 }
 
-/// What is asked.
+/// The subject of a question.
 pub enum About {
-    /// Whether the request is sent again, which ended so.
+    /// Whether the request is sent again after this outcome.
     Outcome(Box<Outcome>, Decision<bool>),
     /// How an attempt is to be made.
     Attempt(Upcoming, Decision<Option<Changes>>),
 }
 
-/// Where the answer goes.
+/// Receives the answer.
 pub struct Decision<T>(Arc<Mutex<(Option<T>, Option<Waker>)>>);
 
 impl Questions {
-    /// None yet. `wants` is told of each.
+    /// No questions yet. `ruby_queue` gets the tag of each.
     pub fn new(ruby_queue: Arc<RubyQueue>) -> Arc<Questions> {
         let pending = Mutex::default();
         Arc::new(Questions {
@@ -44,7 +44,7 @@ impl Questions {
         })
     }
 
-    /// The next one, once.
+    /// The next question; each is returned once.
     pub fn next(&self) -> Option<Question> {
         lock(&self.pending).pop()
     }
@@ -84,7 +84,7 @@ impl Hooks for Questions {
 }
 
 impl<T> Decision<T> {
-    /// Answers.
+    /// Sets the answer.
     pub fn give(&self, given: T) {
         let mut decision = lock(&self.0);
         decision.0 = Some(given);
@@ -111,7 +111,7 @@ pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     Ok(list)
 }
 
-/// What that returns: a flat list of names and values, or nil.
+/// The answer of `FeatureRun#attempt`: a flat list of names and values, or nil.
 pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
     let Some(list) = list else {
         return Ok(None);
