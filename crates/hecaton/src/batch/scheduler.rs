@@ -24,7 +24,7 @@ pub(crate) struct Scheduler<K, V> {
     ready: VecDeque<K>,
     /// Origins that got something to go before all others, the last one first.
     express: Vec<K>,
-    /// Origins that must let time pass, by when it has passed; the number tells equal times apart.
+    /// Origins that must let time pass, by when it has passed; the number separates equal times.
     resting: BTreeMap<(Instant, u64), K>,
     rests: u64,
     queued: usize,
@@ -92,7 +92,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         self.express.push(key);
     }
 
-    /// The next to start, if any may. It counts as in flight until `ended` is told of it.
+    /// The next to start, if any may. It counts as in flight until `ended` is called.
     pub fn next(&mut self, now: Instant) -> Option<(K, V)> {
         self.wake(now);
         loop {
@@ -130,7 +130,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         self.review(key);
     }
 
-    /// When to ask again, if time alone keeps some from starting.
+    /// When to call again, if time alone keeps some from starting.
     pub fn next_start(&self) -> Option<Instant> {
         let ((at, _), _) = self.resting.first_key_value()?;
         (self.queued > 0).then_some(*at)

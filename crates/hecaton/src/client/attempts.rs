@@ -100,7 +100,7 @@ impl Shared {
             trace.begin();
             let sent = changed.as_deref().unwrap_or(request);
             let result = self.attempt(sent, course.order, trace).await;
-            match self.judge(result, &mut course, request, deadline, trace) {
+            match self.verdict(result, &mut course, request, deadline, trace) {
                 Verdict::End(result) => return result,
                 Verdict::Settle(response) => return Box::pin(response.settle(trace)).await,
                 Verdict::Again(None) => {
@@ -115,7 +115,7 @@ impl Shared {
     }
 
     /// Ends the attempt, and says what comes after it.
-    fn judge(
+    fn verdict(
         &self,
         result: Result<OpenResponse, Broken>,
         course: &mut Course,

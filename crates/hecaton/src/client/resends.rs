@@ -136,8 +136,8 @@ mod tests {
 
     #[test]
     fn what_was_not_processed_moves_as_long_as_something_gets_done() {
-        let moved = |progress| waits(&POST, |why| Broken::Unprocessed(why, progress)).len();
-        assert_eq!((moved(false), moved(true)), (4, 1000));
+        let resends = |progress| waits(&POST, |why| Broken::Unprocessed(why, progress)).len();
+        assert_eq!((resends(false), resends(true)), (4, 1000));
     }
 
     #[test]

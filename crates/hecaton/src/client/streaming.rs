@@ -1,4 +1,4 @@
-//! A response whose body is read piece by piece, as fast as its reader wants it and no faster.
+//! A response whose body is read piece by piece, as fast as its reader takes it and no faster.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
 /// A response of which the head has come and the body is still to be read.
 ///
-/// Only what the reader asks for is read: a slow one holds up the server. The part of the body that is held stays far below 1
+/// Only the pieces that the reader takes are read: a slow reader holds up the server. The part of the body that is held stays far below 1
 /// MiB whatever the server sends. Over HTTP/2 it is at most the stream's window: 1 MiB, and up to 16 MiB on a connection whose
 /// readers took much. The total deadline and the limit between two pieces still hold. The reader's own time counts only for the
 /// total deadline. `max_body` does not apply, because it is for bodies that are held whole.

@@ -114,18 +114,18 @@ pub struct Config {
     pub client_cert: Option<Pem>,
     /// The private key of `client_cert`, without a passphrase. Default: it is in `client_cert` too.
     pub client_key: Option<Pem>,
-    /// The oldest version of TLS that may be spoken. Default TLS 1.2.
+    /// The oldest version of TLS that may be used. Default TLS 1.2.
     pub tls_min: TlsVersion,
     /// If there are any, a server's certificate must have one of these keys, beside all else that is
     /// verified: `sha256/` and the base64 of the SHA-256 of its SubjectPublicKeyInfo. The server's own
     /// certificate counts, not its authorities'. Default none.
     pub pins: Vec<String>,
-    /// Whether a server's certificate must be valid, trusted, and for the host asked. Default true.
+    /// Whether a server's certificate must be valid, trusted, and for the host of the URL. Default true.
     /// Dangerous when false: anyone on the way can read and change everything. Then a certificate of any version, with any extension and
     /// with an RSA key of any length is taken. Two things hold still, as with OpenSSL and `curl -k`: the server must have the key of its
     /// certificate, and that key must be among `pins` if there are any.
     pub verify: bool,
-    /// Whether a server's certificate must be for the host asked, beside being valid and trusted. Default true. Dangerous when
+    /// Whether a server's certificate must be for the host of the URL, beside being valid and trusted. Default true. Dangerous when
     /// false, unless `ca` or `pins` name what is trusted: whoever has any certificate of a trusted authority can pass for the server.
     pub verify_hostname: bool,
     /// The jar that keeps the cookies of responses, redirects among them, and adds them to requests that carry no

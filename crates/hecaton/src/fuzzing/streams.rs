@@ -71,19 +71,19 @@ pub fn connect(bytes: &[u8]) {
         .unwrap()
         .origin()
         .clone();
-    let ask = |size| {
+    let outcome_of = |size| {
         let forward = Forward::new(Some((b"user".to_vec(), b"pass".to_vec())));
         let mut peer = Peer { size, left: bytes };
         at_once(tunnel(&mut peer, &forward, &origin, "fuzz/1"))
     };
-    if ask(size).is_ok() {
+    if outcome_of(size).is_ok() {
         assert!(
             bytes.starts_with(b"HTTP/1.") || bytes.starts_with(b"\r") || bytes.starts_with(b"\n")
         );
     }
     // In small pieces, bytes behind the response may not have come yet.
-    if ask(usize::MAX).is_ok() {
-        assert!(ask(1).is_ok());
+    if outcome_of(usize::MAX).is_ok() {
+        assert!(outcome_of(1).is_ok());
     }
 }
 
@@ -92,7 +92,7 @@ pub fn socks(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let known = Some((b"user".to_vec(), b"pass".to_vec()));
     for credentials in [None, known] {
-        let ask = |size| {
+        let outcome_of = |size| {
             let mut peer = Peer { size, left: bytes };
             let result = at_once(negotiate_socks(
                 &mut peer,
@@ -101,8 +101,8 @@ pub fn socks(bytes: &[u8]) {
             ));
             (result, peer.left.len())
         };
-        let (whole, left) = ask(usize::MAX);
-        let (pieces, pieces_left) = ask(size);
+        let (whole, left) = outcome_of(usize::MAX);
+        let (pieces, pieces_left) = outcome_of(size);
         assert_eq!(whole, pieces);
         if whole.is_ok() {
             assert_eq!(left, pieces_left);
@@ -139,7 +139,7 @@ pub fn tap(bytes: &[u8]) {
             assert!(came.is_none() || may, "a malformed response is never whole");
         }
     }
-    // Where nothing is wrong, what comes goes on as it is.
+    // If nothing is wrong, the bytes pass unchanged.
     if !whole.has_faults() && whole.refused().is_none() && passed != bytes {
         let mut changed = 0;
         follow(bytes, |kind, _| {

@@ -57,7 +57,7 @@ const TRUSTED_NOW: u64 = u64::MAX;
 
 pub(crate) struct Link {
     pub(super) observed: Arc<Observed>,
-    /// Only to be asked while `driven` has the connection that owns it.
+    /// Only to be used while `driven` has the connection that owns it.
     socket: RawFd,
     driven: Mutex<Driven>,
     /// Wakes those that wait for the connection to be driven.

@@ -127,7 +127,7 @@ impl ResponseState {
         }
     }
 
-    /// A frame of the body has begun to come; `end` is told when it has passed.
+    /// A frame of the body has begun to come; `end` is called when it has passed.
     pub fn data(&mut self, count: usize) -> Verdict {
         if let Some(verdict) = self.beyond() {
             return verdict;

@@ -105,7 +105,7 @@ impl Upload {
         Ok(true)
     }
 
-    /// Sends some of what is there; false if no more is wanted now.
+    /// Sends some of what is there; false if no more is accepted now.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         self.stream.reserve_capacity(self.rest.len().min(AHEAD));
         let Poll::Ready(Some(Ok(room))) = self.stream.poll_capacity(cx) else {

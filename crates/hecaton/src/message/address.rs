@@ -16,7 +16,7 @@ use crate::message::failure::InvalidRequest;
 use crate::message::origin::{Origin, Scheme};
 use crate::message::zone;
 
-/// A URL that names no place which could be asked; nothing was sent.
+/// A URL that no request can be sent to; nothing was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidUrl {
     url: String,

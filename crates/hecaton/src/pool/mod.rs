@@ -53,9 +53,9 @@ pub(crate) struct Pool {
     pub config: Arc<Config>,
     connector: Connector,
     limits: ConnectionLimits,
-    /// Those that speak HTTP/1.1.
+    /// Connections of HTTP/1.1.
     idle: IdleConnections,
-    /// Those that speak HTTP/2.
+    /// Connections of HTTP/2.
     sessions: Arc<Sessions>,
     pub connection_counts: ConnectionCounts,
     opened: AtomicU64,
@@ -133,7 +133,7 @@ impl Pool {
         origin: &Arc<Origin>,
         trace: &mut Trace,
     ) -> Result<Box<Permit>, Failure> {
-        // Some time may have passed while another request found out that the server speaks HTTP/1.1.
+        // Some time may have passed while another request found out that the server supports only HTTP/1.1.
         let elapsed = trace.attempt().queue.unwrap_or_default();
         let waiting = self.limits.wait(origin);
         let permit = within_rest(&self.config, Phase::Queue, elapsed, waiting).await?;

@@ -207,11 +207,11 @@ mod tests {
     use super::*;
     use crate::Reactor;
 
-    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
 
     /// A slow lookup: the name says how slow.
     fn slowly(host: &str) -> io::Result<Vec<IpAddr>> {
-        ASKED.fetch_add(1, Ordering::SeqCst);
+        LOOKUPS.fetch_add(1, Ordering::SeqCst);
         thread::sleep(Duration::from_millis(
             host.trim_end_matches(".example").parse().unwrap_or(0),
         ));
@@ -283,10 +283,10 @@ mod tests {
             for (port, found) in (0..).zip(all) {
                 assert_eq!(found.unwrap(), [SocketAddr::from(([127, 0, 0, 1], port))]);
             }
-            assert_eq!(ASKED.load(Ordering::SeqCst), 1);
+            assert_eq!(LOOKUPS.load(Ordering::SeqCst), 1);
             resolver.resolve("300.example", 80).await.unwrap();
             assert_eq!(
-                ASKED.load(Ordering::SeqCst),
+                LOOKUPS.load(Ordering::SeqCst),
                 2,
                 "nothing is kept once it is told"
             );
@@ -295,9 +295,9 @@ mod tests {
 
     #[test]
     fn a_name_that_is_kept_is_looked_up_once_until_it_is_old_or_of_no_use() {
-        static ASKED: AtomicUsize = AtomicUsize::new(0);
+        static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
         let resolver = Resolver::with_cache(Duration::from_secs(3600), |host| {
-            ASKED.fetch_add(1, Ordering::SeqCst);
+            LOOKUPS.fetch_add(1, Ordering::SeqCst);
             match host {
                 "gone.example" => Err(io::Error::other("nobody knows")),
                 _ => Ok(vec![Ipv4Addr::LOCALHOST.into()]),
@@ -305,10 +305,10 @@ mod tests {
         });
         let reactor = Reactor::new().unwrap();
         let lookups = |host: &str, port: u16| {
-            let before = ASKED.load(Ordering::SeqCst);
+            let before = LOOKUPS.load(Ordering::SeqCst);
             let found = reactor.block_on(resolver.resolve(host, port));
             let port = found.ok().map(|found| found[0].port());
-            (port, ASKED.load(Ordering::SeqCst) - before)
+            (port, LOOKUPS.load(Ordering::SeqCst) - before)
         };
         assert_eq!(lookups("a.example", 80), (Some(80), 1));
         assert_eq!(lookups("a.example", 81), (Some(81), 0), "whatever the port");

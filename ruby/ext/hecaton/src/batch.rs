@@ -33,7 +33,7 @@ pub struct Batch {
     template: Arc<Template>,
     /// Ruby's requests that are queued or in flight, by tag; nil where a tag is free.
     requests: Opaque<RArray>,
-    /// How many they are, for those who ask while the lock is held.
+    /// How many they are, readable while the lock is held.
     held: AtomicUsize,
     inner: Arc<Mutex<ProcessLocal<Inner>>>,
 }
@@ -170,9 +170,15 @@ impl Batch {
             Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
             None => false,
         };
-        let judged = request::judge(ruby, options)?.is_some();
+        let has_predicate = request::retry_predicate(ruby, options)?.is_some();
         let watched = request::watcher(ruby, options)?.is_some();
-        this.queue(ruby, queued, request, source, (front, judged, watched))?;
+        this.queue(
+            ruby,
+            queued,
+            request,
+            source,
+            (front, has_predicate, watched),
+        )?;
         Ok(queued)
     }
 
@@ -182,7 +188,7 @@ impl Batch {
         queued: Value,
         request: Result<Request, Refused>,
         source: Option<(Obj<BodySource>, Value)>,
-        (front, judged, watched): (bool, bool, bool),
+        (front, has_predicate, watched): (bool, bool, bool),
     ) -> Result<(), Error> {
         let request = match request {
             Ok(request) => Ok(request),
@@ -221,10 +227,10 @@ impl Batch {
                 return Ok(());
             }
         };
-        if judged || watched {
+        if has_predicate || watched {
             inner.ask_questions();
         }
-        if judged {
+        if has_predicate {
             request = request.ask_retry_predicate(tag);
         }
         if watched {

@@ -228,8 +228,8 @@ impl Needs {
             .and_then(|questions| questions.next())
         {
             match (question.about, self.ruby_hooks) {
-                (About::Outcome(outcome, answer), (Some(judge), _)) => {
-                    answer.give(judge.funcall("again?", record::values(ruby, *outcome))?);
+                (About::Outcome(outcome, answer), (Some(predicate), _)) => {
+                    answer.give(predicate.funcall("again?", record::values(ruby, *outcome))?);
                 }
                 (About::Attempt(attempt, answer), (_, Some(run))) => {
                     let attempt = hooks::upcoming(ruby, &attempt)?;

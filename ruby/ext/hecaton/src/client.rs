@@ -119,7 +119,7 @@ impl Client {
         let client = derived.as_ref().unwrap_or(&engine.client);
         let source = request::body_source(body)?;
         let ruby_hooks = (
-            request::judge(ruby, options)?,
+            request::retry_predicate(ruby, options)?,
             request::watcher(ruby, options)?,
         );
         let outcome = if source.is_none() && ruby_hooks.0.is_none() && ruby_hooks.1.is_none() {
@@ -151,7 +151,7 @@ impl Client {
         let client = derived.as_ref().unwrap_or(&engine.client);
         let source = request::body_source(body)?;
         let ruby_hooks = (
-            request::judge(ruby, options)?,
+            request::retry_predicate(ruby, options)?,
             request::watcher(ruby, options)?,
         );
         let (opened, source) =

@@ -18,7 +18,7 @@
 //! Rules: nothing of Ruby is touched while the GVL is away; a panic does not cross C; an interrupt
 //! is Ruby's own exception, never an error of ours.
 //!
-//! Seen in Ruby 3.1: Ctrl-C left a batch locked where `RB_NOGVL_INTR_FAIL` stood alone, and it waited for an answer in a process
+//! Seen in Ruby 3.1: Ctrl-C left a batch locked where `RB_NOGVL_INTR_FAIL` stood alone, and it waited for a response in a process
 //! whose main thread ran a batch while another thread got something. The main thread looks every 50 ms (`BETWEEN_LOOKS`).
 #![allow(unsafe_code)]
 

@@ -118,7 +118,7 @@ fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, 
 }
 
 /// The retry predicate of the request; none if rules decide.
-pub fn judge(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
+pub fn retry_predicate(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
     match options {
         None => Ok(None),
         Some(options) => options.lookup(ruby.to_symbol("judge")),

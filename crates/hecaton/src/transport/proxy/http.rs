@@ -98,7 +98,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
             for_good: true,
         })?;
         if let Some(head) = head {
-            return judge(head.status, !forward.authorization.is_empty(), &input);
+            return check_tunnel(head.status, !forward.authorization.is_empty(), &input);
         }
         if count == 0 {
             return Err("it closed the connection without a response".into());
@@ -139,8 +139,8 @@ fn connect_request(forward: &Forward, origin: &Origin, user_agent: &str) -> Vec<
     request
 }
 
-/// Whether the tunnel is there. Nothing may have come through it yet, for the client speaks first.
-fn judge(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(), Refused> {
+/// Whether the tunnel is there. Nothing may have come through it yet, because the client sends first.
+fn check_tunnel(status: u16, had_credentials: bool, behind: &[u8]) -> Result<(), Refused> {
     let unauthorized = |why: &str| Refused {
         why: format!("status 407: it {why}"),
         for_good: true,

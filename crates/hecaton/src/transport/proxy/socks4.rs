@@ -10,7 +10,7 @@ const VERSION: u8 = 4;
 const CONNECT: u8 = 1;
 const GRANTED: u8 = 90;
 
-/// Longest name that is asked for, as long as one can be.
+/// Longest name to connect to, as long as one can be.
 const MOST_NAME: usize = 255;
 
 /// Makes `stream`, which is connected to the proxy, a connection to `target`, in the name of `user`, who may be empty.
@@ -23,7 +23,7 @@ pub(crate) async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
     let mut response = [0; 8];
     stream.write_all(&request).await.map_err(ended)?;
     stream.read_exact(&mut response).await.map_err(ended)?;
-    judge(response)
+    check_response(response)
 }
 
 fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
@@ -50,7 +50,7 @@ fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-fn judge([version, response, ..]: [u8; 8]) -> Result<(), String> {
+fn check_response([version, response, ..]: [u8; 8]) -> Result<(), String> {
     if version != 0 {
         return Err("what it answered is not SOCKS 4".into());
     }
@@ -124,7 +124,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn only_what_is_granted_is_taken(response: [u8; 8]) {
-            proptest::prop_assert_eq!(judge(response).is_ok(), response[..2] == [0, 90]);
+            proptest::prop_assert_eq!(check_response(response).is_ok(), response[..2] == [0, 90]);
         }
     }
 }

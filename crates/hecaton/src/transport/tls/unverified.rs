@@ -26,7 +26,7 @@ pub(super) enum Rules {
 }
 
 /// Checks the signature of a handshake with the key of this certificate.
-pub(super) fn judge(
+pub(super) fn check_signature(
     rules: Rules,
     (message, signature): (&[u8], &DigitallySignedStruct),
     certificate: &CertificateDer<'_>,

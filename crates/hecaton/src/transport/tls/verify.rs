@@ -15,7 +15,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, Signatu
 use webpki::EndEntityCert;
 
 use super::public_key;
-use super::unverified::{Rules, judge};
+use super::unverified::{Rules, check_signature};
 
 /// The SHA-256 of a SubjectPublicKeyInfo (as in RFC 7469 §2.4).
 pub(super) type Pin = [u8; 32];
@@ -37,7 +37,7 @@ pub(super) struct Authority {
     pub chains: Arc<WebPkiServerVerifier>,
     /// The SHA-256 of each certificate that is trusted.
     pub trusted: Arc<HashSet<[u8; 32]>>,
-    /// Whether a certificate must be for the name that is asked.
+    /// Whether a certificate must be for the name of the host.
     pub names: bool,
 }
 
@@ -101,11 +101,11 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         if let Some(authority) = &self.authority {
-            let judged =
+            let verified =
                 authority
                     .chains
                     .verify_server_cert(end_entity, intermediates, name, ocsp, now);
-            match judged {
+            match verified {
                 Ok(_) => {}
                 // The name is looked at last.
                 Err(Error::InvalidCertificate(why)) if !authority.names && is_names(&why) => {}
@@ -137,7 +137,7 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         if self.authority.is_none() {
-            return judge(
+            return check_signature(
                 Rules::Tls12,
                 (message, signature),
                 certificate,
@@ -154,7 +154,7 @@ impl ServerCertVerifier for Verifier {
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
         if self.authority.is_none() {
-            return judge(
+            return check_signature(
                 Rules::Tls13,
                 (message, signature),
                 certificate,
