@@ -89,7 +89,7 @@ fn of_several_addresses_only_those_allowed_are_tried() {
 }
 
 #[test]
-fn an_origin_is_judged_where_it_is_resolved_and_the_proxy_itself_is_not() {
+fn an_origin_is_checked_where_it_is_resolved_and_the_proxy_itself_is_not() {
     let public = |config: &mut Config| config.allow_address = AllowAddress::Public;
     // The proxy is on loopback, and so is all that it leads to.
     for scheme in ["http", "socks5h"] {

@@ -292,7 +292,7 @@ fn aborting_gives_up_those_that_wait_for_their_reader_too() {
 }
 
 #[test]
-fn one_that_waits_for_its_reader_keeps_its_place() {
+fn one_that_waits_for_its_reader_keeps_its_slot() {
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 1);
     push(

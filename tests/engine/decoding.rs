@@ -101,7 +101,7 @@ fn a_damaged_or_short_coding_is_an_error() {
 }
 
 #[test]
-fn a_bomb_meets_the_cap() {
+fn a_bomb_hits_the_cap() {
     for world in worlds_with(|config| config.max_body = 1 << 20) {
         for coding in CODINGS {
             assert_eq!(

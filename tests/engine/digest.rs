@@ -63,7 +63,7 @@ const DEMANDED: Ending = Ending::Status(401);
 const WELCOME: Ending = Ending::Status(200);
 
 #[test]
-fn a_demand_is_met_and_the_next_request_says_it_at_once() {
+fn a_challenge_is_answered_and_the_next_request_says_it_at_once() {
     let (world, server) = (World::new(), strict());
     let response = world.send(request("GET", &server, "/a?b=c")).unwrap();
     assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
@@ -126,7 +126,7 @@ fn an_old_nonce_is_replaced_but_not_for_ever() {
 }
 
 #[test]
-fn what_cannot_be_met_is_the_response() {
+fn a_challenge_without_an_answer_is_the_response() {
     let world = World::new();
     for (field, digest) in [
         ("Basic realm=\"r\"", true),
@@ -217,7 +217,7 @@ fn both_attempts_count_for_one_deadline() {
 }
 
 #[test]
-fn a_redirect_to_another_origin_is_not_told_who_asks() {
+fn a_redirect_to_another_origin_gets_no_credentials() {
     let world = World::new();
     let other = strict();
     let there = other.url.clone();
@@ -235,8 +235,8 @@ fn a_redirect_to_another_origin_is_not_told_who_asks() {
         .send(request("GET", &server, "/here").redirects(5))
         .unwrap();
     assert_eq!((response.status(), response.attempts().len()), (401, 4));
-    assert_eq!(server.asked(), ["GET /here", "GET /here", "GET /away"]);
-    assert_eq!(other.asked(), ["GET /b"]);
+    assert_eq!(server.requests(), ["GET /here", "GET /here", "GET /away"]);
+    assert_eq!(other.requests(), ["GET /b"]);
     assert_eq!(numbers(&other), [None]);
 }
 
@@ -314,7 +314,7 @@ fn a_clients_login_goes_where_its_headers_go() {
         get(&based, format!("{}/x", other.url)).unwrap().status(),
         401
     );
-    assert_eq!(server.asked(), ["GET /v1/users"; 2]);
+    assert_eq!(server.requests(), ["GET /v1/users"; 2]);
     assert!(
         !server.arrived()[0].contains("Authorization"),
         "neither as a header"
@@ -393,7 +393,7 @@ fn many_at_once_are_all_welcome_and_no_number_comes_twice() {
 }
 
 #[test]
-fn who_asks_is_not_shown() {
+fn credentials_are_not_shown() {
     let request = Request::get("http://host/").unwrap().digest_auth(login());
     let mut config = Config::new(Duration::from_secs(1));
     config.proxy = Proxy::Off;

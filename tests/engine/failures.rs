@@ -191,7 +191,7 @@ fn a_limit_between_pieces_does_not_end_a_body_that_drips_but_the_total_does() {
 }
 
 #[test]
-fn a_peer_that_does_not_read_meets_the_limit_of_sending() {
+fn a_peer_that_does_not_read_hits_the_limit_of_sending() {
     // Accepted by the kernel, read by nobody.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let world = World::with(|config| config.send_timeout = Some(Duration::from_millis(200)));

@@ -130,7 +130,7 @@ fn over_http2_fields_are_counted_too() {
 }
 
 /// A server that reads heads and runs the script. Returns the bytes that came after the head, and the number of connections.
-fn told(script: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<Vec<u8>>) {
+fn seen_by_server(script: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (tell, told) = channel();
@@ -162,7 +162,7 @@ fn patient(config: &mut Config) {
 
 #[test]
 fn a_body_that_waits_is_sent_when_the_server_asks_for_it() {
-    let (url, told) = told(|stream| {
+    let (url, told) = seen_by_server(|stream| {
         let interim = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n";
         stream.write_all(interim).unwrap();
         let mut body = [0; 8];
@@ -179,7 +179,7 @@ fn a_body_that_waits_is_sent_when_the_server_asks_for_it() {
 #[test]
 fn a_body_is_not_sent_after_a_final_response_and_the_connection_is_closed() {
     for source in [false, true] {
-        let (url, told) = told(|stream| {
+        let (url, told) = seen_by_server(|stream| {
             let _ = stream.write_all(response_text(417, "", "no").as_bytes());
         });
         let world = World::with(patient);
@@ -210,7 +210,7 @@ impl hecaton::Source for Once {
 #[test]
 fn a_body_that_nobody_asks_for_is_sent_after_a_while() {
     for limit in [0, 50] {
-        let (url, told) = told(|stream| {
+        let (url, told) = seen_by_server(|stream| {
             let mut body = [0; 8];
             stream.read_exact(&mut body).unwrap();
             let _ = stream.write_all(response_text(200, "connection: close\r\n", "ok").as_bytes());
@@ -259,7 +259,7 @@ fn over_http2_a_body_waits_too() {
 
 #[test]
 fn a_switch_to_another_protocol_that_was_asked_for_is_a_response_and_ends_the_connection() {
-    let (url, told) = told(|stream| {
+    let (url, told) = seen_by_server(|stream| {
         let _ = stream.write_all(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nits own bytes");
     });
     let world = World::new();

@@ -294,7 +294,7 @@ fn each_limit_fires_and_leaves_the_other_requests_alone() {
 }
 
 #[test]
-fn a_server_that_takes_nothing_meets_the_limit_of_sending() {
+fn a_server_that_takes_nothing_hits_the_limit_of_sending() {
     let world = World2::with(100, |config| {
         config.send_timeout = Some(Duration::from_millis(200));
     });

@@ -106,7 +106,7 @@ fn a_whole_response_stands_though_the_rest_of_the_request_is_not_wanted() {
 }
 
 #[test]
-fn what_was_not_processed_moves_as_often_as_each_connection_gets_something_done() {
+fn what_was_not_processed_is_resent_as_often_as_each_connection_gets_something_done() {
     // Ten responses a connection, for some forty requests at once.
     let connections = Arc::new(AtomicUsize::new(0));
     let (count, answered) = (connections.clone(), Arc::new(AtomicUsize::new(0)));
@@ -144,7 +144,7 @@ fn what_was_not_processed_moves_as_often_as_each_connection_gets_something_done(
 }
 
 #[test]
-fn a_server_that_processes_nothing_is_not_asked_for_ever() {
+fn a_server_that_processes_nothing_gets_no_endless_requests() {
     let connections = Arc::new(AtomicUsize::new(0));
     let count = connections.clone();
     let url = Raw::serve(move |mut raw, _| {
@@ -211,7 +211,7 @@ fn a_body_whose_connection_ends_for_an_error_fails_by_name_too() {
 }
 
 #[test]
-fn an_idempotent_request_moves_from_a_connection_that_just_ended() {
+fn an_idempotent_request_is_resent_from_a_connection_that_just_ended() {
     let url = Raw::serve(|mut raw, number| {
         let stream = raw.request().unwrap();
         raw.respond(stream);

@@ -22,7 +22,7 @@ pub fn endings(outcome: &Outcome) -> Vec<Ending> {
 }
 
 #[test]
-fn a_refused_stream_moves_to_a_new_connection_whatever_the_method() {
+fn a_refused_stream_is_resent_on_a_new_connection_whatever_the_method() {
     let world = World2::new();
     assert!(world.get("/").is_ok());
     let outcome = world.send(world.request("POST", "/refuse-once").body("abc"));
@@ -37,7 +37,7 @@ fn a_refused_stream_moves_to_a_new_connection_whatever_the_method() {
 }
 
 #[test]
-fn a_server_that_refuses_every_stream_is_not_asked_for_ever() {
+fn a_server_that_refuses_every_stream_gets_no_endless_requests() {
     let world = World2::new();
     let mut asked = 0;
     // A request that is not idempotent gets one more chance.
@@ -309,7 +309,7 @@ fn interim_responses_without_end_do_not_hold_up_the_deadline() {
 }
 
 #[test]
-fn nobody_listens_and_all_who_wait_are_told_at_once() {
+fn nobody_listens_and_all_who_wait_are_reported_at_once() {
     let (client, reactor) = client(|_| {});
     let address = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()

@@ -46,7 +46,7 @@ fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
 }
 
 #[test]
-fn streams_above_the_last_one_of_a_goaway_move_and_the_others_are_answered() {
+fn streams_above_the_last_one_of_a_goaway_are_resent_and_the_others_are_answered() {
     // 103 is no code of HTTP/2: it has no meaning of its own (RFC 9113 §7). Apache's httpd sends such.
     for (method, code) in [
         ("GET", NO_ERROR),
@@ -63,7 +63,7 @@ fn streams_above_the_last_one_of_a_goaway_move_and_the_others_are_answered() {
 }
 
 #[test]
-fn streams_above_the_last_one_of_a_goaway_move_whatever_its_code() {
+fn streams_above_the_last_one_of_a_goaway_are_resent_whatever_its_code() {
     for code in [1, 2, 11, 14, u32::MAX] {
         let url = Raw::serve(move |mut raw, number| {
             let first = raw.request();

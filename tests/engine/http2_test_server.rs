@@ -103,7 +103,7 @@ fn over_tls_the_server_chooses_http2_and_all_requests_share_its_connection() {
 }
 
 #[test]
-fn over_tls_a_server_that_speaks_http1_alone_is_asked_once() {
+fn over_tls_a_server_that_supports_http1_alone_gets_one_request() {
     let world = World::secure(None, |config| config.per_origin = Some(4));
     let outcomes = world.batch(100, 20);
     assert!(
@@ -124,14 +124,14 @@ fn over_tls_a_server_that_speaks_http1_alone_is_asked_once() {
 }
 
 #[test]
-fn http1_alone_is_what_is_spoken_when_asked_for() {
+fn http1_alone_is_used_when_set() {
     let world = World::secure(Some(Http2::default()), |c| c.http = Protocol::Http1);
     assert_eq!(version(&world.get("/r/1")), Some(Version::Http1));
     assert_eq!(world.server.stop().http2_connections, 0);
 }
 
 #[test]
-fn http2_alone_is_an_error_where_it_is_not_spoken() {
+fn http2_alone_is_an_error_where_it_is_not_supported() {
     let world = World::secure(None, |config| config.http = Protocol::Http2);
     let error = world.get("/r/1").unwrap_err();
     assert_eq!(
@@ -142,7 +142,7 @@ fn http2_alone_is_an_error_where_it_is_not_spoken() {
 }
 
 #[test]
-fn a_refused_certificate_is_told_to_all_who_wait() {
+fn a_refused_certificate_is_reported_to_all_who_wait() {
     let world = World::secure(Some(Http2::default()), |config| config.ca = None);
     let mut batch = Batch::new(world.client.clone(), 10);
     (0..10).for_each(|tag| batch.push(tag, world.request("/r/1")));

@@ -14,7 +14,7 @@ use crate::http2_peer::{NO_ERROR, PING, Raw};
 
 const ENOUGH: Duration = Duration::from_secs(20);
 
-fn heard(told: &Receiver<()>) {
+fn received(told: &Receiver<()>) {
     told.recv_timeout(ENOUGH).expect("it did not come about");
 }
 
@@ -54,7 +54,7 @@ fn a_connection_that_was_idle_for_too_long_is_closed_though_nobody_waits() {
     let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
     let (url, closed) = server(false);
     world.send(Request::get(&url).unwrap()).unwrap();
-    heard(&closed);
+    received(&closed);
     wait_until_none_is_idle(&world.client);
 }
 
@@ -63,7 +63,7 @@ fn a_connection_that_became_too_old_is_closed_though_nobody_waits() {
     let world = World::with(|config| config.max_age = Some(Duration::from_millis(100)));
     let (url, closed) = server(false);
     world.send(Request::get(&url).unwrap()).unwrap();
-    heard(&closed);
+    received(&closed);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn a_connection_that_the_server_ended_is_closed_though_nobody_waits() {
     let world = World::new();
     let (url, closed) = server(true);
     world.send(Request::get(&url).unwrap()).unwrap();
-    heard(&closed);
+    received(&closed);
     wait_until_none_is_idle(&world.client);
     assert_eq!(world.client.stats().in_use, 0);
 }
@@ -93,7 +93,7 @@ fn pings_are_answered_though_nobody_waits() {
     let (client, reactor) = client(|_| {});
     let get = || reactor.block_on(client.send(Request::get(&url).unwrap()));
     get().unwrap();
-    (0..3).for_each(|_| heard(&answered));
+    (0..3).for_each(|_| received(&answered));
     assert_eq!(client.stats().idle, 1);
 }
 
@@ -111,7 +111,7 @@ fn a_goaway_is_read_and_the_connection_closed_though_nobody_waits() {
     reactor
         .block_on(client.send(Request::get(&url).unwrap()))
         .unwrap();
-    heard(&closed);
+    received(&closed);
     wait_until_none_is_idle(&client);
 }
 

@@ -232,7 +232,7 @@ fn a_body_that_drips_ends_with_the_total_in_time() {
 
 /// Timers count milliseconds, so both may fire in the same turn, and the limit of the phase is looked at first.
 #[test]
-fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_told() {
+fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_reported() {
     for path in ["/fault/stall-head", "/fault/stall-body"] {
         let world = World::with(|config| {
             config.timeout = Duration::from_millis(50);

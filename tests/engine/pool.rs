@@ -70,7 +70,7 @@ fn a_connection_that_is_too_old_is_not_used_again() {
 }
 
 #[test]
-fn the_client_tells_what_it_has_done_and_does() {
+fn the_client_counts_its_work() {
     let world = World::with(|config| {
         config.reconnect = false;
         config.per_origin = Some(2);

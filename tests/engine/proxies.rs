@@ -79,7 +79,7 @@ fn an_http_proxy_is_handed_the_request_with_its_whole_url() {
         "one connection for both"
     );
     assert_eq!(proxy.accepted(), 1);
-    let asked = proxy.asked();
+    let asked = proxy.requests();
     let host = request(&world, "/").origin().clone();
     let line = format!(
         "GET http://origin.invalid:{}/echo?a=b HTTP/1.1\r\n",
@@ -112,7 +112,7 @@ fn tls_goes_through_a_tunnel_in_which_the_proxy_sees_nothing() {
             let attempt = &response.attempts()[0];
             assert_eq!((attempt.reused, attempt.tls.is_some()), (reused, !reused));
         }
-        let asked = proxy.asked().join("\n");
+        let asked = proxy.requests().join("\n");
         assert!(
             asked.contains(&format!("origin.invalid:{}", server.port)),
             "{asked}"
@@ -140,7 +140,7 @@ fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
             .to_lowercase()
             .contains("proxy-auth")
     );
-    let asked = proxy.asked();
+    let asked = proxy.requests();
     assert!(
         asked[0].starts_with("CONNECT origin.invalid:"),
         "{}",
@@ -156,7 +156,7 @@ fn socks5h_leaves_the_name_to_the_proxy_and_socks5_resolves_it_here() {
     assert_eq!(get(&world, "/r/1").status(), 200);
     let port = request(&world, "/").origin().port;
     assert_eq!(
-        *proxy.asked(),
+        *proxy.requests(),
         ["user:secret".into(), format!("origin.invalid:{port}")]
     );
 
@@ -180,14 +180,14 @@ fn socks5h_leaves_the_name_to_the_proxy_and_socks5_resolves_it_here() {
     let response = world.run(Client::new(config).send(request(&world, "/r/1")));
     assert_eq!(response.unwrap().status(), 200);
     assert!(
-        here.asked()[1].starts_with("127.0.0.1:"),
+        here.requests()[1].starts_with("127.0.0.1:"),
         "{:?}",
-        here.asked()
+        here.requests()
     );
 }
 
 #[test]
-fn exceptions_are_asked_directly() {
+fn exceptions_are_connected_to_directly() {
     let proxy = proxy_server::Proxy::http();
     let world = through("http", &proxy, |config| {
         config.no_proxy = Some(vec!["127.0.0.0/8".into()]);
@@ -231,7 +231,7 @@ fn a_refusal_says_who_refused_what_and_no_secret() {
 }
 
 #[test]
-fn a_proxy_that_says_nothing_meets_the_limit_of_connecting() {
+fn a_proxy_that_says_nothing_hits_the_limit_of_connecting() {
     for scheme in ["http", "socks5h"] {
         let error = refusal(scheme, |client| {
             // Reads until the client has had enough.

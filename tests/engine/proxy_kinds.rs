@@ -26,7 +26,7 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
         config.no_proxy = Some(vec!["127.0.0.1".into()])
     });
     let seen = world.send(own(request(&world, "/echo"))).unwrap();
-    assert!(proxy.asked()[0].contains("Proxy-Authorization: Bearer own-secret\r\n"));
+    assert!(proxy.requests()[0].contains("Proxy-Authorization: Bearer own-secret\r\n"));
     assert!(!has(&json(&seen).to_string()));
     let seen = world.send(own(world.request("/echo"))).unwrap();
     assert!(!has(&json(&seen).to_string()), "an exception");
@@ -73,7 +73,7 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
 }
 
 #[test]
-fn a_proxy_may_itself_be_asked_over_tls() {
+fn a_proxy_may_use_tls_itself() {
     let authority = Authority::new();
     let mut shown = authority.sign(&["proxy.localhost"]).server_any();
     shown.send_tls13_tickets = 4;
@@ -97,7 +97,7 @@ fn a_proxy_may_itself_be_asked_over_tls() {
         assert!(!json(&response).to_string().contains("proxy-auth"));
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(front.proxy.asked()[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+    assert!(front.proxy.requests()[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
     // TLS in TLS.
     let url = format!("https://origin.invalid:{}/", server.port);
     for reused in [false, true, true] {
@@ -130,7 +130,7 @@ fn a_proxy_may_itself_be_asked_over_tls() {
     let pin = authority.sign(&["x"]).pin;
     let pinned = client(&|config| config.pins = vec![pin.clone()]);
     assert_eq!(get(&pinned, "/r/1").status(), 200);
-    let before = front.proxy.asked().len();
+    let before = front.proxy.requests().len();
     let strict = client(&|config| config.ca = Some(Authority::new().pem.into()));
     let error = strict.send(request(&strict, "/r/1")).unwrap_err();
     assert_eq!(
@@ -143,7 +143,7 @@ fn a_proxy_may_itself_be_asked_over_tls() {
         "{message}"
     );
     assert!(!message.contains("secret"), "{message}");
-    assert_eq!(front.proxy.asked().len(), before);
+    assert_eq!(front.proxy.requests().len(), before);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn socks4a_leaves_the_name_to_the_proxy_and_socks4_resolves_it_here() {
     let world = client("socks4a");
     assert_eq!(get(&world, "/r/1").status(), 200);
     let port = request(&world, "/").origin().port;
-    assert_eq!(*proxy.asked(), [format!("me origin.invalid:{port}")]);
+    assert_eq!(*proxy.requests(), [format!("me origin.invalid:{port}")]);
     let world = client("socks4");
     let mut config = world.client.config().clone();
     let place = format!("origin.invalid:{}", request(&world, "/").origin().port);
@@ -165,9 +165,9 @@ fn socks4a_leaves_the_name_to_the_proxy_and_socks4_resolves_it_here() {
     let response = world.run(Client::new(config).send(request(&world, "/r/1")));
     assert_eq!(response.unwrap().status(), 200);
     assert!(
-        proxy.asked()[1].starts_with("me 127.0.0.1:"),
+        proxy.requests()[1].starts_with("me 127.0.0.1:"),
         "{:?}",
-        proxy.asked()
+        proxy.requests()
     );
     let error = world
         .send(Request::get("http://[::1]:1/").unwrap())

@@ -53,7 +53,7 @@ impl Proxy {
     }
 
     /// The requests so far: heads of HTTP, and similar lines for SOCKS.
-    pub fn asked(&self) -> MutexGuard<'_, Vec<String>> {
+    pub fn requests(&self) -> MutexGuard<'_, Vec<String>> {
         self.asked.lock().unwrap()
     }
 

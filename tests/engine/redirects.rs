@@ -81,7 +81,7 @@ fn hops_are_followed_listed_and_counted() {
         .collect();
     assert_eq!(endings, [302, 307, 302, 200].map(Ending::Status));
     assert_eq!(
-        server.asked(),
+        server.requests(),
         ["GET /1", "GET /2", "GET /3?q=1", "GET /end"]
     );
     assert!(response.attempts()[3].reused);
@@ -110,7 +110,7 @@ fn too_many_and_circles_are_errors() {
         error.kind() == Kind::Redirect && error.detail().contains("circle"),
         "{error}"
     );
-    assert_eq!(server.asked().len(), 3 + 2);
+    assert_eq!(server.requests().len(), 3 + 2);
 }
 
 #[test]
@@ -246,7 +246,7 @@ fn a_batch_follows_them_too() {
         let response = outcome.unwrap();
         assert_eq!((response.status(), response.redirects().len()), (200, 3));
     }
-    assert_eq!(server.asked().len(), 40);
+    assert_eq!(server.requests().len(), 40);
 }
 
 #[test]

@@ -270,7 +270,7 @@ fn what_refuses_before_the_request_is_sent_is_not_asked_again_either() {
     });
     let request = Request::get("https://host.test/").unwrap();
     let error = world.send(request).unwrap_err();
-    let counts = (error.attempts().len(), proxy.asked().len());
+    let counts = (error.attempts().len(), proxy.requests().len());
     assert_eq!(counts, (1, 1), "{error}");
 
     let world = World::with(|config| {

@@ -23,7 +23,7 @@ impl Notes {
         Arc::new(Notes { asked, most })
     }
 
-    fn asked(&self) -> Vec<(usize, String)> {
+    fn calls(&self) -> Vec<(usize, String)> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -93,25 +93,25 @@ fn a_request_may_say_itself_when_it_is_sent_again() {
 }
 
 #[test]
-fn a_judge_is_asked_of_each_outcome_that_a_try_can_follow() {
+fn a_predicate_is_called_for_each_outcome_that_a_try_can_follow() {
     let (world, server) = (World::new(), busy());
-    let judge = Notes::new(usize::MAX);
-    let client = world.client.with_hooks(judge.clone());
+    let predicate = Notes::new(usize::MAX);
+    let client = world.client.with_hooks(predicate.clone());
     let asked = |method: &str| Request::new(method, &server.url).unwrap().retry(quick(2));
     let outcome = world.run(client.send(asked("POST").body("x").ask_retry_predicate(7)));
     assert_eq!(endings(&outcome), [const { Ending::Status(503) }; 3]);
     let expected = [(7, "503 busy 1".to_owned()), (7, "503 busy 2".to_owned())];
-    assert_eq!(judge.asked(), expected);
+    assert_eq!(predicate.calls(), expected);
     assert_eq!(client.stats().retries, 2);
     world.run(client.send(asked("GET"))).unwrap();
     world
         .run(client.send(asked("GET").retry(None).ask_retry_predicate(8)))
         .unwrap();
-    assert_eq!(judge.asked(), expected, "of others it is not asked");
+    assert_eq!(predicate.calls(), expected, "of others it is not asked");
 }
 
 #[test]
-fn a_judge_that_has_enough_ends_it() {
+fn a_predicate_that_has_enough_ends_it() {
     let (world, server) = (World::with(|config| config.retry = quick(9)), busy());
     let client = world.client.with_hooks(Notes::new(1));
     let outcome = world.run(client.send(Request::get(&server.url).unwrap().ask_retry_predicate(0)));
@@ -120,34 +120,34 @@ fn a_judge_that_has_enough_ends_it() {
 }
 
 #[test]
-fn errors_are_judged_but_the_deadline_is_not() {
+fn errors_reach_the_predicate_but_the_deadline_does_not() {
     let world = World::with(|config| config.reconnect = false);
-    let judge = Notes::new(usize::MAX);
-    let client = world.client.with_hooks(judge.clone());
+    let predicate = Notes::new(usize::MAX);
+    let client = world.client.with_hooks(predicate.clone());
     let send = |path, timeout| {
         let request = world.request(path).retry(quick(1)).ask_retry_predicate(1);
         world.run(client.send(request.timeout(timeout)))
     };
     let outcome = send("/fault/truncate", Duration::from_secs(10));
     assert_eq!(endings(&outcome), [Ending::Failed, Ending::Failed]);
-    assert_eq!(judge.asked().len(), 1);
+    assert_eq!(predicate.calls().len(), 1);
     let error = send("/delay/60000", Duration::from_millis(50)).unwrap_err();
     assert_eq!(error.kind(), Kind::Timeout);
-    assert_eq!(judge.asked().len(), 1);
+    assert_eq!(predicate.calls().len(), 1);
 }
 
 #[test]
 fn no_wait_goes_past_the_deadline_and_no_body_that_is_gone_is_sent_again() {
     let world = World::new();
     let server = Scripted::responding(|_| response_text(503, "retry-after: 3600\r\n", "later"));
-    let judge = Notes::new(usize::MAX);
-    let client = world.client.with_hooks(judge.clone());
+    let predicate = Notes::new(usize::MAX);
+    let client = world.client.with_hooks(predicate.clone());
     let asked = Request::get(&server.url)
         .unwrap()
         .retry(quick(5))
         .ask_retry_predicate(0);
     assert_eq!(world.run(client.send(asked)).unwrap().attempts().len(), 1);
-    assert!(judge.asked().is_empty());
+    assert!(predicate.calls().is_empty());
     let server = busy();
     let asked = || {
         Request::new("PUT", &server.url)
@@ -175,7 +175,7 @@ fn the_whole_way_is_gone_again() {
         .retry(quick(4))
         .ask_retry_predicate(0);
     let response = world.run(client.send(asked)).unwrap();
-    assert_eq!(server.asked(), ["GET /first", "GET /second"].repeat(2));
+    assert_eq!(server.requests(), ["GET /first", "GET /second"].repeat(2));
     assert_eq!(
         (response.redirects().len(), response.attempts().len()),
         (1, 4)
@@ -185,9 +185,9 @@ fn the_whole_way_is_gone_again() {
 #[test]
 fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
     let (world, server) = (World::new(), busy());
-    let judge = Notes::new(usize::MAX);
+    let predicate = Notes::new(usize::MAX);
     let mut batch = Batch::new(world.client.clone(), 4);
-    batch.with_hooks(judge.clone());
+    batch.with_hooks(predicate.clone());
     for number in 0..10 {
         let request = Request::get(&server.url).unwrap();
         batch.push(
@@ -208,8 +208,8 @@ fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
     for (number, outcome) in &outcomes {
         assert_eq!(endings(outcome).len(), 2 - number % 2, "{number}");
     }
-    let mut asked: Vec<_> = judge
-        .asked()
+    let mut asked: Vec<_> = predicate
+        .calls()
         .into_iter()
         .map(|(number, _)| number)
         .collect();
@@ -218,10 +218,10 @@ fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
 }
 
 #[test]
-fn a_stream_is_judged_by_its_head() {
+fn the_predicate_gets_the_head_of_a_stream() {
     let (world, server) = (World::new(), busy());
-    let judge = Notes::new(1);
-    let client = world.client.with_hooks(judge.clone());
+    let predicate = Notes::new(1);
+    let client = world.client.with_hooks(predicate.clone());
     let asked = Request::get(&server.url)
         .unwrap()
         .retry(quick(3))
@@ -231,7 +231,7 @@ fn a_stream_is_judged_by_its_head() {
         assert_eq!(stream.attempts().len(), 2);
         assert_eq!(stream.chunk().await.unwrap().unwrap(), "busy");
     });
-    assert_eq!(judge.asked()[0].1, "503  1");
+    assert_eq!(predicate.calls()[0].1, "503  1");
 }
 
 /// Gives each attempt its number as a header, and stops the one with this number.

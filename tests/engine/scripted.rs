@@ -54,7 +54,7 @@ impl Scripted {
     }
 
     /// The request lines without the version.
-    pub fn asked(&self) -> Vec<String> {
+    pub fn requests(&self) -> Vec<String> {
         let line = |request: &String| {
             request
                 .split(" HTTP/")

@@ -87,7 +87,7 @@ fn second(world: &World, method: &str, hangs: Hangs) -> (Outcome, usize) {
 }
 
 #[test]
-fn an_idempotent_request_moves_at_once_from_a_connection_that_ended_without_a_response() {
+fn an_idempotent_request_is_resent_at_once_from_a_connection_that_ended_without_a_response() {
     let world = World::new();
     for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
         for hangs in [Hangs::Up, Hangs::Hard] {
@@ -109,7 +109,7 @@ fn an_idempotent_request_moves_at_once_from_a_connection_that_ended_without_a_re
 }
 
 #[test]
-fn a_request_that_is_not_idempotent_never_moves_once_a_byte_was_sent() {
+fn a_request_that_is_not_idempotent_is_never_resent_once_a_byte_was_sent() {
     let world = World::new();
     for method in ["POST", "PATCH", "PURGE"] {
         let (outcome, arrived) = second(&world, method, Hangs::Up);
@@ -131,7 +131,7 @@ fn reconnect_false_leaves_it_to_the_program() {
 }
 
 #[test]
-fn it_moves_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_response() {
+fn it_is_resent_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_response() {
     let world = World::new();
     let (never, arrived) = server(|connection, request| match (connection, request) {
         (0, 0) => (OK, Hangs::No),
@@ -164,7 +164,7 @@ fn reset(world: &World, method: &str) -> (Vec<Ending>, usize) {
 }
 
 #[test]
-fn an_idempotent_request_moves_from_a_new_connection_that_was_reset() {
+fn an_idempotent_request_is_resent_from_a_new_connection_that_was_reset() {
     let moved = vec![Ending::Resent, Ending::Status(200)];
     for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
         assert_eq!(reset(&World::new(), method), (moved.clone(), 2), "{method}");
@@ -178,7 +178,7 @@ fn an_idempotent_request_moves_from_a_new_connection_that_was_reset() {
 }
 
 #[test]
-fn it_moves_once_whether_its_connections_were_kept_or_new() {
+fn it_is_resent_once_whether_its_connections_were_reused_or_new() {
     let world = World::new();
     let request = |url: &str| Request::get(url).unwrap();
     let (never, arrived) = server(|_, _| (b"", Hangs::Hard));
@@ -197,7 +197,7 @@ fn it_moves_once_whether_its_connections_were_kept_or_new() {
 }
 
 #[test]
-fn any_request_moves_from_a_connection_that_was_reset_before_it_was_sent() {
+fn any_request_is_resent_from_a_connection_that_was_reset_before_it_was_sent() {
     let authority = Authority::new();
     let tls = Arc::new(authority.sign(&["localhost"]).server_any());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -240,7 +240,7 @@ fn any_request_moves_from_a_connection_that_was_reset_before_it_was_sent() {
 }
 
 #[test]
-fn every_request_of_a_burst_moves_once_when_all_connections_end() {
+fn every_request_of_a_burst_is_resent_once_when_all_connections_end() {
     for limited in [None, Some(20)] {
         let world = World::with(|config: &mut Config| config.per_origin = limited);
         // A server that ends every connection at its second request: all idle connections are stale at once.
@@ -278,7 +278,7 @@ fn every_request_of_a_burst_moves_once_when_all_connections_end() {
 }
 
 #[test]
-fn a_body_that_can_be_read_only_once_does_not_move() {
+fn a_body_that_can_be_read_only_once_is_not_resent() {
     struct Once(bool);
     impl hecaton::Source for Once {
         fn poll_piece(

@@ -146,7 +146,7 @@ fn the_total_deadline_counts_the_readers_time() {
 }
 
 #[test]
-fn a_server_that_drips_or_stalls_meets_the_limits() {
+fn a_server_that_drips_or_stalls_hits_the_limits() {
     for (path, phase, limit) in [
         ("/fault/drip", Phase::Total, None),
         (

@@ -197,7 +197,7 @@ fn the_oldest_version_is_kept_to() {
 }
 
 #[test]
-fn a_client_certificate_is_shown_when_it_is_demanded_and_its_lack_is_told() {
+fn a_client_certificate_is_shown_when_it_is_demanded_and_its_lack_is_reported() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]);
     let shown = authority.sign(&["client"]);
@@ -359,7 +359,7 @@ fn large_bodies_go_both_ways() {
 }
 
 #[test]
-fn what_does_not_speak_tls_is_told_apart() {
+fn what_does_not_speak_tls_is_reported_apart() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!(
         "https://localhost:{}/",

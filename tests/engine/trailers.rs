@@ -16,7 +16,7 @@ fn server(trailers: String) -> Scripted {
 }
 
 #[test]
-fn they_are_told_with_the_body() {
+fn they_are_reported_with_the_body() {
     let world = World::new();
     let server = server("X-Sum: \t a \r\nX-Sum:b\r\nEmpty:\r\n".into());
     for _ in 0..2 {

@@ -366,7 +366,7 @@ mod tests {
     use crate::{Config, Reactor};
 
     #[test]
-    fn a_panic_in_one_request_loses_no_tag_and_no_place() {
+    fn a_panic_in_one_request_loses_no_tag_and_no_slot() {
         let client = Client::new(Config::new(Duration::from_secs(5)));
         let limits = Limits {
             per_origin: Some(1),

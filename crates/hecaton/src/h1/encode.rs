@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_is_told_the_whole_url_and_its_credentials() {
+    fn a_proxy_gets_the_whole_url_and_its_credentials() {
         let forward = Forward::new(Some((b"u".to_vec(), b"p".to_vec())));
         let encoded = |request: Request| {
             let mut out = Vec::new();

@@ -144,7 +144,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn every_split_of_the_same_bytes_tells_the_same(cut in 0usize..100, again in 0usize..100) {
+        fn every_split_of_the_same_bytes_reports_the_same(cut in 0usize..100, again in 0usize..100) {
             let bytes = written();
             let mut cuts = [cut % bytes.len(), again % bytes.len()];
             cuts.sort_unstable();

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn so_many_are_kept_and_no_longer_than_asked() {
+    fn the_cache_has_limits_of_number_and_age() {
         let found: Arc<[IpAddr]> = [IpAddr::V4(Ipv4Addr::LOCALHOST)].into();
         let begun = Instant::now();
         let at = |second: u64| begun + Duration::from_secs(second);

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_kept_is_looked_up_once_until_it_is_old_or_of_no_use() {
+    fn a_cached_name_is_looked_up_once_until_it_is_old_or_of_no_use() {
         static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
         let resolver = Resolver::with_cache(Duration::from_secs(3600), |host| {
             LOOKUPS.fetch_add(1, Ordering::SeqCst);

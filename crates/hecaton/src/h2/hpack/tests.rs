@@ -57,7 +57,7 @@ fn the_responses_of_the_rfc_with_and_without_huffman() {
 }
 
 #[test]
-fn what_is_wrong_is_told_also_where_it_is_said_by_an_index() {
+fn what_is_wrong_is_reported_also_where_it_is_said_by_an_index() {
     for (name, value, wrong) in [
         (&b"x-A"[..], &b"1"[..], BAD_NAME),
         (b"x a", b"1", BAD_NAME),

@@ -171,7 +171,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_url_of_the_last_place_may_be_as_long_as_any() {
+fn a_url_of_the_last_endpoint_may_be_as_long_as_any() {
     let _ = Request::get("http://host/").unwrap();
     let long = |bytes: usize| Request::get(&format!("http://host/{}", "a".repeat(bytes - 12)));
     assert_eq!(long(LONGEST).unwrap().target.as_str().len(), LONGEST - 11);

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_that_can_be_met_counts() {
+    fn the_first_possible_challenge_counts() {
         let demands = r#"Digest realm="1", nonce="n", algorithm=SHA3, Digest realm="2", nonce="n", qop="later",
             Digest realm="3", nonce="n", algorithm=SHA-512-256-sess, Digest realm="4", nonce="n""#
             .replace('\n', " ");
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_nonce_is_told_in_advance() {
+    fn the_next_nonce_is_reported_in_advance() {
         let next = |value: &str| {
             next_nonce(format!("authentication-info: {value}\r\n").as_bytes())
                 .map(|nonce| String::from_utf8(nonce).unwrap())

@@ -231,7 +231,7 @@ fn heads_are_as_large_as_the_rules_allow_and_no_larger() {
 }
 
 #[test]
-fn another_protocol_that_was_asked_for_is_an_answer_without_a_body() {
+fn another_protocol_that_was_asked_for_is_a_response_without_a_body() {
     let text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nits own bytes";
     let rules = HeadRules {
         upgrades: true,

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_end_is_cut_off() {
+    fn a_response_without_end_is_cut_off() {
         let long = format!("HTTP/1.1 200 OK\r\nx: {}", "y".repeat(1 << 18));
         assert!(
             outcome(long.as_bytes(), 4096)

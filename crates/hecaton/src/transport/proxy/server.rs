@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_says_where_it_is_and_what_it_speaks() {
+    fn a_url_says_its_host_and_its_protocol() {
         let server = Server::parse("http://Proxy.example:3128").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("proxy.example", 3128));
         assert!(matches!(server.protocol, ProxyProtocol::Http(_)));
