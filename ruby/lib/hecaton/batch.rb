@@ -44,6 +44,7 @@ module Hecaton
       @plain = GET if request_builder.plain? && features.nil?
       @features = features
       @deferral = Deferral.new if features
+      @bare = features && request_builder.plain? && !features.attempts?
     end
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
@@ -169,7 +170,8 @@ module Hecaton
     # Keeps a request until the batch waits, for its features to be asked then.
     def defer(token, request, queue)
       Batch.with_queue(nil, queue) if queue # ArgumentError now.
-      kind = [request.http_method, @deferral].freeze
+      kind = @deferred_kind
+      kind = @deferred_kind = [request.http_method, @deferral].freeze unless kind && kind.first == request.http_method
       @deferral.add((token ? TokenPending : Pending).of(kind, request[:raise_for_status], nil), request, queue)
     end
 
@@ -185,6 +187,12 @@ module Hecaton
     # Hands a request to the engine. Returns the Error if it cannot be sent.
     def start(pending, queue, pieces)
       request = pending.run.request
+      if @bare && queue.nil? && request.given.empty? && request.http_method == GET
+        @native.push_get(pending.load(@get, nil, nil), request.target)
+        @native.in_parts(pending, pieces) unless pieces.nil?
+        return
+      end
+
       token = Token.for(@request_builder.token_source, request)
       if token
         enqueue_with_token(token, request, queue, pending)

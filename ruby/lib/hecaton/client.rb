@@ -158,7 +158,9 @@ module Hecaton
                                             app_name: app_name, app_env: app_env, predicate: RetryPredicate.block(again),
                                             base: Client.base(base_url), log: log, timeout: @timeout, public_headers: public_headers)
       @features = Features.of(features)
-      @plain = @request_builder.plain? && @features.nil?
+      @bare = @request_builder.plain?
+      @plain = @bare && @features.nil?
+      @bare &&= !@features&.attempts?
       settings =
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
              .merge(retry: Client.retry_options(again),
@@ -434,7 +436,8 @@ module Hecaton
     def send_request(method, url, options, &block)
       return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if @plain && options.nil? && !block
 
-      transmit(Request.of(method, url, options), &block)
+      request = Request.of(method, url, options)
+      @features && !block ? send_through(@features.run_own(request, @request_builder)) : transmit(request, &block)
     end
 
     # Sends a request on its way through the features.
@@ -447,11 +450,11 @@ module Hecaton
 
     def send_through(run)
       given = run.before
-      outcome = given ? given_outcome(run, given) : outcome_of(run) { deliver(run.request, run) }
+      outcome = given ? given_outcome(run, given) : sent_outcome(run)
       outcome = run.after(outcome)
       outcome.is_a?(Error) ? ResponseBuilder.raise_error(outcome) : outcome
     ensure
-      cut_off(run)
+      cut_off(run) unless run.done?
     end
 
     def stream_through(run)
@@ -471,6 +474,13 @@ module Hecaton
       ResponseBuilder.raise_error(outcome)
     ensure
       stream ? run.after(stream.outcome) : cut_off(run)
+    end
+
+    def sent_outcome(run)
+      request = run.request
+      return outcome_of(run) { deliver(request, run) } unless @bare && request.given.empty?
+
+      told(request.http_method, nil, *engine.perform(request.http_method, request.target, nil, nil, nil, nil))
     end
 
     # What the block returns, or the Error that it raises.
@@ -519,10 +529,16 @@ module Hecaton
       stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
     end
 
-    # Tells of an outcome, and returns or raises it.
-    def ended(method, strict, status, record, rest)
+    # Tells of an outcome, and returns it.
+    def told(method, strict, status, record, rest)
       outcome = @response_builder.outcome(status, record, rest, strict)
       @response_builder.announce(method, outcome)
+      outcome
+    end
+
+    # Tells of an outcome, and returns or raises it.
+    def ended(method, strict, status, record, rest)
+      outcome = told(method, strict, status, record, rest)
       ResponseBuilder.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome

@@ -3,41 +3,52 @@ module Hecaton
   # For Batch: it stands in for the engine's batch until the request is handed to that. Features are asked when the batch waits, so
   # that callbacks (and what they want to see in parts) are known by then.
   class Deferral
-    Entry = Struct.new(:pending, :request, :queue, :pieces)
-    private_constant :Entry
+    # Values of an entry: its Pending, Request, place in the queue, and whether its body is handed over in pieces (nil for not even its
+    # head). They are in one Array, for there may be many entries.
+    VALUES = 4
+    private_constant :VALUES
 
     def initialize
       @entries = []
     end
 
     # How many wait here.
-    def size = @entries.size
+    def size = @entries.size / VALUES
 
     # Queues a request, and returns its Pending.
     def add(pending, request, queue)
-      entry = Entry.new(pending, request, queue)
-      queue == :front ? @entries.unshift(entry) : @entries.push(entry)
+      queue == :front ? @entries.unshift(pending, request, queue, nil) : @entries.push(pending, request, queue, nil)
       pending
     end
 
     # As Native::Batch#in_parts.
     def in_parts(pending, pieces)
-      entry = @entries.reverse_each.find { |each| each.pending.equal?(pending) } or return false
-      entry.pieces ||= pieces
+      at = @entries.size - VALUES
+      at -= VALUES until at.negative? || @entries[at].equal?(pending)
+      return false if at.negative?
+
+      @entries[at + 3] ||= pieces
       true
     end
 
-    # Yields each Pending, its Request, its place in the queue, and whether its body is handed over in pieces (nil for not even its
-    # head). It is here until the block has returned.
+    # Yields the values of each entry. It is here until the block has returned.
     def each
       until @entries.empty?
-        entry = @entries.first
-        yield entry.pending, entry.request, entry.queue, entry.pieces
-        @entries.delete_if { |each| each.equal?(entry) }
+        pending = @entries.first
+        yield(*@entries.first(VALUES))
+        @entries.first.equal?(pending) ? @entries.shift(VALUES) : remove(pending)
       end
     end
 
     # Gives up all, and returns them.
-    def clear = @entries.slice!(0..).map(&:pending)
+    def clear = @entries.slice!(0..).each_slice(VALUES).map(&:first)
+
+    private
+
+    # What was queued by the block for the front stands before it.
+    def remove(pending)
+      at = @entries.index { |value| value.equal?(pending) }
+      @entries.slice!(at, VALUES) if at
+    end
   end
 end

@@ -37,25 +37,32 @@ module Hecaton
     end
     private_class_method :check
 
-    # Array of pairs for each method: the feature, and its place in the list.
-    attr_reader :list, :respond_to
-
-    # Whether one wants to see each attempt.
-    def attempts? = @attempts
+    # Array of the features; for each method a frozen Array of true and false, nil if no feature has it.
+    attr_reader :list, :before_request, :respond, :before_attempt, :after
 
     def initialize(list)
       @list = list.dup.freeze
-      @respond_to = METHODS.to_h { |name| [name, list.map { |feature| feature.respond_to?(name) }.freeze] }.freeze
-      @attempts = @respond_to[:before_attempt].any?
+      @before_request, @respond, @before_attempt, @after =
+        METHODS.map { |name| list.map { |feature| feature.respond_to?(name) }.then { |known| known.freeze if known.any? } }
     end
 
+    # Whether one wants to see each attempt.
+    def attempts? = !@before_attempt.nil?
+
     # The part of all features in one request; in_parts is whether its response is read in pieces.
-    def run(request, builder, in_parts) = FeatureRun.new(self, request, builder, in_parts)
+    def run(request, builder, in_parts)
+      request = request.prepared(builder)
+      request.in_parts = true if in_parts
+      FeatureRun.of(self, request)
+    end
+
+    # The same of a request that nobody else has.
+    def run_own(request, builder) = FeatureRun.allocate.load(self, request.prepare(builder))
   end
 
-  # The way of one request through the features. Made for each sending.
+  # The way of one request through the features. Made for each sending; a feature that does nothing costs no object beside it.
   class FeatureRun
-    # Seconds that hooks may take before they are counted; a measurement is no shorter than this.
+    # Seconds that features may take before they are counted.
     COUNTED = 0.0005
     private_constant :COUNTED
 
@@ -65,47 +72,68 @@ module Hecaton
     # Response or Error of a feature, nil while there is none.
     attr_reader :given
 
-    def initialize(features, request, builder, in_parts)
+    # Not `new`, which Ruby 3.1 takes five times as long for.
+    def self.of(features, request) = allocate.load(features, request)
+
+    # For of. Returns itself.
+    def load(features, request)
       @features = features
-      @request = request.prepared(builder)
-      @request.in_parts = true if in_parts
-      @builder = builder
-      @began = FeatureRun.now
+      @request = request
       @turns = 0
+      self
     end
 
     # Whether the features have been told of the outcome.
-    def done? = @done
+    def done? = @turns.negative?
 
     # Seconds of a clock that only goes forward.
     def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     # Asks all features, until one responds. Returns that Response or Error, nil if the request is to be sent.
     def before
-      list, known = @features.list, @features.respond_to
-      changes, responds = known[:before_request], known[:respond]
-      while @turns < list.size && !@given
+      changes, responds = @features.before_request, @features.respond
+      return turn_all unless changes || responds
+
+      began = FeatureRun.now
+      list = @features.list
+      while (feature = list[@turns]) && !@given
         at = @turns
         @turns += 1
-        @request = changed(list[at], :before_request) { |feature| feature.before_request(@request) } if changes[at]
-        @given = response_of(list[at]) if responds[at] && !@given
+        name = :before_request
+        if changes && changes[at] && (other = feature.before_request(@request))
+          @request = changed(other, @request)
+        end
+        name = :respond
+        @given = given_by(other) if responds && responds[at] && !(other = feature.respond(@request)).nil?
       end
-      count
+      spent = FeatureRun.now - began
+      count(spent) if spent > COUNTED && !@given
       @given
     rescue StandardError => error
-      @given = failure(error)
+      @given = failure(error, feature, name)
     end
 
     # Tells all features whose turn came, the last one first, of a Response or an Error. Returns the one that takes its place. The
     # second call does nothing.
     def after(outcome)
-      return outcome if @done
+      return outcome if @turns < 0
 
-      @done = true
+      turns, @turns = @turns, -1
       outcome = outcome.behind(nil, @spent) if @spent
+      told = @features.after or return outcome
       outcome = outcome.of(@request)
-      list, known = @features.list, @features.respond_to[:after]
-      @turns.downto(1) { |turn| outcome = told(list[turn - 1], outcome) if known[turn - 1] }
+      list = @features.list
+      while turns > 0
+        turns -= 1
+        next unless told[turns]
+
+        begin
+          other = list[turns].after(outcome)
+          outcome = other.of(@request) if other.is_a?(Response) || other.is_a?(Error)
+        rescue StandardError => error
+          outcome = failure(error, list[turns], :after).of(@request)
+        end
+      end
       outcome.of(nil)
     end
 
@@ -118,13 +146,14 @@ module Hecaton
       options = { headers: fields.each_slice(2).to_a }
       options[:body] = @request.body if content && @request.body
       seen = before = Request.of(http_method, url, options).attempt_of(@request)
-      list, known = @features.list, @features.respond_to[:before_attempt]
-      list.each_with_index do |feature, at|
-        seen = changed(feature, :before_attempt, seen) { feature.before_attempt(seen, number) } if known[at]
+      feature = nil
+      @features.list.each_with_index do |each, at|
+        feature = each
+        seen = changed(each.before_attempt(seen, number), seen) if @features.before_attempt[at]
       end
       FeatureRun.changes(before, seen)
     rescue StandardError => error
-      @failed = failure(error)
+      @failed = failure(error, feature, :before_attempt)
       nil
     end
 
@@ -150,47 +179,37 @@ module Hecaton
 
     private
 
+    # For features without a method that is called before: the turn of all has come.
+    def turn_all
+      @turns = @features.list.size
+      nil
+    end
+
     # What a feature made of the Request.
-    def changed(feature, name, before = @request)
-      @at = [feature, name]
-      value = yield feature
+    def changed(value, before)
       return before if value.nil? || value.equal?(before)
       return value.in_place_of(before) if value.is_a?(Request)
 
       raise TypeError, "it returned an object of class #{value.class}: let it return a Hecaton::Request or nil"
     end
 
-    def response_of(feature)
-      @at = [feature, :respond]
-      value = feature.respond(@request)
-      return value if value.nil? || value.is_a?(Response) || value.is_a?(Error)
+    def given_by(value)
+      return value if value.is_a?(Response) || value.is_a?(Error)
 
       raise TypeError, "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"
     end
 
-    def told(feature, outcome)
-      @at = [feature, :after]
-      other = feature.after(outcome)
-      other.is_a?(Response) || other.is_a?(Error) ? other.of(@request) : outcome
-    rescue StandardError => error
-      failure(error).of(@request)
-    end
-
-    def failure(error)
+    def failure(error, feature, name)
       return error if error.is_a?(Error)
 
-      feature, name = @at
       FeatureError.new("the feature #{feature.class} raised #{error.class} in #{name}: #{error.message}",
                        phase: :queue, url: RequestLog.asked(@request.url), cause: error)
     end
 
     # The deadline counts what features took before the request was sent.
-    def count
-      spent = FeatureRun.now - @began
-      return if spent < COUNTED || @given
-
+    def count(spent)
       @spent = spent
-      limit = Client.seconds(@request[:timeout]) || @builder.timeout
+      limit = Client.seconds(@request[:timeout]) || @request.context.first.timeout
       @request = @request.with(timeout: [limit - spent, 0.0].max) if limit
     end
   end

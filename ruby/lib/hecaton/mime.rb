@@ -8,6 +8,7 @@ module Hecaton
   module MIME
     # encode and decode have `call`, or are nil.
     Type = Struct.new(:name, :encode, :decode)
+    private_constant :Type
 
     @types = {}.freeze # Replaced, never changed, so that it is read without the lock.
     @lock = Mutex.new
@@ -24,7 +25,7 @@ module Hecaton
         nil
       end
 
-      # The Type of a Content-Type, nil if it is not known.
+      # What is known of a Content-Type (its name, encode and decode), nil if it is not known.
       def [](content_type)
         name = ContentType.media_type(content_type.to_s) or return
         @types[name] || (@types["application/json"] if name.end_with?("+json"))

@@ -13,15 +13,12 @@ module Hecaton
 
     # For features: itself, or a copy, as the outcome of this request.
     def of(request)
-      return self if @request.equal?(request)
-
-      copy = frozen? || @request && request ? dup : self
-      copy.outcome_of(request)
+      (@request && request && !@request.equal?(request)) || frozen? ? dup.outcome_of(request) : outcome_of(request)
     end
 
     # For of. Returns itself.
     def outcome_of(request)
-      request.nil? ? (remove_instance_variable(:@request) if defined?(@request)) : @request = request
+      @request = request
       self
     end
 

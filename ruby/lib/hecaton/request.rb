@@ -115,12 +115,17 @@ module Hecaton
     private_constant :NO_CONTENT
 
     # For the client: a copy for one sending, whose URL and headers are those that this builder's client sends.
-    def prepared(builder) = dup.prepare(builder)
+    def prepared(builder) = dup.forget_notes.prepare(builder)
 
     # For prepared. Returns itself.
+    def forget_notes
+      @notes = nil
+      self
+    end
+
+    # For prepared, and for a request that nobody else has. Returns itself.
     def prepare(builder)
       @builder = builder
-      @notes = {}
       self
     end
 

@@ -143,11 +143,12 @@ module Hecaton
 
     # For of. One that was made by hand is of the request's URL and method.
     def outcome_of(request)
-      if request && !@record
-        @url ||= request.url
-        @http_method ||= request.http_method
-      end
-      super
+      @request = request
+      return self if @record || request.nil?
+
+      @url ||= request.url
+      @http_method ||= request.http_method
+      self
     end
 
     # For from_engine. Returns itself.
