@@ -251,6 +251,14 @@ class FeaturesTest < OriginTest
     end
   end
 
+  def test_many_by_each_response
+    told = []
+    given = ->(request) { Hecaton::Response.new(status: 203) if request.url.end_with?("/r/2") }
+    client = client(features: [Noting.new([], :a, respond: given, after: ->(outcome) { told << outcome.status && nil })])
+    statuses = client.each_response([1, 2, 3, 2].map { |path| url("/r/#{path}") }, concurrency: 2).map { |outcome, _| outcome.status }
+    assert_equal [[200, 200, 203, 203]] * 2, [statuses.sort, told.sort]
+  end
+
   def test_lists_that_are_none
     [Object.new, "x", [Object.new], { a: 1 }].each { |wrong| assert_raises(ArgumentError) { client(features: wrong) } }
     assert_equal 200, client(features: []).get(url("/r/1")).status

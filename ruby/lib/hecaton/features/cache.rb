@@ -1,5 +1,6 @@
 # A feature that keeps responses and uses them again: a private cache by RFC 9111.
 require "hecaton"
+require "openssl"
 require "time"
 require_relative "cache/directives"
 require_relative "cache/entry"
@@ -13,7 +14,8 @@ module Hecaton
     # If-Modified-Since when they are stale, and dropped after a successful request of another method to the same URL. The header
     # Cache-Status (RFC 9211) says of a response what the cache did.
     #
-    # It is a private cache: one user's clients may share it, those of several users may not. Responses that are read in pieces are given
+    # It is a private cache: a response is used for requests with the same Authorization and Cookie alone. Clients whose credentials
+    # features do not see (bearer as a Proc, digest_auth, a jar of cookies) need a cache each. Responses that are read in pieces are given
     # from the cache while they are fresh, and never kept. A response behind a redirect that the engine has followed is not kept.
     class Cache
       # Hash by heuristics: statuses that are kept if nothing is said of how long (RFC 9110 §15.1), but 206.
@@ -22,9 +24,11 @@ module Hecaton
       ERRORS = [500, 502, 503, 504].freeze
       CONDITIONS = %w[if-none-match if-modified-since if-match if-unmodified-since if-range range].freeze
       MOST_VARIANTS = 10
+      # A URL with a user, who is not to be in a key.
+      LOGIN = %r{\A[a-z]+://[^/?#]*@}i
       # What became of a request: the Entry that was found, when it was asked, and whether it is to be validated.
       State = Struct.new(:entry, :asked, :directives, :validating)
-      private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :State
+      private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :LOGIN, :State
 
       # store:: what has read(key), write(key, value) and delete(key), such as Rails.cache. Values are Arrays of Hashes of plain objects.
       #   Default: a Memory of its own.
@@ -40,6 +44,7 @@ module Hecaton
       # For the client: adds the conditions that a stale response is validated by.
       def before_request(request)
         return unless request.http_method == "GET" && CONDITIONS.none? { |name| request.headers.key?(name) }
+        return if LOGIN.match?(request.url)
 
         directives = Directives.of_request(request.headers)
         return if directives.key?("no-store")

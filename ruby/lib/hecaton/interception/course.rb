@@ -142,28 +142,23 @@ module Hecaton
         login && !named ? [*fields, "Authorization", login] : fields
       end
 
-      # The first answer, or refusal, once the features have seen the attempt.
+      # The first answer, or refusal.
       def ask
-        outcome = refused_by_features
-        return outcome if outcome
+        outcome = nil
+        answered = @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.respond(@request)) }
+        return stopped_by_feature || outcome if answered
 
-        @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.respond(@request)) } ||
-          @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.refuse(@request)) }
+        @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.refuse(@request)) }
         outcome
       rescue Error => error
         error
       end
 
-      # What features make of an attempt: the network's are seen by them when the engine makes them.
-      def refused_by_features
+      # Features see an attempt that an interceptor answers here, and one of the network when the engine makes it.
+      def stopped_by_feature
         run = @arguments.last && @arguments.last[:attempts] or return
-        request = @request
-        facts = [@attempts.size + 1, request.http_method, request.url, request.headers.to_a.flatten, !request.body.nil?]
-        changes = run.before_attempt(facts)
-        return ProtocolError.new("a feature has stopped it", phase: :queue, url: request.url) unless changes
-
-        request.change(changes)
-        nil
+        facts = [@attempts.size + 1, @request.http_method, @request.url, @request.headers.to_a.flatten, !@request.content.nil?]
+        ProtocolError.new("a feature has stopped it", phase: :queue, url: @request.url) unless run.before_attempt(facts)
       end
 
       def checked(interceptor, outcome)

@@ -33,14 +33,6 @@ module Hecaton
       # Anything that interceptors want to remember of it, by their names.
       def notes = @notes ||= {}
 
-      # For the engine's stand-in: sets headers, [name, value, name, value]; a name without a value is left out.
-      def change(flat)
-        return if flat.empty?
-
-        names = flat.each_slice(2).map { |name, _| name.downcase }
-        @headers = Headers.new(@headers.reject { |name, _| names.include?(name) } + flat.each_slice(2).reject { |_, value| value.nil? })
-      end
-
       # For the engine's stand-in: what is to be sent, a String, a BodySource or nil; and the fields it was made of.
       attr_reader :content, :own
 

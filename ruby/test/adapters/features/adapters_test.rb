@@ -69,6 +69,13 @@ class FeaturesOfAdaptersTest < OriginTest
     assert_equal "given", client.get("http://api.test/given").body
     assert_equal %w[stubbed given], client.get_all(%w[http://api.test/ http://api.test/given]).map(&:body)
     assert_equal [200, 203, 200, 203].sort, @feature.seen.sort
+    numbers = []
+    counting = Object.new
+    counting.define_singleton_method(:before_attempt) { |_, number| numbers << number && nil }
+    Hecaton::Testing.allowed_hosts = ["127.0.0.1"]
+    ["http://api.test/", url("/r/1")].each { |url| client(features: [counting]).get(url) }
+    client(features: [counting]).get_all(["http://api.test/", url("/r/1")])
+    assert_equal [1] * 4, numbers
     raising = Object.new
     def raising.before_attempt(_request, _number) = raise(KeyError)
     assert_raises(Hecaton::FeatureError) { client(features: [raising]).get("http://api.test/") }

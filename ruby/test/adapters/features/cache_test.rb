@@ -141,6 +141,18 @@ class CacheTest < OriginTest
     end
   end
 
+  def test_a_response_is_for_the_one_who_asked
+    serve do |url|
+      one = @client.get(url, bearer: "one").body
+      refute_equal one, @client.get(url, bearer: "two").body
+      refute_equal one, get(url)
+      refute_equal one, get(url, "cookie" => "a=b")
+      assert_equal one, @client.get(url, bearer: "one").body
+      refute_includes Marshal.dump(@cache.instance_variable_get(:@store).read("hecaton GET #{url}")), "Bearer"
+      refute kept?(url.sub("//", "//user:secret@"))
+    end
+  end
+
   def test_a_change_drops_what_is_kept
     serve do |url|
       get(url)

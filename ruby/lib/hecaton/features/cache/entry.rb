@@ -9,11 +9,11 @@ module Hecaton
                         trailer].freeze
         # Fields of a 304 that say nothing of the response that is kept.
         KEPT = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
-        # What the engine adds to a request, unseen by features.
-        UNSEEN = %w[cookie authorization].freeze
+        # Fields that say who asks: a response is used for the same values alone. The engine may add them, unseen by features.
+        PERSONAL = %w[authorization cookie].freeze
         # The share of its age when it came that a response is taken to be fresh for, if the server does not say (RFC 9111 §4.2.2).
         HEURISTIC = 0.1
-        private_constant :HOP_BY_HOP, :KEPT, :UNSEEN, :HEURISTIC
+        private_constant :HOP_BY_HOP, :KEPT, :PERSONAL, :HEURISTIC
 
         # Hash.
         attr_reader :fields
@@ -23,17 +23,20 @@ module Hecaton
           dropped = HOP_BY_HOP + response.headers.get_all("connection").flat_map { |value| value.downcase.split(/\s*,\s*/) }
           new(status: response.status, url: response.url, body: response.body.dup, asked: asked, came: came,
               headers: response.headers.reject { |name, _| dropped.include?(name) },
-              vary: varies(response.headers).to_h { |name| [name, normal(request.headers[name])] })
+              vary: (varies(response.headers) | PERSONAL).to_h { |name| [name, selector(name, request.headers)] })
         end
 
         # Names of the fields that select a response, in lower case.
         def self.varies(headers) = headers.get_all("vary").flat_map { |value| value.downcase.split(/\s*,\s*/) }.map(&:strip).reject(&:empty?)
 
         # Whether features see the field of a request, so that the cache can tell what it selects.
-        def self.knowable?(name, headers) = name != "*" && (!UNSEEN.include?(name) || headers.key?(name))
+        def self.knowable?(name, headers) = name != "*" && (!PERSONAL.include?(name) || headers.key?(name))
 
-        # Without differences that mean nothing (RFC 9111 §4.1).
-        def self.normal(value) = value&.strip&.gsub(/\s*,\s*/, ",")
+        # What a field selects by: its value without differences that mean nothing (RFC 9111 §4.1). Of who asks a hash, for stores keep it.
+        def self.selector(name, headers)
+          value = headers[name]&.strip&.gsub(/\s*,\s*/, ",")
+          value && PERSONAL.include?(name) ? OpenSSL::Digest::SHA256.hexdigest(value) : value
+        end
 
         def initialize(fields)
           @fields = fields
@@ -44,7 +47,7 @@ module Hecaton
         def directives = @directives ||= Directives.of_response(@headers)
 
         # Whether a request with these headers may be answered by it.
-        def selected_by?(headers) = fields[:vary].all? { |name, value| Entry.normal(headers[name]) == value }
+        def selected_by?(headers) = fields[:vary].all? { |name, value| Entry.selector(name, headers) == value }
 
         # Seconds since the server made it (RFC 9111 §4.2.3).
         def age(now)
