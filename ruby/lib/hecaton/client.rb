@@ -4,6 +4,7 @@ module Hecaton
   # scheme, host and port. Works on both sides of a fork: a child opens connections of its own.
   class Client
     include Verbs
+    include Sending
     include Many
     include Downloads
 
@@ -430,118 +431,6 @@ module Hecaton
       @parent ? @parent.with(options) : Native::Client.new(options)
     rescue Ractor::UnsafeError
       raise Ractor::UnsafeError, SharedClient::MAIN_ALONE
-    end
-
-    # For Verbs. Most requests have no more than a URL, and no Request is made for them.
-    def send_request(method, url, options, &block)
-      return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if @plain && options.nil? && !block
-
-      request = Request.of(method, url, options)
-      @features && !block ? send_through(@features.run_own(request, @request_builder)) : transmit(request, &block)
-    end
-
-    # Sends a request on its way through the features.
-    def transmit(request, &block)
-      return deliver(request, &block) unless @features
-
-      run = @features.run(request, @request_builder, block)
-      block ? stream_through(run, &block) : send_through(run)
-    end
-
-    def send_through(run)
-      given = run.before
-      outcome = given ? given_outcome(run, given) : sent_outcome(run)
-      outcome = run.after(outcome)
-      outcome.is_a?(Error) ? ResponseBuilder.raise_error(outcome) : outcome
-    ensure
-      cut_off(run) unless run.done?
-    end
-
-    def stream_through(run)
-      stream = nil
-      given = run.before
-      given = given_outcome(run, given) if given
-      given ||= outcome_of(run) do
-        result = deliver(run.request, run) { |response| yield stream = response }
-        told = run.after(stream.outcome)
-        told.is_a?(FeatureError) ? ResponseBuilder.raise_error(told) : (return result)
-      end
-      raise given if stream # What the block raised.
-
-      outcome = run.after(given)
-      return @response_builder.stream_of(outcome, run.request[:raise_for_status]) { |response| yield response } if outcome.is_a?(Response)
-
-      ResponseBuilder.raise_error(outcome)
-    ensure
-      stream ? run.after(stream.outcome) : cut_off(run)
-    end
-
-    def sent_outcome(run)
-      request = run.request
-      return outcome_of(run) { deliver(request, run) } unless @bare && request.given.empty?
-
-      told(request.http_method, nil, *engine.perform(request.http_method, request.target, nil, nil, nil, nil))
-    end
-
-    # What the block returns, or the Error that it raises.
-    def outcome_of(run)
-      yield
-    rescue Error => error
-      run.outcome(error)
-    end
-
-    def given_outcome(run, given)
-      outcome = @response_builder.checked(given, run.request[:raise_for_status])
-      @response_builder.announce(run.request.http_method, outcome.of(run.request))
-      outcome
-    end
-
-    # The features are told of the end of a request that an exception of the program has cut off, an interrupt for example.
-    def cut_off(run)
-      run.after(CancelledError.new("the request was cut off by an exception", phase: :queue, sent: true)) unless run.done?
-    end
-
-    # Sends a request, once more with another token if the first one is refused.
-    def deliver(request, run = nil, &block)
-      token = Token.for(@request_builder.token_source, request)
-      return perform(request, run, &block) unless token
-
-      token.ask(Client.seconds(request[:timeout]) || @timeout, request.held?, block) do |value, limit, reader|
-        perform(request.with(bearer: value, timeout: limit), run, &reader)
-      end
-    end
-
-    def perform(request, run = nil, &block)
-      strict = request[:raise_for_status]
-      stream = Native::Stream.new if block
-      status, record, rest =
-        @request_builder.call(request) do |method, url, flat, content, limit, options|
-          options[:judge] &&= RetryPredicate.new(options[:judge], @response_builder, strict) if options
-          options = (options || {}).merge(attempts: run) if run&.attempts?
-          next engine.open(stream, method, url, flat, content, limit, options) if stream
-
-          engine.perform(method, url, flat, content, limit, options)
-        end
-      return @response_builder.stream(request.http_method, status, record, rest, strict, &block) if stream && status
-
-      ended(request.http_method, strict, status, record, rest)
-    ensure
-      stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
-    end
-
-    # Tells of an outcome, and returns it.
-    def told(method, strict, status, record, rest)
-      outcome = @response_builder.outcome(status, record, rest, strict)
-      @response_builder.announce(method, outcome)
-      outcome
-    end
-
-    # Tells of an outcome, and returns or raises it.
-    def ended(method, strict, status, record, rest)
-      outcome = told(method, strict, status, record, rest)
-      ResponseBuilder.raise_error(outcome) if outcome.is_a?(Error)
-
-      outcome
     end
   end
 end

@@ -194,7 +194,7 @@ module Hecaton
     end
 
     def given_by(value)
-      return value if value.is_a?(Response) || value.is_a?(Error)
+      return value.dup if value.is_a?(Response) || value.is_a?(Error) # Others may hold it too.
 
       raise TypeError, "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"
     end
