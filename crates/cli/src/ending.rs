@@ -113,7 +113,7 @@ mod tests {
             status(&anyhow!(Interrupted).context("3 rounds are kept")),
             INTERRUPTED
         );
-        assert_eq!(status(&anyhow!(Worse("typhoeus".into()))), REGRESSION);
+        assert_eq!(status(&anyhow!(Worse("typhoeus".into()))), TOO_LITTLE);
         assert_eq!(status(&anyhow!("broken")), FAILURE);
         assert!(nobody_reads(&io::Error::from(ErrorKind::BrokenPipe).into()));
     }

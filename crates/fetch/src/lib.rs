@@ -5,7 +5,7 @@
 //! evaluates conditions. `take` extracts values from bodies. `robots` reads robots.txt. `sink` stores bodies. `plan`
 //! divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part has done, and the
 //! `COMMIT` that decides. `finalize` writes the results of a part. `run` sends and records. `show` reads a folder for
-//! people. `start` plans or resumes a job. `again` sends some inputs once more. `dispatch` distributes parts to many
+//! people. `start` plans or resumes a job. `again` sends some inputs once more. `finish` completes a job and makes its products. `dispatch` distributes parts to many
 //! machines. `frame` and `record` are the formats of files, and `error` has the kinds of failure.
 
 #![forbid(unsafe_code)]
@@ -41,6 +41,8 @@ pub mod show;
 pub mod start;
 
 pub mod again;
+
+pub mod finish;
 
 #[cfg(feature = "nats")]
 pub mod dispatch;

@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use hecaton::{Reactor, Request};
@@ -28,7 +29,12 @@ pub struct Started {
     pub plan: Plan,
     /// Whether the plan was there before.
     pub is_resumed: bool,
+    /// Held since before the first byte of the plan, if this process made it.
+    pub(crate) lock: Option<Lock>,
 }
+
+/// A process holds the folder until this is dropped, or until it ends in any way.
+pub type Lock = Flock<File>;
 
 /// Plans a job in a folder, or finds that it is planned there.
 ///
@@ -51,6 +57,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
             job,
             plan,
             is_resumed: true,
+            lock: None,
         });
     }
     refuse_foreign(&folder)?;
@@ -78,6 +85,13 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     }
     let is_new = !folder.path().exists();
     fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
+    let held = lock(&folder)?;
+    if folder.plan().exists() {
+        return Err(Error::failed(format!(
+            "another process has planned {} meanwhile: run the same command again",
+            folder.path().display()
+        )));
+    }
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let [own, foreign] = job.pace.most();
     let rules = PlanLimits {
@@ -119,6 +133,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         if is_new && matches!(error, Error::Usage(_)) {
             let _ = fs::remove_dir_all(folder.planned());
             let _ = fs::remove_file(folder.job());
+            let _ = fs::remove_file(folder.lock());
             // Only if nobody else put anything there.
             let _ = fs::remove_dir(folder.path());
         }
@@ -128,6 +143,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         job,
         plan,
         is_resumed: false,
+        lock: Some(held),
     })
 }
 
@@ -183,6 +199,7 @@ pub fn load(folder: Folder) -> Result<Started> {
         job,
         plan,
         is_resumed: true,
+        lock: None,
     })
 }
 
@@ -197,9 +214,9 @@ impl Started {
         stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Summary> {
-        let _lock = match options.parts.is_empty() {
-            true => Some(lock(&self.folder)?),
-            false => None,
+        let _lock = match (options.parts.is_empty(), &self.lock) {
+            (true, None) => Some(lock(&self.folder)?),
+            _ => None,
         };
         run::run(
             &self.folder,
@@ -215,7 +232,7 @@ impl Started {
 ///
 /// # Errors
 /// When another process holds it.
-pub fn lock(folder: &Folder) -> Result<Flock<File>> {
+pub fn lock(folder: &Folder) -> Result<Lock> {
     lock_if_free(folder)?.ok_or_else(|| {
         let path = folder.base().display();
         Error::failed(format!(
@@ -224,14 +241,24 @@ pub fn lock(folder: &Folder) -> Result<Flock<File>> {
     })
 }
 
-/// The same; none when another process holds it.
+/// Locks a folder; none when another process holds it.
 ///
 /// # Errors
 /// When the file cannot be created.
-pub fn lock_if_free(folder: &Folder) -> Result<Option<Flock<File>>> {
+pub fn lock_if_free(folder: &Folder) -> Result<Option<Lock>> {
     let path = folder.lock();
-    let file = File::create(&path).map_err(at("create", &path))?;
-    Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
+    loop {
+        let file = File::create(&path).map_err(at("create", &path))?;
+        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
+            return Ok(None);
+        };
+        let held = lock.metadata().map_err(at("read", &path))?;
+        // A process that failed to plan may have removed the file since it was opened: then this lock is of no use.
+        match fs::metadata(&path) {
+            Ok(now) if (now.dev(), now.ino()) == (held.dev(), held.ino()) => return Ok(Some(lock)),
+            _ => {}
+        }
+    }
 }
 
 /// Refuses what is settled since a job was planned, and would be otherwise now.
@@ -272,20 +299,27 @@ fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
     }
 }
 
-/// A folder with something in it that is no job is left alone.
+/// Refuses a folder with other files in it. What a crash left of an earlier planning is ours.
 fn refuse_foreign(folder: &Folder) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder.path()) else {
         return Ok(());
     };
     let ours = ["plan", "job.toml", "job.draft", "plan.draft", "lock"];
-    let names = entries.flatten().map(|entry| entry.file_name());
-    let mut foreign = names.filter(|name| !ours.iter().any(|our| name == our));
-    match foreign.next() {
+    let is_ours = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let is_made = ["results", "parts"].iter().any(|made| name == *made);
+        ours.iter().any(|our| name == *our) || is_made && is_empty(&entry.path())
+    };
+    match entries.flatten().find(|entry| !is_ours(entry)) {
         None => Ok(()),
-        Some(name) => Err(Error::usage(format!(
+        Some(entry) => Err(Error::usage(format!(
             "{} holds {} and no job: use an empty folder, or one that is not there yet",
             folder.path().display(),
-            name.display()
+            entry.file_name().display()
         ))),
     }
+}
+
+fn is_empty(folder: &Path) -> bool {
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, in the order of the flow.
-const MODULES: [&str; 17] = [
+const MODULES: [&str; 18] = [
     "job",
     "host",
     "input",
@@ -22,6 +22,7 @@ const MODULES: [&str; 17] = [
     "show",
     "start",
     "again",
+    "finish",
     "dispatch",
 ];
 

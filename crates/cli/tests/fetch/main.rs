@@ -3,9 +3,11 @@
 mod again;
 mod clock;
 mod columns;
+mod crash_points;
 mod crashes;
 mod disk;
 mod ends;
+mod finish;
 mod hosts;
 #[cfg(feature = "nats")]
 mod many;

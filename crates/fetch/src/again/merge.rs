@@ -12,7 +12,7 @@ use crate::plan::{Folder, sync_folder_of, write_whole};
 use crate::segment::{Commit, Piece, Tally, head_of, load, scan};
 
 /// Writes a part's results anew. To do so twice changes nothing.
-pub fn merge(folder: &Folder, round: &Folder, part: u32) -> Result<()> {
+pub fn merge(folder: &Folder, (round, id): (&Folder, Option<&str>), part: u32) -> Result<()> {
     let (old, new) = (folder.result(part), round.result(part));
     let mut newer = RoaringTreemap::new();
     each(&new, &mut |line, number| {
@@ -41,7 +41,11 @@ pub fn merge(folder: &Folder, round: &Folder, part: u32) -> Result<()> {
     fs::rename(&draft, &old)
         .and_then(|()| sync_folder_of(&old))
         .map_err(at("write", &old))?;
-    let commit = Commit { tally, ..commit };
+    let commit = Commit {
+        tally,
+        round: id.map(str::to_owned),
+        ..commit
+    };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
     write_whole(&folder.commit(part), &text)
 }

@@ -8,15 +8,16 @@ mod choose;
 mod merge;
 
 use std::fs;
+use std::io::ErrorKind;
 use std::sync::atomic::AtomicBool;
 
 use self::choose::choose;
 use self::merge::merge;
 use crate::error::{Error, Result, at};
 use crate::job::Job;
-use crate::plan::{Folder, Plan, write_whole};
+use crate::plan::{Folder, Plan, sync_folder_of, write_whole};
 use crate::run::{Observer, Options, Summary};
-use crate::start::{self, Started};
+use crate::start::{self, Lock, Started};
 
 /// The default condition of `again`: outcomes that may be different next time.
 pub const USUAL: &str =
@@ -37,6 +38,7 @@ pub fn current(folder: &Folder) -> Result<Option<Started>> {
         job,
         plan,
         is_resumed: true,
+        lock: None,
     }))
 }
 
@@ -98,6 +100,7 @@ pub fn prepare(
         job,
         plan,
         is_resumed: false,
+        lock: None,
     }))
 }
 
@@ -131,34 +134,44 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let _lock = start::lock(folder)?;
+    let lock = start::lock(folder)?;
     let summary = round.run(options, stop, observer)?;
-    replace_records(folder, round)?;
+    merge_if_done(folder, round, &lock)?;
     Ok(summary)
 }
 
-/// Replaces the records once all parts of the round are done, whoever ran them. False if parts are left, or another
-/// process is at it.
+/// Merges a round once all of its parts are done, whoever ran them, and removes it. Does nothing while parts are left. The caller
+/// holds the lock.
 ///
 /// # Errors
 /// When the results cannot be written.
-pub fn finish(folder: &Folder, round: &Started) -> Result<bool> {
-    let Some(_lock) = start::lock_if_free(folder)? else {
-        return Ok(false);
-    };
-    let is_there = round.folder.plan().exists();
-    let is_done = is_there && round.plan.undone(&round.folder).next().is_none();
-    if is_done {
-        replace_records(folder, round)?;
+pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<()> {
+    if round.plan.undone(&round.folder).next().is_some() {
+        return Ok(());
     }
-    Ok(is_done)
-}
-
-fn replace_records(folder: &Folder, round: &Started) -> Result<()> {
+    let id = round.plan.round.as_deref();
     for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
-        merge(folder, &round.folder, part.number)?;
+        merge(folder, (&round.folder, id), part.number)?;
     }
     // First of all the plan: without it there is no round, also if the rest stays after a crash.
-    fs::remove_file(round.folder.plan()).map_err(at("remove", &round.folder.plan()))?;
-    fs::remove_dir_all(round.folder.path()).map_err(at("remove", round.folder.path()))
+    let plan = round.folder.plan();
+    fs::remove_file(&plan)
+        .and_then(|()| sync_folder_of(&plan))
+        .map_err(at("remove", &plan))?;
+    clean_up(folder, lock)
+}
+
+/// Removes what a crash left of a round that has no plan. The caller holds the lock.
+///
+/// # Errors
+/// When it cannot be removed.
+pub fn clean_up(folder: &Folder, _: &Lock) -> Result<()> {
+    let round = folder.again();
+    if round.plan().exists() {
+        return Ok(());
+    }
+    match fs::remove_dir_all(round.path()) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => removed.map_err(at("remove", round.path())),
+    }
 }

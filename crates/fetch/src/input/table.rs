@@ -18,10 +18,56 @@ pub(super) struct Table<R> {
     buffer: Vec<u8>,
     begin: usize,
     end: usize,
+    /// The bytes of the row that is being read, for a second reading.
+    raw: Vec<u8>,
+    separator: u8,
     /// Ends of lines so far.
     passed: u64,
     row: Vec<u8>,
     ends: Vec<usize>,
+}
+
+/// Bytes that are read at once.
+const BUFFER: usize = 64 << 10;
+
+/// How the quotes of a row stand.
+enum Quotes {
+    Closed,
+    /// The last field has no closing quote.
+    Open,
+    /// Something else than a separator or the end of a line follows a closing quote.
+    Odd,
+}
+
+/// Looks at the quotes of a row without its line end, by RFC 4180.
+fn quotes(row: &[u8], separator: u8) -> Quotes {
+    let row = row.strip_suffix(b"\r").unwrap_or(row);
+    let (mut at, mut is_odd) = (0, false);
+    while at < row.len() {
+        if row[at] == b'"' {
+            at += 1;
+            loop {
+                let Some(quote) = memchr(b'"', &row[at..]) else {
+                    return Quotes::Open;
+                };
+                at += quote + 1;
+                if row.get(at) != Some(&b'"') {
+                    break;
+                }
+                at += 1;
+            }
+            is_odd |= at < row.len() && row[at] != separator;
+        }
+        // The next field begins behind a separator; only quoted fields have line ends.
+        match memchr(separator, &row[at..]) {
+            Some(next) => at += next + 1,
+            None => break,
+        }
+    }
+    match is_odd {
+        true => Quotes::Odd,
+        false => Quotes::Closed,
+    }
 }
 
 /// The next row, or why there is none.
@@ -29,6 +75,8 @@ enum Found {
     /// So many fields in so many bytes.
     Fields(usize, usize),
     TooLong,
+    /// Too long, and of several lines.
+    Misquoted,
     End,
 }
 
@@ -39,15 +87,18 @@ impl<R: Read> Table<R> {
             reader,
             parser: Reader::new(),
             columns: Vec::new(),
-            buffer: vec![0; 64 << 10],
+            buffer: vec![0; BUFFER],
             begin: 0,
             end: 0,
+            raw: Vec::new(),
+            separator: b',',
             passed: 0,
             row: vec![0; 4 << 10],
             ends: vec![0; 64],
         };
         while table.end < table.buffer.len() && table.fill()? > 0 {}
         let separator = separator.unwrap_or_else(|| table.guess());
+        table.separator = separator;
         table.parser = ReaderBuilder::new().delimiter(separator).build();
         table.columns = table
             .names()
@@ -73,6 +124,9 @@ impl<R: Read> Table<R> {
         let Found::Fields(fields, _) = found else {
             return Err(format!("{wrong}, and there is none"));
         };
+        if self.is_misquoted(fields, fields) {
+            return Err(format!("{wrong}; it has a quote that is not closed"));
+        }
         let mut names: Vec<String> = Vec::with_capacity(fields);
         for (index, field) in self.fields(fields).enumerate() {
             let name = text(field).map_err(|bad| {
@@ -115,7 +169,41 @@ impl<R: Read> Table<R> {
     fn consume(&mut self, count: usize) {
         let consumed = &self.buffer[self.begin..self.begin + count];
         self.passed += memchr_iter(b'\n', consumed).count() as u64;
+        self.raw.extend_from_slice(consumed);
         self.begin += count;
+    }
+
+    /// Whether a row is none because of a quote that is not closed: its last field has no end, or it took in further lines up to
+    /// the next quote in the list.
+    fn is_misquoted(&self, fields: usize, known: usize) -> bool {
+        let row = self.raw.strip_suffix(b"\n").unwrap_or(&self.raw);
+        let is_long = memchr(b'\n', row).is_some();
+        match quotes(row, self.separator) {
+            Quotes::Open => true,
+            Quotes::Odd => is_long,
+            Quotes::Closed => is_long && fields != known,
+        }
+    }
+
+    /// Reads the lines behind the first one of this row again, as rows of their own.
+    fn only_first_line(&mut self) -> Bad {
+        let first = memchr(b'\n', &self.raw).map_or(self.raw.len(), |at| at + 1);
+        let mut rest = self.raw.split_off(first);
+        self.passed -= memchr_iter(b'\n', &rest).count() as u64;
+        if rest.len() <= self.begin {
+            // They are still in front of what was not read yet.
+            self.begin -= rest.len();
+        } else {
+            rest.extend_from_slice(&self.buffer[self.begin..self.end]);
+            (self.begin, self.end) = (0, rest.len());
+            rest.resize(rest.len().max(BUFFER), 0);
+            self.buffer = rest;
+        }
+        self.parser.reset();
+        Bad::new(
+            self.raw.trim_ascii_end(),
+            "has a quote that is not closed".to_owned(),
+        )
     }
 
     /// So that the line of a row is the one on which it begins.
@@ -137,6 +225,7 @@ impl<R: Read> Table<R> {
     }
 
     fn record(&mut self) -> io::Result<Found> {
+        self.raw.clear();
         let (mut written, mut ended) = (0, 0);
         loop {
             if self.begin == self.end {
@@ -164,9 +253,12 @@ impl<R: Read> Table<R> {
         }
     }
 
-    /// Goes on at the next end of a line, as if nothing had been.
+    /// A row of several lines is read again line by line. A line that is too long is passed over.
     fn too_long(&mut self) -> io::Result<Found> {
         self.parser.reset();
+        if memchr(b'\n', &self.raw).is_some() {
+            return Ok(Found::Misquoted);
+        }
         loop {
             match memchr(b'\n', &self.buffer[self.begin..self.end]) {
                 Some(at) => {
@@ -210,14 +302,12 @@ impl<R: Read + Send> Rows for Table<R> {
         let line = self.passed + 1;
         let held = match self.record()? {
             Found::End => return Ok(None),
-            Found::Fields(fields, bytes) => self.held(fields, bytes),
-            Found::TooLong => {
-                let reason = format!(
-                    "is longer than 1 MiB, maybe for a quote that is not closed; it was read on from line {}",
-                    self.passed + 1
-                );
-                Err(Bad::new(&self.row, reason))
+            Found::Fields(fields, _) if self.is_misquoted(fields, self.columns.len()) => {
+                Err(self.only_first_line())
             }
+            Found::Fields(fields, bytes) => self.held(fields, bytes),
+            Found::Misquoted => Err(self.only_first_line()),
+            Found::TooLong => Err(Bad::new(&self.row, "is longer than 1 MiB".to_owned())),
         };
         Ok(Some(Row { line, held }))
     }

@@ -152,7 +152,62 @@ fn a_quote_that_is_not_closed_costs_one_record_and_no_memory() {
         bad[0].reason
     );
     assert!(bad[0].text.len() <= EXCERPT);
-    assert!(good > 100_000, "{good}");
+    assert_eq!(good, 300_000);
+}
+
+#[test]
+fn a_quote_that_is_not_closed_takes_no_other_line_with_it() {
+    let bad = "bad: has a quote that is not closed";
+    // Up to the end of the list, up to the next quote, and on the last line.
+    assert_eq!(
+        read("a,b\n1,\"x\n2,y\n3,z\n", Some(Format::Csv)),
+        [&format!("0:2 {bad}")[..], "1:3 a=2 b=y", "2:4 a=3 b=z"]
+    );
+    assert_eq!(
+        read("a,b\r\n1,\"x\r\n2,\"y\"\r\n3,\"z\r\n4,v", Some(Format::Csv)),
+        [
+            &format!("0:2 {bad}")[..],
+            "1:3 a=2 b=y",
+            &format!("2:4 {bad}"),
+            "3:5 a=4 b=v"
+        ]
+    );
+    assert_eq!(
+        read("a,b\n1,\"x\n2,y,\"z\n3,v\n4,\"w", Some(Format::Csv)),
+        [
+            &format!("0:2 {bad}")[..],
+            &format!("1:3 {bad}"),
+            "2:4 a=3 b=v",
+            &format!("3:5 {bad}")
+        ]
+    );
+    // Line ends and quotes inside of a field that is closed are its own.
+    assert_eq!(
+        read("a,b\n1,\"x\n\"\"2\"\",y\"\n3,z\n", Some(Format::Csv)),
+        ["0:2 a=1 b=x\n\"2\",y", "1:4 a=3 b=z"]
+    );
+    assert!(refusal("a,\"b\n1,2\n", Some(Format::Csv)).contains("a quote that is not closed"));
+}
+
+proptest! {
+    #[test]
+    fn every_line_of_a_table_with_stray_quotes_is_in_a_record(lines in proptest::collection::vec("[0-9],[xy\"]{0,4}", 1..40)) {
+        let table = format!("a,b\n{}\n", lines.join("\n"));
+        let found = Inputs::open(vec![stream(table)], Some(Format::Csv)).unwrap();
+        let mut next = 2;
+        for entry in found {
+            let (line, lines) = match entry.unwrap() {
+                Entry::Input(input) => {
+                    let within = input.columns.values().map(|value| value.matches('\n').count());
+                    (input.line, 1 + within.sum::<usize>() as u64)
+                }
+                Entry::Invalid(invalid) => (invalid.line, 1),
+            };
+            prop_assert_eq!(line, next);
+            next += lines;
+        }
+        prop_assert_eq!(next, lines.len() as u64 + 2);
+    }
 }
 
 #[test]

@@ -107,6 +107,11 @@ impl Folder {
         self.workers().join(format!("{name}.json"))
     }
 
+    /// The records that each product was made from.
+    pub fn products(&self) -> PathBuf {
+        self.0.join("products.json")
+    }
+
     /// Held by the one run that works on all parts.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")

@@ -92,6 +92,29 @@ impl RecordWriter {
         self.failed(out, about, tried, what, way);
     }
 
+    /// A request of a method that must not be repeated, which failed after it was sent.
+    pub fn unknown(
+        &mut self,
+        out: &mut Vec<u8>,
+        (planned, rendered): (&Planned, &Rendered<'_>),
+        tried: &Tried,
+        error: &Error,
+    ) {
+        begin(out, planned, Some(rendered), Outcome::Unknown, false);
+        location(out, tried);
+        field(out, "why");
+        text(
+            out,
+            &format!("{}: {}", kind_name(error.kind()), error.detail()),
+        );
+        field(out, "sent");
+        json(out, &error.sent());
+        number(out, "attempts", tried.attempts.into());
+        self.clock.write(out, tried.begun);
+        elapsed(out, error.elapsed(), error.attempts().last());
+        out.extend_from_slice(b"}\n");
+    }
+
     /// A redirect that is not followed, and why.
     pub fn refused(
         &mut self,

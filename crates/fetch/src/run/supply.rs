@@ -1,11 +1,15 @@
 //! The source of a run's parts: a list, or a dispatcher that hands them out while the run works.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, Part, Plan};
-use crate::segment::{Tally, load, settle};
+use crate::segment::{Tally, is_held, load, settle};
+
+/// How often a part that another worker took over is looked at.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// How it stands with a part that is worked on here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,23 +42,55 @@ pub trait Supply {
     fn left(&mut self, part: u32);
 }
 
-/// Parts that are known from the start, and nobody else's.
-pub struct GivenParts(pub VecDeque<u32>);
+/// Parts that are known from the start.
+pub struct GivenParts {
+    folder: Folder,
+    to_do: VecDeque<u32>,
+    /// Whether the run ends only when all of them are done, also those that another worker took over.
+    waits: bool,
+    elsewhere: Vec<u32>,
+    looked: Instant,
+}
 
 impl Supply for GivenParts {
     fn next(&mut self) -> Option<u32> {
-        self.0.pop_front()
+        self.to_do.pop_front().or_else(|| self.abandoned())
     }
 
     fn is_over(&mut self) -> bool {
-        self.0.is_empty()
+        let folder = &self.folder;
+        self.elsewhere.retain(|part| !folder.commit(*part).exists());
+        self.to_do.is_empty() && self.elsewhere.is_empty()
     }
 
     fn standing(&mut self, _: u32) -> Standing {
         Standing::Held
     }
 
-    fn left(&mut self, _: u32) {}
+    fn left(&mut self, part: u32) {
+        if self.waits && !self.folder.commit(part).exists() {
+            self.elsewhere.push(part);
+        }
+    }
+}
+
+impl GivenParts {
+    /// A part that another worker took over and left without finishing it.
+    fn abandoned(&mut self) -> Option<u32> {
+        if self.looked.elapsed() < LOOK {
+            return None;
+        }
+        self.looked = Instant::now();
+        if self.is_over() {
+            return None;
+        }
+        let folder = &self.folder;
+        let index = self
+            .elsewhere
+            .iter()
+            .position(|part| !is_held(folder, *part))?;
+        Some(self.elsewhere.swap_remove(index))
+    }
 }
 
 impl GivenParts {
@@ -81,7 +117,14 @@ impl GivenParts {
                 None => to_do.push_back(number),
             }
         }
-        Ok((GivenParts(to_do), (tally, done)))
+        let given = GivenParts {
+            folder: folder.clone(),
+            to_do,
+            waits: parts.is_empty(),
+            elsewhere: Vec::new(),
+            looked: Instant::now(),
+        };
+        Ok((given, (tally, done)))
     }
 }
 

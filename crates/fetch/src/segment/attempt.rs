@@ -3,7 +3,10 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{self, Checkpoint};
@@ -59,6 +62,21 @@ impl Attempt {
     }
 }
 
+/// How long a new attempt waits for the worker of the last one to leave the part. A worker that is stopped does not leave.
+const HANDOVER: Duration = Duration::from_secs(5);
+
+/// An attempt whose file exists, which tells an earlier worker to leave the part.
+pub struct Announced {
+    /// The part.
+    pub part: u32,
+    attempt: u32,
+    file: File,
+    lock: Option<Flock<File>>,
+    /// The file of the attempt before it, until nobody holds that any more.
+    earlier: Option<File>,
+    until: Instant,
+}
+
 /// An attempt that has been begun.
 pub struct Claim {
     /// The part.
@@ -67,6 +85,8 @@ pub struct Claim {
     pub attempt: u32,
     /// Its segment, behind its head.
     pub file: File,
+    /// Held while the attempt is worked on, so that the next one can tell.
+    pub lock: Option<Flock<File>>,
     /// How long that is.
     pub bytes: u64,
     /// The bytes of earlier attempts that count.
@@ -75,48 +95,119 @@ pub struct Claim {
     pub known: Recovered,
 }
 
-/// Begins the next attempt at a part; none if the part is done.
+/// Begins the next attempt at a part without waiting for an earlier worker; none if the part is done.
 ///
 /// # Errors
 /// When the folder cannot be read or written.
 pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> {
+    match announce(folder, part)? {
+        Some(announced) => announced.begin(folder, worker),
+        None => Ok(None),
+    }
+}
+
+/// Creates the file of the next attempt at a part; none if the part is done.
+///
+/// # Errors
+/// When the folder cannot be read or written.
+pub fn announce(folder: &Folder, part: u32) -> Result<Option<Announced>> {
     let home = folder.part(part);
     fs::create_dir_all(&home).map_err(at("create", &home))?;
-    let commit = folder.commit(part);
-    if commit.exists() {
+    if folder.commit(part).exists() {
         return Ok(None);
     }
-    let (attempt, mut file) = create(folder, part)?;
-    let (counts, known) = look_back(folder, part, attempt)?;
-    // A worker that finished the part meanwhile has removed the segments, so this must be checked after reading them.
-    if commit.exists() {
-        let _ = fs::remove_file(folder.attempt(part, attempt));
-        return Ok(None);
-    }
-    let head = Attempt::Head {
-        attempt,
-        counts: counts.clone(),
-        worker: worker.to_owned(),
-    };
-    let mut bytes = Vec::new();
-    pack_aside(&head.content(), &mut bytes);
-    let path = folder.attempt(part, attempt);
-    let written = file.write_all(&bytes).and_then(|()| file.sync_all());
-    written
-        .and_then(|()| sync_folder_of(&path))
-        .map_err(at("write", &path))?;
-    if known.done.len() >= LONG {
-        // The next attempt need not read what came before this one.
-        checkpoint::write(folder, (part, attempt), bytes.len() as u64, &known);
-    }
-    Ok(Some(Claim {
+    let (attempt, file) = create(folder, part)?;
+    let earlier = (1..attempt).rev();
+    let earlier = earlier
+        .filter_map(|earlier| File::open(folder.attempt(part, earlier)).ok())
+        .next();
+    Ok(Some(Announced {
         part,
         attempt,
         file,
-        bytes: bytes.len() as u64,
-        counts,
-        known,
+        lock: hold(folder, (part, attempt)),
+        earlier,
+        until: Instant::now() + HANDOVER,
     }))
+}
+
+/// Locks the file of an attempt for as long as its worker has it open.
+fn hold(folder: &Folder, (part, attempt): (u32, u32)) -> Option<Flock<File>> {
+    let file = File::open(folder.attempt(part, attempt)).ok()?;
+    Flock::lock(file, FlockArg::LockExclusiveNonblock).ok()
+}
+
+/// Whether a worker that lives holds the newest attempt at a part.
+pub fn is_held(folder: &Folder, part: u32) -> bool {
+    let newest = newest(folder, part).unwrap_or(0);
+    match File::open(folder.attempt(part, newest)) {
+        Ok(file) => matches!(
+            Flock::lock(file, FlockArg::LockSharedNonblock),
+            Err((_, Errno::EWOULDBLOCK))
+        ),
+        Err(_) => false,
+    }
+}
+
+impl Announced {
+    /// Whether the worker of the last attempt has left the part, or was waited for long enough.
+    pub fn may_begin(&mut self, now: Instant) -> bool {
+        let Some(earlier) = self.earlier.take() else {
+            return true;
+        };
+        match Flock::lock(earlier, FlockArg::LockSharedNonblock) {
+            Err((earlier, Errno::EWOULDBLOCK)) if now < self.until => {
+                self.earlier = Some(earlier);
+                false
+            }
+            _ => true,
+        }
+    }
+
+    /// Begins the attempt; none if the part is done.
+    ///
+    /// # Errors
+    /// When the folder cannot be read or written.
+    pub fn begin(self, folder: &Folder, worker: &str) -> Result<Option<Claim>> {
+        let Announced {
+            part,
+            attempt,
+            mut file,
+            lock,
+            ..
+        } = self;
+        let (counts, known) = look_back(folder, part, attempt)?;
+        // A worker that finished the part meanwhile has removed the segments, so this must be checked after reading them.
+        if folder.commit(part).exists() {
+            let _ = fs::remove_file(folder.attempt(part, attempt));
+            return Ok(None);
+        }
+        let head = Attempt::Head {
+            attempt,
+            counts: counts.clone(),
+            worker: worker.to_owned(),
+        };
+        let mut bytes = Vec::new();
+        pack_aside(&head.content(), &mut bytes);
+        let path = folder.attempt(part, attempt);
+        let written = file.write_all(&bytes).and_then(|()| file.sync_all());
+        written
+            .and_then(|()| sync_folder_of(&path))
+            .map_err(at("write", &path))?;
+        if known.done.len() >= LONG {
+            // The next attempt need not read what came before this one.
+            checkpoint::write(folder, (part, attempt), bytes.len() as u64, &known);
+        }
+        Ok(Some(Claim {
+            part,
+            attempt,
+            file,
+            lock,
+            bytes: bytes.len() as u64,
+            counts,
+            known,
+        }))
+    }
 }
 
 /// The number of the newest attempt at a part; 0 if there is none.
@@ -258,6 +349,28 @@ mod tests {
         assert_eq!((first.attempt, second.attempt, third.attempt), (1, 2, 3));
         assert_eq!(lines(&folder, &third.counts), line(1) + &line(2));
         assert_eq!(newest(&folder, 0).unwrap(), 3);
+    }
+
+    #[test]
+    fn a_new_attempt_waits_until_the_last_one_is_left_or_its_worker_is_silent() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::at(folder.path());
+        let mut first = claim(&folder, 0, "first").unwrap().unwrap();
+        assert!(is_held(&folder, 0));
+        let mut second = announce(&folder, 0).unwrap().unwrap();
+        let now = Instant::now();
+        assert!(!second.may_begin(now));
+        // Records that are written before the first worker leaves count.
+        append(&mut first, &line(1));
+        drop(first);
+        assert!(second.may_begin(now));
+        let second = second.begin(&folder, "second").unwrap().unwrap();
+        assert!(second.known.done.contains(1));
+        let mut third = announce(&folder, 0).unwrap().unwrap();
+        assert!(!third.may_begin(now));
+        assert!(third.may_begin(now + 2 * HANDOVER));
+        drop((second, third));
+        assert!(!is_held(&folder, 0));
     }
 
     #[test]

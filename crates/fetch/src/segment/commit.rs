@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
@@ -76,6 +77,9 @@ pub struct Commit {
     pub counts: Vec<Counted>,
     /// How its inputs ended.
     pub tally: Tally,
+    /// The last round whose records replaced some of this part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<String>,
 }
 
 /// The commit of a part; none if it is not done.
@@ -150,11 +154,23 @@ pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
     let home = folder.part(commit.part);
     for entry in fs::read_dir(&home).map_err(at("read", &home))? {
         let path = entry.map_err(at("read", &home))?.path();
-        if path != folder.commit(commit.part) {
+        if is_working_file(&path) {
             let _ = fs::remove_file(path);
         }
     }
     Ok(())
+}
+
+/// Whether a file of a part is of no use once the part is committed. Another process may merge a round into the part at the same
+/// time, so its drafts are left alone.
+fn is_working_file(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let begins = |name: &str| {
+        ["attempt-", "final-", "sealed-", "COMMIT-"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+    };
+    name.is_some_and(begins)
 }
 
 #[cfg(test)]
@@ -172,6 +188,7 @@ mod tests {
             attempt: 2,
             counts: Vec::new(),
             tally: Tally::default(),
+            round: None,
         };
         fs::write(folder.part(3).join("sealed-2.jsonl.zst"), "records").unwrap();
         assert!(commit.create(&folder).unwrap());
@@ -189,6 +206,7 @@ mod tests {
             attempt,
             counts: Vec::new(),
             tally: Tally::default(),
+            round: None,
         };
         assert!(commit(2).create(&folder).unwrap());
         assert!(!commit(1).create(&folder).unwrap());

@@ -12,7 +12,9 @@ mod recovered;
 mod scan;
 mod writer;
 
-pub use self::attempt::{Attempt, Claim, Counted, claim, counted, newest};
+pub use self::attempt::{
+    Announced, Attempt, Claim, Counted, announce, claim, counted, is_held, newest,
+};
 pub use self::commit::{Commit, Tally, load, settle};
 pub use self::recovered::Recovered;
 pub use self::scan::{Piece, head_of, scan, visit};

@@ -11,6 +11,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, s
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use nix::fcntl::Flock;
+
 use super::attempt::{Attempt, Claim};
 use super::checkpoint;
 use super::recovered::Recovered;
@@ -99,6 +101,7 @@ impl Writer {
             part: claim.part,
             attempt: claim.attempt,
             file: claim.file,
+            _lock: claim.lock,
             bytes: claim.bytes,
             noted: claim.bytes,
             known: claim.known,
@@ -163,6 +166,8 @@ struct Segment {
     part: u32,
     attempt: u32,
     file: File,
+    /// Tells the next attempt that this one is worked on.
+    _lock: Option<Flock<File>>,
     path: PathBuf,
     bytes: u64,
     is_dirty: bool,

@@ -8,7 +8,7 @@ use roaring::RoaringTreemap;
 use crate::error::{Error, Result, at};
 use crate::plan::{Folder, Plan};
 use crate::record::Record;
-use crate::segment::{Piece, counted, head_of, scan, visit};
+use crate::segment::{Piece, counted, head_of, load, scan, visit};
 
 /// Visits each line of the results until the visitor says false.
 ///
@@ -47,7 +47,12 @@ fn each_of_part(
         return each_of_file(&result, take);
     }
     let mut seen = RoaringTreemap::new();
-    let read = counted(folder, part).and_then(|counts| {
+    // A crash between the commit and the move leaves the segments.
+    let counts = match load(folder, part)? {
+        Some(commit) => Ok(commit.counts),
+        None => counted(folder, part),
+    };
+    let read = counts.and_then(|counts| {
         let mut note = |line: &[u8]| {
             seen.extend(head_of(line).map(|(number, ..)| number));
             take(line)

@@ -5,6 +5,7 @@ use std::io::{Write, stdout};
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::again::{self, USUAL};
+use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::Options;
 use hecaton_fetch::start::load;
@@ -12,7 +13,6 @@ use hecaton_lab::findings::words::plural;
 
 use super::Home;
 use super::live::Live;
-use super::products;
 use super::run::sentence;
 use super::tuning::Tuning;
 use super::verdict;
@@ -45,6 +45,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
     let stop = stop::on_request()?;
+    // A round that is done and was not merged is merged before another one begins.
+    finish::job(&folder)?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let Some(round) = again::prepare(&folder, arguments.matching.as_deref(), &change)? else {
         if arguments.plan {
@@ -71,8 +73,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = again::run(&folder, &round, &options, &stop, &mut live);
     live.end();
     let summary = summary?;
+    finish::job(&folder)?;
     let base = load(folder.clone())?;
-    products::make(&base, true)?;
     if !arguments.quiet {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }

@@ -33,9 +33,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     use hecaton_fetch::dispatch::enqueue;
     use hecaton_fetch::plan::Folder;
 
-    use super::products;
+    use super::open::open;
 
-    let started = products::open(&Folder::at(&arguments.home.folder))?;
+    let started = open(&Folder::at(&arguments.home.folder))?;
     let enqueued = enqueue(&started, &arguments.server.url, arguments.lease)?;
     writeln!(
         stdout(),

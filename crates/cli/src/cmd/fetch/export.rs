@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
+use hecaton_fetch::finish;
 use hecaton_fetch::job::TableFormat;
 use hecaton_fetch::plan::{Folder, Plan};
 use hecaton_fetch::show::export;
@@ -42,6 +43,8 @@ struct Target {
 /// When the folder holds no job, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
+    // A folder that may only be read is read as it is.
+    let _ = finish::parts(&folder);
     let rows = match (&arguments.target.csv, &arguments.target.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
             export::print::<anyhow::Error>(&folder, stdout().lock())?

@@ -4,8 +4,8 @@ use std::io::{Write, stdout};
 
 use anyhow::Result;
 use clap::Args;
+use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::show::report;
 
 use super::Home;
 
@@ -23,6 +23,8 @@ pub struct Arguments {
 /// # Errors
 /// When the folder holds no job, or it cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let page = report(&Folder::at(&arguments.home.folder))?;
+    let folder = Folder::at(&arguments.home.folder);
+    finish::parts(&folder)?;
+    let page = finish::report(&folder)?;
     Ok(writeln!(stdout(), "{}", page.display())?)
 }

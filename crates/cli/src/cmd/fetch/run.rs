@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::Args;
+use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Options, Summary};
-use hecaton_fetch::start::prepare;
+use hecaton_fetch::start::{load, prepare};
 use hecaton_lab::findings::words::{self, plural};
 
 use super::arguments::JobArguments;
 use super::live::Live;
-use super::products;
 use super::verdict;
 use crate::stop;
 
@@ -71,15 +71,17 @@ pub fn run(arguments: &Run) -> Result<()> {
     let summary = started.run(&options, &stop, &mut live);
     live.end();
     let summary = summary?;
-    let tables = products::make(&started, summary.written > 0)?;
+    let (folder, job) = (started.folder.clone(), started.job.clone());
+    // The lock goes with it, and finishing takes its own.
+    drop(started);
+    let products = finish::job(&folder)?.unwrap_or_default();
     if !arguments.quiet {
-        let page = products::page(&started.folder);
-        let made = tables.iter().chain(page.exists().then_some(&page));
+        let made = products.tables.iter().chain(&products.page);
         let made = made.map(|product| format!(", {}", product.display()));
-        let ended = sentence(&started.folder.results(), &summary);
+        let ended = sentence(&folder.results(), &summary);
         crate::say!("{ended}{}", made.collect::<String>());
     }
-    verdict::judge(&started, &started.job)
+    verdict::judge(&load(folder)?, &job)
 }
 
 /// How it ended.

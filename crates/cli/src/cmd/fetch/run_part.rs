@@ -3,12 +3,13 @@
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
+use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::Options;
 
 use super::Home;
 use super::live::Live;
-use super::products;
+use super::open::open;
 use super::run::sentence;
 use crate::stop;
 
@@ -37,7 +38,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let stop = stop::on_request()?;
     let folder = Folder::at(&arguments.home.folder);
-    let started = products::open(&folder)?;
+    let started = open(&folder)?;
     let options = Options {
         parts: vec![arguments.part],
         resend_unknown: arguments.resend_unknown,
@@ -59,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         );
         return Err(Error::failed(what).into());
     }
-    products::end(&folder, &started)?;
+    finish::job(&folder)?;
     if !arguments.quiet {
         crate::say!(
             "part {}: {}",

@@ -4,6 +4,7 @@ use std::io::{BufWriter, Write, stdout};
 
 use anyhow::Result;
 use clap::Args;
+use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::{each_line, matching, record};
 
@@ -30,6 +31,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     let folder = Folder::at(&arguments.home.folder);
+    // A folder that may only be read is read as it is.
+    let _ = finish::parts(&folder);
     let condition = arguments.matching.as_deref();
     let matching = condition
         .map(|condition| matching(&folder, condition))

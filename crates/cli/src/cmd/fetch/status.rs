@@ -6,6 +6,7 @@ use std::time::Duration;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::again;
+use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::{Status, status};
 use hecaton_lab::findings::words::{count, plural};
@@ -52,6 +53,8 @@ struct Round {
 /// When the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
+    // A folder that may only be read is read as it is.
+    let _ = finish::parts(&folder);
     loop {
         let status = look(&folder)?;
         let text = match arguments.json {

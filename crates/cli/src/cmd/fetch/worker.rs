@@ -33,18 +33,19 @@ pub struct Arguments {
 #[cfg(feature = "nats")]
 pub fn run(arguments: &Arguments) -> Result<()> {
     use hecaton_fetch::dispatch::{WorkerOptions, run_worker};
+    use hecaton_fetch::finish;
     use hecaton_fetch::plan::Folder;
     use hecaton_fetch::start::load;
 
     use super::live::Live;
-    use super::products;
+    use super::open::open;
     use super::run::sentence;
     use super::verdict;
     use crate::stop;
 
     let stop = stop::on_request()?;
     let folder = Folder::at(&arguments.home.folder);
-    let started = products::open(&folder)?;
+    let started = open(&folder)?;
     let options = WorkerOptions {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
@@ -54,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = run_worker(&started, &options, &stop, &mut live);
     live.end();
     let summary = summary?;
-    products::end(&folder, &started)?;
+    finish::job(&folder)?;
     if !arguments.quiet {
         crate::say!(
             "all parts are done; this worker: {}",

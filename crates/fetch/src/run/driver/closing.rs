@@ -1,14 +1,16 @@
 //! Parts that end: finalized and committed, or lost to another worker.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::Driver;
 use crate::error::{Result, at};
 use crate::finalize::finalize;
 use crate::plan::Folder;
-use crate::run::part::OpenPart;
 use crate::run::supply::Standing;
 use crate::segment::{Commit, Counted, settle};
+
+/// How long requests in flight may take to end after another worker has begun their part.
+const LEAVING: Duration = Duration::from_secs(3);
 
 impl Driver<'_> {
     /// Hands lines over that have waited for long enough.
@@ -48,25 +50,52 @@ impl Driver<'_> {
         Ok(())
     }
 
-    pub(super) fn drop_taken_over(&mut self) {
-        let folder = self.folder;
-        let is_taken = |part: &OpenPart| is_taken_over(folder, part.number, part.attempt);
-        while let Some(index) = self.open.iter().position(is_taken) {
-            let part = self.open.remove(index);
+    /// Leaves the parts that another worker has begun: nothing more of them is sent, and requests in flight get a while to end, so
+    /// that their records still count. A part that another worker has done is dropped at once.
+    pub(super) fn drop_taken_over(&mut self) -> Result<()> {
+        let now = Instant::now();
+        let mut index = 0;
+        while let Some(part) = self.open.get_mut(index) {
+            let is_done = self.folder.commit(part.number).exists();
+            let is_begun = || self.folder.attempt(part.number, part.attempt + 1).exists();
+            if !is_done && part.leaves_at.is_none() && !is_begun() {
+                index += 1;
+                continue;
+            }
+            part.is_silent = true;
+            let leaves_at = *part.leaves_at.get_or_insert(now + LEAVING);
+            if !is_done && part.in_flight > 0 && now < leaves_at {
+                index += 1;
+                continue;
+            }
+            let mut part = self.open.remove(index);
             self.summary.written += part.written();
+            let lines = part.take_lines(now, true);
+            if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
+                self.writer.lines(part.number, lines);
+            }
             self.writer.close(part.number);
             self.gone(part.number);
             self.supply.left(part.number);
-            self.parts_done += 1;
+            self.parts_done += u64::from(is_done);
         }
+        Ok(())
     }
 
     /// Looks at whether the parts are still ours: those that may not be are left, with what is known of them on the disk.
     pub(super) fn leave_lost(&mut self) -> Result<()> {
+        let supply = &mut self.supply;
+        self.announced.retain(|announced| {
+            let is_lost = supply.standing(announced.part) == Standing::Lost;
+            if is_lost {
+                supply.left(announced.part);
+            }
+            !is_lost
+        });
         let mut index = 0;
         while let Some(part) = self.open.get_mut(index) {
             let standing = self.supply.standing(part.number);
-            part.is_silent = standing != Standing::Held;
+            part.is_silent = standing != Standing::Held || part.leaves_at.is_some();
             if standing != Standing::Lost {
                 index += 1;
                 continue;
@@ -113,6 +142,7 @@ fn finish(
         attempt,
         counts,
         tally,
+        round: None,
     };
     let is_ours = commit.create(folder)?;
     match is_ours {

@@ -83,13 +83,16 @@ impl Driver<'_> {
                 else {
                     return Ok(());
                 };
-                let (about, came) = ((&pending.planned, &rendered), (&outcome, Some(&*why)));
+                let (about, came) = (
+                    (&pending.planned, &rendered),
+                    (&outcome, Some(&*why), repeatable),
+                );
                 let kept = record(part, &mut self.records, about, &tried, came, &self.keeper);
                 return self.recorded(kept);
             }
         };
         let about = (&flight.pending.planned, &rendered);
-        let came = (&outcome, refused.as_deref());
+        let came = (&outcome, refused.as_deref(), repeatable);
         let kept = record(part, &mut self.records, about, &tried, came, &self.keeper);
         self.recorded(kept)
     }
@@ -122,7 +125,7 @@ fn record(
     records: &mut RecordWriter,
     about: (&Planned, &Rendered<'_>),
     tried: &Tried,
-    (outcome, refused): (&hecaton::Outcome, Option<&str>),
+    (outcome, refused, repeatable): (&hecaton::Outcome, Option<&str>, bool),
     keeper: &Keeper,
 ) -> std::io::Result<()> {
     match (outcome, refused) {
@@ -134,6 +137,11 @@ fn record(
             let kept = keeper.keep(&mut part.sink, about, tried, response)?;
             let out = part.record(Outcome::Response, kept.ok);
             records.response(out, about, tried, response, kept);
+        }
+        // The server may have acted on it, and `again` sends errors by default.
+        (Err(error), _) if !repeatable => {
+            let out = part.record(Outcome::Unknown, false);
+            records.unknown(out, about, tried, error);
         }
         (Err(error), _) => {
             let out = part.record(Outcome::Error, false);

@@ -24,7 +24,7 @@ use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
 use crate::record::count;
 use crate::request::Maker;
-use crate::segment::{Report, Tally, Writer};
+use crate::segment::{Announced, Report, Tally, Writer, load};
 
 /// Most parts that are worked on at once.
 const MOST_OPEN: usize = 32;
@@ -79,7 +79,17 @@ pub fn run(
     let mut driver = Driver::new(folder, job, plan, (options, &mut given), observer)?;
     (driver.summary.tally, driver.parts_done) = before;
     let ended = driver.drive(stop);
-    driver.end(ended)
+    let mut summary = driver.end(ended)?;
+    if options.parts.is_empty() {
+        // Other workers may have done some of them.
+        summary.tally = Tally::default();
+        for part in &plan.parts {
+            if let Some(commit) = load(folder, part.number)? {
+                summary.tally.add(&commit.tally);
+            }
+        }
+    }
+    Ok(summary)
 }
 
 /// Does parts of a plan as they are handed out.
@@ -134,6 +144,8 @@ struct Driver<'a> {
     supply: &'a mut dyn Supply,
     /// Parts that are worked on, in the order they were opened.
     open: Vec<OpenPart>,
+    /// Parts whose earlier worker is still leaving them.
+    announced: Vec<Announced>,
     /// Parts that are being finalized, with their tallies.
     finishing: HashMap<u32, Tally>,
     flights: Vec<Option<Flight>>,
@@ -192,6 +204,7 @@ impl<'a> Driver<'a> {
             )?,
             supply,
             open: Vec::new(),
+            announced: Vec::new(),
             finishing: HashMap::new(),
             flights: Vec::new(),
             free: Vec::new(),
@@ -222,7 +235,10 @@ impl<'a> Driver<'a> {
             let next = if is_stopping { None } else { self.start()? };
             self.write_due(is_stopping && self.in_flight == 0)?;
             self.close_done()?;
-            let idle = self.open.is_empty() && self.finishing.is_empty() && self.supply.is_over();
+            let idle = self.open.is_empty()
+                && self.announced.is_empty()
+                && self.finishing.is_empty()
+                && self.supply.is_over();
             if idle || is_stopping && self.in_flight == 0 && self.finishing.is_empty() {
                 return Ok(());
             }
@@ -247,7 +263,7 @@ impl<'a> Driver<'a> {
             Report::Failed(error) => return Err(error),
             Report::Intents(ticket) => {
                 // A worker that took the part over sends these requests, or records them as unknown.
-                self.drop_taken_over();
+                self.drop_taken_over()?;
                 for slot in self.intending.remove(&ticket).unwrap_or_default() {
                     self.send(slot);
                 }
@@ -267,9 +283,7 @@ impl<'a> Driver<'a> {
 
     fn gone(&mut self, number: u32) {
         self.summary.elsewhere.push(number);
-        let sentence = format!(
-            "part {number} was taken over by another worker; what this one still did of it does not count"
-        );
+        let sentence = format!("part {number} was taken over by another worker");
         self.observer.say(&sentence);
     }
 
@@ -303,7 +317,7 @@ impl<'a> Driver<'a> {
             true => drop(std::fs::remove_file(self.folder.worker(&worker_name()))),
             false => self.note(&snapshot),
         }
-        let is_over = self.open.is_empty() && self.supply.is_over();
+        let is_over = self.open.is_empty() && self.announced.is_empty() && self.supply.is_over();
         let reports = self.writer.end();
         ended?;
         for report in reports {

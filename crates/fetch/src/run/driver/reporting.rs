@@ -26,7 +26,7 @@ impl Driver<'_> {
         }
         if now - self.clock.noted >= NOTE_EVERY {
             self.clock.noted = now;
-            self.drop_taken_over();
+            self.drop_taken_over()?;
             self.note(&snapshot);
         }
         Ok(())

@@ -12,7 +12,7 @@ use crate::run::hosts::Next;
 use crate::run::part::{OpenPart, Pending, Reading};
 use crate::run::settings;
 use crate::run::supply::worker_name;
-use crate::segment::claim;
+use crate::segment::{Announced, announce};
 
 /// Resuming a part takes a while, so requests get this long before the next part is opened.
 const TURN: Duration = Duration::from_millis(10);
@@ -37,10 +37,12 @@ impl Driver<'_> {
                     next = Some(Instant::now() + TURN);
                     break;
                 }
+                let open = self.open.len();
                 if !self.open_another()? {
                     break;
                 }
-                has_looked_back = self.open.last().is_some_and(|part| part.opened.1 > 0);
+                has_looked_back = self.open.len() > open
+                    && self.open.last().is_some_and(|part| part.opened.1 > 0);
             }
             let Some(part) = self.open.get_mut(index) else {
                 continue;
@@ -88,20 +90,35 @@ impl Driver<'_> {
         self.flights[slot as usize].as_ref()
     }
 
-    /// Takes on another part; false if there is none, or there are enough.
+    /// Takes on another part, or announces that it will; false if there is none, or there are enough.
     pub(super) fn open_another(&mut self) -> Result<bool> {
-        if self.open.len() >= MOST_OPEN {
+        let now = Instant::now();
+        let free = |announced: &mut Announced| announced.may_begin(now);
+        if let Some(index) = self.announced.iter_mut().position(free) {
+            let announced = self.announced.remove(index);
+            self.open_part(announced)?;
+            return Ok(true);
+        }
+        if self.open.len() + self.announced.len() >= MOST_OPEN {
             return Ok(false);
         }
         let Some(number) = self.supply.next() else {
             return Ok(false);
         };
+        self.plan.part(number)?;
+        match announce(self.folder, number)? {
+            Some(announced) => self.announced.push(announced),
+            None => self.done_elsewhere(number),
+        }
+        Ok(true)
+    }
+
+    fn open_part(&mut self, announced: Announced) -> Result<()> {
+        let number = announced.part;
         let part = self.plan.part(number)?;
-        let Some(claim) = claim(self.folder, number, &worker_name())? else {
-            self.parts_done += 1;
-            self.summary.elsewhere.push(number);
-            self.supply.left(number);
-            return Ok(true);
+        let Some(claim) = announced.begin(self.folder, &worker_name())? else {
+            self.done_elsewhere(number);
+            return Ok(());
         };
         let limits = settings::limits(&self.job.pace, part.shard);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
@@ -109,7 +126,13 @@ impl Driver<'_> {
         self.writer.open(claim, self.folder);
         self.open.push(open);
         self.share_room();
-        Ok(true)
+        Ok(())
+    }
+
+    fn done_elsewhere(&mut self, number: u32) {
+        self.parts_done += 1;
+        self.summary.elsewhere.push(number);
+        self.supply.left(number);
     }
 
     /// Divides the memory for waiting inputs among all groups of hosts that are read side by side.
@@ -171,7 +194,8 @@ impl Driver<'_> {
         let Some(flight) = &mut self.flights[slot as usize] else {
             return;
         };
-        if !self.open.iter().any(|part| flight.is_of(part)) {
+        let may_send = |part: &OpenPart| flight.is_of(part) && part.leaves_at.is_none();
+        if !self.open.iter().any(may_send) {
             self.land(slot);
             return;
         }

@@ -51,6 +51,8 @@ pub struct OpenPart {
     pub opened: (Instant, u64),
     /// Whether nothing more of it may be sent for now.
     pub is_silent: bool,
+    /// When this worker leaves the part at the latest, because another has begun it.
+    pub leaves_at: Option<Instant>,
     /// Its requests that were started and have not ended.
     pub in_flight: usize,
     /// How its inputs ended so far.
@@ -114,6 +116,7 @@ impl OpenPart {
             hosts: Hosts::new(limits),
             opened: (Instant::now(), known.tally.records),
             is_silent: false,
+            leaves_at: None,
             in_flight: 0,
             tally: known.tally,
             lines: Vec::new(),

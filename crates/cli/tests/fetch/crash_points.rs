@@ -1,0 +1,226 @@
+//! Killed at every file operation of a small job: the same command again leaves N records, each once, and fresh products.
+//!
+//! `crash.c` is preloaded into the command and kills it at one operation. A test run takes a sample of the operations;
+//! `HECATON_CRASHES=all` takes all of them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use crate::support::{World, ending, hecaton};
+
+/// How many operations of each command a sample has.
+const SAMPLE: u64 = 10;
+
+/// The inputs of the list: 36 URLs, one of them twice, and a bad line.
+const INPUTS: usize = 38;
+
+/// A command that is killed, on a folder that `before` prepares.
+struct Case {
+    name: &'static str,
+    before: fn(&World, &Path),
+    command: fn(&World, &Path) -> Command,
+    /// What is left of the job when the command was repeated.
+    after: fn(&World, &Path),
+    /// Whether a request that was sent twice is a failure.
+    is_once: bool,
+}
+
+const NOTHING: fn(&World, &Path) = |_, _| {};
+
+/// Parts of about ten inputs, each a host shard.
+const SMALL: [&str; 4] = ["--part-size", "10", "--final-tables", "csv"];
+
+fn shim() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("crash.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fetch/crash.c");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O1", "-shared", "-fPIC", "-o"]);
+        let built = ending(compiler.arg(&library).arg(source).arg("-ldl"));
+        assert_eq!(built.status, Some(0), "{}", built.stderr);
+        library
+    })
+}
+
+fn list(world: &World) -> PathBuf {
+    let base = world.server.base_url();
+    let urls = (0..36).map(|id| format!("{base}/r/{id}"));
+    let more = [format!("{base}/r/7"), "not a URL".to_owned()];
+    world.write("urls.txt", urls.chain(more))
+}
+
+fn planned(world: &World, list: &Path) -> Command {
+    let mut command = hecaton(&["fetch", "plan"]);
+    command.arg(list).arg("-o").arg(world.out()).args(SMALL);
+    command
+}
+
+fn run_part(world: &World, number: u32) -> Command {
+    let mut command = hecaton(&["fetch", "run-part"]);
+    command.arg(world.out()).arg(number.to_string());
+    command
+}
+
+fn again(world: &World) -> Command {
+    let mut command = hecaton(&["fetch", "again"]);
+    command.arg(world.out());
+    command.args(["--where", "line > 12 and line < 30", "--concurrency", "7"]);
+    command
+}
+
+fn good(command: &mut Command, what: &str) {
+    let ended = ending(command);
+    assert_eq!(ended.status, Some(0), "{what}: {}", ended.stderr);
+}
+
+fn run_all_parts(world: &World, list: &Path) {
+    let planned = ending(&mut planned(world, list));
+    let parts: u32 = planned.stdout.trim().parse().expect("a number of parts");
+    assert!(parts > 1, "one part proves little");
+    (0..parts).for_each(|part| good(&mut run_part(world, part), "a part"));
+}
+
+/// The number of operations of a command, or how it ended when it was to be killed at one of them.
+fn operations(case: &Case) -> u64 {
+    let world = World::new();
+    let list = list(&world);
+    (case.before)(&world, &list);
+    let mut command = (case.command)(&world, &list);
+    let count = world.path("count");
+    command.env("LD_PRELOAD", shim()).env("CRASH_COUNT", &count);
+    good(command.env("CRASH_FOLDER", world.out()), case.name);
+    let text = std::fs::read_to_string(count).expect("a count");
+    text.parse().expect("a number")
+}
+
+fn survives(case: &Case, operation: u64) {
+    let world = World::new();
+    let list = list(&world);
+    let what = format!("{}, killed at operation {operation}", case.name);
+    (case.before)(&world, &list);
+    let mut command = (case.command)(&world, &list);
+    command.env("LD_PRELOAD", shim());
+    command.env("CRASH_AT", operation.to_string());
+    let killed = ending(command.env("CRASH_FOLDER", world.out()));
+    // It may have fewer operations this time: how many there are depends on time.
+    assert!(
+        matches!(killed.status, None | Some(0)),
+        "{what}: {}",
+        killed.stderr
+    );
+    good(&mut (case.command)(&world, &list), &what);
+    (case.after)(&world, &list);
+    let records = world.records();
+    assert_eq!(records.len(), INPUTS, "{what}");
+    let numbers = records.keys().copied();
+    assert!(numbers.eq(0..INPUTS as u64), "{what}");
+    are_fresh(&world, &what);
+    if case.is_once {
+        assert_eq!(world.server.summary().duplicates, 0, "{what}");
+    }
+}
+
+/// The table and the report are made of the records as they are.
+fn are_fresh(world: &World, what: &str) {
+    let read = |name: &str| std::fs::read_to_string(world.out().join(name)).expect(what);
+    let (table, report) = (read("table.csv"), read("report.html"));
+    let mut export = hecaton(&["fetch", "export", "--csv", "-"]);
+    let exported = ending(export.arg(world.out()));
+    assert_eq!(exported.status, Some(0), "{what}: {}", exported.stderr);
+    assert!(table == exported.stdout, "{what}: the table is stale");
+    good(hecaton(&["fetch", "report"]).arg(world.out()), what);
+    assert!(report == read("report.html"), "{what}: the report is stale");
+}
+
+fn check(case: &Case) {
+    let all = operations(case);
+    let points: Vec<u64> = match std::env::var_os("HECATON_CRASHES") {
+        Some(_) => (1..=all).collect(),
+        None => (1..=SAMPLE).map(|n| all * n / SAMPLE).collect(),
+    };
+    points.iter().for_each(|point| survives(case, *point));
+    println!("{}: {} of {all} operations", case.name, points.len());
+}
+
+#[test]
+fn a_job_survives_a_kill_at_any_operation() {
+    check(&Case {
+        name: "fetch LIST",
+        before: NOTHING,
+        command: |world, list| world.fetch(list, &SMALL),
+        after: NOTHING,
+        is_once: false,
+    });
+}
+
+#[test]
+fn a_job_of_posts_sends_none_twice() {
+    check(&Case {
+        name: "fetch LIST -X POST",
+        before: NOTHING,
+        command: |world, list| {
+            let more = ["-X", "POST", "--keep-body", "tar"];
+            world.fetch(list, &[&SMALL[..], &more].concat())
+        },
+        after: NOTHING,
+        is_once: true,
+    });
+}
+
+#[test]
+fn planning_survives_a_kill_at_any_operation() {
+    check(&Case {
+        name: "plan",
+        before: NOTHING,
+        command: planned,
+        after: |world, _| {
+            good(
+                hecaton(&["fetch", "-o"]).arg(world.out()),
+                "the planned job",
+            )
+        },
+        is_once: true,
+    });
+}
+
+#[test]
+fn a_part_survives_a_kill_at_any_operation() {
+    check(&Case {
+        name: "run-part",
+        before: |world, list| {
+            good(&mut planned(world, list), "plan");
+            good(&mut run_part(world, 1), "part 1");
+        },
+        command: |world, _| run_part(world, 0),
+        after: run_all_parts,
+        is_once: false,
+    });
+}
+
+#[test]
+fn the_last_part_survives_a_kill_at_any_operation() {
+    check(&Case {
+        name: "run-part, the last one",
+        before: |world, list| {
+            let planned = ending(&mut planned(world, list));
+            let parts: u32 = planned.stdout.trim().parse().expect("a number of parts");
+            (1..parts).for_each(|part| good(&mut run_part(world, part), "a part"));
+        },
+        command: |world, _| run_part(world, 0),
+        after: NOTHING,
+        is_once: false,
+    });
+}
+
+#[test]
+fn a_round_survives_a_kill_at_any_operation() {
+    check(&Case {
+        name: "again",
+        before: |world, list| good(&mut world.fetch(list, &SMALL), "the job"),
+        command: |world, _| again(world),
+        after: NOTHING,
+        is_once: false,
+    });
+}

@@ -1,0 +1,115 @@
+//! The end of a job: every part's results in `results/`, a finished round merged, and products made of these very records.
+//!
+//! Every step may be repeated, and a crash may come between any two. [`parts`] completes the parts that have a `COMMIT`, and each
+//! verb begins with it. [`job`] does the rest once all parts are done, whoever ran them. `stamp` notes which records each
+//! product was made from, so that a stale product is made again.
+
+mod stamp;
+
+use std::path::PathBuf;
+
+use self::stamp::Stamps;
+use crate::again;
+use crate::error::Result;
+use crate::plan::{Folder, Plan};
+use crate::segment::{load, settle};
+use crate::show;
+use crate::start::{self, Lock, Started, lock_if_free};
+
+/// The most inputs of a job whose report is made without a request: the report reads every record.
+const MOST_REPORTED: u64 = 1_000_000;
+
+/// The page that every job of a usual size gets.
+const PAGE: &str = "report.html";
+
+/// The products of a finished job, up to date.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Products {
+    /// The tables that the job names.
+    pub tables: Vec<PathBuf>,
+    /// The report, if there is one.
+    pub page: Option<PathBuf>,
+}
+
+/// Completes the parts that have a `COMMIT`, in a folder and in its round: their results are in `results/` afterwards.
+///
+/// # Errors
+/// When the folder holds no job, or a file cannot be moved.
+pub fn parts(folder: &Folder) -> Result<()> {
+    settle_all(folder, &Plan::planned(folder)?)?;
+    match again::current(folder)? {
+        Some(round) => settle_all(&round.folder, &round.plan),
+        None => Ok(()),
+    }
+}
+
+fn settle_all(folder: &Folder, plan: &Plan) -> Result<()> {
+    for part in &plan.parts {
+        if let Some(commit) = load(folder, part.number)? {
+            settle(folder, &commit)?;
+        }
+    }
+    Ok(())
+}
+
+/// Finishes a job whose parts are done: completes them, merges a finished round, and makes the products that are missing or
+/// stale. None if parts are left, or if another process holds the folder: then that process finishes the job.
+///
+/// # Errors
+/// When the folder holds no job, or something cannot be written.
+pub fn job(folder: &Folder) -> Result<Option<Products>> {
+    let done = start::load(folder.clone())?;
+    settle_all(folder, &done.plan)?;
+    if done.plan.undone(folder).next().is_some() {
+        return Ok(None);
+    }
+    let Some(lock) = lock_if_free(folder)? else {
+        return Ok(None);
+    };
+    if let Some(round) = again::current(folder)? {
+        settle_all(&round.folder, &round.plan)?;
+        again::merge_if_done(folder, &round, &lock)?;
+    } else {
+        again::clean_up(folder, &lock)?;
+    }
+    products(&done, &lock).map(Some)
+}
+
+/// Makes the products that are missing or stale.
+fn products(done: &Started, lock: &Lock) -> Result<Products> {
+    let folder = &done.folder;
+    let mut stamps = Stamps::of(folder, &done.plan)?;
+    let mut made = Products::default();
+    let page = folder.path().join(PAGE);
+    let is_needed = done.plan.inputs <= MOST_REPORTED || page.exists();
+    if is_needed && stamps.is_stale(PAGE) {
+        show::report(folder)?;
+        stamps.note(PAGE, lock)?;
+    }
+    made.page = page.exists().then_some(page);
+    for format in &done.job.final_tables {
+        let name = format!("table.{}", format.name());
+        let path = folder.path().join(&name);
+        if stamps.is_stale(&name) {
+            show::export::export(folder, *format, &path)?;
+            stamps.note(&name, lock)?;
+        }
+        made.tables.push(path);
+    }
+    Ok(made)
+}
+
+/// Makes the report of a job, done or not; its path.
+///
+/// # Errors
+/// When the folder holds no job, or the report cannot be written.
+pub fn report(folder: &Folder) -> Result<PathBuf> {
+    let plan = Plan::planned(folder)?;
+    // The stamp comes first: records that arrive meanwhile make the report stale.
+    let mut stamps = Stamps::of(folder, &plan)?;
+    let path = show::report(folder)?;
+    if let Some(lock) = lock_if_free(folder)? {
+        stamps.note(PAGE, &lock)?;
+    }
+    Ok(path)
+}

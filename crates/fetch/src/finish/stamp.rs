@@ -1,0 +1,70 @@
+//! `products.json`: for each product, a digest of the commits that it was made from.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::ErrorKind;
+
+use crate::error::{Result, at};
+use crate::plan::{Folder, Plan, write_whole};
+use crate::start::Lock;
+
+/// The stamps of a folder's products.
+pub struct Stamps {
+    folder: Folder,
+    /// The stamp of the records as they are.
+    now: String,
+    /// The stamps of the products, by file name.
+    made: BTreeMap<String, String>,
+}
+
+impl Stamps {
+    /// The stamps of a folder.
+    ///
+    /// # Errors
+    /// When a commit cannot be read.
+    pub fn of(folder: &Folder, plan: &Plan) -> Result<Stamps> {
+        let noted = fs::read(folder.products()).ok();
+        Ok(Stamps {
+            folder: folder.clone(),
+            now: digest(folder, plan)?,
+            // A damaged file is no stamp: the products are made again.
+            made: noted
+                .and_then(|text| serde_json::from_slice(&text).ok())
+                .unwrap_or_default(),
+        })
+    }
+
+    /// Whether a product is missing, or was made from other records.
+    pub fn is_stale(&self, name: &str) -> bool {
+        self.made.get(name) != Some(&self.now) || !self.folder.path().join(name).exists()
+    }
+
+    /// Notes that a product was made from the records as they were at [`of`](Stamps::of). The caller holds the lock.
+    ///
+    /// # Errors
+    /// When the note cannot be written.
+    pub fn note(&mut self, name: &str, _: &Lock) -> Result<()> {
+        self.made.insert(name.to_owned(), self.now.clone());
+        let text = serde_json::to_vec_pretty(&self.made).expect("texts become JSON");
+        write_whole(&self.folder.products(), &text)
+    }
+}
+
+/// Each part has one `COMMIT`, and a round that replaces records changes it.
+fn digest(folder: &Folder, plan: &Plan) -> Result<String> {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(plan.job.as_bytes());
+    for part in &plan.parts {
+        let path = folder.commit(part.number);
+        match fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            read => {
+                let text = read.map_err(at("read", &path))?;
+                hasher.update(&part.number.to_le_bytes());
+                hasher.update(&(text.len() as u64).to_le_bytes());
+                hasher.update(&text);
+            }
+        }
+    }
+    Ok(hasher.finalize().to_hex().to_string())
+}
