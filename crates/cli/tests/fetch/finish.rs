@@ -160,7 +160,7 @@ fn a_post_that_failed_after_it_was_sent_is_unknown_and_is_not_sent_again() {
     let base = world.server.base_url().to_owned();
     let urls = (0..4).map(|n| format!("{base}/delay/60000?{n}"));
     let list = world.write("urls.txt", urls);
-    world.run(&list, &["-X", "POST", "--timeout", "1s"]);
+    world.run_to(3, &list, &["-X", "POST", "--timeout", "1s"]);
     let records = world.records();
     assert_eq!(count(&records, "unknown"), 4);
     for record in records.values() {

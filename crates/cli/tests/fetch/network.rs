@@ -36,6 +36,58 @@ fn a_bomb_and_a_body_without_end_are_errors_and_the_rest_goes_on() {
 }
 
 #[test]
+fn bodies_that_do_not_fit_into_memory_together_come_one_after_the_other() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let list = world.write(
+        "urls.txt",
+        (0..60).map(|n| format!("{base}/bytes/1000000?{n}")),
+    );
+    // What one body and its decoder take fits always, and that is less than a third of all.
+    let limits = ["-c", "60", "--max-body", "1000000", "--max-buffered", "1"];
+    world.run(&list, &limits);
+    assert_eq!(count(&world.records(), "response"), 60);
+}
+
+#[test]
+fn an_address_at_which_clouds_tell_secrets_is_not_connected_to() {
+    let world = World::new();
+    let url = "http://169.254.169.254/latest/meta-data".to_owned();
+    let list = world.write("urls.txt", std::iter::once(url));
+    world.run_to(3, &list, &["--retries", "0", "--timeout", "1s"]);
+    let records = world.records();
+    let message = records[&0]["error"]["message"].as_str().expect("a message");
+    assert!(
+        message.contains("allow_address forbids 169.254.169.254"),
+        "{message}"
+    );
+    assert_eq!(records[&0]["sent"], false);
+}
+
+#[test]
+fn all_values_of_a_header_are_kept() {
+    let world = World::new();
+    let list = one(
+        &world,
+        "/headers?x-a=1&x-b=3&x-a=2&set-cookie=c%3D1&set-cookie=d%3D2",
+    );
+    world.run(
+        &list,
+        &[
+            "--keep-header",
+            "X-A",
+            "--keep-header",
+            "set-cookie",
+            "--check",
+            "header.x-a == '1, 2'",
+        ],
+    );
+    let records = world.records();
+    assert_eq!(records[&0]["headers"]["x-a"], "1, 2");
+    assert_eq!(records[&0]["headers"]["set-cookie"], "c=1\nd=2");
+}
+
+#[test]
 fn a_host_that_stalls_takes_its_time_and_no_more() {
     let world = World::new();
     let base = world.server.base_url().to_owned();

@@ -122,7 +122,62 @@ fn robots_that_hang_let_nobody_in_and_end() {
         &list,
         &["--robots", "--timeout", "300ms", "--retries", "0"],
     );
-    assert_eq!(count(&world.records(), "skipped"), 5);
+    let records = world.records();
+    assert_eq!(count(&records, "unreached"), 5);
+    assert_eq!(records[&0]["why"], "its host's robots.txt could not be had");
+    // What was not reached is sent again without being asked for.
+    let again = ending(hecaton(&["fetch", "again", "--plan"]).arg(world.out()));
+    assert_eq!(again.stdout.trim(), "1", "{}", again.stderr);
+}
+
+/// A server whose robots.txt is a redirect to this URL, or path, and whose `/rules` forbid `/page/secret`.
+fn redirecting(location: &str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let location = location.to_owned();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut head = [0; 4096];
+            let read = stream.read(&mut head).unwrap_or(0);
+            let (status, body) = match &head[..read] {
+                head if head.starts_with(b"GET /robots.txt ") => {
+                    (format!("302 Found\r\nLocation: {location}"), "")
+                }
+                head if head.starts_with(b"GET /rules ") => (
+                    "200 OK".to_owned(),
+                    "User-agent: *\nDisallow: /page/secret\n",
+                ),
+                _ => ("200 OK".to_owned(), "page"),
+            };
+            let length = body.len();
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
+            );
+        }
+    });
+    address
+}
+
+#[test]
+fn a_robots_txt_that_is_elsewhere_is_found_but_not_in_ones_own_network() {
+    let inside = Site::start(&[("/robots.txt", "User-agent: *\nDisallow: /\n")]);
+    for (location, secrets) in [
+        ("/rules".to_owned(), 1),
+        (format!("http://{}/robots.txt", inside.address), 0),
+    ] {
+        let world = World::new();
+        let port = redirecting(&location).port();
+        let urls =
+            ["a", "secret", "b"].map(|page| format!("http://host.example:{port}/page/{page}"));
+        let list = world.write("urls.txt", urls.into_iter());
+        let known = format!("host.example:{port}:127.0.0.1");
+        world.run(&list, &["--robots", "--resolve", &known]);
+        let records = world.records();
+        assert_eq!(count(&records, "skipped"), secrets, "{location}");
+        assert_eq!(count(&records, "response"), 3 - secrets, "{location}");
+    }
+    assert_eq!(inside.asked(), [""; 0]);
 }
 
 /// A server whose robots.txt forbids `/page/0` and then has comments without end; it counts the bytes that it sent.

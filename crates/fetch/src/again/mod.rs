@@ -32,7 +32,11 @@ pub fn current(folder: &Folder) -> Result<Option<Started>> {
     let Some(plan) = Plan::load(&round)? else {
         return Ok(None);
     };
-    let job = Job::read(&round.job())?;
+    let job = match Job::read(&round.job()) {
+        // Another process has merged it since its plan was read.
+        Err(_) if !round.plan().exists() => return Ok(None),
+        job => job?,
+    };
     Ok(Some(Started {
         folder: round,
         job,

@@ -38,7 +38,13 @@ pub struct Products {
 pub fn parts(folder: &Folder) -> Result<()> {
     settle_all(folder, &Plan::planned(folder)?)?;
     match again::current(folder)? {
-        Some(round) => settle_all(&round.folder, &round.plan),
+        // A round may be merged and removed by another process at any moment.
+        Some(round) => settle_all(&round.folder, &round.plan).or_else(|error| {
+            match round.folder.plan().exists() {
+                true => Err(error),
+                false => Ok(()),
+            }
+        }),
         None => Ok(()),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{ParseError, Url};
 
@@ -40,6 +40,13 @@ pub enum Whose {
     /// Someone else's, for all that is known.
     Foreign,
 }
+
+/// Addresses at which clouds tell secrets to whoever asks from inside: nobody's own host.
+const METADATA: [IpAddr; 3] = [
+    IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+];
 
 impl<'a> Host<'a> {
     /// The host that this URL names.
@@ -88,6 +95,7 @@ impl Whose {
     /// The owner of an address.
     pub fn address(address: IpAddr) -> Whose {
         match address.to_canonical() {
+            address if METADATA.contains(&address) => Whose::Foreign,
             four if four.is_loopback() || four.is_unspecified() => Whose::Loopback,
             IpAddr::V4(four) if four.is_private() || four.is_link_local() || is_shared(four) => {
                 Whose::Private

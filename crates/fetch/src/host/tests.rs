@@ -87,6 +87,9 @@ fn whose_a_host_is() {
         ("http://mylocalhost.com/", Whose::Foreign),
         ("http://internal.com/", Whose::Foreign),
         ("http://8.8.8.8/", Whose::Foreign),
+        ("http://169.254.169.254/", Whose::Foreign),
+        ("http://[fd00:ec2::254]/", Whose::Foreign),
+        ("http://169.254.1.1/", Whose::Private),
         ("http://example.com/", Whose::Foreign),
     ] {
         assert_eq!(Host::of(url).unwrap().whose(), whose, "{url}");

@@ -1,8 +1,10 @@
 //! Where a list comes from: a file or a stream, decompressed, and in which form.
 
 use std::fs::File;
-use std::io::{self, BufReader, Cursor, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+
+use flate2::bufread::GzDecoder;
 
 use super::lines::read;
 use super::objects::Objects;
@@ -169,7 +171,7 @@ fn decompressed(first: &[u8], reader: Box<dyn Read + Send>) -> io::Result<Box<dy
     match first {
         [0x1f, 0x8b, ..] => {
             let reader = BufReader::with_capacity(64 << 10, reader);
-            Ok(Box::new(flate2::bufread::MultiGzDecoder::new(reader)))
+            Ok(Box::new(Gzip(Some(GzDecoder::new(reader)))))
         }
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Box::new(zstd::Decoder::new(reader)?)),
         first => match other.iter().find(|(magic, ..)| first.starts_with(magic)) {
@@ -178,6 +180,28 @@ fn decompressed(first: &[u8], reader: Box<dyn Read + Send>) -> io::Result<Box<dy
             ))),
             None => Ok(reader),
         },
+    }
+}
+
+/// All members of a gzip file. Other bytes behind the last member are passed over, as gzip does.
+struct Gzip<R: BufRead>(Option<GzDecoder<R>>);
+
+impl<R: BufRead> Read for Gzip<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while let Some(member) = &mut self.0 {
+            let count = member.read(out)?;
+            if count > 0 || out.is_empty() {
+                return Ok(count);
+            }
+            let mut rest = self.0.take().map(GzDecoder::into_inner);
+            if let Some(rest) = &mut rest {
+                if !rest.fill_buf()?.starts_with(&[0x1f]) {
+                    return Ok(0);
+                }
+            }
+            self.0 = rest.map(GzDecoder::new);
+        }
+        Ok(0)
     }
 }
 

@@ -211,6 +211,27 @@ proptest! {
 }
 
 #[test]
+fn bytes_behind_the_last_member_of_gzip_are_passed_over() {
+    let member = |text: &str| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(text.as_bytes()).unwrap();
+        out.finish().unwrap()
+    };
+    let two = [member("http://a/\n"), member("http://b/\n")].concat();
+    for behind in [&b""[..], &[0; 3], &[0; 600], b"more"] {
+        let found = read([&two[..], behind].concat(), None);
+        assert_eq!(
+            found,
+            ["0:1 url=http://a/", "1:2 url=http://b/"],
+            "{behind:?}"
+        );
+    }
+    let cut = Inputs::open(vec![stream(&two[..two.len() - 9])], None);
+    let is_error = cut.map_or(true, |mut inputs| inputs.any(|entry| entry.is_err()));
+    assert!(is_error, "a file that was cut is an error");
+}
+
+#[test]
 fn a_table_needs_names() {
     for (table, why) in [
         ("", "and there is none"),

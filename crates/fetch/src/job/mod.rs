@@ -291,6 +291,12 @@ pub struct Network {
     pub verify: bool,
     /// Most bytes of a body.
     pub max_body: usize,
+    /// Most bytes of all bodies that are received at the same time.
+    pub max_buffered: usize,
+    /// Addresses that may be connected to: `public`, `any`, or networks such as `10.0.0.0/8`. When empty, only public
+    /// addresses, unless the list itself has hosts of this machine or of a private network.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub allow_address: Vec<String>,
     /// Whether compressed bodies are accepted, and decoded.
     pub decode: bool,
     /// The `User-Agent`.
@@ -317,6 +323,8 @@ impl Default for Network {
             client_key: None,
             verify: true,
             max_body: 64 << 20,
+            max_buffered: 256 << 20,
+            allow_address: Vec::new(),
             decode: true,
             user_agent: None,
             resolve: Vec::new(),

@@ -92,6 +92,7 @@ pub fn make(
     if let Some(hasher) = &sorter.stream {
         sources.push(Identity::of_stream(sorter.inputs, hasher));
     }
+    let own_hosts = sorter.hosts.any_own;
     let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
     let path = folder.inputs();
     let spooled = sorter.spool.finish().map_err(at("write", &path))?;
@@ -103,6 +104,7 @@ pub fn make(
         inputs: count,
         columns,
         sources,
+        own_hosts,
         parts,
     };
     write_plan(folder, &plan)?;
@@ -269,6 +271,8 @@ struct HostCounts {
     counts: HashMap<u64, u32, FixedState>,
     /// By group, the inputs of its largest host.
     heaviest: Vec<u64>,
+    /// Whether there is a host of this machine or of a private network.
+    any_own: bool,
     /// A host of others with more inputs than go without a rate.
     busy: Option<String>,
     last: (String, u64, usize),
@@ -277,6 +281,7 @@ struct HostCounts {
 impl HostCounts {
     /// Counts an input; its bucket.
     fn note(&mut self, routed: &Routed<'_>) -> usize {
+        self.any_own |= !routed.foreign;
         if self.last.0 != routed.host || self.heaviest.is_empty() {
             self.last.0.clear();
             self.last.0.push_str(routed.host);

@@ -48,8 +48,16 @@ pub struct Plan {
     pub columns: Vec<String>,
     /// The files that the inputs came from.
     pub sources: Vec<Identity>,
+    /// Whether hosts of this machine or of a private network are among the inputs.
+    #[serde(default = "own_hosts")]
+    pub own_hosts: bool,
     /// The parts, by their numbers.
     pub parts: Vec<Part>,
+}
+
+/// A plan of an earlier version does not say it.
+fn own_hosts() -> bool {
+    true
 }
 
 /// Where the inputs of a part are: by group, by shard, the frames of `inputs.zst`.

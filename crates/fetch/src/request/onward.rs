@@ -33,7 +33,7 @@ pub enum Step {
     Stay,
     /// This URL.
     To(Onward),
-    /// A URL that is not original, and why.
+    /// A URL that is not fetched, and why.
     Refused(Option<String>, String),
 }
 

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::hash::Hasher;
 
 use siphasher::sip128::{Hasher128, SipHasher13};
+use url::Url;
 
 /// A request in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +17,40 @@ pub struct Rendered<'a> {
     pub headers: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// The body.
     pub body: Option<Cow<'a, str>>,
+}
+
+/// A URL as it is compared: as the URL standard writes it, without a fragment.
+fn canonical(url: &str) -> Cow<'_, str> {
+    if is_canonical(url) {
+        return Cow::Borrowed(url);
+    }
+    match Url::parse(url) {
+        Ok(mut read) => {
+            read.set_fragment(None);
+            Cow::Owned(read.into())
+        }
+        Err(_) => Cow::Borrowed(url),
+    }
+}
+
+/// Whether a URL is plainly its own canonical form, as most are: to read each takes longer than all else.
+fn is_canonical(url: &str) -> bool {
+    let Some(rest) = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"))
+    else {
+        return false;
+    };
+    let Some(slash) = rest.find('/') else {
+        return false;
+    };
+    let (host, path) = rest.split_at(slash);
+    let is_name = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.');
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_~?=&+,;:@%".contains(&byte);
+    let letter = host.rsplit('.').next().unwrap_or_default();
+    let is_host = host.bytes().all(is_name) && letter.starts_with(|c: char| c.is_ascii_lowercase());
+    // A dot may be a segment that stands for another path.
+    is_host && path.bytes().all(|byte| is_plain(byte) || byte == b'.') && !path.contains("/.")
 }
 
 impl Rendered<'_> {
@@ -41,7 +76,7 @@ impl Rendered<'_> {
             hasher.write_u8(0xff);
         };
         part(&self.method);
-        part(&self.url);
+        part(&canonical(&self.url));
         for (name, value) in &self.headers {
             part(name);
             part(value);
@@ -50,5 +85,53 @@ impl Rendered<'_> {
             part(body);
         }
         hasher.finish128().as_u128()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(url: &str) -> u128 {
+        let rendered = Rendered {
+            method: "GET".into(),
+            url: url.into(),
+            headers: Vec::new(),
+            body: None,
+        };
+        rendered.digest()
+    }
+
+    #[test]
+    fn urls_that_are_one_request_have_one_digest() {
+        let first = digest("http://a.example/b?c");
+        for same in [
+            "http://a.example/b?c#d",
+            "HTTP://a.example/b?c",
+            "http://A.EXAMPLE:80/b?c",
+            "http://a.example/x/../b?c",
+        ] {
+            assert_eq!(digest(same), first, "{same}");
+        }
+        for other in [
+            "http://a.example/B?c",
+            "https://a.example/b?c",
+            "http://a.example/b?c=",
+            "http://a.example/b/?c",
+        ] {
+            assert_ne!(digest(other), first, "{other}");
+        }
+        assert_eq!(digest("http://a.example"), digest("http://a.example/"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_looks_canonical_is(url in "https?://[a-c0-9.-]{1,8}/[a-cA-C0-9./%?=&;@:~_-]{0,12}") {
+            if is_canonical(&url) {
+                if let Ok(read) = Url::parse(&url) {
+                    proptest::prop_assert_eq!(url, String::from(read));
+                }
+            }
+        }
     }
 }

@@ -100,6 +100,11 @@ impl Robots {
         }
     }
 
+    /// Whether the file could not be had: then nothing is known of what the site allows.
+    pub fn is_unreachable(&self) -> bool {
+        self.all == Some(false)
+    }
+
     /// Whether the path, with its query, may be fetched: the longest rule decides, and of two of one length the one that allows.
     pub fn allows(&self, path: &str) -> bool {
         if path == PATH {

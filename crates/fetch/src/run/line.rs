@@ -1,5 +1,6 @@
 //! Outcomes → lines of the results. Written by hand, for there are many: `tests` hold them against `Record`.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::time::{Duration, SystemTime};
 
@@ -248,10 +249,31 @@ fn failure(out: &mut Vec<u8>, kind: &str, phase: &str, message: &str) {
     out.push(b'}');
 }
 
+/// All values of a header in one text: a list with commas (RFC 9110 §5.2), but each cookie on a line of its own.
+pub fn header<'a>(response: &'a Response, name: &str) -> Option<Cow<'a, str>> {
+    let values = response.headers();
+    let mut values = values.filter_map(|(known, value)| {
+        known
+            .eq_ignore_ascii_case(name)
+            .then(|| String::from_utf8_lossy(value))
+    });
+    let mut all = values.next()?;
+    let separator = match name.eq_ignore_ascii_case("set-cookie") {
+        true => "\n",
+        false => ", ",
+    };
+    for value in values {
+        let all = all.to_mut();
+        all.push_str(separator);
+        all.push_str(&value);
+    }
+    Some(all)
+}
+
 fn headers(out: &mut Vec<u8>, names: &[String], response: &Response) {
     let mut found = names
         .iter()
-        .filter_map(|name| Some((name, response.header(name)?)))
+        .filter_map(|name| Some((name, header(response, name)?)))
         .peekable();
     if found.peek().is_none() {
         return;
@@ -262,7 +284,7 @@ fn headers(out: &mut Vec<u8>, names: &[String], response: &Response) {
         out.push(before);
         text(out, name);
         out.push(b':');
-        text(out, &String::from_utf8_lossy(value));
+        text(out, &value);
         before = b',';
     }
     out.push(b'}');

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hecaton::{Attempt, Response};
 
-use super::line::Tried;
+use super::line::{Tried, header};
 use crate::expression::{Facts, Field, Timed, Value, pointer};
 use crate::host::Host;
 use crate::plan::{Content, Planned};
@@ -37,10 +37,7 @@ impl Facts for ResponseFacts<'_> {
                 let host = Host::of(&self.rendered.url).ok()?;
                 Some(Value::Text(host.into_owned().into()))
             }
-            Field::Header(name) => {
-                let value = self.response.header(name)?;
-                Some(Value::Text(String::from_utf8_lossy(value)))
-            }
+            Field::Header(name) => Some(Value::Text(header(self.response, name)?)),
             Field::Column(name) => match &self.planned.held {
                 Content::Url(url) if name == URL => text(url),
                 Content::Columns(columns) => text(columns.get(name)?),

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use hecaton::{Addresses, Client, Config, Cookies, Protocol, Proxy};
+use hecaton::{Addresses, AllowAddress, Client, Config, Cookies, Networks, Protocol, Proxy};
 
 use super::hosts::Limits;
 use super::keep::Keeper;
 use super::{descriptors, goal};
 use crate::error::{Error, Result};
+use crate::host::{Host, Whose};
 use crate::job::{Job, Network, Pace, reveal};
 use crate::plan::{Folder, HostShard};
 
@@ -21,26 +22,33 @@ const FOREIGN_RATE: f64 = 10.0;
 /// connection.
 const NAMES: Duration = Duration::from_secs(15 * 60);
 
+/// Most bytes that the decoder of a body takes.
+const LARGEST_DECODER: usize = 16 << 20;
+
 /// The client of a job.
 ///
 /// # Errors
 /// When a setting cannot be used.
 pub fn client(job: &Job) -> Result<Client> {
-    Client::try_new(config(job)?).map_err(|error| Error::usage(error.to_string()))
+    // The URL of a sitemap is the user's own choice, as every host of a list is.
+    let sitemap = job.input.sitemap.as_deref();
+    let sitemap = sitemap.and_then(|url| Host::of(url).ok());
+    let is_own = sitemap.is_some_and(|host| host.whose() != Whose::Foreign);
+    Client::try_new(config(job, is_own)?).map_err(|error| Error::usage(error.to_string()))
 }
 
 /// The same for a run, with as many connections as it may have.
 ///
 /// # Errors
 /// When a setting cannot be used, or so many cannot be in flight.
-pub fn running_client(job: &Job) -> Result<Client> {
-    let mut config = config(job)?;
+pub fn running_client(job: &Job, has_own_hosts: bool) -> Result<Client> {
+    let mut config = config(job, has_own_hosts)?;
     // Idle connections are kept for as many hosts as there may be requests in flight.
     config.max_idle = Some(descriptors::most_idle(job.pace.concurrency)?);
     Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
 }
 
-fn config(job: &Job) -> Result<Config> {
+fn config(job: &Job, has_own_hosts: bool) -> Result<Config> {
     let network = &job.network;
     let mut config = Config::new(network.timeout);
     config.connect_timeout = network.connect_timeout;
@@ -54,6 +62,10 @@ fn config(job: &Job) -> Result<Config> {
     config.client_key = network.client_key.clone().map(Into::into);
     config.verify = network.verify;
     config.max_body = network.max_body;
+    // One body of the largest size must always fit, with what its decoder takes.
+    let largest = network.max_body.saturating_add(LARGEST_DECODER);
+    config.max_buffered = Some(network.max_buffered.max(largest));
+    config.allow_address = allow_address(job, has_own_hosts)?;
     config.decode = network.decode;
     config.resolve = addresses(network)?;
     config.concurrency = job.pace.concurrency;
@@ -61,6 +73,31 @@ fn config(job: &Job) -> Result<Config> {
         config.user_agent = agent.clone();
     }
     Ok(config)
+}
+
+/// The addresses that may be connected to. A name that someone else owns may stand for any address.
+fn allow_address(job: &Job, has_own_hosts: bool) -> Result<AllowAddress> {
+    let named = &job.network.allow_address;
+    let is_any = match named.is_empty() {
+        true => has_own_hosts || job.pace.own_hosts,
+        false => named.iter().any(|entry| entry == "any"),
+    };
+    if is_any {
+        return Ok(AllowAddress::Any);
+    }
+    let mut entries: Vec<&str> = named.iter().map(String::as_str).collect();
+    if entries.is_empty() {
+        entries.push("public");
+    }
+    // An address that the job itself names is meant.
+    entries.extend(job.network.resolve.iter().filter_map(|entry| {
+        let (colon, _) = entry.match_indices(':').nth(1)?;
+        Some(entry[colon + 1..].trim_matches(['[', ']']))
+    }));
+    let networks = Networks::new(Some(&entries), &[]);
+    networks
+        .map(AllowAddress::Networks)
+        .map_err(|error| Error::usage(error.to_string()))
 }
 
 fn protocol(network: &Network) -> Result<Protocol> {
@@ -143,6 +180,7 @@ pub fn limits(pace: &Pace, shard: Option<HostShard>) -> Limits {
         breaker: pace.breaker,
         cooldown: pace.breaker_cooldown,
         probes: pace.breaker_probes,
+        turn: shard.map_or(0.0, |shard| f64::from(shard.index) / f64::from(shard.of)),
         wait_out: pace.wait_out,
         retry_budget: pace.retry_budget,
         max_retry_after: pace.max_retry_after,

@@ -143,6 +143,7 @@ mod tests {
             inputs: 5,
             columns: Vec::new(),
             sources: Vec::new(),
+            own_hosts: true,
             parts: vec![Part {
                 number: 0,
                 inputs: 5,

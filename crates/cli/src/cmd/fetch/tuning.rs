@@ -97,10 +97,17 @@ pub struct Tuning {
     /// Do not verify certificates. Dangerous: anyone between you and the server can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// The most bytes of a body; a longer one is an error. A body is held in memory until it is whole, so all that are in
-    /// flight take at most this times --concurrency [default: 64 MiB]
+    /// The most bytes of a body; a longer one is an error [default: 64 MiB]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,
+    /// The most bytes of all bodies that are received at the same time. When they would take more, some are requested again
+    /// later, with fewer requests in flight [default: 256 MiB]
+    #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
+    max_buffered: Option<usize>,
+    /// Addresses that may be connected to: public, any, or a network such as 10.0.0.0/8. May be repeated [default: public,
+    /// unless the list has hosts of your own]
+    #[arg(long, value_name = "NETWORK", help_heading = NETWORK)]
+    allow_address: Vec<String>,
     /// Do not request compressed bodies, and keep bodies as they come.
     #[arg(long, help_heading = NETWORK)]
     no_decode: bool,
@@ -157,6 +164,10 @@ impl Tuning {
         set_some(&mut network.client_key, &self.client_key);
         network.verify &= !self.no_verify;
         set(&mut network.max_body, &self.max_body);
+        set(&mut network.max_buffered, &self.max_buffered);
+        if !self.allow_address.is_empty() {
+            network.allow_address.clone_from(&self.allow_address);
+        }
         network.decode &= !self.no_decode;
         set_some(&mut network.user_agent, &self.user_agent);
         network.resolve.extend(self.resolve.iter().cloned());

@@ -41,6 +41,19 @@ impl Driver<'_> {
         };
         let repeatable = self.maker.may_repeat(&rendered.method)
             || matches!(&outcome, Err(error) if !error.sent());
+        if is_crowded(&outcome) {
+            self.may_fly = (self.may_fly / 2).max(1);
+            if repeatable {
+                drop(rendered);
+                let mut pending = flight.pending;
+                // The host did its part, so this was no try.
+                pending.attempts -= 1;
+                part.again(flight.host, pending, now + wait(1));
+                return Ok(());
+            }
+        } else if self.may_fly < self.job.pace.concurrency {
+            self.may_fly += 1;
+        }
         if verdict.may_help && repeatable && part.hosts.is_down(flight.host) {
             drop(rendered);
             part.put_back(flight.host, flight.pending);
@@ -101,6 +114,14 @@ impl Driver<'_> {
     fn recorded(&self, kept: std::io::Result<()>) -> Result<()> {
         kept.map_err(at("write bodies below", self.folder.path()))
     }
+}
+
+/// Whether a body was given up because all bodies together would have taken too much memory.
+fn is_crowded(outcome: &hecaton::Outcome) -> bool {
+    let crowded = |error: &hecaton::Error| {
+        error.kind() == hecaton::Kind::Body && error.detail().contains("max_buffered")
+    };
+    outcome.as_ref().err().is_some_and(crowded)
 }
 
 /// Where an outcome leads.

@@ -135,6 +135,8 @@ struct Driver<'a> {
     observer: &'a mut dyn Observer,
     reactor: Reactor,
     batch: Batch<u32>,
+    /// Most requests in flight now: fewer after bodies did not fit into memory.
+    may_fly: usize,
     writer: Writer,
     maker: Maker,
     records: RecordWriter,
@@ -181,7 +183,7 @@ impl<'a> Driver<'a> {
         (options, supply): (&'a Options, &'a mut dyn Supply),
         observer: &'a mut dyn Observer,
     ) -> Result<Driver<'a>> {
-        let client: Client = settings::running_client(job)?;
+        let client: Client = settings::running_client(job, plan.own_hosts)?;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
@@ -193,6 +195,7 @@ impl<'a> Driver<'a> {
             observer,
             reactor,
             batch: Batch::new(client, job.pace.concurrency),
+            may_fly: job.pace.concurrency,
             writer: Writer::start()?,
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             records: RecordWriter::default(),
@@ -227,6 +230,9 @@ impl<'a> Driver<'a> {
 
     fn drive(&mut self, stop: &AtomicBool) -> Result<()> {
         let mut outcomes = Vec::new();
+        // From the start, so that `status` does not advise to start another.
+        let snapshot = self.snapshot(Instant::now());
+        self.note(&snapshot);
         loop {
             let is_stopping = stop.load(Ordering::Relaxed);
             // First of all: whoever was asleep may have lost its parts meanwhile.

@@ -6,7 +6,13 @@ use hecaton::{Batch, InParts, Outcome, Part, Request, Retry};
 
 use super::{Driver, Flight};
 use crate::error::Result;
+use crate::job::Reach;
+use crate::plan::Content;
+use crate::request::{Onward, Rendered, Step, step};
 use crate::robots::{MOST, Robots};
+
+/// Redirects of a robots.txt that are followed.
+const MOST_REDIRECTS: u32 = 5;
 
 /// The files that are being read, by their slots.
 #[derive(Default)]
@@ -44,10 +50,35 @@ impl RobotsFiles {
     }
 }
 
-/// The request for one. Redirects are followed, as RFC 9309 §2.3.1.2 requires.
+/// The request for one.
 pub(super) fn request(url: &str) -> std::result::Result<Request, String> {
     let request = Request::get(url).map_err(|error| error.to_string())?;
-    Ok(request.redirects(5).retry(Some(Retry::default())))
+    Ok(request.retry(Some(Retry::default())))
+}
+
+/// Where the file is instead, if the response is a redirect that may be followed. RFC 9309 §2.3.1.2 asks for five of them, to any
+/// host. The rules of redirects hold here too: none leads from https to http, or from a stranger into one's own network.
+fn leads(flight: &Flight, outcome: &Outcome) -> Option<Onward> {
+    let response = outcome.as_ref().ok()?;
+    let Content::Url(url) = &flight.pending.planned.held else {
+        return None;
+    };
+    let rendered = Rendered {
+        method: "GET".into(),
+        url: (&**url).into(),
+        headers: Vec::new(),
+        body: None,
+    };
+    let came = (response.status(), response.headers());
+    match step(
+        came,
+        &rendered,
+        flight.pending.onward.as_deref(),
+        (MOST_REDIRECTS, Reach::Any),
+    ) {
+        Step::To(onward) => Some(onward),
+        Step::Stay | Step::Refused(..) => None,
+    }
 }
 
 impl Driver<'_> {
@@ -58,6 +89,10 @@ impl Driver<'_> {
         outcome: &Outcome,
         file: &[u8],
     ) -> Result<()> {
+        if let Some(onward) = leads(flight, outcome) {
+            self.open[index].follow_robots(flight.host, flight.pending.cursor, onward);
+            return Ok(());
+        }
         let robot = robot(self.job.network.user_agent.as_deref());
         let status = outcome.as_ref().ok().map(hecaton::Response::status);
         let robots = Robots::of_response(status, file, robot);

@@ -31,7 +31,7 @@ impl Driver<'_> {
         let mut index = 0;
         let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut has_looked_back = false;
-        while self.in_flight < self.job.pace.concurrency {
+        while self.in_flight < self.may_fly {
             if index == self.open.len() {
                 if has_looked_back {
                     next = Some(Instant::now() + TURN);

@@ -26,6 +26,8 @@ pub struct Limits {
     pub cooldown: Duration,
     /// Most probes of a host that rests, if there is a limit.
     pub probes: Option<u32>,
+    /// Where in each interval this part's starts are, from 0 to 1: the shards of a host take turns.
+    pub turn: f64,
     /// How long a host may be down before it is given up.
     pub wait_out: Duration,
     /// Tries again as a share of requests.
@@ -76,6 +78,8 @@ pub(super) struct HostState<T> {
     pub is_given_up: bool,
     /// While its robots.txt is fetched.
     pub is_gated: bool,
+    /// Whether its next start is its first, or the first by another interval.
+    pub awaits_turn: bool,
     /// The crawl delay between two requests.
     pub delay: Duration,
     pub started: u64,
@@ -102,6 +106,7 @@ impl<T> HostState<T> {
             down_since: None,
             is_given_up: false,
             is_gated: false,
+            awaits_turn: true,
             delay: Duration::ZERO,
             started: 0,
             retried: 0,
@@ -158,7 +163,14 @@ impl<T> HostState<T> {
         now: Instant,
     ) -> Option<Change> {
         if let Some(change) = self.fail(limits, now) {
-            return Some(change);
+            return Some(match (change, requested) {
+                (Change::Rests(failures, rest), Some(requested)) => {
+                    let rest = rest.max(requested.min(limits.max_retry_after));
+                    self.not_before = self.not_before.max(Some(now + rest));
+                    Change::Rests(failures, rest)
+                }
+                (change, _) => change,
+            });
         }
         let guess = Duration::from_secs(1 << self.pauses.min(6)).min(LONGEST_GUESS);
         let pause = requested.unwrap_or(guess).min(limits.max_retry_after);

@@ -102,6 +102,7 @@ impl<T> Hosts<T> {
         let host = &mut self.hosts[number as usize];
         host.is_gated = false;
         host.delay = delay;
+        host.awaits_turn = !delay.is_zero();
         host.waiting.drain(..).collect()
     }
 
@@ -157,6 +158,10 @@ impl<T> Hosts<T> {
             if !host.may_start(most) {
                 continue;
             }
+            if std::mem::take(&mut host.awaits_turn) && self.wait_for_turn(number, now) {
+                continue;
+            }
+            let host = &mut self.hosts[number as usize];
             let Some(item) = host.waiting.pop_front() else {
                 continue;
             };
@@ -239,17 +244,34 @@ impl<T> Hosts<T> {
         }
     }
 
-    /// After a start: keeps the host from another until its rate allows it.
-    fn space(&mut self, number: u32, now: Instant) {
-        let host = &mut self.hosts[number as usize];
+    fn interval(&self, number: u32) -> Duration {
+        let host = &self.hosts[number as usize];
         let interval = match host.is_foreign {
             true => self.limits.foreign_interval,
             false => self.limits.own_interval,
         };
-        let interval = interval.max(host.delay);
+        interval.max(host.delay)
+    }
+
+    /// Before the first start: has the shards of a host begin one after the other; false if it is this one's turn.
+    fn wait_for_turn(&mut self, number: u32, now: Instant) -> bool {
+        let offset = self.interval(number).mul_f64(self.limits.turn);
+        if offset.is_zero() {
+            return false;
+        }
+        let host = &mut self.hosts[number as usize];
+        host.not_before = host.not_before.max(Some(now + offset));
+        self.rest(number);
+        true
+    }
+
+    /// After a start: keeps the host from another until its rate allows it.
+    fn space(&mut self, number: u32, now: Instant) {
+        let interval = self.interval(number);
         if interval.is_zero() {
             return;
         }
+        let host = &mut self.hosts[number as usize];
         let on_time = now.checked_sub(LATENESS).unwrap_or(now);
         host.not_before = Some(host.not_before.map_or(now, |at| at.max(on_time)) + interval);
         if host.not_before.is_some_and(|at| at > now) {

@@ -8,6 +8,7 @@ const FREELY: Limits = Limits {
     breaker: 3,
     cooldown: Duration::from_secs(10),
     probes: Some(2),
+    turn: 0.0,
     wait_out: Duration::from_secs(3600),
     retry_budget: 0.5,
     max_retry_after: Duration::from_secs(100),
@@ -42,6 +43,45 @@ fn each_host_has_its_own_limit_and_they_take_turns() {
     assert_eq!(starts(&mut hosts, now), [0, 10, 1]);
     end(&mut hosts, Ended::Well, now);
     assert_eq!(starts(&mut hosts, now), [2]);
+}
+
+#[test]
+fn the_shards_of_a_host_take_turns() {
+    let now = Instant::now();
+    let mut times = Vec::new();
+    for index in 0..4 {
+        let limits = Limits {
+            own: 100,
+            own_interval: Duration::from_millis(400),
+            turn: f64::from(index) / 4.0,
+            ..FREELY
+        };
+        let mut hosts = filled(limits, 3);
+        for ms in 0..1000 {
+            let at = now + Duration::from_millis(ms);
+            times.extend(starts(&mut hosts, at).iter().map(|_| ms));
+        }
+    }
+    times.sort_unstable();
+    assert_eq!(times, [0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
+}
+
+#[test]
+fn a_probe_waits_as_long_as_retry_after_says() {
+    let now = Instant::now();
+    let limits = Limits {
+        own: 1,
+        breaker: 1,
+        cooldown: Duration::from_secs(1),
+        ..FREELY
+    };
+    let mut hosts = filled(limits, 5);
+    starts(&mut hosts, now);
+    let thirty = Duration::from_secs(30);
+    let change = end(&mut hosts, Ended::Pause(Some(thirty)), now);
+    assert_eq!(change, Some(Change::Rests(1, thirty)));
+    assert!(starts(&mut hosts, now + Duration::from_secs(29)).is_empty());
+    assert_eq!(starts(&mut hosts, now + thirty).len(), 1);
 }
 
 #[test]

@@ -162,7 +162,7 @@ impl OpenPart {
             Err(why) => self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
             Ok(host) if self.forbids(host, &rendered.url) => {
                 let about = (&planned, Some(&rendered));
-                self.unsent(reading.writer, about, Outcome::Skipped, "robots");
+                self.forbidden(host, reading.writer, about);
             }
             Ok(host) => {
                 drop(rendered);
@@ -211,7 +211,7 @@ impl OpenPart {
             Err(why) => return Err((pending, why)),
             Ok(host) if self.forbids(host, url) => {
                 let about = (&pending.planned, Some(rendered));
-                self.unsent(writer, about, Outcome::Skipped, "robots");
+                self.forbidden(host, writer, about);
             }
             Ok(host) => {
                 (onward.before, pending.put_back) = (pending.attempts, 0);

@@ -4,11 +4,12 @@
 //! before more of its inputs are queued.
 
 use std::collections::{HashMap, VecDeque};
+use std::time::Instant;
 
 use super::{OpenPart, Pending};
 use crate::plan::{Content, Planned};
 use crate::record::Outcome;
-use crate::request::Maker;
+use crate::request::{Maker, Onward, Rendered};
 use crate::robots::Robots;
 use crate::run::line::RecordWriter;
 
@@ -43,6 +44,9 @@ impl Sites {
         self.known.insert(host, robots);
     }
 }
+
+/// Why an input is not sent when the robots.txt of its host could not be had.
+const UNREACHABLE: &str = "its host's robots.txt could not be had";
 
 /// The path of a URL, with its query.
 fn path(url: &str) -> &str {
@@ -83,6 +87,36 @@ impl OpenPart {
         robots.is_some_and(|robots| !robots.allows(path(url)))
     }
 
+    /// Writes the record of an input that the robots.txt of its host keeps from being sent. A file that could not be had may be
+    /// there the next time, so `again` sends such an input.
+    pub(super) fn forbidden(
+        &mut self,
+        host: u32,
+        writer: &mut RecordWriter,
+        about: (&Planned, Option<&Rendered<'_>>),
+    ) {
+        let robots = self.robots.known.get(&host);
+        match robots.is_some_and(Robots::is_unreachable) {
+            true => self.unsent(writer, about, Outcome::Unreached, UNREACHABLE),
+            false => self.unsent(writer, about, Outcome::Skipped, "robots"),
+        }
+    }
+
+    /// Requests the URL that a host's robots.txt was redirected to, still before anything else of the host.
+    pub fn follow_robots(&mut self, host: u32, cursor: u16, onward: Onward) {
+        let planned = Planned {
+            number: u64::MAX,
+            line: 0,
+            held: Content::Url(onward.url.as_str().into()),
+        };
+        let pending = Pending {
+            is_robots: true,
+            onward: Some(Box::new(onward)),
+            ..Pending::new(planned, cursor)
+        };
+        self.again(host, pending, Instant::now());
+    }
+
     /// Applies the robots.txt of a host to the inputs that wait for it.
     pub fn heed(
         &mut self,
@@ -104,7 +138,10 @@ impl OpenPart {
             match robots.allows(path(url)) {
                 false => {
                     let about = (&pending.planned, rendered.as_ref().ok());
-                    self.unsent(writer, about, Outcome::Skipped, "robots");
+                    match robots.is_unreachable() {
+                        true => self.unsent(writer, about, Outcome::Unreached, UNREACHABLE),
+                        false => self.unsent(writer, about, Outcome::Skipped, "robots"),
+                    }
                 }
                 true => {
                     drop(rendered);
