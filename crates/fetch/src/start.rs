@@ -299,7 +299,7 @@ fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
     }
 }
 
-/// Refuses a folder with other files in it. What a crash left of an earlier planning is ours.
+/// Refuses a folder with other files in it. Leftovers of a planning that was killed are no such files.
 fn refuse_foreign(folder: &Folder) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder.path()) else {
         return Ok(());

@@ -43,7 +43,7 @@ fn bodies_that_do_not_fit_into_memory_together_come_one_after_the_other() {
         "urls.txt",
         (0..60).map(|n| format!("{base}/bytes/1000000?{n}")),
     );
-    // What one body and its decoder take fits always, and that is less than a third of all.
+    // One body with its decoder always fits, and all of them take more than three times as much.
     let limits = ["-c", "60", "--max-body", "1000000", "--max-buffered", "1"];
     world.run(&list, &limits);
     assert_eq!(count(&world.records(), "response"), 60);

@@ -125,7 +125,7 @@ fn robots_that_hang_let_nobody_in_and_end() {
     let records = world.records();
     assert_eq!(count(&records, "unreached"), 5);
     assert_eq!(records[&0]["why"], "its host's robots.txt could not be had");
-    // What was not reached is sent again without being asked for.
+    // The default condition of `again` has unreached inputs.
     let again = ending(hecaton(&["fetch", "again", "--plan"]).arg(world.out()));
     assert_eq!(again.stdout.trim(), "1", "{}", again.stderr);
 }
