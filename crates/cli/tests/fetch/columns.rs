@@ -193,3 +193,34 @@ fn a_check_may_ask_for_what_was_taken() {
         "{records:?}"
     );
 }
+
+#[test]
+fn a_body_in_a_file_is_sent_as_it_is_with_its_columns_filled() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let list = world.write("skus.csv", ["sku", "a-1"].map(str::to_owned).into_iter());
+    let template = format!("{base}/echo?sku={{sku}}");
+    let send = |body: &str| {
+        let request = ["-X", "PUT", "--template", &template, "--body", body];
+        let kept = ["--keep-body", "inline", "-q"];
+        ending(&mut world.fetch(&list, &[&request[..], &kept].concat()))
+    };
+    for (body, word) in [
+        ("@none.json", "cannot read none.json"),
+        ("@-", "name a file"),
+    ] {
+        let refused = send(body);
+        assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+        assert!(refused.stderr.contains(word), "{}", refused.stderr);
+    }
+    let file = world.write(
+        "body.txt",
+        ["{sku}", "@second\tline"].map(str::to_owned).into_iter(),
+    );
+    let ended = send(&format!("@{}", file.display()));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let echo: serde_json::Value =
+        serde_json::from_str(world.records()[&0]["body"]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(echo["body"], "a-1\n@second\tline\n", "{echo}");
+    assert_eq!(world.server.summary().requests, 1);
+}

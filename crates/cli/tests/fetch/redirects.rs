@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::support::{World, count};
+use crate::support::{World, count, ending, hecaton};
 
 /// A URL of the first that redirects to one of the second.
 fn to(from: &World, status: u16, url: &str) -> String {
@@ -204,4 +204,33 @@ fn a_redirect_to_another_site_is_an_error_that_names_the_option() {
     let message = record["error"]["message"].as_str().unwrap();
     assert!(message.contains("--redirects-to any"), "{message}");
     assert_eq!(other.server.summary().requests, 0);
+}
+
+#[test]
+fn where_a_redirect_led_is_in_conditions_and_in_tables() {
+    let world = World::new();
+    let place = format!("{}/r/7", world.server.base_url());
+    let plain = format!("{}/r/8", world.server.base_url());
+    let list = world.write("urls.txt", [to(&world, 302, &place), plain].into_iter());
+    world.run(
+        &list,
+        &["--check", "not location or location contains '/r/7'"],
+    );
+    assert!(world.records().values().all(|record| record["ok"] == true));
+    let mut show = hecaton(&["fetch", "show", "--where", "location contains '/r/'"]);
+    let shown = ending(show.arg(world.out()));
+    assert_eq!(shown.stdout.lines().count(), 1, "{}", shown.stderr);
+    let table = world.path("table.csv");
+    let mut export = hecaton(&["fetch", "export", "--csv"]);
+    let ended = ending(export.arg(&table).arg(world.out()));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let table = std::fs::read_to_string(table).unwrap();
+    let names: Vec<&str> = table.lines().next().unwrap().split(',').collect();
+    let column = names.iter().position(|name| *name == "location").unwrap();
+    let cells = table.lines().skip(1);
+    let cells: Vec<&str> = cells.filter_map(|row| row.split(',').nth(column)).collect();
+    assert!(
+        cells.contains(&place.as_str()) && cells.contains(&""),
+        "{table}"
+    );
 }

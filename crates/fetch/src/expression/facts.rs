@@ -27,6 +27,7 @@ impl Facts for Record {
             Field::Bytes => self.bytes.map(number),
             Field::Method => some_text(&self.method),
             Field::Url => some_text(&self.url),
+            Field::Location => self.location.as_deref().map(text),
             Field::Host => {
                 let host = Host::of(&self.url).ok()?;
                 Some(Value::Text(host.into_owned().into()))

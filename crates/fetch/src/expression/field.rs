@@ -37,6 +37,8 @@ pub enum Field {
     Method,
     /// `url`
     Url,
+    /// `location`: where a redirect led.
+    Location,
     /// `host`: the canonical host, with its port unless that is the usual one.
     Host,
     /// `header.NAME`, in lower case.
@@ -77,7 +79,7 @@ pub(super) const TIMED: [(&str, Timed); 5] = [
 ];
 
 /// Fields that are a word alone.
-pub(super) const WORDS: [(&str, Field); 17] = [
+pub(super) const WORDS: [(&str, Field); 18] = [
     ("status", Field::Status),
     ("error", Field::Error),
     ("phase", Field::Phase),
@@ -93,6 +95,7 @@ pub(super) const WORDS: [(&str, Field); 17] = [
     ("bytes", Field::Bytes),
     ("method", Field::Method),
     ("url", Field::Url),
+    ("location", Field::Location),
     ("host", Field::Host),
     ("body", Field::Body),
 ];

@@ -33,6 +33,7 @@ impl Facts for ResponseFacts<'_> {
             Field::Bytes => number(self.response.body().len() as u64),
             Field::Method => text(&self.rendered.method),
             Field::Url => text(&self.rendered.url),
+            Field::Location => text(self.tried.location.as_deref()?),
             Field::Host => {
                 let host = Host::of(&self.rendered.url).ok()?;
                 Some(Value::Text(host.into_owned().into()))

@@ -40,8 +40,8 @@ pub struct JobArguments {
     /// A header of each request; the value env:NAME is read from the environment, and must be so unless the header is public. May be repeated.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
-    /// The body of each request.
-    #[arg(long, value_name = "TEXT")]
+    /// The body of each request; @FILE reads it from a file, which may have columns in braces too.
+    #[arg(long, value_name = "TEXT or @FILE", value_parser = body)]
     body: Option<String>,
     /// User and password for Basic authentication, as env:NAME.
     #[arg(long, value_name = "env:NAME")]
@@ -84,6 +84,28 @@ pub fn duration(text: &str) -> Result<Duration, String> {
     read.ok_or_else(|| {
         format!("`{text}` is not a duration; write 500ms, 10s or 2m (a number alone is seconds)")
     })
+}
+
+/// The largest body that a file may hold.
+const MAX_BODY: u64 = 16 << 20;
+
+/// The body itself, or that of the file behind an `@`.
+fn body(text: &str) -> Result<String, String> {
+    let Some(path) = text.strip_prefix('@') else {
+        return Ok(text.to_owned());
+    };
+    if path == "-" {
+        return Err("standard input is for the list: name a file".into());
+    }
+    let refused = |error: std::io::Error| format!("cannot read {path}: {}", error.kind());
+    let length = std::fs::metadata(path).map_err(refused)?.len();
+    if length > MAX_BODY {
+        return Err(format!(
+            "{path} has {length} bytes, and the job keeps the body: {MAX_BODY} at most"
+        ));
+    }
+    let bytes = std::fs::read(path).map_err(refused)?;
+    String::from_utf8(bytes).map_err(|_| format!("{path} is not UTF-8, and a body is text"))
 }
 
 fn body_storage(text: &str) -> Result<BodyStorage, String> {

@@ -40,11 +40,12 @@ pub(super) enum CellSource {
 pub(super) type ReadCell = fn(&Record) -> Cell<'_>;
 
 /// The fields that every record has, or may have.
-pub(super) const FIXED: [(&str, Kind, ReadCell); 21] = [
+pub(super) const FIXED: [(&str, Kind, ReadCell); 22] = [
     ("n", Kind::Integer, |it| integer(it.n)),
     ("line", Kind::Integer, |it| integer(it.line)),
     ("method", Kind::Text, |it| text(&it.method)),
     ("url", Kind::Text, |it| text(&it.url)),
+    ("location", Kind::Text, |it| optional(it.location.as_ref())),
     ("outcome", Kind::Text, |it| text(it.outcome.name())),
     ("ok", Kind::Bool, |it| Cell::Bool(it.ok)),
     ("status", Kind::Integer, |it| {

@@ -93,7 +93,7 @@ fn a_table_has_the_columns_of_all_records() {
         .collect();
     assert_eq!(
         names.join(" "),
-        "n line sku input_status method url outcome ok status error phase message why sent attempts at ms ms_resolve ms_connect ms_tls ms_wait ms_read \
+        "n line sku input_status method url location outcome ok status error phase message why sent attempts at ms ms_resolve ms_connect ms_tls ms_wait ms_read \
          bytes header_content_type price tags taken_url hash body"
     );
     let rows: Vec<_> = reader.records().map(std::result::Result::unwrap).collect();
