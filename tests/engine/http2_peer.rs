@@ -377,6 +377,12 @@ impl Raw {
         self.frame(RST_STREAM, 0, stream, &code.to_be_bytes());
     }
 
+    /// Ends the connection with a reset.
+    pub fn break_off(self) {
+        let socket = socket2::SockRef::from(&self.0);
+        socket.set_linger(Some(Duration::ZERO)).unwrap();
+    }
+
     /// The stream of the next request; none when the client has closed the connection.
     pub fn request(&mut self) -> Option<u32> {
         loop {

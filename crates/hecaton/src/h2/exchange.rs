@@ -4,6 +4,7 @@
 //! (RST_STREAM CANCEL) when the connection is driven next, and leaves the others alone.
 
 use std::future::poll_fn;
+use std::io::ErrorKind;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
@@ -159,7 +160,10 @@ impl StreamPermit {
         if let Some(why) = self.malformed() {
             return protocol(phase, why);
         }
-        let failure = Failure::new(Kind::Protocol, phase, explain(error, &self.link));
+        let mut failure = Failure::new(Kind::Protocol, phase, explain(error, &self.link));
+        if let Some(io) = error.get_io() {
+            failure = failure.because(io);
+        }
         // Another try would fail in the same way: `h2` refuses the response, or cannot read the server.
         if (error.is_library() && error.is_reset()) || self.link.observed.refused().is_some() {
             return Broken::Failed(failure.for_good());
@@ -183,8 +187,9 @@ impl StreamPermit {
         if left_out || (ended && !sent) {
             return Broken::Unprocessed(failure, self.link.observed.has_progressed());
         }
-        match ended && self.reused && self.link.last_word().is_none() {
-            true => Broken::Stale(failure),
+        match ended && self.link.last_word().is_none() {
+            true if self.reused => Broken::Stale(failure),
+            true => Broken::opening(failure),
             false => Broken::Failed(failure),
         }
     }
@@ -202,6 +207,10 @@ pub(super) fn explain(error: &h2::Error, link: &Link) -> String {
         Some(_) if last_word.is_some() => {
             let code = last_word.unwrap_or(Reason::NO_ERROR);
             format!("the server ended the connection ({code:?})")
+        }
+        // So `h2` says that the server closed the connection.
+        Some(io) if io.kind() == ErrorKind::BrokenPipe => {
+            "the connection ended before the response did".into()
         }
         Some(io) => format!("the connection ended before the response did: {io}"),
         None if error.is_reset() && error.is_remote() => {

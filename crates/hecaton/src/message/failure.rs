@@ -122,7 +122,10 @@ impl Failure {
 
     /// This failure, with the operating system's number of the error.
     pub fn because(mut self, error: &io::Error) -> Failure {
-        self.code = error.raw_os_error();
+        // An error that was handed through a library may have kept its kind alone.
+        let reset = error.kind() == io::ErrorKind::ConnectionReset;
+        let code = reset.then_some(Errno::ECONNRESET as i32);
+        self.code = error.raw_os_error().or(code);
         self
     }
 }
