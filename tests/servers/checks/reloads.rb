@@ -2,11 +2,13 @@
 module Servers
   RELOADS = 4
   APART = 0.4
+  # How long a busy machine may take until a reload shows something.
+  SHOWS_WITHIN = 25
 
   class Asked
-    # Asks in 5 threads, by the block, until the server has been reloaded so often. Returns [what it returned, what it
-    # raised].
-    def while_reloading
+    # Asks in 5 threads, by the block, until the server has been reloaded so often and `shows` is true of what has been
+    # returned. Returns [what it returned, what it raised].
+    def while_reloading(shows = ->(_) { true })
       over = false
       good, bad = Queue.new, Queue.new
       workers = Array.new(5) do |thread|
@@ -21,7 +23,7 @@ module Servers
           end
         end
       end
-      reload
+      reload { shows.call(good) }
       over = true
       workers.each(&:join)
       [good, bad].map { |queue| Array.new(queue.size) { queue.pop } }
@@ -29,23 +31,29 @@ module Servers
       over = true
     end
 
+    # So many reloads, and more until the block is true, if a busy machine takes longer.
     def reload
-      RELOADS.times do
-        sleep APART
-        server.reload
-      end
+      latest = now + SHOWS_WITHIN
+      RELOADS.times { reload_once }
+      reload_once until yield || now > latest
       sleep APART
+    end
+
+    def reload_once
+      sleep APART
+      server.reload
     end
 
     def reload_gets(door)
       client = door.client
-      responses, failures = while_reloading do |id|
+      needed = door.options[:http] == "2" ? 1 : 5
+      shows = ->(responses) { responses.size > 50 && client.stats[:opened] > needed }
+      responses, failures = while_reloading(shows) do |id|
         client.get(door.url("/echo?id=#{id}")).tap { |response| answers(response, id) }
       end
       none_failed(failures, responses.size + failures.size)
       must(responses.size > 50, "only #{responses.size} GETs were answered")
       fresh = client.stats[:opened]
-      needed = responses.first.attempts.last.version == "2" ? 1 : 5
       must(fresh > needed, "the reload closed no connection (#{fresh} opened): it shows nothing")
       told(resent(responses), "#{responses.size} GETs, #{fresh} connections")
     end
@@ -63,7 +71,9 @@ module Servers
     # GETs at 50 in a batch, which goes on until the server has been reloaded so often. Returns the outcomes.
     def batch_while_reloading(client, door, headers)
       over, id, outcomes = false, 0, []
-      reloading = Thread.new { reload } # the batch is the whole of this thread
+      needed = connections_of(door)
+      # The batch is the whole of this thread.
+      reloading = Thread.new { reload { outcomes.size > 100 && client.stats[:opened] > needed } }
       reloading.report_on_exception = false
       client.batch(concurrency: 50) do |batch|
         again = lambda do
@@ -93,9 +103,12 @@ module Servers
       told(answered.sum { |outcome,| resent([outcome]) }, "#{answered.size} GETs, #{fresh} connections")
     end
 
+    # How many connections a batch at 50 opens where nothing is closed.
+    def connections_of(door) = door.options[:http] == "2" ? 1 : 50
+
     # The same by curl, 500 GETs a command: whether all were answered.
     def curl_reload_batch(door, *more)
-      reloading = Thread.new { reload }
+      reloading = Thread.new { reload { true } }
       codes = []
       while reloading.alive?
         told = door.curl("/echo?id=[1-500]", *more, "--parallel", "--parallel-max", "50", "-w",

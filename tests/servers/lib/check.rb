@@ -70,7 +70,8 @@ module Servers
     def self.kind(failure)
       return failure.to_s unless failure.is_a?(Exception)
 
-      "#{failure.class.name.delete_prefix("Hecaton::")} #{failure.message}".gsub(%r{https?://\S+}, "URL").gsub(/\d+(\.\d+)?/, "N")[0, 160]
+      "#{failure.class.name.delete_prefix("Hecaton::")} #{failure.message}".gsub(%r{https?://\S+}, "URL").gsub(/after [\d.]+(µs|ms|s)/, "after T")
+        .gsub(/\d+(\.\d+)?/, "N")[0, 160]
     end
 
     private
