@@ -133,7 +133,8 @@ proptest! {
 
     #[test]
     fn a_text_without_names_is_itself(text in "[a-z{} \":]{0,20}") {
-        prop_assume!(!text.contains('{') || !text.contains('}'));
+        // A name stands between two braces.
+        let text = if text.contains('{') { text.replace('}', "") } else { text };
         let template = Template::parse::<&str>(&text, Escaping::Text, &[]).unwrap();
         prop_assert_eq!(template.fill(&Columns::new()).unwrap(), text);
     }
