@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
-use crate::message::fields::Trailers;
+use crate::message::fields::{Trailers, trim_blanks_end};
 use crate::message::head::Framing;
 use crate::message::head::lenient::put_trailer;
 
@@ -299,7 +299,7 @@ fn parse_size(line: &[u8]) -> Result<u64, BodyError> {
         return Err(BodyError::Malformed("a line break in the size of a chunk"));
     }
     let digits = line.split(|byte| *byte == b';').next().unwrap_or_default();
-    let text = std::str::from_utf8(digits.trim_ascii_end()).unwrap_or_default();
+    let text = std::str::from_utf8(trim_blanks_end(digits)).unwrap_or_default();
     if text.is_empty() || text.len() > 16 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return Err(BodyError::Malformed(
             "the size of a chunk is not a hexadecimal number",

@@ -105,6 +105,7 @@ fn in_chunks() {
         "1\r\nhello",
         "11111111111111111\r\n",
         " 5\r\nhello",
+        "5\u{c}\r\nhello\r\n0\r\n\r\n",
     ] {
         assert!(
             matches!(chunked(text), Err(BodyError::Malformed(_))),

@@ -11,6 +11,8 @@
 
 use memchr::memchr;
 
+use crate::message::fields::trim_blanks_end;
+
 /// A head, rewritten.
 pub(super) struct Rewritten {
     pub text: Vec<u8>,
@@ -89,7 +91,7 @@ impl Rewriting {
 
     fn take_field(&mut self, line: &[u8]) -> Result<(), &'static str> {
         let colon = memchr(b':', line).ok_or("a line without a colon")?;
-        let (name, value) = (line[..colon].trim_ascii_end(), &line[colon + 1..]);
+        let (name, value) = (trim_blanks_end(&line[..colon]), &line[colon + 1..]);
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         let (length, coding) = (is("content-length"), is("transfer-encoding"));
         self.framing = length || coding;
@@ -132,7 +134,7 @@ impl Rewriting {
 /// A trailer as `name: value\r\n`, or nothing if its name is invalid; trailers frame nothing.
 pub(crate) fn put_trailer(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
     let colon = memchr(b':', line)?;
-    let name = line[..colon].trim_ascii_end();
+    let name = trim_blanks_end(&line[..colon]);
     if is_name(name) && !line.contains(&0) {
         block.extend(name.iter().map(u8::to_ascii_lowercase));
         block.extend_from_slice(b": ");
