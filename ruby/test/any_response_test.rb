@@ -137,6 +137,18 @@ class AnyResponseTest < OriginTest
     assert_same error, assert_raises(Hecaton::StatusError) { error.raise_for_status }
   end
 
+  # A server may have redirected there.
+  def test_messages_are_short_however_long_the_url_is
+    path = "/#{"a" * 20_000}"
+    Scripted.run(path => Scripted.answer(404, { "Content-Type" => "text/#{"x" * 5_000}" }, "no")) do |server|
+      response = client.get("#{server.url}#{path}")
+      [error_of(Hecaton::StatusError) { response.raise_for_status }, error_of(Hecaton::JSONError) { response.json }].each do |error|
+        assert_operator error.message.size, :<, 1_000
+        assert_equal "#{server.url}#{path}", error.url
+      end
+    end
+  end
+
   def test_a_status_error_has_method_url_and_the_beginning_of_the_body
     long = "Not\n\t here: é #{"x" * 500}"
     answers = { "/long?secret=1" => Scripted.answer(404, {}, long), "/long" => Scripted.answer(404, {}, long), "/png" => Scripted.answer(500, { "Content-Type" => "image/png" }, "\x89PNG\0\0"),

@@ -108,7 +108,9 @@ module Hecaton
   # request. It has a response, as JSONError has. Its message has the beginning of the body.
   class StatusError < Error
     EXCERPT = 200
-    private_constant :EXCERPT
+    # Characters of a URL in a message, to which a server may have redirected.
+    MOST_OF_A_URL = 500
+    private_constant :EXCERPT, :MOST_OF_A_URL
 
     # Response; of one that was to be read piece by piece with an empty body.
     attr_reader :response
@@ -118,7 +120,7 @@ module Hecaton
     # Of the Response whose status it is.
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
-      asked = [response.http_method, url].compact.join(" ")
+      asked = [response.http_method, url&.slice(0, MOST_OF_A_URL)].compact.join(" ")
       @excerpt = StatusError.excerpt(response.body)
       said = "the response has the status #{response.status}#{" (#{asked})" unless asked.empty?}"
       said += ": #{@excerpt}" unless @excerpt.empty?
@@ -163,7 +165,8 @@ module Hecaton
 
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
-      about = ["status #{response.status}", response.content_type, "#{response.body.bytesize} bytes", [response.http_method, url].compact.join(" ")]
+      about = ["status #{response.status}", response.content_type&.slice(0, 100), "#{response.body.bytesize} bytes",
+               [response.http_method, url&.slice(0, 500)].compact.join(" ")]
       excerpt = StatusError.excerpt(response.body)
       super("the body is not JSON (#{about.compact.reject(&:empty?).join(", ")})#{": #{excerpt}" unless excerpt.empty?}",
             phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts, elapsed: response.elapsed)
