@@ -295,7 +295,7 @@ fn reset_when_new(method: &str, again: bool, reconnect: bool) -> (Vec<Ending>, u
             if connection == 0 || again {
                 return raw.break_off();
             }
-            raw.answer(stream);
+            raw.respond(stream);
         }
     });
     let (client, reactor) = client(|config| config.reconnect = reconnect);
@@ -305,11 +305,11 @@ fn reset_when_new(method: &str, again: bool, reconnect: bool) -> (Vec<Ending>, u
 
 #[test]
 fn an_idempotent_request_is_sent_once_more_if_its_new_connection_was_reset() {
-    let resent = vec![Ending::Moved, Ending::Status(200)];
+    let resent = vec![Ending::Resent, Ending::Status(200)];
     assert_eq!(reset_when_new("GET", false, true), (resent, 2));
     let failed = vec![Ending::Failed];
     assert_eq!(reset_when_new("POST", false, true), (failed.clone(), 1));
     assert_eq!(reset_when_new("GET", false, false), (failed, 1));
-    let twice = vec![Ending::Moved, Ending::Failed];
+    let twice = vec![Ending::Resent, Ending::Failed];
     assert_eq!(reset_when_new("GET", true, true), (twice, 2));
 }

@@ -48,7 +48,7 @@ pub fn step<'a>(
     if !Redirect::is_one(status) {
         return Step::Stay;
     }
-    let location = match Redirect::place(fields) {
+    let location = match Redirect::location(fields) {
         Ok(Some(location)) => location,
         Ok(None) => return Step::Stay,
         Err(why) => return Step::Refused(None, why.to_owned()),

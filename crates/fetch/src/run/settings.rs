@@ -127,7 +127,7 @@ fn proxy(network: &Network) -> Result<Proxy> {
 
 fn addresses(network: &Network) -> Result<Addresses> {
     let mut addresses = Addresses::default();
-    addresses.keep_for(NAMES);
+    addresses.cache_for(NAMES);
     for entry in &network.resolve {
         // The address may have colons of its own.
         let host_port = entry
