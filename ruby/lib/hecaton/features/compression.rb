@@ -17,13 +17,13 @@ module Hecaton
       KEEP = %w[content-encoding content-md5 content-digest digest repr-digest content-length].freeze
       private_constant :CODERS, :KEEP
 
-      # coding:: :gzip, :deflate, or :zstd, which needs the gem zstd-ruby.
+      # name:: :gzip, :deflate, or :zstd, which needs the gem zstd-ruby.
       # minimum:: bytes from which on a body is compressed.
-      def initialize(coding = :gzip, minimum: 1024)
-        @coder = CODERS.fetch(coding) { raise ArgumentError, "coding is #{coding.inspect}: use one of #{CODERS.keys.join(", ")}" }
-        @coding = coding.to_s
+      def initialize(name = :gzip, minimum: 1024)
+        @coder = CODERS.fetch(name) { raise ArgumentError, "coding is #{name.inspect}: use one of #{CODERS.keys.join(", ")}" }
+        @coding = name.to_s
         @minimum = minimum
-        load_zstd if coding == :zstd
+        load_zstd if name == :zstd
       end
 
       # For the client.
