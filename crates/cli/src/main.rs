@@ -6,6 +6,7 @@ mod cmd;
 mod ending;
 mod progress;
 mod reading;
+mod screen;
 mod stderr;
 mod stop;
 

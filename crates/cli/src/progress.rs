@@ -1,14 +1,18 @@
 //! Tells on stderr how far a run has come: a bar in a terminal, a line now and then elsewhere.
 
-use std::fmt;
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use hecaton_lab::plan::Cell;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::screen::{self, fitted};
 
 /// How often a line is written where there is no terminal.
 const PERIOD: Duration = Duration::from_secs(10);
+
+/// Columns of the bar with the space behind it.
+const BAR: usize = 17;
 
 /// The progress of one run.
 pub enum Progress {
@@ -44,12 +48,11 @@ impl Progress {
                 last: now,
             };
         }
-        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr());
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:16} {pos}/{len} rounds{left}  {wide_msg}")
-        {
-            bar.set_style(style.with_key("left", write_time_left));
+        let bar = ProgressBar::with_draw_target(Some(total), screen::target());
+        if let Ok(style) = ProgressStyle::with_template("{bar:16} {msg}") {
+            bar.set_style(style);
         }
+        bar.set_message(fitted(&rounds(&bar, ""), BAR));
         bar.enable_steady_tick(Duration::from_millis(500));
         Progress::Bar(bar)
     }
@@ -68,8 +71,9 @@ impl Progress {
         match self {
             Progress::Quiet => {}
             Progress::Bar(bar) => {
-                bar.set_message(format!("{} × {}", cell.client, cell.concurrency));
                 bar.inc(1);
+                let cell = format!("{} × {}", cell.client, cell.concurrency);
+                bar.set_message(fitted(&rounds(bar, &cell), BAR));
             }
             Progress::Lines {
                 total,
@@ -107,10 +111,14 @@ fn can_tell(done: u64, total: u64) -> bool {
     done >= total.div_ceil(20)
 }
 
-fn write_time_left(state: &ProgressState, out: &mut dyn fmt::Write) {
-    if can_tell(state.pos(), state.len().unwrap_or(0)) {
-        let _ = write!(out, ", {} left", words(state.eta()));
-    }
+/// How far it is, and what was measured last.
+fn rounds(bar: &ProgressBar, cell: &str) -> String {
+    let (done, total) = (bar.position(), bar.length().unwrap_or_default());
+    let left = match can_tell(done, total) {
+        true => format!(", {} left", words(bar.eta())),
+        false => String::new(),
+    };
+    format!("{done}/{total} rounds{left}  {cell}")
 }
 
 /// A duration as one says it: `40 s`, `2 min 10 s`.

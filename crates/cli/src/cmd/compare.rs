@@ -38,11 +38,10 @@ enum Preset {
 
 #[derive(Args)]
 struct PairArguments {
-    /// The first client: the result says how many times as fast as B it is.
+    /// The first client: the result says how many times as fast as B it is. A,B names both.
     #[arg(required_unless_present = "client")]
     a: Option<String>,
     /// The second client, or the first one again with other settings.
-    #[arg(required_unless_present = "client")]
     b: Option<String>,
     /// Both clients, separated by a comma, instead of A and B.
     #[arg(long, visible_alias = "clients", value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["a", "b"])]
@@ -146,17 +145,15 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
 }
 
 fn pair(given: &PairArguments) -> Result<PairRequest, Usage> {
-    let named: Vec<&String> = given
-        .a
-        .iter()
-        .chain(&given.b)
-        .chain(&given.client)
-        .collect();
-    let [a, b] = named[..] else {
-        let named = named.len();
-        let why = format!(
-            "a comparison is of two clients, and {named} are named; name two, as in --client curb,excon"
-        );
+    let words = given.a.iter().chain(&given.b).chain(&given.client);
+    let named = super::names(&words.cloned().collect::<Vec<_>>());
+    let [a, b] = &named[..] else {
+        let are = match named.len() {
+            1 => "1 is".to_owned(),
+            many => format!("{many} are"),
+        };
+        let why =
+            format!("a comparison is of two clients, and {are} named; name two, as in curb,excon");
         return Err(Usage(why));
     };
     Ok(PairRequest {
@@ -235,7 +232,7 @@ mod tests {
 
     #[test]
     fn two_clients_or_a_preset_are_needed() {
-        for line in ["x a", "x", "x keepalive", "x sync-async a --csv --json"] {
+        for line in ["x", "x keepalive", "x sync-async a --csv --json"] {
             assert!(Line::try_parse_from(line.split(' ')).is_err(), "{line}");
         }
         let words = "x a b --set tls=on A:body=9 --set concurrency=2";
@@ -243,8 +240,12 @@ mod tests {
         assert_eq!(line.arguments.pair.set.len(), 3);
         let line = Line::try_parse_from(["x", "--clients", "a,b"]).unwrap();
         assert_eq!(pair(&line.arguments.pair).unwrap().clients, ["a", "b"]);
-        let line = Line::try_parse_from(["x", "--client", "a"]).unwrap();
-        assert!(pair(&line.arguments.pair).is_err());
+        let line = Line::try_parse_from(["x", "a,b"]).unwrap();
+        assert_eq!(pair(&line.arguments.pair).unwrap().clients, ["a", "b"]);
+        for words in [&["x", "--client", "a"][..], &["x", "a"], &["x", "a,b", "c"]] {
+            let line = Line::try_parse_from(words).unwrap();
+            assert!(pair(&line.arguments.pair).is_err(), "{words:?}");
+        }
         assert!(Line::try_parse_from("x sync-async a -u http://h/ -m 6 -l 5".split(' ')).is_ok());
     }
 }

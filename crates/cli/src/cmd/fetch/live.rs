@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use hecaton_fetch::run::{Observer, Snapshot};
 use hecaton_fetch::start::Started;
 use hecaton_lab::findings::words::{count, plural};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::progress::words;
+use crate::screen::{self, fitted};
 
 /// How often a line is written where there is no terminal.
 const PERIOD: Duration = Duration::from_secs(10);
@@ -30,8 +31,7 @@ impl Live {
     /// One that says nothing while it goes well, if it is to be quiet.
     pub fn new(is_quiet: bool) -> Live {
         let is_bar = !is_quiet && std::io::stderr().is_terminal();
-        let bar =
-            is_bar.then(|| ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr()));
+        let bar = is_bar.then(|| ProgressBar::with_draw_target(Some(0), screen::target()));
         if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(&template())) {
             bar.set_style(style);
         }
@@ -73,7 +73,7 @@ impl Observer for Live {
             bar.set_length(snapshot.inputs);
             bar.set_position(snapshot.tally.records);
             bar.set_prefix(far(snapshot));
-            bar.set_message([flow(snapshot), hosts(snapshot)].concat());
+            bar.set_message(fitted(&[flow(snapshot), hosts(snapshot)].concat(), 0));
         } else if !self.is_quiet && self.last.elapsed() >= PERIOD {
             self.last = Instant::now();
             crate::say!("{}", line(snapshot));
@@ -92,7 +92,7 @@ impl Observer for Live {
 fn template() -> String {
     let columns = usize::from(console::Term::stderr().size().1);
     let bar = columns.saturating_sub(BESIDE_BAR).clamp(8, 40);
-    format!("{{bar:{bar}.cyan/dim}} {{prefix}}\n{{wide_msg}}")
+    format!("{{bar:{bar}.cyan/dim}} {{prefix}}\n{{msg}}")
 }
 
 /// How far it is, and how it flows, in one line.
