@@ -283,7 +283,7 @@ fn how_to_read() -> String {
         "The runs were made at different times, so no rounds are paired: a change is the Hodges–Lehmann shift of the logarithms \
          of all their rounds, with the interval of the rank-sum test (Mann, Whitney and Wilcoxon) of at least 95 %. Where both \
          runs have the baseline loader, each round counts as its share of the baseline loader's round in the same block, which leaves out what \
-         the machine itself changed. Same-ish means that the whole interval lies within ±{:.0} %. With fewer than four rounds on each side \
+         the machine itself changed. Equivalent means that the whole interval lies within ±{:.0} %. With fewer than four rounds on each side \
          nothing is said.",
         SAME_ISH * 100.0
     )

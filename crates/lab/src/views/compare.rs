@@ -210,7 +210,7 @@ fn how_to_read() -> String {
     format!(
         "All settings are measured in every block, in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). Brackets and bars are 95 % confidence intervals, or the full range where \
-         there are fewer than 6 rounds. Same-ish means that the whole interval lies within ±{:.0} %. A row is rejected when the client's \
+         there are fewer than 6 rounds. Equivalent means that the whole interval lies within ±{:.0} %. A row is rejected when the client's \
          claim and the server's ledger disagree.",
         SAME_ISH * 100.0
     )
@@ -281,7 +281,7 @@ fn trip_bars(trips: &[RoundTrip]) -> Chart {
             ],
         })
     };
-    let caption = "Kept: one connection for all requests. Fresh: a new connection for each. Each round trip has a scale of its own; the upright line is the prediction.";
+    let caption = "Keep-alive: one connection for all requests. New: a new connection for each. Each round trip has a scale of its own; the upright line is the prediction.";
     chart(
         "keepalive",
         "Time of a request at each round trip",

@@ -33,15 +33,15 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
             .filter(move |group| group.bytes == bytes)
             .collect::<Vec<_>>()
     };
-    let chosen = |is_shown: fn(&Verdict) -> bool| {
-        verdicts(run, || {
-            let all = findings.verdicts.iter().map(|it| verdict(it, &groups));
-            Block::Verdicts(all.filter(is_shown).collect())
-        })
-    };
-    let sentences = || chosen(|_| true);
-    // The page's table has what belongs to one client.
-    let remaining = || chosen(|it| it.subject.is_empty());
+    let all: Vec<Verdict> = findings
+        .verdicts
+        .iter()
+        .map(|it| verdict(it, &groups))
+        .collect();
+    let (general, of_clients): (Vec<_>, Vec<_>) =
+        all.iter().cloned().partition(|it| it.subject.is_empty());
+    let sentences = || verdicts(run, || Block::Verdicts(all.clone()));
+    let remaining = || verdicts(run, || Block::Verdicts(general.clone()));
     let advised = || Block::Table(advised(run, &groups));
     let charts = |bytes| overview(&of(bytes), bytes, &groups);
     let all = bodies
@@ -70,6 +70,10 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     sections.extend(seen("client and body", &lines.collect::<Vec<_>>()));
     sections.extend(rejected_rows(findings));
     sections.extend(warnings(run, findings.rows.iter()));
+    if run.unfinished.is_none() && !of_clients.is_empty() {
+        let said = vec![Block::Verdicts(of_clients)];
+        sections.push(Section::new("Each client in words", Media::PAGE, said).folded());
+    }
     let panels = groups.iter().map(|group| Chart::Lines(panel(group)));
     let panels = vec![Block::Charts(panels.collect())];
     sections
@@ -504,7 +508,7 @@ fn how_to_read(run: &Document) -> String {
     format!(
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest whose ratio to \
-         the fastest has a lower bound of at least {ENOUGH}. Same-ish means that the whole interval lies within ±{:.0} %. Latencies are of \
+         the fastest has a lower bound of at least {ENOUGH}. Equivalent means that the whole interval lies within ±{:.0} %. Latencies are of \
          a closed loop: a new request is sent only when an earlier one has ended. The baseline loader is the lab's own driver, \
          which does no more than it must. A row is rejected when the client's claim and the server's ledger disagree.{unverified}",
         SAME_ISH * 100.0

@@ -43,6 +43,28 @@ fn foreign_sweep() -> Document {
     document(rounds, "0", target)
 }
 
+/// The sentence about a client says what its row cannot: what limits it, and that more may be faster.
+#[test]
+fn the_page_says_each_clients_sentence_where_it_is_unfolded() {
+    let run = whole_sweep();
+    let findings = judge(&run.rounds, &ten_ms());
+    let page = report::view(&run, &findings).html();
+    let (_, folded) = page
+        .split_once("<summary>Each client in words</summary>")
+        .expect("a folded section of sentences");
+    let (folded, _) = folded.split_once("</details>").unwrap();
+    let of_clients = findings
+        .verdicts
+        .iter()
+        .filter(|it| it.starts_with("typhoeus"));
+    assert_eq!(of_clients.clone().count(), 4, "{:?}", findings.verdicts);
+    for verdict in of_clients {
+        let (_, words) = verdict.split_once(", ").unwrap();
+        let words = words.split('(').next().unwrap_or_default().trim();
+        assert!(folded.contains(words), "{words} is missing in {folded}");
+    }
+}
+
 /// Where the browser's test finds a page when no sweep has been made.
 fn keep(name: &str, page: &str) {
     std::fs::write(
