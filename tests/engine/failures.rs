@@ -247,3 +247,13 @@ fn a_silent_server_with_many_connections_is_said_to_have_many() {
     let few = silence_beside(5);
     assert!(!few.detail().contains("per_origin"), "{few}");
 }
+
+#[test]
+fn a_message_is_short_whatever_a_server_has_redirected_to() {
+    let host = "a".repeat(60_000);
+    let url = format!("http://{host}/");
+    let error = World::new().send(Request::get(&url).unwrap()).unwrap_err();
+    assert_eq!(error.kind(), Kind::Resolve, "{}", error.detail().len());
+    assert!(error.to_string().len() < 2_000, "{error}");
+    assert_eq!(error.url(), url, "all of it is there");
+}

@@ -14,6 +14,7 @@ use url::Url;
 
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::{Origin, Scheme};
+use crate::message::words::{MOST_OF_A_URL, shortened};
 use crate::message::zone;
 
 /// A URL that no request can be sent to; nothing was sent.
@@ -284,14 +285,8 @@ fn shown(url: &str) -> String {
         return "(with credentials)".into();
     }
     let url = url.split(['?', '#']).next().unwrap_or_default();
-    match url.char_indices().nth(MOST_SHOWN) {
-        Some((end, _)) => format!("{}…", &url[..end]),
-        None => url.into(),
-    }
+    shortened(url, MOST_OF_A_URL).into_owned()
 }
-
-/// Characters of a URL in a message.
-const MOST_SHOWN: usize = 500;
 
 #[cfg(test)]
 mod tests;

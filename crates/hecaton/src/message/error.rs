@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::message::attempt::{Attempt, Ending};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::redirect::Redirect;
+use crate::message::words::{MOST_OF_A_URL, shortened};
 
 /// A request that did not end in a response.
 ///
@@ -122,6 +123,7 @@ impl fmt::Display for Error {
         } else {
             "nothing had been sent"
         };
+        let url = shortened(url, MOST_OF_A_URL);
         write!(f, "{detail} ({url}, after {elapsed:.0?}; {left}")?;
         match self.status() {
             Some(status) => write!(f, ", and a response with status {status} had begun)"),

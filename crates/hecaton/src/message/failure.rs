@@ -4,7 +4,7 @@ use std::io;
 
 use nix::errno::Errno;
 
-use crate::message::words::without_os_numbers;
+use crate::message::words::{MOST_OF_A_REASON, shortened, without_os_numbers};
 
 /// The steps of one attempt, in order; `Total` names the deadline around all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -105,10 +105,11 @@ pub(crate) struct Failure {
 
 impl Failure {
     pub fn new(kind: Kind, phase: Phase, detail: impl Into<String>) -> Failure {
+        let detail = without_os_numbers(detail.into());
         Failure {
             kind,
             phase,
-            detail: without_os_numbers(detail.into()),
+            detail: shortened(&detail, MOST_OF_A_REASON).into_owned(),
             code: None,
             passing: true,
         }

@@ -1,5 +1,13 @@
-//! The operating system's words for an error, without the number that Rust adds. "Connection refused (os error 111)" tells a
-//! person no more, and programs have `Error::code`.
+//! Words for messages: those of the operating system without the number that Rust adds, and no more of a text than a person reads.
+//! "Connection refused (os error 111)" says no more to a person, and programs have `Error::code`.
+
+use std::borrow::Cow;
+
+/// Characters of a URL in a message.
+pub(crate) const MOST_OF_A_URL: usize = 500;
+
+/// Characters of a reason, part of which a server may have chosen.
+pub(crate) const MOST_OF_A_REASON: usize = 1000;
 
 /// How the number begins.
 const BEGIN: &str = " (os error ";
@@ -20,9 +28,24 @@ pub fn without_os_numbers(mut text: String) -> String {
     text
 }
 
+/// No more than so many characters of a text.
+pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_longer_is_cut_between_two_characters() {
+        assert_eq!(shortened("éé", 2), "éé");
+        assert_eq!(shortened("ééé", 2), "éé…");
+        assert_eq!(shortened("", 0), "");
+    }
 
     #[test]
     fn numbers_go_and_words_stay() {
