@@ -1,11 +1,13 @@
 //! TLS that either side refuses, with the reason, over either HTTP; and a certificate that is trusted for itself.
 
-use hecaton::Protocol;
+use std::io::Write;
+
+use hecaton::{Kind, Protocol};
 use rcgen::date_time_ymd;
 use rustls::version::{TLS12, TLS13};
 
 use crate::tls::{Trusting, serve};
-use crate::tls_server::{Authority, Identity, Server, keep_alive};
+use crate::tls_server::{Authority, Identity, Server, Session, keep_alive, read_head};
 
 #[test]
 fn a_certificate_that_is_trusted_is_so_for_itself_even_if_it_is_an_authoritys() {
@@ -103,5 +105,26 @@ fn a_server_must_have_the_key_of_its_certificate_even_where_nobody_verifies_that
             careless.refuses(&server.url(), &["a key that the server does not have"]);
         }
         assert_eq!(server.seen().len(), 0, "no handshake succeeded");
+    }
+}
+
+/// Answers with something that is not encrypted.
+fn in_plaintext(session: &mut Session) {
+    read_head(session);
+    let _ = session
+        .sock
+        .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nevil");
+    read_head(session);
+}
+
+#[test]
+fn what_is_not_encrypted_is_no_response() {
+    let authority = Authority::new();
+    for version in [&TLS12, &TLS13] {
+        let config = authority.sign(&["localhost"]).server(&[version]);
+        let server = Server::start(config, in_plaintext);
+        let error = Trusting::new(&authority).get(&server.url()).unwrap_err();
+        assert_eq!((error.kind(), error.sent()), (Kind::Tls, true), "{error}");
+        assert!(error.detail().contains("behind the handshake"), "{error}");
     }
 }

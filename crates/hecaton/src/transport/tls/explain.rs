@@ -22,15 +22,21 @@ pub(super) enum Received {
     More,
 }
 
-/// The reason if it is one of TLS, none if the connection under it failed.
+/// The reason behind a handshake if it is one of TLS, none if the connection under it failed.
 pub(crate) fn explain(error: &io::Error) -> Option<String> {
-    explain_after(Received::More, error)
+    match of_tls(error)? {
+        Error::InvalidMessage(_) => Some("what came behind the handshake is not TLS".into()),
+        _ => explain_after(Received::More, error),
+    }
+}
+
+fn of_tls(error: &io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref()
 }
 
 /// The reason why a handshake failed, if it is one of TLS.
 pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<String> {
-    let error = error.get_ref()?.downcast_ref::<Error>()?;
-    Some(match error {
+    Some(match of_tls(error)? {
         Error::InvalidCertificate(why) => format!("the certificate {}", certificate(why)),
         Error::AlertReceived(AlertDescription::HandshakeFailure)
             if received == Received::NothingElse =>
