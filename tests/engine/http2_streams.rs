@@ -96,16 +96,16 @@ fn dropping_a_stream_resets_it_and_leaves_the_others_alone() {
 
 #[test]
 fn limits_hold_and_short_bodies_are_errors_in_streams_too() {
-    let limit = Duration::from_millis(200);
-    let total: fn(&mut Config, Duration) = |config, limit| config.timeout = limit;
-    let pieces: fn(&mut Config, Duration) = |config, limit| config.read_timeout = Some(limit);
+    // A response must begin within it on a busy machine, too.
+    let total: fn(&mut Config) = |config| config.timeout = Duration::from_secs(3);
+    let pieces: fn(&mut Config) = |config| config.read_timeout = Some(Duration::from_secs(1));
     for (change, path, kind, phase) in [
         (total, "/drip", Kind::Timeout, Phase::Total),
         (pieces, "/stall-body", Kind::Timeout, Phase::Read),
         (pieces, "/reset-body", Kind::Body, Phase::Read),
         (pieces, "/short", Kind::Body, Phase::Read),
     ] {
-        let world = World2::with(100, |config| change(config, limit));
+        let world = World2::with(100, change);
         let mut stream = world.open(path);
         let error = world.rest(&mut stream).unwrap_err();
         assert_eq!(
