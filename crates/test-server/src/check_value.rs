@@ -17,7 +17,7 @@ impl Key {
         Key(SipHasher24::new_with_keys(rand::random(), rand::random()))
     }
 
-    /// The whole hash; documents draw their shape from the bits that the check value leaves.
+    /// The whole hash, whose lower half is the check value.
     pub(crate) fn hash(&self, nonce: u64, id: u64) -> u64 {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&nonce.to_le_bytes());

@@ -1,7 +1,9 @@
-//! The JSON document: 15 records, and the check value where only a parser finds it. Its value is its check value plus
-//! the numbers of all its records.
+//! The JSON documents of a round: 15 records, and the check value where only a parser finds it. The value of a document is
+//! its check value plus the numbers of all its records.
+//!
+//! Whatever is in a document is drawn with a secret key, so that nothing in it follows from the rest of it.
 
-use std::sync::LazyLock;
+use siphasher::sip::SipHasher24;
 
 use rand::seq::SliceRandom;
 
@@ -13,21 +15,142 @@ const RECORDS: usize = 15;
 const LEAST: u32 = 100_000;
 
 /// How many forms a record may have.
-const FORMS: usize = 64;
+const FORMS: u64 = 64;
 
-/// Letters of a record's text beside what looks like a number in it.
-const LETTERS: usize = 930;
+/// Letters of a record's text beside what looks like a number in it: at least so many, and up to so many more.
+const LETTERS: usize = 830;
+const MORE_LETTERS: u64 = 200;
 
-/// The text of a record before and behind its number, drawn anew for each process. A program that does not parse
-/// cannot know where the number stands, nor which of several similar numbers it is.
-static FORM: LazyLock<Vec<(String, String)>> = LazyLock::new(|| (0..FORMS).map(form).collect());
+/// As many letters as any record needs.
+const FILLER: [u8; LETTERS + MORE_LETTERS as usize] = [b'X'; LETTERS + MORE_LETTERS as usize];
+
+/// What the documents of one round are made of.
+pub(crate) struct Documents {
+    key: SipHasher24,
+    forms: Vec<Form>,
+}
+
+/// A record without what differs from one to the next.
+type Form = Vec<Piece>;
+
+/// A part of a record.
+enum Piece {
+    Text(String),
+    /// The number that counts.
+    Number,
+    /// A number that does not.
+    Decoy,
+    /// Letters before and behind what looks like a number in the text.
+    Before,
+    Behind,
+}
+
+/// Which draws of a document are for what: its records' numbers, their letters, its shape.
+const NUMBERS: u64 = 0;
+const LAYOUT: u64 = 1 << 8;
+const SHAPE: u64 = 1 << 16;
+
+impl Documents {
+    /// Draws forms that no earlier round had: a program that knows those cannot use it.
+    pub(crate) fn draw() -> Documents {
+        Documents {
+            key: SipHasher24::new_with_keys(rand::random(), rand::random()),
+            forms: (0..FORMS as usize).map(form).collect(),
+        }
+    }
+
+    /// The value of the document of a hash: its check value plus the numbers of all its records, modulo 2³².
+    pub(crate) fn value(&self, hash: u64) -> u32 {
+        let numbers = (0..RECORDS as u64).map(|place| self.record(hash, place).1);
+        numbers.fold(hash as u32, u32::wrapping_add)
+    }
+
+    /// The document of a hash, whose lower half is the check value. Siblings look like check values, and two hold a false
+    /// `token` of their own: searching the text does not find the right one.
+    pub(crate) fn of(&self, hash: u64) -> Vec<u8> {
+        let shape = |place: u64| self.drawn(hash, SHAPE + place);
+        let text =
+            |number: u64| String::from_utf8_lossy(&CheckValue(number as u32).text()).into_owned();
+        let name = |place: u64| format!("{:03x}", shape(place) & 0xfff);
+        let number = |place: u64| shape(place) as u32;
+        let mut parts: [Vec<u8>; 6] = [
+            check_value_part(&text(hash), shape(0)),
+            self.records_part(hash),
+            format!("\"a{}\":{{\"token\":\"{}\"}}", name(1), text(shape(2))).into_bytes(),
+            format!("\"b{}\":\"{}\"", name(3), text(shape(4))).into_bytes(),
+            format!("\"c{}\":{}", name(5), number(6)).into_bytes(),
+            format!(
+                "\"d{}\":[{{\"numbers\":{},\"token\":\"{}\"}},true]",
+                name(7),
+                number(8),
+                text(shape(9))
+            )
+            .into_bytes(),
+        ];
+        for last in (1..parts.len()).rev() {
+            parts.swap(last, shape(10 + last as u64) as usize % (last + 1));
+        }
+        let mut document = Vec::with_capacity(RECORDS * (FILLER.len() + 256) + 32 * LENGTH);
+        document.push(b'{');
+        document.extend(parts.join(&b','));
+        document.push(b'}');
+        document
+    }
+
+    fn drawn(&self, hash: u64, place: u64) -> u64 {
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&hash.to_le_bytes());
+        bytes[8..].copy_from_slice(&place.to_le_bytes());
+        self.key.hash(&bytes)
+    }
+
+    /// The form and the number of a record.
+    fn record(&self, hash: u64, place: u64) -> (&Form, u32) {
+        let draw = self.drawn(hash, NUMBERS + place);
+        let number = LEAST + (draw >> 32) as u32 % (9 * LEAST);
+        (&self.forms[(draw % FORMS) as usize], number)
+    }
+
+    fn records_part(&self, hash: u64) -> Vec<u8> {
+        let mut text = Vec::with_capacity(RECORDS * (FILLER.len() + 256));
+        text.extend(b"\"records\":[");
+        for place in 0..RECORDS as u64 {
+            if place > 0 {
+                text.push(b',');
+            }
+            let (form, number) = self.record(hash, place);
+            write_record(&mut text, form, number, self.drawn(hash, LAYOUT + place));
+        }
+        text.push(b']');
+        text
+    }
+}
+
+/// Writes a record; `layout` decides how long its text is, and what stands where.
+fn write_record(out: &mut Vec<u8>, form: &Form, number: u32, mut layout: u64) {
+    let mut next = |range: u64| {
+        let drawn = layout % range;
+        layout /= range;
+        drawn as usize
+    };
+    let letters = LETTERS + next(MORE_LETTERS);
+    let before = next(letters as u64);
+    for piece in form {
+        match piece {
+            Piece::Text(text) => out.extend(text.as_bytes()),
+            Piece::Number => out.extend(number.to_string().as_bytes()),
+            Piece::Decoy => {
+                let decoy = LEAST as usize + next(9 * u64::from(LEAST));
+                out.extend(decoy.to_string().as_bytes());
+            }
+            Piece::Before => out.extend(&FILLER[..before]),
+            Piece::Behind => out.extend(&FILLER[before..letters]),
+        }
+    }
+}
 
 /// Fields in any order, one of them an object with the names of the record's own, and a text with quotes and brackets in it.
-fn form(number: usize) -> (String, String) {
-    const HOLE: char = '#';
-    let decoy = || rand::random_range(LEAST..10 * LEAST);
-    let before = rand::random_range(0..LETTERS);
-    let text = |letters| "X".repeat(letters);
+fn form(number: usize) -> Form {
     let name = match number % 4 {
         0 => r"num\u0062ers",
         _ => "numbers",
@@ -35,76 +158,37 @@ fn form(number: usize) -> (String, String) {
     let (left, right) = [("[{", "}]"), ("{", "}")][number % 2];
     let mut fields = [
         format!("\"time\":\"2011-04-26T12:00:{:02}Z\"", number % 60),
-        format!(
-            r#""string":"{}{{\"numbers\":{},\"float\":[{}""#,
-            text(before),
-            decoy(),
-            text(LETTERS - before)
-        ),
-        format!("\"{name}\":{HOLE}"),
+        r#""string":"<{\"numbers\":?,\"float\":[>""#.to_string(),
+        format!("\"{name}\":#"),
         "\"float\":123.123".to_string(),
         "\"bool\":true".to_string(),
-        format!(
-            "\"also\":{left}\"numbers\":{},\"float\":0.5{right}",
-            decoy()
-        ),
+        format!("\"also\":{left}\"numbers\":?,\"float\":0.5{right}"),
     ];
     fields.shuffle(&mut rand::rng());
-    let record = format!("{{{}}}", fields.join(","));
-    let (left, right) = record.split_once(HOLE).expect("there is a hole");
-    (left.to_string(), right.to_string())
+    pieces(&format!("{{{}}}", fields.join(",")))
 }
 
-/// The form and the number of each record, drawn from the hash.
-fn draws(hash: u64) -> impl Iterator<Item = (usize, u32)> {
-    let mut draw = hash | 1; // xorshift64 (Marsaglia 2003)
-    (0..RECORDS).map(move |_| {
-        draw ^= draw << 13;
-        draw ^= draw >> 7;
-        draw ^= draw << 17;
-        let number = LEAST + (draw >> 32) as u32 % (9 * LEAST);
-        (draw as usize % FORMS, number)
-    })
-}
-
-/// The value of the document of a hash: its check value plus the numbers of all its records, modulo 2³².
-pub(crate) fn value(hash: u64) -> u32 {
-    let numbers = draws(hash).map(|(_, number)| number);
-    numbers.fold(hash as u32, u32::wrapping_add)
-}
-
-/// The document of a hash: its lower half is the check value, its upper half decides where the check value
-/// stands, what stands beside it, and which letters are escaped. Siblings look like check values, and two hold a false `token` of
-/// their own: searching the text does not find the right one.
-pub(crate) fn of(hash: u64) -> Vec<u8> {
-    let shape = (hash >> 32) as u32;
-    let text = |check_value: CheckValue| String::from_utf8_lossy(&check_value.text()).into_owned();
-    let decoy = |by: u32| text(CheckValue(shape.rotate_left(by) ^ 0x5bd1_e995));
-    let mut parts: [Vec<u8>; 6] = [
-        check_value_part(&text(CheckValue(hash as u32)), shape),
-        records_part(hash),
-        format!("\"a{:03x}\":{{\"token\":\"{}\"}}", shape & 0xfff, decoy(8)).into_bytes(),
-        format!("\"b{:03x}\":\"{}\"", shape >> 12 & 0xfff, decoy(16)).into_bytes(),
-        format!("\"c{:02x}\":{}", shape >> 24, shape).into_bytes(),
-        format!(
-            "\"d{:02x}\":[{{\"numbers\":{shape},\"token\":\"{}\"}},true]",
-            shape >> 16 & 0xff,
-            decoy(24)
-        )
-        .into_bytes(),
-    ];
-    let length = parts.len();
-    parts.rotate_left(shape as usize % length);
-    parts.swap(0, (shape >> 8) as usize % length);
-    let mut document = Vec::with_capacity(RECORDS * (LETTERS + 256) + 32 * LENGTH);
-    document.push(b'{');
-    document.extend(parts.join(&b','));
-    document.push(b'}');
-    document
+/// The parts of a record in which `#` stands for its number, `?` for a decoy, and `<` and `>` for letters.
+fn pieces(record: &str) -> Form {
+    let mut pieces = Vec::new();
+    for part in record.split_inclusive(['#', '?', '<', '>']) {
+        let last = part.chars().last();
+        let hole = match last {
+            Some('#') => Some(Piece::Number),
+            Some('?') => Some(Piece::Decoy),
+            Some('<') => Some(Piece::Before),
+            Some('>') => Some(Piece::Behind),
+            _ => None,
+        };
+        let text = &part[..part.len() - usize::from(hole.is_some())];
+        pieces.push(Piece::Text(text.to_string()));
+        pieces.extend(hole);
+    }
+    pieces
 }
 
 /// The check value under its key; one letter of either may be escaped, which means the same (RFC 8259 §7).
-fn check_value_part(check_value: &str, shape: u32) -> Vec<u8> {
+fn check_value_part(check_value: &str, shape: u64) -> Vec<u8> {
     let escaped = |text: &str| {
         let at = (shape >> 5) as usize % text.len();
         let letter = u32::from(text.as_bytes()[at]);
@@ -118,22 +202,6 @@ fn check_value_part(check_value: &str, shape: u32) -> Vec<u8> {
     part.into_bytes()
 }
 
-fn records_part(hash: u64) -> Vec<u8> {
-    let mut text = Vec::with_capacity(RECORDS * (LETTERS + 256));
-    text.extend(b"\"records\":[");
-    for (place, (form, number)) in draws(hash).enumerate() {
-        if place > 0 {
-            text.push(b',');
-        }
-        let (left, right) = &FORM[form];
-        text.extend(left.as_bytes());
-        text.extend(number.to_string().as_bytes());
-        text.extend(right.as_bytes());
-    }
-    text.push(b']');
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
@@ -144,10 +212,11 @@ mod tests {
 
     #[test]
     fn a_parser_finds_the_check_value_and_the_records() {
+        let documents = Documents::draw();
         let (mut places, mut plain) = (BTreeSet::new(), 0);
         for shape in 0..2000u64 {
             let hash = (shape * 0x9e37_79b9) << 32 | 0x0123_abcd;
-            let bytes = of(hash);
+            let bytes = documents.of(hash);
             let value: Value = serde_json::from_slice(&bytes).unwrap();
             assert_eq!(value["token"], "0123abcd");
             let records = value["records"].as_array().unwrap();
@@ -155,13 +224,13 @@ mod tests {
             for key in ["time", "string", "numbers", "float", "bool"] {
                 assert!(records[0].get(key).is_some());
             }
-            assert!((16_000..17_500).contains(&bytes.len()), "{}", bytes.len());
+            assert!((15_000..18_500).contains(&bytes.len()), "{}", bytes.len());
             let sum = value_of_text(&bytes);
-            assert_ne!(sum, super::value(hash), "a search of the text finds it");
+            assert_ne!(sum, documents.value(hash), "a search of the text finds it");
             let numbers = records
                 .iter()
                 .map(|record| record["numbers"].as_u64().unwrap());
-            assert_eq!(value_of(&value, numbers.sum()), super::value(hash));
+            assert_eq!(value_of(&value, numbers.sum()), documents.value(hash));
             places.extend(memchr::memmem::find(&bytes, b"0123abcd").map(|at| at * 8 / bytes.len()));
             plain += usize::from(memchr::memmem::find(&bytes, b"\"token\":\"0123abcd\"").is_some());
         }
@@ -173,6 +242,31 @@ mod tests {
             (900..1100).contains(&plain),
             "{plain} of 2000 have no letter of it escaped"
         );
+    }
+
+    /// What a document prints says nothing of its numbers, nor does one round of the next.
+    #[test]
+    fn numbers_do_not_follow_from_what_is_printed_and_records_do_not_repeat() {
+        let (documents, others) = (Documents::draw(), Documents::draw());
+        let records = |documents: &Documents, hash: u64| -> Vec<String> {
+            let text = String::from_utf8(documents.of(hash)).unwrap();
+            let value: Value = serde_json::from_str(&text).unwrap();
+            let records = value["records"].as_array().unwrap().clone();
+            let length = |record: &Value| record["string"].as_str().unwrap().find('{').unwrap();
+            records
+                .iter()
+                .map(|record| format!("{} {}", record["numbers"], length(record)))
+                .collect()
+        };
+        assert_ne!(documents.value(7), others.value(7));
+        assert_ne!(records(&documents, 7), records(&others, 7));
+        // A form comes again, but its letters differ: what was learned of one record is not where it is in the next.
+        let many: Vec<String> = (0..40).flat_map(|hash| records(&documents, hash)).collect();
+        let lengths: BTreeSet<&str> = many.iter().map(|record| &record[7..]).collect();
+        assert!(lengths.len() > 250, "{}", lengths.len());
+        let printed = String::from_utf8(documents.of(7)).unwrap();
+        let value = documents.value(7).wrapping_sub(7).to_string();
+        assert!(!printed.contains(&value));
     }
 
     /// The check value, and the numbers as they follow their name or stand before the next name, as a search finds them.

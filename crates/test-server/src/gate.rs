@@ -46,6 +46,23 @@ struct Checks {
     begun: Option<Instant>,
     /// How long after it the second request came.
     gaps: Times,
+    /// When the last response of the present check was held.
+    last: Option<Instant>,
+    /// How long each later request of the present check was in coming, by [`class`]; of several the longest.
+    longest: Vec<Option<Duration>>,
+    /// The same of all checks that are over.
+    waits: Vec<Times>,
+}
+
+/// So many places have a class each; of the places behind them, those up to the next power of two share one.
+const PLACES: usize = 16;
+
+/// The class of the request that is held behind so many others, two or more.
+fn class(behind: usize) -> usize {
+    match behind {
+        ..PLACES => behind - 2,
+        _ => PLACES - 2 + (behind / PLACES).ilog2() as usize,
+    }
 }
 
 impl Checks {
@@ -84,8 +101,17 @@ impl Checks {
         match (behind, self.begun) {
             (0, _) => self.begun = Some(now),
             (1, Some(begun)) => self.gaps.record(now - begun),
+            (2.., Some(_)) => self.wait(class(behind), now),
             _ => {}
         }
+        self.last = Some(now);
+    }
+
+    fn wait(&mut self, class: usize, now: Instant) {
+        let wait = now - self.last.unwrap_or(now);
+        let more = self.longest.len().max(class + 1);
+        self.longest.resize(more, None);
+        self.longest[class] = self.longest[class].max(Some(wait));
     }
 
     /// Releases the held responses.
@@ -94,6 +120,12 @@ impl Checks {
             return;
         }
         self.seen.push(u32::try_from(held).unwrap_or(u32::MAX));
+        let longest = std::mem::take(&mut self.longest);
+        let more = self.waits.len().max(longest.len());
+        self.waits.resize_with(more, Times::new);
+        for (waits, longest) in self.waits.iter_mut().zip(longest) {
+            longest.into_iter().for_each(|wait| waits.record(wait));
+        }
         let arrived = self.arrived;
         self.moments.retain(|moment| *moment > arrived);
     }
@@ -134,13 +166,18 @@ impl Gate {
         }
     }
 
-    /// How many were held at each check so far, and how long after the first the second request of each came.
-    pub(crate) fn checks(&self) -> (Vec<u32>, Times) {
+    /// How many were held at each check so far, how long after the first the second request of each came, and how long each later
+    /// one was in coming.
+    pub(crate) fn checks(&self) -> (Vec<u32>, Times, Vec<Times>) {
         let checks = self.checks.borrow();
-        checks
-            .as_ref()
-            .map(|checks| (checks.seen.clone(), checks.gaps.clone()))
-            .unwrap_or_default()
+        let facts = |checks: &Checks| {
+            (
+                checks.seen.clone(),
+                checks.gaps.clone(),
+                checks.waits.clone(),
+            )
+        };
+        checks.as_ref().map(facts).unwrap_or_default()
     }
 
     /// A request arrives; `None` when there is no gate.
@@ -230,14 +267,18 @@ mod tests {
     #[test]
     fn a_check_knows_how_long_the_second_was_in_coming() {
         let (gate, now) = (Gate::new(), Instant::now());
-        gate.check(3, 9);
+        gate.check(4, 12);
         gate.checks.borrow_mut().as_mut().unwrap().moments = vec![2];
-        for ms in [0, 1, 5, 9] {
+        for ms in [0, 1, 5, 9, 11] {
             gate.enter(now + Duration::from_millis(ms));
         }
-        let (seen, gaps) = gate.checks();
-        let gaps: Vec<_> = gaps.iter().collect();
-        assert_eq!((&seen[..], &gaps[..]), (&[3][..], &[(4000, 1)][..]));
+        let (seen, gaps, waits) = gate.checks();
+        let listed = |times: &Times| times.iter().collect::<Vec<_>>();
+        assert_eq!((&seen[..], listed(&gaps)), (&[4][..], vec![(4000, 1)]));
+        let waits: Vec<_> = waits.iter().map(listed).collect();
+        assert_eq!(waits, [vec![(4000, 1)], vec![(2000, 1)]]);
+        let classes = [2, 3, 15, 16, 31, 32, 100].map(class);
+        assert_eq!(classes, [0, 1, 13, 14, 14, 15, 16]);
     }
 
     #[test]

@@ -9,7 +9,6 @@ use crate::chaos::{Dealer, RandomFault};
 use crate::check_value::Key;
 use crate::cut::Cuts;
 use crate::date::Date;
-use crate::document;
 use crate::exposure::Guests;
 use crate::gate::Gate;
 use crate::interval::Interval;
@@ -21,6 +20,7 @@ use crate::route::Route;
 use crate::script::Script;
 use crate::summary::Summary;
 use crate::timer::Timer;
+use crate::varied::Varied;
 
 /// Lives in the test server's thread, shared by `Rc`; nothing is locked.
 pub(crate) struct Hub {
@@ -29,6 +29,7 @@ pub(crate) struct Hub {
     pub(crate) timer: Timer,
     pub(crate) gate: Gate,
     pub(crate) cuts: Cuts,
+    pub(crate) varied: Varied,
     pub(crate) key: Key,
     /// How HTTP/2 is spoken; none refuses it.
     pub(crate) http2: Option<Http2>,
@@ -65,6 +66,7 @@ impl Hub {
             timer: Timer::new()?,
             gate: Gate::new(),
             cuts: Cuts::default(),
+            varied: Varied::default(),
             key: Key::random(),
             http2: options.http2.clone(),
             close_after: options.close_after.into(),
@@ -120,14 +122,10 @@ impl Hub {
             Route::Ledger => return (None, 0),
             Route::Item(id, said) => {
                 arrival.stray = said != word;
-                let hash = self.key.hash(self.script(arrival.stray).nonce, id);
+                let script = self.script(arrival.stray);
+                let hash = self.key.hash(script.nonce, id);
                 let documents = request.wants_json && !request.is_head;
-                let check_value = if documents {
-                    document::value(hash)
-                } else {
-                    hash as u32
-                };
-                arrival.item = Some((id, check_value));
+                arrival.item = Some((id, script.value(hash, documents)));
                 let meant = request.is_get && (request.wants_json || !json);
                 arrival.otherwise = word.is_some() && !meant;
                 hash
@@ -179,7 +177,8 @@ impl Hub {
             (width, _) => self.gate.set(width),
         }
         self.cuts.draw(round.cuts, round.count);
-        let script = script.of_round(round.first, round.word, round.json);
+        self.varied.draw(round.varied, round.count);
+        let script = script.of_round(round.first, round.count, round.word, round.json);
         self.script.replace(Rc::new(script));
         let named = round.word.is_some();
         self.ledger
@@ -188,14 +187,16 @@ impl Hub {
     }
 
     pub(crate) fn close_round(&self) -> Interval {
-        let (checks, check_gaps) = self.gate.checks();
+        let (checks, check_gaps, check_waits) = self.gate.checks();
         self.gate.set(0);
         self.cuts.draw(0, 0);
+        self.varied.draw(0, 0);
         let script = self.script.replace(self.between.clone());
         let check_value = |id| self.key.check_value(script.nonce, id).0;
         Interval {
             checks,
             check_gaps,
+            check_waits,
             ..self.ledger.borrow_mut().close(check_value)
         }
     }
@@ -212,8 +213,8 @@ impl Hub {
 mod tests {
     use super::*;
 
-    /// The delays of ids 1 to 50 in a round of a test server with that seed, of that draw.
-    fn delays(seed: u64, draw: u32) -> Vec<Option<Duration>> {
+    /// The delays of ids 1 to 50 in a round of a test server with that seed, of that draw, in their order.
+    fn delays_of_ids(seed: u64, draw: u32) -> Vec<Option<Duration>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .build()
@@ -239,6 +240,19 @@ mod tests {
             ..RoundSpec::default()
         });
         (1..=50).map(|id| hub.script(false).delay(id)).collect()
+    }
+
+    fn delays(seed: u64, draw: u32) -> Vec<Option<Duration>> {
+        let mut delays = delays_of_ids(seed, draw);
+        delays.sort_unstable();
+        delays
+    }
+
+    /// A client that knows the delays of one round does not know which request of the next has which.
+    #[test]
+    fn rounds_of_one_draw_have_the_same_delays_in_another_order() {
+        assert_eq!(delays(1, 3), delays(1, 3));
+        assert_ne!(delays_of_ids(1, 3), delays_of_ids(1, 3));
     }
 
     #[test]

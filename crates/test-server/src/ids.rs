@@ -64,6 +64,11 @@ impl Ids {
         }
     }
 
+    /// An id that has been seen got no check value, so nobody can know it.
+    pub(crate) fn forgive(&mut self, check_value: u32) {
+        self.sum = self.sum.wrapping_sub(check_value);
+    }
+
     pub(crate) fn first(&self) -> u64 {
         self.first
     }

@@ -74,6 +74,19 @@ pub struct Interval {
     /// At each check, how long after the first request whose response was held the next one came.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub check_gaps: Times,
+    /// At each check, how long each later request was in coming after the one before it: of the third, the fourth and so on to the
+    /// 16th; then of the next 16, 32 and so on together, the longest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub check_waits: Vec<Times>,
+    /// Requests of the round that got a 503 on purpose. A client counts them as failed, and their check values are in no checksum.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub turned_away: u64,
+    /// TLS handshakes that ended well.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tls_handshakes: u64,
+    /// Handshakes that resumed a session, which costs less than a whole one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tls_resumed: u64,
     /// How long responses were held, those that went out at once left out. A client cannot have had them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,

@@ -155,6 +155,8 @@ impl Ledger {
     pub(crate) fn shook_hands(&mut self, resumed: bool) {
         self.tls.done += 1;
         self.tls.resumed += u64::from(resumed);
+        self.present.tally.tls_handshakes += 1;
+        self.present.tally.tls_resumed += u64::from(resumed);
     }
 
     /// A TLS handshake has failed.
@@ -209,6 +211,14 @@ impl Ledger {
         if receipt.belongs && !held.is_zero() {
             tally.held.record(held);
             tally.held_ns += held.as_nanos() as u64;
+        }
+    }
+
+    /// The response of a request is a 503 on purpose: its check value is in no body.
+    pub(crate) fn turned_away(&mut self, receipt: Receipt, check_value: u32) {
+        if receipt.belongs && !receipt.repeated && receipt.interval == self.present.number {
+            self.present.ids.forgive(check_value);
+            self.present.tally.turned_away += 1;
         }
     }
 
@@ -407,6 +417,10 @@ impl OpenInterval {
             peak_connections: tally.peak_connections,
             checks: Vec::new(),
             check_gaps: Default::default(),
+            check_waits: Vec::new(),
+            turned_away: tally.turned_away,
+            tls_handshakes: tally.tls_handshakes,
+            tls_resumed: tally.tls_resumed,
             held: tally.held.clone(),
             held_ns: tally.held_ns,
             cycles: tally.cycles.clone(),

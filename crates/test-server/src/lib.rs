@@ -32,6 +32,7 @@ mod ledger;
 mod options;
 mod outbox;
 mod parse;
+mod places;
 mod plain;
 mod reader;
 mod reply;
@@ -50,6 +51,7 @@ mod test_server;
 mod timer;
 mod times;
 mod tls;
+mod varied;
 mod wire;
 
 pub use chaos::{Chaos, ChaosError, Dealt};

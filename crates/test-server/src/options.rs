@@ -97,7 +97,7 @@ pub struct RoundSpec {
     pub gzip: bool,
     /// Delay of every response; ignored when `gate` is given.
     pub delay: Delay,
-    /// Which draw of the delays: rounds of one test server and one number have the same delays, in the order of their ids.
+    /// Which draw of the delays: rounds of one test server and one number have the same delays, each in an order of its own.
     pub draw: u32,
     /// The length of a simulated round trip. Every response waits one of them. The first response of a connection waits longer,
     /// because a server cannot delay the opening itself: one more for TCP, and one (TLS 1.3) or two (TLS 1.2) more for TLS. 0 adds
@@ -115,6 +115,9 @@ pub struct RoundSpec {
     /// So many responses, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. A client
     /// that sends its next request earlier has not waited for the response. HTTP/1.1 only.
     pub cuts: u64,
+    /// So many responses, drawn by chance, come in another form: in chunks, with the names of fields in another case, with a longer
+    /// body, or in a long round as a 503, which is no failure of the client but must be counted as one. HTTP/1.1 only.
+    pub varied: u64,
 }
 
 /// Why a test server could not start.

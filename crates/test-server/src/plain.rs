@@ -1,8 +1,10 @@
-//! A plain response that is made once: as it is, or in gzip. Only its date and its check value change, in place.
+//! A plain response that is made once, of which only date and check value change in place; or one in gzip, which is compressed anew
+//! for each check value.
 
 use std::ops::Range;
 
 use flate2::{Compress, Compression, FlushCompress};
+use siphasher::sip::SipHasher24;
 
 use crate::check_value::{self, CheckValue};
 use crate::date;
@@ -16,33 +18,53 @@ pub(crate) struct Plain {
     /// Bytes of the body, decoded.
     decoded: usize,
     check_value_at: usize,
-    /// CRC-32 of what stands before the check value, where the body is in gzip.
-    sum: Option<crc32fast::Hasher>,
+    /// Where the body is in gzip.
+    gzip: Option<Gzip>,
+}
+
+/// A text whose digits differ from one check value to the next, so that nothing short of decoding all of it shows how it ends.
+struct Gzip {
+    text: Vec<u8>,
+    /// Where its digits stand.
+    digits: Vec<usize>,
+    key: SipHasher24,
+    deflate: Compress,
 }
 
 impl Plain {
     /// So many bytes, decoded; fewer than a check value has means the check value alone.
     pub(crate) fn new(body_bytes: usize, gzip: bool) -> Plain {
         let decoded = body_bytes.max(check_value::LENGTH);
-        let (body, check_value_at, sum) = match gzip {
-            true => in_gzip(&records(decoded - check_value::LENGTH)),
+        let (body, gzip) = match gzip {
+            true => {
+                let mut gzip = Gzip::new(decoded);
+                (gzip.coded(CheckValue(0)), Some(gzip))
+            }
             false => {
                 let mut text: Vec<u8> = filler().take(decoded - check_value::LENGTH).collect();
                 text.resize(decoded, b'0');
-                (text, decoded - check_value::LENGTH, None)
+                (text, None)
             }
         };
-        let mut bytes = Vec::with_capacity(body.len() + 256);
-        head(After::Keep, &fields(gzip), body.len()).write(&mut bytes, [b' '; date::LENGTH]);
-        let start = bytes.len();
-        bytes.extend(&body);
-        Plain {
-            body: start..bytes.len(),
+        let mut plain = Plain {
+            body: 0..0,
             decoded,
-            check_value_at: start + check_value_at,
-            sum,
-            bytes,
-        }
+            check_value_at: 0,
+            gzip,
+            bytes: Vec::with_capacity(body.len() + 256),
+        };
+        plain.set_body(&body, [b' '; date::LENGTH]);
+        plain
+    }
+
+    fn set_body(&mut self, body: &[u8], date: [u8; date::LENGTH]) {
+        self.bytes.clear();
+        let fields = fields(self.gzip.is_some());
+        head(After::Keep, &fields, body.len()).write(&mut self.bytes, date);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(body);
+        self.body = start..self.bytes.len();
+        self.check_value_at = start + self.decoded - check_value::LENGTH;
     }
 
     pub(crate) fn set_date(&mut self, date: &[u8; date::LENGTH]) {
@@ -50,13 +72,14 @@ impl Plain {
     }
 
     pub(crate) fn set_check_value(&mut self, check_value: CheckValue) {
-        let text = check_value.text();
-        let end = self.check_value_at + check_value::LENGTH;
-        self.bytes[self.check_value_at..end].copy_from_slice(&text);
-        if let Some(mut sum) = self.sum.clone() {
-            sum.update(&text);
-            self.bytes[end..end + 4].copy_from_slice(&sum.finalize().to_le_bytes());
+        if let Some(gzip) = &mut self.gzip {
+            let body = gzip.coded(check_value);
+            let mut date = [b' '; date::LENGTH];
+            date.copy_from_slice(&self.bytes[DATE_AT..DATE_AT + date::LENGTH]);
+            return self.set_body(&body, date);
         }
+        let end = self.check_value_at + check_value::LENGTH;
+        self.bytes[self.check_value_at..end].copy_from_slice(&check_value.text());
     }
 
     /// Head and body.
@@ -81,7 +104,7 @@ impl Plain {
 
     /// Further fields of its head.
     pub(crate) fn fields(&self) -> Vec<Field> {
-        fields(self.sum.is_some())
+        fields(self.gzip.is_some())
     }
 
     /// The head for another fate of the connection.
@@ -105,31 +128,46 @@ fn fields(gzip: bool) -> Vec<Field> {
     gzip.then(coding).into_iter().collect()
 }
 
-/// The text in gzip (RFC 1952) with room for a check value behind it, where that room begins, and the sum so far.
-/// The check value stands in a stored block of its own (RFC 1951 §3.2.4), so that it can be changed without compressing again.
-fn in_gzip(text: &[u8]) -> (Vec<u8>, usize, Option<crc32fast::Hasher>) {
-    let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
-    out.extend(deflated(text));
-    let length = check_value::LENGTH as u16;
-    out.push(1); // the last block, stored
-    out.extend(length.to_le_bytes());
-    out.extend((!length).to_le_bytes());
-    let check_value_at = out.len();
-    out.extend([b'0'; check_value::LENGTH]);
-    out.extend([0; 4]); // the sum, which comes with the check value
-    out.extend(((text.len() + check_value::LENGTH) as u32).to_le_bytes());
-    let mut sum = crc32fast::Hasher::new();
-    sum.update(text);
-    (out, check_value_at, Some(sum))
-}
+impl Gzip {
+    /// A text of so many bytes, the check value included.
+    fn new(length: usize) -> Gzip {
+        let mut text = records(length - check_value::LENGTH);
+        let digit = |place: &usize| text[*place].is_ascii_digit();
+        let digits = (0..text.len()).filter(digit).collect();
+        text.resize(length, b'0');
+        Gzip {
+            text,
+            digits,
+            key: SipHasher24::new_with_keys(rand::random(), rand::random()),
+            deflate: Compress::new(Compression::fast(), false),
+        }
+    }
 
-/// Blocks of which none is the last, ending on a byte.
-fn deflated(text: &[u8]) -> Vec<u8> {
-    let mut deflate = Compress::new(Compression::default(), false);
-    let mut out = Vec::with_capacity(text.len() + text.len() / 8 + 128);
-    // It fails on a wrong state only, and this one is new.
-    let _ = deflate.compress_vec(text, &mut out, FlushCompress::Sync);
-    out
+    /// The text that ends in this check value, in gzip (RFC 1952).
+    fn coded(&mut self, check_value: CheckValue) -> Vec<u8> {
+        let end = self.text.len() - check_value::LENGTH;
+        self.text[end..].copy_from_slice(&check_value.text());
+        for (number, places) in self.digits.chunks(16).enumerate() {
+            let mut drawn = self
+                .key
+                .hash(&[check_value.0.to_le_bytes(), (number as u32).to_le_bytes()].concat());
+            for place in places {
+                // 1 to 9: a number that begins with 0 would be no JSON.
+                self.text[*place] = b'1' + (drawn % 9) as u8;
+                drawn /= 9;
+            }
+        }
+        let mut out = Vec::with_capacity(self.text.len() + 128);
+        out.extend([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+        self.deflate.reset();
+        // It fails on a wrong state only, and this one is new.
+        let _ = self
+            .deflate
+            .compress_vec(&self.text, &mut out, FlushCompress::Finish);
+        out.extend(crc32fast::hash(&self.text).to_le_bytes());
+        out.extend((self.text.len() as u32).to_le_bytes());
+        out
+    }
 }
 
 /// Readable text to fill bodies with.
@@ -199,6 +237,23 @@ mod tests {
             assert!(head.contains("\r\nContent-Encoding: gzip\r\n"), "{head}");
             assert!(head.contains(&format!("\r\nContent-Length: {}\r\n", plain.body().len())));
         }
+    }
+
+    /// What a program that decodes nothing would look for.
+    #[test]
+    fn the_check_value_stands_nowhere_in_the_bytes_of_gzip() {
+        let mut plain = Plain::new(13_801, true);
+        let mut texts = Vec::new();
+        for number in 0..50u32 {
+            let check_value = CheckValue(number.wrapping_mul(0x9e37_79b9));
+            plain.set_check_value(check_value);
+            let found = memchr::memmem::find(plain.body(), &check_value.text());
+            assert_eq!(found, None);
+            texts.push(plain.gzip.as_ref().unwrap().text[..13_793].to_vec());
+        }
+        texts.sort_unstable();
+        texts.dedup();
+        assert_eq!(texts.len(), 50, "the text differs, too");
     }
 
     #[test]

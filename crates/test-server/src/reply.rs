@@ -13,11 +13,12 @@ use crate::ledger::Receipt;
 use crate::request::{After, Request};
 use crate::response::{Field, JSON, Length, TEXT};
 use crate::route::Route;
-use crate::script::Item;
+use crate::script::{Item, Script};
 use crate::source::Source;
 use crate::special::{self, Told};
 use crate::stream::{Kind, Stream};
 use crate::tls::Secure;
+use crate::varied::Variation;
 
 /// Into how many pieces chaos cuts a slow answer, and how long it waits between them.
 const SLOW_PIECES: usize = 5;
@@ -68,9 +69,13 @@ impl Reply<'_> {
                     json: request.wants_json,
                     is_head: request.is_head,
                 };
-                match fault {
-                    Some(fault) => self.random_fault(fault, &request, item, after, now),
-                    None => Response::Item(script, item),
+                let varied = receipt.and_then(|receipt| self.varied(&request, receipt));
+                match (fault, varied) {
+                    (Some(fault), _) => self.random_fault(fault, &request, item, after, now),
+                    (None, Some(variation)) => {
+                        self.in_another_form(variation, receipt, &script, item, after, now)
+                    }
+                    (None, None) => Response::Item(script, item),
                 }
             }
             _ if withheld && !strangers => {
@@ -91,6 +96,29 @@ impl Reply<'_> {
         };
         let receipt = receipt.map(|receipt| receipt.planned_at(planned));
         Held::new(receipt, hold, response, after)
+    }
+
+    /// How the response of a request of the round is varied, if it is.
+    fn varied(&self, request: &Request, receipt: Receipt) -> Option<Variation> {
+        let may = receipt.belongs && request.version < 2 && !request.is_head;
+        may.then(|| self.hub.varied.next()).flatten()
+    }
+
+    fn in_another_form(
+        &self,
+        variation: Variation,
+        receipt: Option<Receipt>,
+        script: &Script,
+        item: Item,
+        after: After,
+        now: Instant,
+    ) -> Response {
+        if let (Variation::Refused, Some(receipt)) = (variation, receipt) {
+            let value = script.value(item.hash, item.json);
+            self.hub.ledger.borrow_mut().turned_away(receipt, value);
+        }
+        let (bytes, body) = variation.write(self.hub, script, item, after, now);
+        Response::Rest(bytes, body)
     }
 
     fn hold(&self, request: &Request, receipt: Option<Receipt>, now: Instant) -> Hold {

@@ -1,13 +1,14 @@
 //! The responses of `/r/<id>` during one round: a prepared response, of which only date and check value change.
 
-use std::cell::{Ref, RefCell};
+use std::cell::{OnceCell, Ref, RefCell};
 use std::time::{Duration, Instant};
 
 use crate::check_value::CheckValue;
 use crate::date::Date;
 use crate::delay::Delay;
-use crate::document;
+use crate::document::Documents;
 use crate::draw::Draw;
+use crate::places::Places;
 use crate::plain::Plain;
 use crate::request::After;
 use crate::response::{Field, Head, JSON, Length, TEXT};
@@ -16,8 +17,10 @@ use crate::response::{Field, Head, JSON, Length, TEXT};
 pub(crate) struct Script {
     pub(crate) nonce: u64,
     draw: Draw,
-    /// The id that the first delay is drawn for, so that rounds of other ids meet the same delays.
+    /// The first id, so that rounds of other ids meet the same delays.
     base: u64,
+    /// Which of these delays each id meets.
+    places: Places,
     /// The word in the paths of the round's requests.
     pub(crate) word: Option<u64>,
     /// Whether its requests are to ask for documents.
@@ -25,6 +28,8 @@ pub(crate) struct Script {
     /// A round trip of the network that is played.
     pub(crate) round_trip: Duration,
     prepared: RefCell<Prepared>,
+    /// Drawn when the first is asked for.
+    documents: OnceCell<Documents>,
     /// Bytes of a plain body, decoded.
     body_bytes: usize,
 }
@@ -60,18 +65,21 @@ impl Script {
             nonce: rand::random(),
             draw: Draw::new(delay, seed),
             base: 0,
+            places: Places::draw(0),
             word: None,
             json: false,
             round_trip,
             body_bytes: plain.decoded(),
             prepared: RefCell::new(Prepared { plain, second: 0 }),
+            documents: OnceCell::new(),
         }
     }
 
-    /// The responses of a round whose ids begin at `base`, and whose requests have `word` in their path.
-    pub(crate) fn of_round(self, base: u64, word: Option<u64>, json: bool) -> Script {
+    /// The responses of a round whose `count` ids begin at `base`, and whose requests have `word` in their path.
+    pub(crate) fn of_round(self, base: u64, count: u64, word: Option<u64>, json: bool) -> Script {
         Script {
             base,
+            places: Places::draw(count),
             word,
             json,
             ..self
@@ -80,7 +88,20 @@ impl Script {
 
     /// How long the response of an id is delayed.
     pub(crate) fn delay(&self, id: u64) -> Option<Duration> {
-        self.draw.of(id.wrapping_sub(self.base))
+        self.draw.of(self.places.of(id.wrapping_sub(self.base)))
+    }
+
+    /// The JSON documents of the round.
+    pub(crate) fn documents(&self) -> &Documents {
+        self.documents.get_or_init(Documents::draw)
+    }
+
+    /// What a client must find in the body of a hash: the check value, and in a document its numbers too.
+    pub(crate) fn value(&self, hash: u64, document: bool) -> u32 {
+        match document {
+            true => self.documents().value(hash),
+            false => hash as u32,
+        }
     }
 
     /// Bytes of a plain body, decoded.
@@ -115,7 +136,7 @@ impl Script {
         now: Instant,
     ) -> (&'static str, Vec<Field>, Vec<u8>) {
         if item.json {
-            return (JSON, Vec::new(), document::of(item.hash));
+            return (JSON, Vec::new(), self.documents().of(item.hash));
         }
         let plain = self.plain(item.check_value(), date, now);
         (TEXT, plain.fields(), plain.body().to_vec())
@@ -131,7 +152,7 @@ impl Script {
         now: Instant,
     ) -> usize {
         if item.json {
-            return document_answer(out, item, after, date, now);
+            return document_answer(self.documents().of(item.hash), out, item, after, date, now);
         }
         let plain = self.plain(item.check_value(), date, now);
         match after {
@@ -147,13 +168,13 @@ impl Script {
 }
 
 fn document_answer(
+    document: Vec<u8>,
     out: &mut Vec<u8>,
     item: Item,
     after: After,
     date: &Date,
     now: Instant,
 ) -> usize {
-    let document = document::of(item.hash);
     let head = Head {
         status: 200,
         content_type: JSON,

@@ -18,9 +18,8 @@ class AsksOnEarly < Cheat
       socket.wait_readable
       following, started = @lock.synchronize { round.take }
       ask(socket, following) if following
-      head = socket.gets("\r\n\r\n")
-      body = socket.read(head[/^content-length: *(\d+)/i, 1].to_i)
-      @lock.synchronize { round.done(200, body, taken) }
+      status, body = read(socket)
+      @lock.synchronize { round.done(status, body, taken) }
       url, taken = following, started
     end
   end

@@ -7,7 +7,7 @@ class BeginsEarly < Cheat
     socket, sent = @sockets[index] = TCPSocket.new(@host, @port), 0 unless socket
     request = "GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n"
     socket.write(request.byteslice(sent..) + "GET /")
-    [200, body(socket, socket.gets("\r\n\r\n")[/^content-length: *(\d+)/i, 1].to_i)]
+    read(socket)
   end
 end
 

@@ -23,9 +23,27 @@ class Cheat
   def fetch(url, index)
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     headers = @job.headers.map { |name, value| "#{name}: #{value}\r\n" }.join
+    headers += "Accept-Encoding: gzip\r\n" if @job.gzip?
     socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{headers}\r\n")
+    read(socket)
+  end
+
+  # Reads one response: [status, body].
+  def read(socket)
     head = socket.gets("\r\n\r\n")
+    return read(socket) if head[9] == "1" # an interim response
+
+    return [head[9, 3].to_i, chunks(socket)] if head.match?(/^transfer-encoding: *chunked/i)
+
     [head[9, 3].to_i, body(socket, head[/^content-length: *(\d+)/i, 1].to_i)]
+  end
+
+  def chunks(socket)
+    body = +""
+    until (length = socket.gets("\r\n").hex).zero?
+      body << socket.read(length + 2).byteslice(0, length)
+    end
+    body.tap { socket.gets("\r\n") }
   end
 
   def body(socket, length) = socket.read(length)

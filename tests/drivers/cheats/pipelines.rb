@@ -16,9 +16,8 @@ class Pipelines < Cheat
     until (wave = @lock.synchronize { Array.new(DEPTH) { round.take }.compact }).empty?
       socket.write(wave.map { |url, _| "GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n" }.join)
       wave.each do |_, taken|
-        head = socket.gets("\r\n\r\n")
-        body = socket.read(head[/^content-length: *(\d+)/i, 1].to_i)
-        @lock.synchronize { round.done(200, body, taken) }
+        status, body = read(socket)
+        @lock.synchronize { round.done(status, body, taken) }
       end
     end
   end

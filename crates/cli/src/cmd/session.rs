@@ -36,6 +36,9 @@ pub struct Common {
     /// Print nothing but the result.
     #[arg(short = 'q', long)]
     pub quiet: bool,
+    /// Clients whose drivers run as you, separated by commas, if no other user can read their files. Their rows are unverified.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub trust: Vec<String>,
     /// How long a driver may be late beyond three times what is expected.
     #[arg(long, hide = true, value_parser = parse_duration, default_value = "20s")]
     pub patience: Duration,
@@ -68,6 +71,7 @@ impl Common {
             pinning: recording.document.environment.pinning,
             patience: self.patience,
             tolerant,
+            trusted: self.trust.clone(),
             stop: stop::on_request()?,
         })
     }
@@ -108,6 +112,15 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
     let descriptors = run::allow_descriptors(run::descriptors_needed(sweep))?;
     for manifest in &sweep.clients {
         run::receipt(manifest)?;
+    }
+    if let Some(name) = common
+        .trust
+        .iter()
+        .find(|name| !sweep.client_names().contains(name))
+    {
+        bail!(Usage(format!(
+            "--trust {name}: no client of that name is measured; name one that is"
+        )));
     }
     run::reach(&sweep.target)?;
     let verb = experiment.kind.verb();

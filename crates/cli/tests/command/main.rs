@@ -7,6 +7,7 @@ mod cheats;
 mod completions;
 mod controls;
 mod foreign;
+mod hidden_cheats;
 mod serve;
 mod signals;
 mod support;

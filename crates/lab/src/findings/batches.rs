@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::cells::{Cells, seconds};
 use super::compare::row_of;
+use super::processes::Sample;
 use super::rows::Row;
 use super::stats::{Estimate, centre};
 use super::words::{figure, interval, times};
@@ -89,16 +90,16 @@ fn milliseconds(round: &Round) -> f64 {
     seconds(round.wall_ns) * 1e3
 }
 
-fn times_of(cell: &Cell, cells: &Cells) -> Vec<f64> {
+fn times_of(cell: &Cell, cells: &Cells) -> Vec<Sample> {
     cells
         .rounds(cell)
         .iter()
-        .map(|round| milliseconds(round))
+        .map(|round| (milliseconds(round), round.invocation))
         .collect()
 }
 
-fn average(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len().max(1) as f64
+fn average(values: &[Sample]) -> f64 {
+    values.iter().map(|(value, _)| value).sum::<f64>() / values.len().max(1) as f64
 }
 
 pub(super) fn verdict(client: &str, batches: &[Batch]) -> Vec<String> {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::family::Family;
-use super::stats::{Estimate, paired_ratio, paired_ratio_of};
+use super::processes::Sample;
+use super::stats::{Estimate, ratio_of};
 use crate::plan::Cell;
 use crate::run::Round;
 
@@ -34,7 +35,7 @@ impl<'a> Cells<'a> {
 
     /// How many times faster `cell` is than `than`, over the blocks that hold both.
     pub(super) fn ratio(&self, cell: &Cell, than: &Cell) -> Option<Estimate> {
-        paired_ratio(&self.pairs(cell, than, speed))
+        ratio_of(&self.ratios(cell, than, speed), 1)
     }
 
     /// How many times larger a value of `cell`'s rounds is than of `than`'s, over the blocks that hold both.
@@ -44,7 +45,7 @@ impl<'a> Cells<'a> {
         than: &Cell,
         value: fn(&Round) -> f64,
     ) -> Option<Estimate> {
-        paired_ratio(&self.pairs(cell, than, value))
+        ratio_of(&self.ratios(cell, than, value), 1)
     }
 
     /// The same of one among `together` ratios that are judged at once.
@@ -54,7 +55,7 @@ impl<'a> Cells<'a> {
         (cell, than): (&Cell, &Cell),
         value: fn(&Round) -> f64,
     ) -> Option<Estimate> {
-        paired_ratio_of(&self.pairs(cell, than, value), together)
+        ratio_of(&self.ratios(cell, than, value), together)
     }
 
     /// All of these compared with each other, over the blocks that hold every one of them.
@@ -77,11 +78,15 @@ impl<'a> Cells<'a> {
         Family::new(&rows.iter().map(logs).collect::<Vec<_>>(), &invocations)
     }
 
-    fn pairs(&self, cell: &Cell, than: &Cell, value: fn(&Round) -> f64) -> Vec<(f64, f64)> {
+    /// The ratio of each block, and in which invocation it was measured: both sides have one process in each.
+    fn ratios(&self, cell: &Cell, than: &Cell, value: fn(&Round) -> f64) -> Vec<Sample> {
         let those = self.rounds(than).iter();
         let other: BTreeMap<u32, f64> = those.map(|round| (round.block, value(round))).collect();
-        let pair = |round: &&Round| Some((value(round), *other.get(&round.block)?));
-        self.rounds(cell).iter().filter_map(pair).collect()
+        let ratio = |round: &&Round| {
+            let than = *other.get(&round.block)?;
+            Some((value(round) / than, round.invocation))
+        };
+        self.rounds(cell).iter().filter_map(ratio).collect()
     }
 }
 

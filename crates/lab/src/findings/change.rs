@@ -1,6 +1,7 @@
 //! Changes between two runs: each cell that both measured, divided by the baseline loader of its own run.
 
 use super::cells::{Cells, speed};
+use super::processes::Sample;
 use super::ranking::whole;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
@@ -176,7 +177,7 @@ fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
         false => cells
             .rounds(cell)
             .iter()
-            .map(|round| speed(round))
+            .map(|round| (speed(round), round.invocation))
             .collect(),
     };
     let valid = old.rejected.is_none() && new.rejected.is_none();
@@ -193,7 +194,7 @@ fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
 }
 
 /// The speed of each round as a share of the baseline loader's in the same block.
-fn shares(cells: &Cells, cell: &Cell) -> Vec<f64> {
+fn shares(cells: &Cells, cell: &Cell) -> Vec<Sample> {
     let loader = Cell {
         client: BASELINE_LOADER.into(),
         keepalive: true,
@@ -206,6 +207,6 @@ fn shares(cells: &Cells, cell: &Cell) -> Vec<f64> {
             .find(|round| round.block == block)?;
         Some(speed(found))
     };
-    let share = |round: &&Round| Some(speed(round) / of_block(round.block)?);
+    let share = |round: &&Round| Some((speed(round) / of_block(round.block)?, round.invocation));
     cells.rounds(cell).iter().filter_map(share).collect()
 }

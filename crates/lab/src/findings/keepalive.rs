@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use super::cells::{Cells, speed};
 use super::compare::row_of;
+use super::processes::Sample;
 use super::rows::Row;
 use super::stats::{Estimate, centre};
 use super::words::{interval, listed, percent, times};
@@ -102,10 +103,10 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
 /// Time of one request, as many at once as the cell asks for.
 fn milliseconds(cell: &Cell, cells: &Cells) -> Option<Estimate> {
     let concurrency = cell.concurrency as f64;
-    let times: Vec<f64> = cells
+    let times: Vec<Sample> = cells
         .rounds(cell)
         .iter()
-        .map(|round| concurrency * 1e3 / speed(round))
+        .map(|round| (concurrency * 1e3 / speed(round), round.invocation))
         .collect();
     centre(&times)
 }

@@ -1,5 +1,6 @@
 //! Which rounds others disturbed, and how many of a run or row.
 
+use crate::ledger::Document;
 use crate::plan::Cell;
 use crate::run::Round;
 
@@ -32,6 +33,11 @@ pub fn noisy<'a>(rounds: impl IntoIterator<Item = &'a Round>, cores: usize) -> O
     let disturbed: Vec<bool> = disturbed.collect();
     let count = disturbed.iter().filter(|disturbed| **disturbed).count();
     (!disturbed.is_empty()).then(|| count as f64 / disturbed.len() as f64)
+}
+
+/// Whether others took too much in every round of a run, so that its curves may be theirs.
+pub fn is_all_noise(run: &Document) -> bool {
+    noisy(&run.rounds, run.environment.cores) == Some(1.0)
 }
 
 /// The share of disturbed rounds of one row.

@@ -1,4 +1,4 @@
-//! Which concurrency to use: the smallest that is not clearly worse than the best.
+//! Which concurrency to use: the smallest that is not shown to be clearly slower than the best.
 
 use serde::Serialize;
 
@@ -7,9 +7,10 @@ use super::rows::Row;
 use super::stats::Estimate;
 use crate::plan::{Cell, Overrides};
 
-/// How much of the best speed the recommended concurrency must surely have.
+/// A concurrency is too slow if it is shown to have less than this share of the best speed.
 ///
-/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher.
+/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher. To ask that a row surely has
+/// as much would lead to the highest of the plateau: its ratio to itself is the only one without an interval.
 pub const ENOUGH: f64 = 0.95;
 
 /// The advice for one client and one body size.
@@ -26,8 +27,12 @@ pub struct Recommendation {
     /// Settings of this cell alone; empty in a sweep.
     #[serde(flatten)]
     pub overrides: Overrides,
-    /// The smallest measured concurrency whose paired ratio to the best has a lower bound of at least [`ENOUGH`].
+    /// The smallest measured concurrency that is not shown to have less than [`ENOUGH`] of the best speed: its paired ratio to the best
+    /// has an upper bound of at least that.
     pub concurrency: usize,
+    /// The higher concurrencies that are not shown to have less either, so that nothing decides between them and it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tied: Vec<usize>,
     /// How many times faster it is than concurrency 1 in the same blocks; none when that was not measured,
     /// or was rejected.
     pub speedup_over_one: Option<f64>,
@@ -82,10 +87,12 @@ fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
     let best = valid
         .iter()
         .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second))?;
-    let (chosen, share_of_best) = valid.iter().find_map(|row| {
+    let mut enough = valid.iter().filter_map(|row| {
         let share = cells.ratio(&row.cell(), &best.cell())?;
-        (share.low >= ENOUGH).then_some((row, share))
-    })?;
+        (share.high >= ENOUGH).then_some((row, share))
+    });
+    let (chosen, share_of_best) = enough.next()?;
+    let tied = enough.map(|(row, _)| row.concurrency).collect();
     let one = valid.iter().find(|row| row.concurrency == 1);
     let speedup = one.and_then(|one| cells.ratio(&chosen.cell(), &one.cell()));
     Some(Recommendation {
@@ -94,6 +101,7 @@ fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
         keepalive: chosen.keepalive,
         overrides: chosen.overrides,
         concurrency: chosen.concurrency,
+        tied,
         speedup_over_one: speedup.map(|ratio| ratio.value),
         speedup,
         best: best.concurrency,

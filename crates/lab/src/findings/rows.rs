@@ -4,7 +4,7 @@ use hecaton_test_server::{Delay, Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
-use super::rules::{Foreign, in_flight, rejection, warnings};
+use super::rules::{Foreign, in_flight, rejection, sooner_than_the_loader, warnings};
 use super::server::{Server, server};
 use super::stats::{Estimate, centre, median};
 use super::warmth::{Warming, warming};
@@ -112,6 +112,7 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
         .map(|(cell, rounds)| row(cell, rounds, delay))
         .collect();
     suspect(&mut rows, cells);
+    refute_median(&mut rows, cells);
     let loaders: Vec<Cell> = rows
         .iter()
         .filter(|row| row.is_baseline_loader() && row.rejected.is_none())
@@ -136,6 +137,21 @@ fn suspect(rows: &mut [Row], cells: &Cells) {
     let foreign = Foreign::new(cells.iter().flat_map(|(_, rounds)| rounds).copied());
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
         row.rejected = foreign.done_elsewhere(&row.cell());
+        row.verified &= row.rejected.is_none();
+    }
+}
+
+/// Rejects whose median latency is shorter than any latency of the baseline loader, which does as little as possible.
+fn refute_median(rows: &mut [Row], cells: &Cells) {
+    let loaders = cells
+        .iter()
+        .filter(|(cell, _)| cell.client == BASELINE_LOADER);
+    let fastest = loaders.filter_map(|(_, rounds)| latencies(rounds).iter().next());
+    let Some(fastest) = fastest.map(|(us, _)| f64::from(us) / 1e3).reduce(f64::min) else {
+        return;
+    };
+    for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
+        row.rejected = sooner_than_the_loader(row.p50_ms, fastest);
         row.verified &= row.rejected.is_none();
     }
 }
@@ -182,21 +198,29 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
         server: server(rounds, &cell.wait(*delay)),
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
-        errors: rounds
-            .iter()
-            .map(|round| round.claim.errors)
-            .fold(0, u64::saturating_add),
+        errors: rounds.iter().map(failures).fold(0, u64::saturating_add),
         connections: seen.iter().map(|interval| interval.connections_used).max(),
         duplicates: witnessed.then(|| all.iter().map(|interval| interval.duplicates).sum()),
         peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
         baseline_loader_ratio: None,
-        verified: witnessed && rejected.is_none(),
+        verified: witnessed && rejected.is_none() && !rounds.iter().any(|round| round.trusted),
         warnings: warnings(rounds),
         rejected,
         warming: warming(rounds),
-        speed: centre(&speeds),
+        speed: centre(
+            &rounds
+                .iter()
+                .map(|round| (speed(round), round.invocation))
+                .collect::<Vec<_>>(),
+        ),
         baseline_loader: None,
     }
+}
+
+/// Requests that failed, without those that the server turned away on purpose.
+fn failures(round: &&Round) -> u64 {
+    let turned_away = round.seen.as_ref().map_or(0, |seen| seen.turned_away);
+    round.claim.errors.saturating_sub(turned_away)
 }
 
 fn cpu_seconds(round: &Round) -> f64 {

@@ -7,6 +7,8 @@
 
 use serde::Serialize;
 
+use super::processes::{self, Sample};
+
 /// The confidence that an interval aims at.
 pub const CONFIDENCE: f64 = 0.95;
 
@@ -101,7 +103,7 @@ pub fn hodges_lehmann(differences: &[f64]) -> Option<Estimate> {
 }
 
 /// The same, with an interval of at least this confidence.
-fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
+pub fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
     if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
         return None;
     }
@@ -125,26 +127,17 @@ fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
 /// The centre of positive values on the scale of ratios, with its interval: for speeds of one cell.
 ///
 /// None without values, or when one is not a positive number.
-pub fn centre(values: &[f64]) -> Option<Estimate> {
-    let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
-    hodges_lehmann(&logs).map(|e| e.map(f64::exp))
+pub fn centre(values: &[Sample]) -> Option<Estimate> {
+    processes::ratio(values, CONFIDENCE)
 }
 
-/// How many times larger the first of each pair is than the second, with its interval.
+/// A ratio where `together` of them are judged, from the ratios of all blocks: each interval is so wide that all of them hold the truth
+/// with [`CONFIDENCE`] (Bonferroni).
 ///
-/// None without pairs, or when a value is not a positive number.
-pub fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
-    paired_ratio_of(pairs, 1)
-}
-
-/// How many times larger the first of each pair is than the second, where `together` such ratios are judged: each
-/// interval is so wide that all of them hold the truth with [`CONFIDENCE`] (Bonferroni).
-///
-/// None without pairs, or when a value is not a positive number.
-pub fn paired_ratio_of(pairs: &[(f64, f64)], together: usize) -> Option<Estimate> {
-    let logs: Vec<f64> = pairs.iter().map(|(a, b)| (a / b).ln()).collect();
+/// None without ratios, or when one is not a positive number.
+pub fn ratio_of(ratios: &[Sample], together: usize) -> Option<Estimate> {
     let each = 1.0 - (1.0 - CONFIDENCE) / together.max(1) as f64;
-    centre_at(&logs, each).map(|e| e.map(f64::exp))
+    processes::ratio(ratios, each)
 }
 
 fn sorted(mut values: Vec<f64>) -> Vec<f64> {
@@ -211,6 +204,20 @@ mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
 
     use super::*;
+
+    fn paired_ratio(pairs: &[(f64, f64)]) -> Option<Estimate> {
+        paired_ratio_of(pairs, 1)
+    }
+
+    /// Each pair from a process of its own.
+    fn paired_ratio_of(pairs: &[(f64, f64)], together: usize) -> Option<Estimate> {
+        let ratios: Vec<Sample> = pairs
+            .iter()
+            .zip(0..)
+            .map(|((a, b), place)| (a / b, place))
+            .collect();
+        ratio_of(&ratios, together)
+    }
 
     #[test]
     fn percentiles_interpolate() {
@@ -348,7 +355,7 @@ mod tests {
         assert_eq!(paired_ratio(&[]), None);
         assert_eq!(paired_ratio(&[(0.0, 1.0)]), None);
         assert_eq!(paired_ratio(&[(1.0, 0.0)]), None);
-        assert_eq!(centre(&[5.0, -1.0]), None);
+        assert_eq!(centre(&[(5.0, 0), (-1.0, 1)]), None);
     }
 
     /// The machine gets 6 % slower over the run, with 2 % noise and 10 % slow outliers. Paired blocks must hold the

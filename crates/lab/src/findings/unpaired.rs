@@ -4,6 +4,7 @@
 //! The Hodges–Lehmann shift of the logarithms (the median of all differences), with the interval that inverts
 //! the rank-sum test of Mann, Whitney and Wilcoxon (Hollander, Wolfe and Chicken, §4.2–4.3).
 
+use super::processes::{Reach, Sample, widened};
 use super::stats::{CONFIDENCE, Estimate, percentile};
 
 /// Above this many rounds on a side the distribution of the rank sum is taken as normal.
@@ -11,11 +12,13 @@ const EXACT_UP_TO: usize = 40;
 
 /// How many times larger the values of `new` are than those of `old`.
 ///
+/// Where a side has several rounds of a process, the interval reaches as far as its processes differ.
+///
 /// None without values, or when one is not a positive number.
-pub fn unpaired_ratio(new: &[f64], old: &[f64]) -> Option<Estimate> {
+pub fn unpaired_ratio(new: &[Sample], old: &[Sample]) -> Option<Estimate> {
     let mut shifts: Vec<f64> = new
         .iter()
-        .flat_map(|a| old.iter().map(move |b| (a / b).ln()))
+        .flat_map(|a| old.iter().map(move |b| (a.0 / b.0).ln()))
         .collect();
     if shifts.is_empty() || shifts.iter().any(|shift| !shift.is_finite()) {
         return None;
@@ -32,6 +35,14 @@ pub fn unpaired_ratio(new: &[f64], old: &[f64]) -> Option<Estimate> {
         samples: new.len().min(old.len()),
         confidence,
     };
+    let reach = |side: &[Sample]| {
+        let logs: Vec<Sample> = side
+            .iter()
+            .map(|(value, process)| (value.ln(), *process))
+            .collect();
+        Reach::of(&logs)
+    };
+    let estimate = widened(estimate, &[reach(new), reach(old)], CONFIDENCE);
     Some(estimate.map(f64::exp))
 }
 
@@ -116,9 +127,14 @@ mod tests {
     #[test]
     fn the_interval_covers_the_truth() {
         let mut random = StdRng::seed_from_u64(3);
-        let mut noisy = |speed: f64| -> Vec<f64> {
+        let mut noisy = |speed: f64| -> Vec<Sample> {
             (0..6)
-                .map(|_| speed * (1.0 + 0.05 * (random.random::<f64>() - 0.5)))
+                .map(|process| {
+                    (
+                        speed * (1.0 + 0.05 * (random.random::<f64>() - 0.5)),
+                        process,
+                    )
+                })
                 .collect()
         };
         let runs = 1_000;
@@ -136,7 +152,7 @@ mod tests {
 
     #[test]
     fn nothing_done_has_no_ratio() {
-        assert_eq!(unpaired_ratio(&[], &[1.0]), None);
-        assert_eq!(unpaired_ratio(&[1.0], &[0.0]), None);
+        assert_eq!(unpaired_ratio(&[], &[(1.0, 0)]), None);
+        assert_eq!(unpaired_ratio(&[(1.0, 0)], &[(0.0, 0)]), None);
     }
 }

@@ -6,7 +6,7 @@ use super::cells::Cells;
 use super::recommend::Recommendation;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
-use super::words::{figure, interval, percent, times};
+use super::words::{figure, interval, listed, percent, times};
 
 /// From this share of concurrency ÷ delay on, waiting is what bounds the speed.
 const WAITING: f64 = 0.9;
@@ -79,13 +79,24 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
         facts.push(format!("{} of the baseline loader", percent(ratio)));
     }
     format!(
-        "{}, {}: use concurrency {}: {}.{}",
+        "{}, {}: use concurrency {}{}: {}.{}",
         advice.client,
         body_words(advice.body_bytes),
         advice.concurrency,
+        tie(advice),
         facts.join("; "),
         notes(advice, row, delay)
     )
+}
+
+/// Higher concurrencies that this run cannot tell from the recommended one.
+fn tie(advice: &Recommendation) -> String {
+    let others: Vec<String> = advice.tied.iter().map(usize::to_string).collect();
+    let others: Vec<&str> = others.iter().map(String::as_str).collect();
+    match others.is_empty() {
+        true => String::new(),
+        false => format!(" (a tie with {})", listed(&others)),
+    }
 }
 
 fn comparison(other: &str, ratio: &Estimate) -> String {

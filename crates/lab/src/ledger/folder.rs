@@ -192,6 +192,7 @@ mod tests {
             claim: Claim::default(),
             seen: None,
             reference: false,
+            trusted: false,
             probe: None,
             lat_every: 0,
             offences: Vec::new(),

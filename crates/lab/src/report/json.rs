@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::findings::{Compared, Findings, Judgement, Ranking, Recommendation, Row};
+use crate::findings::{Compared, Findings, Judgement, Ranking, Recommendation, Row, is_all_noise};
 use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
 use crate::views::{judged, ranked, standing};
@@ -55,14 +55,19 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
         starts: &run.starts,
         left_out: &run.left_out,
         rows: &findings.rows,
-        // A comparison's cells are no range of concurrencies, and of half a run nothing is recommended.
-        recommendations: match run.plan.comparison.is_none() && run.unfinished.is_none() {
+        recommendations: match recommends(run) {
             true => &findings.recommendations,
             false => &[],
         },
         comparison: judged(run, findings),
         ranking: ranked(run, findings).map(|ranking| standings(&ranking, run.unfinished)),
     }
+}
+
+/// A comparison's cells are no range of concurrencies; of half a run, or of one that others disturbed throughout, nothing is
+/// recommended.
+fn recommends(run: &Document) -> bool {
+    run.plan.comparison.is_none() && run.unfinished.is_none() && !is_all_noise(run)
 }
 
 /// The verdict, the share of noisy rounds, then every client: the ranked in their order, the others without a place.

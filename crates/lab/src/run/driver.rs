@@ -1,6 +1,6 @@
 //! A driver, asked one thing at a time.
 
-use std::io::{self, ErrorKind};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,18 +32,21 @@ const TO_START: u32 = 4;
 /// How long what a driver started may take to end after it.
 const TO_FOLLOW: Duration = Duration::from_millis(500);
 
+/// Most descriptors of a driver: so many, or so many times its concurrency.
+const FEWEST_DESCRIPTORS: usize = 4096;
+const DESCRIPTORS_EACH: usize = 16;
+
 /// CPU time that a driver may use while it should stand still: it is stopped a moment after it was told to.
 const AT_REST: Duration = Duration::from_millis(20);
 
-/// When a driver is looked at for the first time in a round, in milliseconds, and how much later each time; drawn by chance.
-const FIRST_LOOK: std::ops::Range<f64> = 2.0..12.0;
-const NEXT_LOOK: std::ops::Range<f64> = 1.5..3.0;
+/// How long it takes on average until a driver is looked at again. The time is drawn from an exponential distribution: however long
+/// ago the last look was, the next is as near as ever.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 
 /// A client's driver: its process, and the conversation with it.
 #[derive(Debug)]
 pub struct Driver {
     client: String,
-    manifest: Manifest,
     core: Option<usize>,
     process: Process,
     last_id: u64,
@@ -54,6 +57,9 @@ pub struct Driver {
     /// Its use when it was stopped, and when it was last looked at after that; none while it runs.
     at_rest: Option<(Account, Account)>,
     seen: Seen,
+    trusted: bool,
+    /// Most descriptors of all its processes together.
+    most_descriptors: usize,
 }
 
 /// Observations of a driver's processes at random moments, since its peak of memory was last reset.
@@ -63,11 +69,13 @@ struct Seen {
     offence: Option<String>,
     /// Their memory, in KiB.
     peak_kib: u64,
+    /// How often each of their threads had gone to another core when the round began.
+    migrations: BTreeMap<i32, u64>,
 }
 
 impl Driver {
-    /// Starts the driver. A response may take three times what is expected and `patience` more; when `stop`
-    /// becomes true, waiting ends with [`Interrupted`].
+    /// Starts the driver, as a user of its own, or if the user of the lab trusts it, as that one. A response may take three times
+    /// what is expected and `patience` more; when `stop` becomes true, waiting ends with [`Interrupted`].
     ///
     /// # Errors
     /// [`DriverError`] when it cannot be started.
@@ -77,26 +85,18 @@ impl Driver {
         log: &Path,
         patience: Duration,
         stop: Arc<AtomicBool>,
+        trusted: bool,
     ) -> Result<Driver> {
-        let user = user::of_its_own();
-        let start = |user| Process::start(manifest, core, log, user);
-        // The runtime may be readable for the lab's own user only.
-        let barred =
-            |error: &io::Error| user.is_some() && error.kind() == ErrorKind::PermissionDenied;
-        let process = start(user).or_else(|error| match barred(&error) {
-            true => start(None),
-            false => Err(error),
-        });
-        let process = process.map_err(|error| DriverError {
+        let user = user::of_its_own().filter(|_| !trusted);
+        let process = Process::start(manifest, core, log, user).map_err(|error| DriverError {
             client: manifest.client.clone(),
             asked: "start".into(),
-            problem: Problem::NotStarted(error),
+            problem: Problem::NotStarted(error, user.is_some()),
             log: log.to_path_buf(),
             last_words: String::new(),
         })?;
         Ok(Driver {
             client: manifest.client.clone(),
-            manifest: manifest.clone(),
             core,
             process,
             last_id: 0,
@@ -105,7 +105,16 @@ impl Driver {
             stop,
             at_rest: None,
             seen: Seen::default(),
+            trusted: trusted && user::of_its_own().is_some(),
+            most_descriptors: FEWEST_DESCRIPTORS,
         })
+    }
+
+    /// Sees to it that it cannot take all ports of the machine: a process of it has at most as many descriptors as this concurrency may
+    /// need, and so have all together.
+    pub fn limit_descriptors(&mut self, concurrency: usize) {
+        self.most_descriptors = FEWEST_DESCRIPTORS.max(DESCRIPTORS_EACH * concurrency);
+        self.process.limit_descriptors(self.most_descriptors);
     }
 
     /// The client's name.
@@ -123,7 +132,9 @@ impl Driver {
     /// # Errors
     /// [`DriverError`], also when it gives another name or another version of the protocol.
     pub fn hello(&mut self) -> Result<Hello> {
-        let (hello, _): (Hello, _) = self.greet().or_else(|error| self.greet_again(error))?;
+        let command = Command::Hello { proto: PROTO };
+        let greeted = self.ask_within(&command, TO_START * self.patience);
+        let (hello, _): (Hello, _) = greeted.map_err(|error| self.never_spoke(error))?;
         if hello.proto != PROTO || hello.name != self.client {
             let response = format!("proto {} and name {}", hello.proto, hello.name);
             let why = format!("proto {PROTO} and name {} were expected", self.client);
@@ -132,28 +143,25 @@ impl Driver {
         Ok(hello)
     }
 
-    fn greet(&mut self) -> Result<(Hello, Duration)> {
-        self.ask_within(&Command::Hello { proto: PROTO }, TO_START * self.patience)
-    }
-
-    /// A driver whose files only the lab's own user may read cannot run as another: then it runs as that one, and the
-    /// document says so.
-    fn greet_again(&mut self, error: anyhow::Error) -> Result<(Hello, Duration)> {
-        let ended = |error: &DriverError| matches!(error.problem, Problem::Ended(_));
-        if self.process.user().is_none() || !error.downcast_ref().is_some_and(ended) {
-            return Err(error);
+    /// A driver that ends before its first word may only lack the right to read its files.
+    fn never_spoke(&self, mut error: anyhow::Error) -> anyhow::Error {
+        if let Some(DriverError { problem, .. }) = error.downcast_mut()
+            && let Problem::Ended(status) = problem
+            && self.process.user().is_some()
+        {
+            *problem = Problem::NeverSpoke(std::mem::take(status));
         }
-        let log = self.process.log.path.clone();
-        match Process::start(&self.manifest, self.core, &log, None) {
-            Ok(process) => self.process = process,
-            Err(_) => return Err(error),
-        }
-        self.greet()
+        error
     }
 
     /// The user that it runs as; none is the lab's own.
     pub fn user(&self) -> Option<u32> {
         self.process.user()
+    }
+
+    /// Whether it runs as the lab's own user although it could have had one of its own: it may read and stop all others.
+    pub fn is_trusted(&self) -> bool {
+        self.trusted
     }
 
     /// Whether it may use one core only.
@@ -299,10 +307,43 @@ impl Driver {
         of_group.map_or_else(|| Account::read(&self.process.members()), Account::of_group)
     }
 
-    /// Starts the peak of its memory afresh.
-    pub fn reset_peak_memory(&mut self) {
-        self.seen = Seen::default();
-        account::reset_peak_memory(&self.process.members());
+    /// Starts the peak of its memory afresh, and what is seen of its processes.
+    pub fn begin_round(&mut self) {
+        let members = self.process.members();
+        self.seen = Seen {
+            migrations: members::migrations(&members),
+            ..Seen::default()
+        };
+        account::reset_peak_memory(&members);
+    }
+
+    /// An offence of a thread that was on another core since the round began, in a sentence: one that shares its only core with all
+    /// others has no way to another.
+    pub fn strayed(&self) -> Option<String> {
+        self.core?;
+        let now = members::migrations(&self.process.members());
+        let moved = |(thread, count): (&i32, &u64)| now.get(thread)?.checked_sub(*count);
+        let most = self.seen.migrations.iter().filter_map(moved).max()?;
+        let core = self.core?;
+        (most > 0).then(|| {
+            let times = if most == 1 { "once".into() } else { format!("{most} times") };
+            format!(
+                "a thread of the driver went to another core {times} during the round, though all share core {core}"
+            )
+        })
+    }
+
+    /// The error if its processes have so many descriptors open that others may find no port free.
+    ///
+    /// # Errors
+    /// [`DriverError`].
+    pub fn check_descriptors(&self) -> Result<()> {
+        let most = self.most_descriptors;
+        let open = members::descriptors(&self.process.members(), most + 1);
+        match open > most {
+            true => Err(self.error("go", Problem::TooManyOpen(most))),
+            false => Ok(()),
+        }
     }
 
     /// Peak of its resident memory since then, in KiB.
@@ -382,7 +423,7 @@ impl Driver {
     }
 
     fn wait(&mut self, asked: &str, start: Instant, patience: Duration) -> Result<Line> {
-        let mut look_after = Duration::from_secs_f64(rand::random_range(FIRST_LOOK) / 1e3);
+        let mut look_after = until_next_look();
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Interrupted.into());
@@ -390,7 +431,7 @@ impl Driver {
             let left = patience.saturating_sub(start.elapsed());
             if start.elapsed() >= look_after {
                 self.look();
-                look_after = start.elapsed().mul_f64(rand::random_range(NEXT_LOOK));
+                look_after = start.elapsed() + until_next_look();
             }
             let pause = GLANCE.min(look_after.saturating_sub(start.elapsed()));
             match self.process.lines.recv_timeout(left.min(pause)) {
@@ -452,6 +493,11 @@ impl Driver {
         };
         error.into()
     }
+}
+
+fn until_next_look() -> Duration {
+    let chance: f64 = rand::random();
+    BETWEEN_LOOKS.mul_f64(-(1.0 - chance).ln())
 }
 
 /// Enough of a line to recognise it.

@@ -1,6 +1,7 @@
 //! Failures of drivers, each as one sentence that says what to do.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,8 +23,10 @@ pub struct DriverError {
 /// How a driver failed.
 #[derive(Debug)]
 pub enum Problem {
-    /// It could not be started.
-    NotStarted(std::io::Error),
+    /// It could not be started; whether it should have had a user of its own.
+    NotStarted(std::io::Error, bool),
+    /// Its process, which had a user of its own, ended before its first word.
+    NeverSpoke(String),
     /// Its process ended.
     Ended(String),
     /// It gave no response in time.
@@ -34,6 +37,8 @@ pub enum Problem {
     Refused(String, String),
     /// It keeps so many connections open that there may be none for others.
     Hoards(u64),
+    /// It has so many descriptors open that others may find no port.
+    TooManyOpen(usize),
 }
 
 impl DriverError {
@@ -41,7 +46,19 @@ impl DriverError {
     pub fn happened(&self) -> String {
         let asked = &self.asked;
         match &self.problem {
-            Problem::NotStarted(error) => {
+            Problem::NotStarted(error, true) if error.kind() == ErrorKind::PermissionDenied => {
+                format!("cannot be started ({error}); {}", readable(&self.client))
+            }
+            Problem::NeverSpoke(status) => {
+                format!(
+                    "ended ({status}) before its first word; {}",
+                    readable(&self.client)
+                )
+            }
+            Problem::TooManyOpen(most) => format!(
+                "was ended: it had more than {most} descriptors open, and others need ports"
+            ),
+            Problem::NotStarted(error, _) => {
                 format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }
             Problem::Ended(status) => format!("ended ({status}) during `{asked}`"),
@@ -56,6 +73,14 @@ impl DriverError {
             ),
         }
     }
+}
+
+/// What to do where a driver may lack the right to read its files.
+fn readable(client: &str) -> String {
+    format!(
+        "it runs as a user of its own, who must be able to read all of its files; make them readable for everybody, \
+         or accept with `--trust {client}` that it runs as you, unverified"
+    )
 }
 
 impl fmt::Display for DriverError {

@@ -1,6 +1,6 @@
 //! The processes of a driver: which they are, whether they are where they should be, and who left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::Mutex;
 
@@ -164,6 +164,30 @@ fn wrong_with(pid: i32, thread: i32, core: Option<usize>) -> Option<String> {
             "a thread of the driver may run on the cores {allowed}, though all share core {core}"
         )
     })
+}
+
+/// How often each thread has gone to another core so far, as far as the system says it (`/proc/PID/task/TID/sched`).
+pub fn migrations(pids: &[i32]) -> BTreeMap<i32, u64> {
+    let of_thread = |(pid, thread): (i32, i32)| {
+        let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/sched")).ok()?;
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("se.nr_migrations"))?;
+        Some((thread, line.rsplit(':').next()?.trim().parse().ok()?))
+    };
+    all_threads(pids).filter_map(of_thread).collect()
+}
+
+/// Descriptors that are open in these processes, counted up to `most`.
+pub fn descriptors(pids: &[i32], most: usize) -> usize {
+    let mut count = 0;
+    for pid in pids {
+        let entries = fs::read_dir(format!("/proc/{pid}/fd"))
+            .into_iter()
+            .flatten();
+        count += entries.take(most.saturating_sub(count)).count();
+    }
+    count
 }
 
 fn threads(pid: i32) -> Vec<i32> {

@@ -147,6 +147,17 @@ impl Process {
         self.stdin = None;
     }
 
+    /// Limits how many descriptors it, and each process that it starts from now on, may have open.
+    pub fn limit_descriptors(&self, most: usize) {
+        let (pid, most) = (rustix::process::Pid::from_child(&self.child), most as u64);
+        let limit = rustix::process::Rlimit {
+            current: Some(most),
+            maximum: Some(most),
+        };
+        // Where the lab's own limit is lower, that one stays.
+        let _ = rustix::process::prlimit(Some(pid), rustix::process::Resource::Nofile, limit);
+    }
+
     /// Asks it to end by SIGTERM.
     pub fn terminate(&self) {
         let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGTERM);

@@ -63,6 +63,10 @@ pub struct Round {
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
+    /// Whether the driver ran as the lab's own user because somebody asked for it (`--trust`), so that it could look into the lab; absent
+    /// means no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trusted: bool,
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lat_every: u64,
@@ -88,7 +92,7 @@ pub struct Start {
     pub invocation: u32,
     /// From starting the process to its response to `hello`.
     pub boot_ns: u64,
-    /// Its very first request, whatever is done only once included.
+    /// Its first `prepare` and its very first request, whatever is done only once included.
     pub first_request_ns: u64,
     /// The user that it ran as; absent where that was the lab's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

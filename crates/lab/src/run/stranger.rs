@@ -41,9 +41,10 @@ pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option
         ..Options::default()
     });
     let stranger = stranger.context("a server for the check of certificates cannot start")?;
-    let count = prepare.concurrency as u64;
+    // As in a probe: nothing in the lines to the driver tells the two apart.
+    let count = 2 * prepare.concurrency as u64;
     let prepare = Prepare {
-        url: format!("{}/r/", stranger.base_url()),
+        url: format!("{}/r/{:016x}/", stranger.base_url(), rand::random::<u64>()),
         ..prepare.clone()
     };
     let go = Go {

@@ -30,6 +30,12 @@ const REQUESTS_OF_A_CUT: u64 = 1000;
 const MOST_CUTS: u64 = 2;
 const MOST_CUT_TOGETHER: u64 = 8;
 
+/// How often the server sends a response in another form: one in so many, and at most so many a round; of a round that is shorter, with
+/// this probability one.
+const REQUESTS_OF_A_VARIED: u64 = 200;
+const MOST_VARIED: u64 = 16;
+const VARIED_OF_A_SHORT_ROUND: f64 = 0.3;
+
 /// Most requests of one round, whatever the rate.
 const MOST_REQUESTS: u64 = 20_000_000;
 
@@ -140,15 +146,17 @@ impl<'a> Runner<'a> {
         self.servers.abandon();
     }
 
-    /// The very first request of a new process: its time holds whatever a client does only once.
+    /// The very first request of a new process, and getting ready for it: their time holds whatever a client does only once.
     ///
     /// # Errors
     /// When the driver does not do its part.
     pub fn first_request(&mut self, driver: &mut Driver) -> Result<Duration> {
         let cell = self.some_cell(driver, 1);
         self.word = rand::random();
+        let begun = Instant::now();
         driver.prepare(&self.preparation(&cell))?;
-        self.rehearse(driver, &cell, 1)
+        let prepared = begun.elapsed();
+        Ok(prepared + self.rehearse(driver, &cell, 1)?)
     }
 
     /// Keeps a new driver busy until its requests get no cheaper, so that its first round is like its later ones.
@@ -200,7 +208,7 @@ impl<'a> Runner<'a> {
             first,
             count,
             body_bytes: cell.body_bytes,
-            gzip: self.sweep.job == Job::Gzip,
+            gzip: self.is_in_gzip(cell),
             delay: Delay::None,
             draw: 0,
             round_trip: Duration::ZERO,
@@ -208,6 +216,7 @@ impl<'a> Runner<'a> {
             word: self.word_for(cell),
             checks: None,
             cuts: 0,
+            varied: 0,
             json: self.is_of_documents(cell),
         };
         self.servers.open(cell, round);
@@ -277,7 +286,7 @@ impl<'a> Runner<'a> {
         let first = draw_ids(count);
         let round = self.measured_round(&trial.cell, first, count, trial.block);
         self.servers.open(&trial.cell, round);
-        driver.reset_peak_memory();
+        driver.begin_round();
         let mut offences: Vec<String> = driver.offence().into_iter().collect();
         driver.stirred(); // whatever was before
         let (before, moment) = (driver.account(), Moment::now());
@@ -290,6 +299,7 @@ impl<'a> Runner<'a> {
             expected,
         )?;
         let after = driver.account();
+        driver.check_descriptors()?;
         let (user, system) = after.since(&before);
         let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
@@ -307,6 +317,7 @@ impl<'a> Runner<'a> {
             Some(_) => offences.extend(opened),
             None => disturbed.extend(opened), // others of the same user may have opened them
         }
+        offences.extend(driver.strayed());
         offences.extend(driver.offence());
         offences.extend(began_early(seen.as_ref(), driver.asked_at()));
         offences.extend(more_than_its_core(driver, user + system, wall));
@@ -324,6 +335,7 @@ impl<'a> Runner<'a> {
             seen,
             probe,
             reference: self.sweep.is_reference(&trial.cell.client),
+            trusted: driver.is_trusted(),
             noise,
             lat_every: LAT_EVERY,
             offences,
@@ -354,9 +366,10 @@ impl<'a> Runner<'a> {
                 "GET".to_string(),
                 self.address(cell, &format!("/r/{:016x}/", self.word)),
                 match self.sweep.job {
+                    _ if cell.client == BASELINE_LOADER => Verify::Tail,
                     Job::Gzip => Verify::Gzip,
-                    Job::Json if cell.client != BASELINE_LOADER => Verify::Json,
-                    Job::Json | Job::Plain => Verify::Tail,
+                    Job::Json => Verify::Json,
+                    Job::Plain => Verify::Tail,
                 },
             ),
         };
@@ -379,7 +392,7 @@ impl<'a> Runner<'a> {
             first,
             count,
             body_bytes: cell.body_bytes,
-            gzip: self.sweep.job == Job::Gzip,
+            gzip: self.is_in_gzip(cell),
             delay: cell.overrides.delay.unwrap_or(self.sweep.delay),
             draw: block,
             round_trip: cell.round_trip(),
@@ -387,6 +400,7 @@ impl<'a> Runner<'a> {
             word: self.word_for(cell),
             checks: self.checks(cell),
             cuts: self.cuts(cell, count),
+            varied: self.varied(cell, count),
             json: self.is_of_documents(cell),
         }
     }
@@ -394,6 +408,11 @@ impl<'a> Runner<'a> {
     /// Whether requests ask for documents in JSON.
     fn is_of_documents(&self, cell: &Cell) -> bool {
         self.sweep.job == Job::Json && cell.client != BASELINE_LOADER
+    }
+
+    /// Whether bodies come in gzip. The baseline loader decodes nothing.
+    fn is_in_gzip(&self, cell: &Cell) -> bool {
+        self.sweep.job == Job::Gzip && cell.client != BASELINE_LOADER
     }
 
     /// The word that requests must have in their path; none for a load generator, which sends all to one path.
@@ -415,6 +434,15 @@ impl<'a> Runner<'a> {
         let beside = MOST_CUT_TOGETHER.min(cell.concurrency as u64);
         let cuts = (count * beside / REQUESTS_OF_A_CUT).min(MOST_CUTS * beside);
         if judged { cuts } else { 0 }
+    }
+
+    /// How many responses come in another form than the others: too few to weigh, and enough that nobody can do without reading them.
+    /// Of a short round, sometimes one.
+    fn varied(&self, cell: &Cell, count: u64) -> u64 {
+        let judged = self.word_for(cell).is_some() && cell.overrides.mode.is_none();
+        let some = u64::from(rand::random_bool(VARIED_OF_A_SHORT_ROUND));
+        let few = (count / REQUESTS_OF_A_VARIED).clamp(some, MOST_VARIED);
+        if judged && count > 1 { few } else { 0 }
     }
 
     /// How long a round on the test server should take: what was asked, or as many waves of delayed responses.

@@ -127,7 +127,7 @@ mod tests {
         };
         let sweep = scenario().sweep(request, &Catalogue::default()).unwrap();
         assert_eq!(sweep.requests, Some(9)); // 108 in all: rather too many than too few
-        assert_eq!((sweep.invocations, sweep.job), (4, Job::Json));
+        assert_eq!((sweep.invocations, sweep.job), (6, Job::Json));
     }
 
     #[test]

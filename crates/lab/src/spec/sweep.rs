@@ -75,7 +75,7 @@ pub struct Sweep {
     /// a new one for each request, whatever is asked.
     pub keepalive: Vec<bool>,
     /// How each response is processed. The baseline loader parses and decodes nothing: it reads plain bodies of the
-    /// same size instead of documents, and those in gzip as they come.
+    /// same size instead of documents and of those in gzip.
     pub job: Job,
     /// Requests of a client's round; none for as many as fill its time. The baseline loader's always fill it.
     pub requests: Option<u64>,

@@ -17,7 +17,7 @@ pub use changed::changed;
 pub use form::View;
 pub(crate) use shootout::standing;
 
-use crate::findings::{Compared, Findings, Ranking, compared, ranking};
+use crate::findings::{Compared, Findings, Ranking, compared, is_all_noise, ranking};
 use crate::ledger::Document;
 
 /// A run: a sweep by concurrency, a shootout by rank, a comparison by what is compared.
@@ -30,12 +30,18 @@ pub fn view(run: &Document, findings: &Findings) -> View {
     }
 }
 
-/// The findings; without recommendations where the run did not end.
+const NOTHING_BUT_NOISE: &str = "This run recommends nothing: other programs disturbed every one of its rounds (NOISY), so the curves may \
+     show them as much as the clients.";
+
+/// The findings; without recommendations where the run did not end, or others disturbed all of it.
 fn advised(run: &Document, findings: &Findings) -> Findings {
     let mut findings = findings.clone();
     if run.unfinished.is_some() {
         findings.recommendations.clear();
         findings.verdicts.clear();
+    } else if is_all_noise(run) {
+        findings.recommendations.clear();
+        findings.verdicts = vec![NOTHING_BUT_NOISE.to_string()];
     }
     findings
 }

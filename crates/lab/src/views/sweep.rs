@@ -507,8 +507,8 @@ fn how_to_read(run: &Document) -> String {
     };
     format!(
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
-         log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest whose ratio to \
-         the fastest has a lower bound of at least {ENOUGH}. Equivalent means that the whole interval lies within ±{:.0} %. Latencies are of \
+         log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest that is not \
+         shown to be below {ENOUGH} of the fastest. Equivalent means that the whole interval lies within ±{:.0} %. Latencies are of \
          a closed loop: a new request is sent only when an earlier one has ended. The baseline loader is the lab's own driver, \
          which does no more than it must. A row is rejected when the client's claim and the server's ledger disagree.{unverified}",
         SAME_ISH * 100.0

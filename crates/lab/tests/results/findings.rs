@@ -36,6 +36,28 @@ fn the_published_sweeps_get_the_advice_that_their_figures_bear() {
     );
 }
 
+/// On a plateau the fastest is chance: the smallest of it is recommended each time, and the others are named.
+#[test]
+fn of_a_plateau_the_smallest_is_recommended_and_the_tie_is_named() {
+    let plateau: [(f64, f64); 16] = std::array::from_fn(|place| match place {
+        ..7 => MRI_SHORT[place],
+        _ => (1500.0, 60.0),
+    });
+    for seed in 1..=12 {
+        let machine = Machine {
+            seed,
+            noise: 0.03,
+            ..Machine::default()
+        };
+        let findings = judge(&machine.sweep("mri", 133, &plateau), &ten_ms());
+        let advice = &findings.recommendations[0];
+        assert_eq!(advice.concurrency, 40, "{advice:?}");
+        assert!(advice.tied.contains(&80), "{advice:?}");
+        let says = &findings.verdicts[0];
+        assert!(says.contains("use concurrency 40 (a tie with 60"), "{says}");
+    }
+}
+
 #[test]
 fn an_honest_row_holds_the_figures_of_its_rounds() {
     let findings = judge(

@@ -106,7 +106,7 @@ fn the_document_has_exactly_the_promised_keys() {
     );
     assert_eq!(
         keys(&value["recommendations"][0]),
-        words("client body_bytes concurrency speedup_over_one")
+        words("client body_bytes concurrency tied speedup_over_one")
     );
     assert_eq!(value["rows"].as_array().unwrap().len(), 96);
     assert_eq!(value["rounds"].as_array().unwrap().len(), 576);
@@ -371,7 +371,13 @@ fn noise_is_said_in_every_view() {
             text.contains("NOISY: other programs ran in 100\u{a0}% of the rounds"),
             "{text}"
         );
+        // What others may have made is no ground for advice.
+        assert!(text.contains("This run recommends nothing"), "{text}");
+        assert!(!text.contains(": use concurrency"), "{text}");
     }
+    let findings = judge(&run.rounds, &ten_ms());
+    let document = serde_json::to_value(report::document(&run, &findings)).unwrap();
+    assert_eq!(document["recommendations"], json!([]));
 }
 
 #[test]

@@ -139,8 +139,7 @@ pub(super) fn opened_ahead(round: &Round) -> Option<String> {
     // Documents of before count what connected, whoever it was.
     let judged = !round.cell.keepalive && round.lat_every > 0;
     let interval = round.seen.as_ref().filter(|_| judged)?;
-    let ahead = round.cell.concurrency as u64;
-    (interval.connections_opened + ahead < interval.distinct).then(|| {
+    (interval.connections_opened < interval.distinct).then(|| {
         format!(
             "connections were opened ahead of the round: {} needed one each, and only {} were opened meanwhile",
             plural(interval.distinct, "request"),
@@ -210,6 +209,69 @@ pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<Strin
     })
 }
 
+/// The places of each class of waits: the least and the most requests that are held before.
+fn places(class: usize) -> (usize, usize) {
+    match class {
+        ..EACH => (class + 2, class + 2),
+        _ => {
+            let first = (EACH + 2) << (class - EACH);
+            (first, 2 * first - 1)
+        }
+    }
+}
+
+/// So many waits of a check have a class of their own.
+const EACH: usize = 14;
+
+/// A client that has some of its requests in flight, and sends the others only when it sees that a response is held, is late at that
+/// place of every check. Of the requests that are still free a share comes in the mean time between two, so as much longer are
+/// waits behind many that are held.
+pub(super) fn waits_for_a_check_later(rounds: &[&Round], _: &Delay) -> Option<String> {
+    let asked = rounds.first()?.cell.concurrency;
+    let classes = of_checks(rounds)?;
+    let (usual, classes) = classes;
+    let surprise = SURPRISE_OF_LATE / classes.len().max(1) as f64;
+    classes.iter().enumerate().find_map(|(class, waits)| {
+        let (first, last) = places(class);
+        let last = last.min(asked - 1);
+        let together = last.saturating_sub(first) + 1;
+        let free = asked.saturating_sub(last).max(1);
+        LATE.into_iter().find_map(|times| {
+            let after_us =
+                f64::from(times) * usual * together as f64 * asked as f64 / free as f64;
+            let late = waits.at_least(after_us.ceil() as u32);
+            (at_least(late, waits.len(), 1.0 / f64::from(times)) < surprise).then(|| {
+                format!(
+                    "other requests came when {} were held, and not before: at {} of {} moments drawn by chance the next came {} ms or \
+                     more later, and in the mean one came every {} ms",
+                    plural(first as u64, "response"),
+                    count(late),
+                    count(waits.len()),
+                    figure(after_us / 1e3),
+                    figure(usual / 1e3)
+                )
+            })
+        })
+    })
+}
+
+/// The mean time between two requests in microseconds, and the waits at the checks of all rounds by their classes.
+fn of_checks(rounds: &[&Round]) -> Option<(f64, Vec<Times>)> {
+    let judged = |round: &&&Round| round.cell.overrides.mode.is_none();
+    let (mut waits, mut wall_us, mut requests) = (Vec::new(), 0.0, 0);
+    for round in rounds.iter().filter(judged) {
+        let interval = round.seen.as_ref()?;
+        let more = interval.check_waits.len().max(waits.len());
+        waits.resize_with(more, Times::new);
+        for (all, own) in waits.iter_mut().zip(&interval.check_waits) {
+            all.merge(own);
+        }
+        wall_us += round.wall_ns as f64 / 1e3;
+        requests += interval.requests;
+    }
+    Some((wall_us / requests.max(1) as f64, waits))
+}
+
 /// A client that has as many in flight as it should does not wait for its next response before it sends another
 /// request. A client that sends the other requests only after it sees that a response is held, sends the second one
 /// late at every check.
@@ -253,7 +315,17 @@ fn at_least(some: u64, all: u64, chance: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::at_least;
+    use super::{at_least, places};
+
+    /// As the test server counts them (`class` in its `gate.rs`).
+    #[test]
+    fn the_places_of_the_classes_follow_one_another() {
+        let all: Vec<_> = [0, 1, 13, 14, 15, 16].map(places).into();
+        assert_eq!(
+            all,
+            [(2, 2), (3, 3), (15, 15), (16, 31), (32, 63), (64, 127)]
+        );
+    }
 
     #[test]
     fn the_upper_end_of_a_binomial_distribution() {

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hecaton_test_server::{Delay, Times};
 
+use super::requests::turned_away;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
@@ -19,8 +20,13 @@ pub(super) const ASIDE: f64 = 0.01;
 pub(super) fn not_all_timed(round: &Round) -> Option<String> {
     let every = Some(round.lat_every).filter(|every| *every > 0)?;
     let timed = round.claim.latencies_us.len();
-    let asked = round.count.div_ceil(every);
-    (round.claim.errors == 0 && timed != asked).then(|| {
+    // Where each is timed, those that were turned away have no latency; where only some are, nobody knows which.
+    let turned = turned_away(round);
+    let asked = match every {
+        1 => round.count.saturating_sub(turned),
+        _ => round.count.div_ceil(every),
+    };
+    (round.claim.errors == turned && (turned == 0 || every == 1) && timed != asked).then(|| {
         format!(
             "{} were to be timed, but the driver claims {}",
             plural(asked, "request"),
@@ -68,6 +74,16 @@ pub(super) fn faster_than_the_server(rounds: &[&Round], delay: &Delay) -> Option
             figure(floor.as_secs_f64() * 1e3)
         )
     })
+}
+
+/// The loader does as little as possible for a request, so no client does half of its requests sooner than the loader its fastest.
+pub fn sooner_than_the_loader(median_ms: Option<f64>, fastest_ms: f64) -> Option<String> {
+    let median = median_ms.filter(|median| *median < fastest_ms)?;
+    Some(format!(
+        "the claimed median latency is {} ms, and the fastest request of the baseline loader took {} ms",
+        figure(median),
+        figure(fastest_ms)
+    ))
 }
 
 /// A response that the test server held for a while was under way for at least as long, so as many claimed latencies are as long.

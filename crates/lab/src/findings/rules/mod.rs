@@ -14,21 +14,23 @@ use hecaton_test_server::{Delay, Interval};
 use super::words::plural;
 use crate::run::Round;
 
+pub use latencies::sooner_than_the_loader;
 pub use warnings::{in_flight, warnings};
 pub use work::Foreign;
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round], &Delay) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 23] = [
+const RULES: [Rule; 24] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
     requests::failed,
+    requests::unnoticed,
     requests::never_arrived,
     requests::duplicated,
     requests::foreign,
@@ -51,10 +53,11 @@ const RULES: [Rule; 23] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 6] = [
+const RULES_OF_A_ROW: [RuleOfARow; 7] = [
     connections::reconnected,
     connections::another_in_the_probe,
     connections::waits_for_a_check,
+    connections::waits_for_a_check_later,
     latencies::more_than_asked,
     latencies::faster_than_the_server,
     latencies::shorter_than_held,

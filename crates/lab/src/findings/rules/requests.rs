@@ -63,11 +63,28 @@ pub(super) fn failed(round: &Round) -> Option<String> {
     } else {
         format!(" ({})", kinds.join(", "))
     };
-    (claim.errors > 0).then(|| {
+    (claim.errors > turned_away(round)).then(|| {
         format!(
             "{} of {} requests failed{kinds}",
             count(claim.errors),
             count(round.count)
+        )
+    })
+}
+
+/// Requests that the test server turned away on purpose.
+pub(super) fn turned_away(round: &Round) -> u64 {
+    round.seen.as_ref().map_or(0, |seen| seen.turned_away)
+}
+
+/// A client that does not look at the status takes a 503 for a response like any other.
+pub(super) fn unnoticed(round: &Round) -> Option<String> {
+    let (turned, errors) = (turned_away(round), round.claim.errors);
+    (errors < turned).then(|| {
+        format!(
+            "the test server responded to {} with status 503, but the driver counts {} as failed",
+            plural(turned, "request"),
+            count(errors)
         )
     })
 }

@@ -25,15 +25,25 @@ pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
 /// Warnings about the rounds of one cell, in sentences without a full stop.
 pub fn warnings(rounds: &[&Round]) -> Vec<String> {
     let all = [
+        trusted,
         few_in_flight,
         few_at_checks,
         much_between,
         much_outside,
         many_connections,
         retired,
+        resumed,
         disturbed,
     ];
     all.iter().filter_map(|rule| rule(rounds)).collect()
+}
+
+/// Nothing of such a row is sure: its driver can read what is expected of it.
+fn trusted(rounds: &[&Round]) -> Option<String> {
+    let trusted = rounds.iter().any(|round| round.trusted);
+    trusted.then(|| {
+        "unverified: its driver ran as the lab's own user (--trust), and could read what the lab knows".to_string()
+    })
 }
 
 /// In the last moments of a round no id is left to send, so less than what was asked is in flight.
@@ -157,6 +167,23 @@ fn retired(rounds: &[&Round]) -> Option<String> {
             "up to {} connections were opened anew for {}",
             count(worst.connections_opened),
             plural(worst.requests, "request")
+        )
+    })
+}
+
+/// A resumed handshake costs less than a whole one, so rows with and without them do not do the same work.
+fn resumed(rounds: &[&Round]) -> Option<String> {
+    let seen = rounds.iter().filter_map(|round| round.seen.as_ref());
+    let (mut all, mut resumed) = (0, 0);
+    for interval in seen {
+        all += interval.tls_handshakes;
+        resumed += interval.tls_resumed;
+    }
+    (resumed > 0).then(|| {
+        format!(
+            "{} of {} resumed a session, which costs less than a whole one",
+            count(resumed),
+            plural(all, "TLS handshake")
         )
     })
 }

@@ -141,6 +141,7 @@ impl Check<'_> {
             &self.log,
             self.patience,
             self.stop.clone(),
+            false,
         )?;
         let hello = driver.hello()?;
         ensure!(

@@ -1,0 +1,172 @@
+//! Varied responses: a few of a round, drawn by chance, say the same in another form. A client that reads HTTP notices nothing; a
+//! program that takes all responses for one with another check value is lost.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use crate::cut::Cuts;
+use crate::date::Date;
+use crate::held::Small;
+use crate::hub::Hub;
+use crate::request::After;
+use crate::response::{Head, Length};
+use crate::script::{Item, Script};
+
+/// From so many requests on, a round has responses of status 503: in a short one, one request less would change the speed.
+const MANY: u64 = 500;
+
+/// Bytes that a longer body has more, at most.
+const LONGER: usize = 40;
+
+/// Which responses of a round are varied.
+#[derive(Default)]
+pub(crate) struct Varied {
+    moments: Cuts,
+    /// Whether one may be a 503.
+    refuses: Cell<bool>,
+}
+
+/// How a response differs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variation {
+    /// Its body comes in chunks.
+    Chunked,
+    /// The names of its fields are in lower case, or in upper case.
+    Names,
+    /// Its body is longer.
+    Longer,
+    /// It is a 503, which a client must count as a failure.
+    Refused,
+}
+
+impl Varied {
+    /// Draws the moments of a new round of `count` requests.
+    pub(crate) fn draw(&self, varied: u64, count: u64) {
+        self.moments.draw(varied, count);
+        self.refuses.set(count >= MANY);
+    }
+
+    /// A request of the round arrives; how its response is varied, if it is.
+    pub(crate) fn next(&self) -> Option<Variation> {
+        let kinds = if self.refuses.get() { 4 } else { 3 };
+        self.moments
+            .is_due()
+            .then(|| match rand::random_range(0..kinds) {
+                0 => Variation::Chunked,
+                1 => Variation::Names,
+                2 => Variation::Longer,
+                _ => Variation::Refused,
+            })
+    }
+}
+
+impl Variation {
+    /// The response, whole, and how many bytes its body has for who decodes it; a 503 counts none.
+    pub(crate) fn write(
+        self,
+        hub: &Hub,
+        script: &Script,
+        item: Item,
+        after: After,
+        now: Instant,
+    ) -> (Vec<u8>, usize) {
+        let mut out = Vec::new();
+        if self == Variation::Refused {
+            Small::status(503, false).write(&mut out, after, hub, now);
+            return (out, 0);
+        }
+        let body = self.body(&mut out, script, item, after, &hub.date, now);
+        (out, body)
+    }
+
+    fn body(
+        self,
+        out: &mut Vec<u8>,
+        script: &Script,
+        item: Item,
+        after: After,
+        date: &Date,
+        now: Instant,
+    ) -> usize {
+        let (content_type, fields, mut body) = script.body(item, date, now);
+        let mut decoded = match item.json {
+            true => body.len(),
+            false => script.body_bytes(),
+        };
+        if self == Variation::Longer && fields.is_empty() {
+            let more = rand::random_range(1..=LONGER);
+            body.splice(..0, std::iter::repeat_n(b' ', more));
+            decoded += more;
+        }
+        let length = match self {
+            Variation::Chunked => Length::Chunked,
+            _ => Length::Bytes(body.len() as u64),
+        };
+        let head = Head {
+            status: 200,
+            content_type,
+            fields: &fields,
+            length,
+            after,
+        };
+        head.write(out, date.at(now).0);
+        if self == Variation::Names {
+            recase(out, rand::random());
+        }
+        match length {
+            Length::Chunked => in_chunks(out, &body),
+            _ => out.extend_from_slice(&body),
+        }
+        decoded
+    }
+}
+
+/// Writes the names of all fields of a head in lower or upper case.
+fn recase(head: &mut [u8], upper: bool) {
+    for line in head.split_mut(|byte| *byte == b'\n').skip(1) {
+        let end = line.iter().position(|byte| *byte == b':').unwrap_or(0);
+        match upper {
+            true => line[..end].make_ascii_uppercase(),
+            false => line[..end].make_ascii_lowercase(),
+        }
+    }
+}
+
+/// Two chunks, cut anywhere, and the end.
+fn in_chunks(out: &mut Vec<u8>, body: &[u8]) {
+    let (first, second) = body.split_at(rand::random_range(0..=body.len()));
+    for chunk in [first, second]
+        .into_iter()
+        .filter(|chunk| !chunk.is_empty())
+    {
+        out.extend(format!("{:x}\r\n", chunk.len()).into_bytes());
+        out.extend_from_slice(chunk);
+        out.extend_from_slice(b"\r\n");
+    }
+    out.extend_from_slice(b"0\r\n\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_change_and_values_stay() {
+        let mut head = b"HTTP/1.1 200 OK\r\nContent-Type: text/Plain\r\n\r\n".to_vec();
+        recase(&mut head, true);
+        assert_eq!(head, b"HTTP/1.1 200 OK\r\nCONTENT-TYPE: text/Plain\r\n\r\n");
+        recase(&mut head, false);
+        assert_eq!(head, b"HTTP/1.1 200 OK\r\ncontent-type: text/Plain\r\n\r\n");
+    }
+
+    #[test]
+    fn a_short_round_has_no_503() {
+        let varied = Varied::default();
+        varied.draw(400, 499);
+        let kinds: Vec<Variation> = (0..499).filter_map(|_| varied.next()).collect();
+        assert!(!kinds.is_empty() && !kinds.contains(&Variation::Refused));
+        varied.draw(400, 500);
+        let kinds: Vec<Variation> = (0..500).filter_map(|_| varied.next()).collect();
+        assert!(kinds.contains(&Variation::Refused));
+    }
+}
