@@ -313,32 +313,3 @@ fn an_idempotent_request_is_sent_once_more_if_its_new_connection_was_reset() {
     let twice = vec![Ending::Resent, Ending::Failed];
     assert_eq!(reset_when_new("GET", true, true), (twice, 2));
 }
-
-/// The endings of a request whose new connection is reset after it was read, and how many requests arrived.
-fn reset_when_new(method: &str, again: bool, reconnect: bool) -> (Vec<Ending>, usize) {
-    let arrived = Arc::new(AtomicUsize::new(0));
-    let count = arrived.clone();
-    let url = Raw::serve(move |mut raw, connection| {
-        while let Some(stream) = raw.request() {
-            count.fetch_add(1, Ordering::SeqCst);
-            if connection == 0 || again {
-                return raw.break_off();
-            }
-            raw.answer(stream);
-        }
-    });
-    let (client, reactor) = client(|config| config.reconnect = reconnect);
-    let outcome = reactor.block_on(client.send(Request::new(method, &url).unwrap()));
-    (endings(&outcome), arrived.load(Ordering::SeqCst))
-}
-
-#[test]
-fn an_idempotent_request_is_sent_once_more_if_its_new_connection_was_reset() {
-    let resent = vec![Ending::Moved, Ending::Status(200)];
-    assert_eq!(reset_when_new("GET", false, true), (resent, 2));
-    let failed = vec![Ending::Failed];
-    assert_eq!(reset_when_new("POST", false, true), (failed.clone(), 1));
-    assert_eq!(reset_when_new("GET", false, false), (failed, 1));
-    let twice = vec![Ending::Moved, Ending::Failed];
-    assert_eq!(reset_when_new("GET", true, true), (twice, 2));
-}

@@ -209,6 +209,7 @@ mod tests {
             force,
             quiet: true,
             patience: Duration::ZERO,
+            trust: Vec::new(),
         };
         assert!(common(false).folder("sweep").is_ok());
         std::fs::write(place.path().join("run.json"), "{}").unwrap();
