@@ -34,8 +34,8 @@ pub(super) fn check_signature(
 ) -> Result<HandshakeSignatureValid, Error> {
     let key = public_key::of(certificate).ok_or(CertificateError::BadEncoding)?;
     let unusual = public_key::rsa(&key).filter(|key| !USUAL.contains(&key.bits()));
-    let judged = match (unusual, rules) {
-        (Some(key), _) => judge_rsa(rules, &key, message, signature),
+    let checked = match (unusual, rules) {
+        (Some(key), _) => check_rsa(rules, &key, message, signature),
         (None, Rules::Tls13) => {
             verify_tls13_signature_with_raw_key(message, &key, signature, known)
         }
@@ -44,13 +44,13 @@ pub(super) fn check_signature(
             try_each(ways, &key, message, signature)
         }
     };
-    judged.map_err(|error| match error {
+    checked.map_err(|error| match error {
         Error::InvalidCertificate(CertificateError::BadSignature) => refuse(Refusal::NotItsKey),
         error => error,
     })
 }
 
-fn judge_rsa(
+fn check_rsa(
     rules: Rules,
     key: &rsa::PublicKey<'_>,
     message: &[u8],
