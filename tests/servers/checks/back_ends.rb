@@ -3,18 +3,18 @@
 module Servers
   class Asked
     # GETs of these paths in turn, of each so many, at 50 on few connections: the outcomes by path.
-    def get_in_turn(door, paths, each)
+    def get_in_turn(endpoint, paths, each)
       outcomes = Hash.new { |hash, path| hash[path] = [] }
-      door.client.batch(concurrency: 50) do |batch|
-        each.times { |id| paths.each { |path| batch.get(door.url("#{path}?id=#{id}")).on_complete { |outcome| outcomes[path] << outcome } } }
+      endpoint.client.batch(concurrency: 50) do |batch|
+        each.times { |id| paths.each { |path| batch.get(endpoint.url("#{path}?id=#{id}")).on_complete { |outcome| outcomes[path] << outcome } } }
       end
       outcomes
     end
 
     # The same by curl: status, exit code and size of each, by path.
-    def curl_in_turn(door, paths, each)
+    def curl_in_turn(endpoint, paths, each)
       list = paths.map { |path| path.delete_prefix("/") }.join(",")
-      told = door.curl("/{#{list}}?id=[1-#{each}]", "--parallel", "--parallel-max", "50",
+      told = endpoint.curl("/{#{list}}?id=[1-#{each}]", "--parallel", "--parallel-max", "50",
         "-w", "\n%{http_code} %{exitcode} %{size_download} %{url}\n", limit: 100)
       told.body.scrub.scan(%r{^(\d{3}) (\d+) (\d+) https://[^/]+(/[^?\s]+)}).group_by(&:pop)
     end
@@ -33,16 +33,16 @@ module Servers
   NEIGHBOURS = %w[/a /b /c /d /e /f /g].freeze
 
   CURL_HINTS = lambda do |server|
-    told = curl_in_turn(server.door(:hints), [*NEIGHBOURS, "/hints"], 150)
+    told = curl_in_turn(server.endpoint(:hints), [*NEIGHBOURS, "/hints"], 150)
     told.values_at(*NEIGHBOURS).flatten(1).count { |status, exit,| [status, exit] == %w[200 0] } == 1050
   end
 
   check "103",
     "1,050 GETs beside 150 whose back end sends 103, over HTTP/2: the 1,050 are answered, the 150 fail, not re-sent",
     needs: :hints, limit: 120, like_curl: CURL_HINTS do |server|
-    door = server.door(:hints)
+    endpoint = server.endpoint(:hints)
     before = server.back_end.count("/hints")
-    outcomes = get_in_turn(door, [*NEIGHBOURS, "/hints"], 150)
+    outcomes = get_in_turn(endpoint, [*NEIGHBOURS, "/hints"], 150)
     none_failed(outcomes.values_at(*NEIGHBOURS).flatten.filter_map(&:error), 1050)
     failed_once(outcomes["/hints"], "/hints", server.back_end.count("/hints") - before)
     Asked.kind(outcomes["/hints"].first.error)
@@ -56,7 +56,7 @@ module Servers
   CUT = ->(outcome) { outcome.error.nil? && outcome.body != "t" * (2 * SIZE) }
 
   CURL_TRAILERS = lambda do |server|
-    told = curl_in_turn(server.door(:trailers), [PLAIN, TRAILED], 2500)
+    told = curl_in_turn(server.endpoint(:trailers), [PLAIN, TRAILED], 2500)
     told.values.flatten(1).none? { |_, exit, size| exit == "0" && size.to_i != 2 * SIZE } &&
       told[PLAIN].all? { |_, exit,| exit == "0" }
   end
@@ -64,7 +64,7 @@ module Servers
   check "trailers",
     "25,000 bodies over HTTP/2, half with trailers from the back end: none is cut, none without trailers fails",
     needs: :trailers, limit: 150, like_curl: CURL_TRAILERS do |server|
-    outcomes = get_in_turn(server.door(:trailers), [PLAIN, TRAILED], 12_500)
+    outcomes = get_in_turn(server.endpoint(:trailers), [PLAIN, TRAILED], 12_500)
     cut = outcomes.values.flatten.select(&CUT)
     must(cut.empty?, "#{cut.size} of 25,000 bodies were cut in silence: #{cut.map { |outcome| outcome.body.bytesize }.tally} bytes")
     none_failed(outcomes[PLAIN].filter_map(&:error), 12_500)

@@ -1,17 +1,17 @@
 # Codings, and bodies that are cut: decoded whole, or an error.
 module Servers
   check "codings", "each coding that the server has is decoded to what it was", needs: :codings,
-    like_curl: ->(server) { server.codings.all? { |_, path| server.door.curl(path, "--compressed").ok? } } do |server|
-    client = server.door.client
+    like_curl: ->(server) { server.codings.all? { |_, path| server.endpoint.curl(path, "--compressed").ok? } } do |server|
+    client = server.endpoint.client
     server.codings.each do |coding, path|
       # Asked for by name, or else the server might choose another; then the client decodes nothing, so a second time
       # without.
-      raw = client.get(server.door.url(path), headers: { "Accept-Encoding" => coding })
+      raw = client.get(server.endpoint.url(path), headers: { "Accept-Encoding" => coding })
       same([200, coding], [raw.status, raw.headers["content-encoding"]], "status and coding of #{path}")
-      decoded = client.get(server.door.url(path))
+      decoded = client.get(server.endpoint.url(path))
       same(200, decoded.status, "status of #{path}")
       must(decoded.headers["content-encoding"], "#{path} came without a coding")
-      curl = server.door.curl(path, "--compressed")
+      curl = server.endpoint.curl(path, "--compressed")
       must(curl.ok?, "curl has no answer for #{path} to compare with: #{curl.error}")
       same([curl.body.bytesize, Zlib.crc32(curl.body)], [decoded.body.bytesize, Zlib.crc32(decoded.body)],
         "size and sum of #{path}")
@@ -24,9 +24,9 @@ module Servers
 
   class Asked
     # A body that the back end cut is an error, or the proxy's own 5xx; never a success.
-    def cut_is_told(door)
+    def cut_is_told(endpoint)
       CUTS.flat_map do |cut|
-        told = [-> { door.client.get(door.url("/fault/#{cut}")) }, -> { read_in_pieces(door, "/fault/#{cut}") }, -> { in_batch(door, "/fault/#{cut}") }]
+        told = [-> { endpoint.client.get(endpoint.url("/fault/#{cut}")) }, -> { read_in_pieces(endpoint, "/fault/#{cut}") }, -> { in_batch(endpoint, "/fault/#{cut}") }]
         told.map do |ask|
           got = begin
             ask.call
@@ -41,25 +41,25 @@ module Servers
       nil
     end
 
-    def in_batch(door, path)
+    def in_batch(endpoint, path)
       outcome = nil
-      door.client.batch { |batch| batch.get(door.url(path)).on_complete { |ended| outcome = ended } }
+      endpoint.client.batch { |batch| batch.get(endpoint.url(path)).on_complete { |ended| outcome = ended } }
       outcome.error ? raise(outcome.error) : outcome.response
     end
 
     Read = Struct.new(:status, :body)
 
-    def read_in_pieces(door, path)
+    def read_in_pieces(endpoint, path)
       body = +""
-      status = door.client.get(door.url(path)) { |response| response.each_chunk { |chunk| body << chunk }; response.status }
+      status = endpoint.client.get(endpoint.url(path)) { |response| response.each_chunk { |chunk| body << chunk }; response.status }
       Read.new(status, body)
     end
   end
 
-  [[:clear, ""], [:h2, "/2"]].each do |door, suffix|
-    check "cut#{suffix}", "a body that the back end cuts short is an error#{" over HTTP/2" if door == :h2}: whole, in pieces and in a batch", needs: [door, :ledger],
-      like_curl: ->(server) { CUTS.all? { |cut| !server.door(door).curl("/fault/#{cut}").ok? } } do |server|
-      cut_is_told(server.door(door))
+  [[:clear, ""], [:h2, "/2"]].each do |endpoint, suffix|
+    check "cut#{suffix}", "a body that the back end cuts short is an error#{" over HTTP/2" if endpoint == :h2}: whole, in pieces and in a batch", needs: [endpoint, :ledger],
+      like_curl: ->(server) { CUTS.all? { |cut| !server.endpoint(endpoint).curl("/fault/#{cut}").ok? } } do |server|
+      cut_is_told(server.endpoint(endpoint))
     end
   end
 end

@@ -2,13 +2,13 @@
 module Servers
   class Asked
     # The failures of so many GETs by some threads, and what was answered, which is verified.
-    def gets(door, threads:, each:, client: door.client)
+    def gets(endpoint, threads:, each:, client: endpoint.client)
       answered = Queue.new
       failures = Queue.new
       threads(threads) do |thread|
         each.times do |at|
           id = thread * 1_000_000 + at
-          response = client.get(door.url("/echo?id=#{id}"))
+          response = client.get(endpoint.url("/echo?id=#{id}"))
           answers(response, id)
           answered << response
         rescue Hecaton::Error, Failed => error
@@ -19,12 +19,12 @@ module Servers
     end
 
     # So many GETs in a batch; each answer is that of its question.
-    def batch(door, count, concurrency, client: door.client)
+    def batch(endpoint, count, concurrency, client: endpoint.client)
       failures = []
       moves = 0
       client.batch(concurrency: concurrency) do |batch|
         count.times do |id|
-          batch.get(door.url("/echo?id=#{id}")).on_complete do |outcome|
+          batch.get(endpoint.url("/echo?id=#{id}")).on_complete do |outcome|
             moves += outcome.attempts.count { |attempt| attempt.ending == :resent }
             outcome.error ? failures << outcome.error : answers(outcome.response, id)
           rescue Failed => error
@@ -40,16 +40,16 @@ module Servers
   end
 
   check "reuse", "30 GETs one after another take one connection", needs: %i[clear keeps] do |server|
-    client = server.door.client
-    responses = Array.new(30) { |id| client.get(server.door.url("/echo?id=#{id}")).tap { |response| answers(response, id) } }
+    client = server.endpoint.client
+    responses = Array.new(30) { |id| client.get(server.endpoint.url("/echo?id=#{id}")).tap { |response| answers(response, id) } }
     same(1, client.stats[:opened], "connections")
     same(29, client.stats[:reused], "reused")
     told(resent(responses))
   end
 
   check "many", "300 GETs, 10 threads with one client: none is lost, and connections are shared" do |server|
-    client = server.door.client
-    responses, failures = gets(server.door, threads: 10, each: 30, client: client)
+    client = server.endpoint.client
+    responses, failures = gets(server.endpoint, threads: 10, each: 30, client: client)
     none_failed(failures, 300)
     must(client.stats[:opened] <= 10 + resent(responses),
       "#{client.stats[:opened]} connections for 10 threads") if server.keeps?
@@ -57,14 +57,14 @@ module Servers
   end
 
   check "batch", "500 GETs at 50: each answer is that of its question, at most 50 connections" do |server|
-    opened, moves = batch(server.door, 500, 50)
+    opened, moves = batch(server.endpoint, 500, 50)
     must(opened <= 50 + moves, "#{opened} connections at 50") if server.keeps_under_load?
     told(moves, "#{opened} connections")
   end
 
   check "batch/2", "500 GETs at 50 over HTTP/2: as few connections as the server's limit on streams allows",
     needs: :h2 do |server|
-    opened, moves = batch(server.door(:h2), 500, 50)
+    opened, moves = batch(server.endpoint(:h2), 500, 50)
     must(opened <= 50 / server.streams + 2 + moves, "#{opened} connections")
     told(moves, "#{opened} connections")
   end
@@ -76,27 +76,27 @@ module Servers
   # They come back about when the server closes, so that some meet its end of the connection half way.
   check "keep-alive",
     "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
-    door = server.door(:short)
+    endpoint = server.endpoint(:short)
     outcomes = threads(WAITS.size) do |at|
-      client = door.client
+      client = endpoint.client
       Array.new(4) do |round|
         sleep WAITS[(at + round * 13) % WAITS.size] if round.positive?
-        client.get(door.url("/echo?id=#{at}"))
+        client.get(endpoint.url("/echo?id=#{at}"))
       rescue Hecaton::Error => error
         error
       end
     end.flatten
     none_failed(outcomes.grep(Hecaton::Error), outcomes.size)
     outcomes.each { |response| same(200, response.status, "status") }
-    must(lets_go?(door), "the server closed nothing within 5 seconds: it shows nothing")
+    must(lets_go?(endpoint), "the server closed nothing within 5 seconds: it shows nothing")
     told(resent(outcomes))
   end
 
   check "idle", "connections that the server ended are gone from the pool while nobody asks anything",
     needs: :short do |server|
-    door = server.door(:short)
-    client = door.client
-    client.batch(concurrency: 10) { |batch| 10.times { |id| batch.get(door.url("/echo?id=#{id}")) } }
+    endpoint = server.endpoint(:short)
+    client = endpoint.client
+    client.batch(concurrency: 10) { |batch| 10.times { |id| batch.get(endpoint.url("/echo?id=#{id}")) } }
     held = -> { Dir.children("/proc/self/fd").count { |fd| File.readlink("/proc/self/fd/#{fd}").start_with?("socket:") rescue false } }
     before = [client.stats[:idle], held.call]
     deadline = now + 6
@@ -108,8 +108,8 @@ module Servers
 
   class Asked
     # Whether the server ends an idle connection.
-    def lets_go?(door)
-      uri = URI(door.base)
+    def lets_go?(endpoint)
+      uri = URI(endpoint.base)
       Socket.tcp(uri.host, uri.port) do |socket|
         socket.write("GET /echo HTTP/1.1\r\nHost: #{uri.host}\r\n\r\n")
         deadline = now + 5

@@ -2,12 +2,12 @@
 module Servers
   [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
     check "fields#{suffix}", "900 fields are taken#{" over HTTP/2" if name == :h2}; 3,000 are one error among 20 neighbours that are answered",
-      needs: [name, :fields], like_curl: ->(server) { server.door(name).curl("/fields/900").ok? } do |server|
-      door = server.door(name)
-      response = door.client.get(door.url("/fields/900"))
+      needs: [name, :fields], like_curl: ->(server) { server.endpoint(name).curl("/fields/900").ok? } do |server|
+      endpoint = server.endpoint(name)
+      response = endpoint.client.get(endpoint.url("/fields/900"))
       same([200, "value"], [response.status, response.headers["f-899"]], "status and last field")
-      outcomes = door.client.get_all([*Array.new(10) { |id| door.url("/echo?id=#{id}") }, door.url("/fields/3000"),
-                                      *Array.new(10) { |id| door.url("/echo?id=#{id}") }])
+      outcomes = endpoint.client.get_all([*Array.new(10) { |id| endpoint.url("/echo?id=#{id}") }, endpoint.url("/fields/3000"),
+                                          *Array.new(10) { |id| endpoint.url("/echo?id=#{id}") }])
       bad = outcomes.each_index.select { |at| outcomes[at].error }
       same([10], bad, "which failed")
       must(outcomes[10].error.message.match?(/field|header/i),

@@ -1,28 +1,28 @@
 # Proxies on the way: tunnels, credentials right and wrong, and one that does harm on purpose.
 module Servers
   check "tunnel", "30 GETs and a POST of 300 kB to an https origin through one tunnel", needs: :tunnel,
-    like_curl: ->(server) { server.door(:tunnel).curl("/echo?id=1").ok? } do |server|
-    door = server.door(:tunnel)
-    client = door.client(http: "1.1")
-    30.times { |id| answers(client.get(door.url("/echo?id=#{id}")), id) }
-    arrived(client.post(door.url("/upload"), body: BODY), BODY, "POST")
+    like_curl: ->(server) { server.endpoint(:tunnel).curl("/echo?id=1").ok? } do |server|
+    endpoint = server.endpoint(:tunnel)
+    client = endpoint.client(http: "1.1")
+    30.times { |id| answers(client.get(endpoint.url("/echo?id=#{id}")), id) }
+    arrived(client.post(endpoint.url("/upload"), body: BODY), BODY, "POST")
     same(1, client.stats[:opened], "connections")
     nil
   end
 
   check "tunnel/2", "500 GETs at 50 by HTTP/2 through a tunnel", needs: :tunnel do |server|
-    opened, moves = batch(server.door(:tunnel), 500, 50)
+    opened, moves = batch(server.endpoint(:tunnel), 500, 50)
     must(opened <= 3 + moves, "#{opened} connections")
     told(moves, "#{opened} connections")
   end
 
   check "proxy auth", "the proxy's credentials: right ones are enough, wrong ones are a 407 and in a tunnel an error that says so, without them", needs: :auth,
-    like_curl: ->(server) { server.door(:auth).curl("/echo?id=1").ok? } do |server|
-    door = server.door(:auth)
-    answers(door.client.get(door.url("/echo?id=1")), 1)
-    wrong = door.options[:proxy].sub("secret", "wr0ng")
+    like_curl: ->(server) { server.endpoint(:auth).curl("/echo?id=1").ok? } do |server|
+    endpoint = server.endpoint(:auth)
+    answers(endpoint.client.get(endpoint.url("/echo?id=1")), 1)
+    wrong = endpoint.options[:proxy].sub("secret", "wr0ng")
     refused = begin
-      door.client(proxy: wrong).get(door.url("/echo")).status
+      endpoint.client(proxy: wrong).get(endpoint.url("/echo")).status
     rescue Hecaton::ConnectError => error # SOCKS has no statuses
       error
     end
@@ -34,10 +34,10 @@ module Servers
   end
 
   check "proxy tls", "a proxy that is spoken to over TLS (https://): plain and through a tunnel", needs: :tls_proxy,
-    like_curl: ->(server) { server.door(:tls_proxy).curl("/echo?id=1").ok? && server.door(:tls_tunnel).curl("/echo?id=1").ok? } do |server|
-    [server.door(:tls_proxy), server.door(:tls_tunnel)].each do |door|
-      client = door.client
-      20.times { |id| answers(client.get(door.url("/echo?id=#{id}")), id) }
+    like_curl: ->(server) { server.endpoint(:tls_proxy).curl("/echo?id=1").ok? && server.endpoint(:tls_tunnel).curl("/echo?id=1").ok? } do |server|
+    [server.endpoint(:tls_proxy), server.endpoint(:tls_tunnel)].each do |endpoint|
+      client = endpoint.client
+      20.times { |id| answers(client.get(endpoint.url("/echo?id=#{id}")), id) }
       same(1, client.stats[:opened], "connections")
     end
     nil
@@ -47,17 +47,17 @@ module Servers
     def refused_tunnel(wrong)
       return unless server.offers?(:auth_tunnel)
 
-      door = server.door(:auth_tunnel)
-      answers(door.client.get(door.url("/echo?id=1")), 1)
-      error = error_of(Hecaton::ConnectError) { door.client(proxy: wrong).get(door.url("/echo")) }
+      endpoint = server.endpoint(:auth_tunnel)
+      answers(endpoint.client.get(endpoint.url("/echo?id=1")), 1)
+      error = error_of(Hecaton::ConnectError) { endpoint.client(proxy: wrong).get(endpoint.url("/echo")) }
       must(error.message.match?(/407|proxy/i), "the error does not name the proxy: #{error.message}")
       error
     end
 
-    # One GET on a fresh connection through the door while the proxy does this to what comes down.
+    # One GET on a fresh connection through the endpoint while the proxy does this to what comes down.
     def with_toxic(type, attributes, path, **options)
       server.toxic(type, attributes) do
-        server.door(:toxics).client(**options).get(server.door(:toxics).url(path))
+        server.endpoint(:toxics).client(**options).get(server.endpoint(:toxics).url(path))
       end
     end
   end
@@ -77,9 +77,9 @@ module Servers
 
   check "toxic reuse", "kept connections that the proxy resets meanwhile: 20 GETs, none is lost",
     needs: :toxics do |server|
-    client = server.door(:toxics).client
+    client = server.endpoint(:toxics).client
     responses = Array.new(20) do |id|
-      client.get(server.door(:toxics).url("/echo?id=#{id}")).tap do |response|
+      client.get(server.endpoint(:toxics).url("/echo?id=#{id}")).tap do |response|
         answers(response, id)
         server.cut_all if id.odd?
       end

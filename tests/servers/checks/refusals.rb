@@ -3,11 +3,11 @@ module Servers
   LARGE = 20_000_000
 
   class Asked
-    def refuses_early(door)
+    def refuses_early(endpoint)
       statuses = Array.new(10) do |at|
-        client = door.client
+        client = endpoint.client
         body = at.even? ? "x" * LARGE : Enumerator.new { |out| 200.times { out << "x" * (LARGE / 200) } }
-        client.post(door.url(server.early_path), body: body).status
+        client.post(endpoint.url(server.early_path), body: body).status
       rescue Hecaton::Error => error
         error
       end
@@ -16,19 +16,19 @@ module Servers
       nil
     end
 
-    def curl_refuses_early(door)
+    def curl_refuses_early(endpoint)
       Tempfile.create("body", server.dir) do |file|
         file.write("x" * LARGE)
         file.flush
-        Array.new(10) { door.curl(server.early_path, "-H", "Expect:", "--data-binary", "@#{file.path}") }.all? { |told| told.status == 413 }
+        Array.new(10) { endpoint.curl(server.early_path, "-H", "Expect:", "--data-binary", "@#{file.path}") }.all? { |told| told.status == 413 }
       end
     end
   end
 
-  [[:early, ""], [:early_h2, "/2"]].each do |door, suffix|
+  [[:early, ""], [:early_h2, "/2"]].each do |endpoint, suffix|
     check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the answer is had",
-      needs: door, like_curl: ->(server) { curl_refuses_early(server.door(door)) } do |server|
-      refuses_early(server.door(door))
+      needs: endpoint, like_curl: ->(server) { curl_refuses_early(server.endpoint(endpoint)) } do |server|
+      refuses_early(server.endpoint(endpoint))
     end
   end
 
@@ -36,11 +36,11 @@ module Servers
   # where its system threw the body away, with an error that says the status.
   check "early cut", "413 with a body while 100 kB are sent on a kept connection, and the end of it, 40 times: the status is had each time",
     needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
-    door = server.door(:early_cut)
+    endpoint = server.endpoint(:early_cut)
     cut = Array.new(40) do
-      client = door.client
-      client.get(door.url("/echo?id=1"))
-      same(413, client.post(door.url("/early/9"), body: "x" * 100_000).status, "status")
+      client = endpoint.client
+      client.get(endpoint.url("/echo?id=1"))
+      same(413, client.post(endpoint.url("/early/9"), body: "x" * 100_000).status, "status")
       nil
     rescue Hecaton::BodyError => error
       must(error.message.include?("status 413"), "the error does not say the status: #{Asked.kind(error)}")
@@ -53,8 +53,8 @@ module Servers
   [1, 10, 100].each do |streams|
     check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost",
       needs: :"streams_#{streams}" do |server|
-      door = server.door(:"streams_#{streams}")
-      opened, moves = batch(door, 300, 100)
+      endpoint = server.endpoint(:"streams_#{streams}")
+      opened, moves = batch(endpoint, 300, 100)
       must(opened <= 100 / streams + 2 + moves, "#{opened} connections")
       told(moves, "#{opened} connections")
     end
@@ -62,11 +62,11 @@ module Servers
 
   # What the server says that it did not process moves, whatever its method; nothing is done twice.
   check "GOAWAY POST", "1,000 POSTs at 100 there: each arrives once", needs: %i[few ledger] do |server|
-    door = server.door(:few)
+    endpoint = server.endpoint(:few)
     before = server.origin.ledger
     failures = []
-    door.client.batch(concurrency: 100) do |batch|
-      1000.times { |id| batch.post(door.url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome| failures << outcome.error } }
+    endpoint.client.batch(concurrency: 100) do |batch|
+      1000.times { |id| batch.post(endpoint.url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome| failures << outcome.error } }
     end
     after = server.origin.ledger
     same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
@@ -77,20 +77,20 @@ module Servers
 
   check "starved", "a server that takes 100 connections, asked 200 at once: time-outs name per_origin, and with per_origin 50 there are none",
     needs: :takes_100 do |server|
-    door = server.door
+    endpoint = server.endpoint
     failures = []
     ask = lambda do |client|
       failures.clear
       client.batch(concurrency: 200) do |batch|
-        400.times { |id| batch.get(door.url("/echo?id=#{id}")).on_failure { |outcome| failures << outcome.error } }
+        400.times { |id| batch.get(endpoint.url("/echo?id=#{id}")).on_failure { |outcome| failures << outcome.error } }
       end
       client.close
     end
-    ask.call(door.client(timeout: 3))
+    ask.call(endpoint.client(timeout: 3))
     must(failures.any?, "none failed at 200: it shows nothing")
     silent = failures.map(&:message).grep_v(/per_origin/)
     must(silent.empty?, "#{silent.size} of #{failures.size} errors do not name per_origin: #{silent.first}")
-    ask.call(door.client(per_origin: 50))
+    ask.call(endpoint.client(per_origin: 50))
     none_failed(failures, 400)
     nil
   end
@@ -98,9 +98,9 @@ module Servers
   check "GOAWAY", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests: none is lost", needs: :few,
     like_curl: lambda { |server|
       # All of them in one command, which ends with the first that fails.
-      server.door(:few).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
+      server.endpoint(:few).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
     } do |server|
-    opened, moves = batch(server.door(:few), 2000, 200)
+    opened, moves = batch(server.endpoint(:few), 2000, 200)
     must(opened >= 15, "only #{opened} connections: no GOAWAY came")
     told(moves, "#{opened} connections")
   end

@@ -44,12 +44,12 @@ module Servers
       server.reload
     end
 
-    def reload_gets(door)
-      client = door.client
-      needed = door.options[:http] == "2" ? 1 : 5
+    def reload_gets(endpoint)
+      client = endpoint.client
+      needed = endpoint.options[:http] == "2" ? 1 : 5
       shows = ->(responses) { responses.size > 50 && client.stats[:opened] > needed }
       responses, failures = while_reloading(shows) do |id|
-        client.get(door.url("/echo?id=#{id}")).tap { |response| answers(response, id) }
+        client.get(endpoint.url("/echo?id=#{id}")).tap { |response| answers(response, id) }
       end
       none_failed(failures, responses.size + failures.size)
       must(responses.size > 50, "only #{responses.size} GETs were answered")
@@ -60,25 +60,25 @@ module Servers
   end
 
   check "reload", "#{RELOADS} reloads while 5 threads GET: none is lost", needs: %i[reload clear] do |server|
-    reload_gets(server.door)
+    reload_gets(server.endpoint)
   end
 
   check "reload/2", "the same over HTTP/2", needs: %i[reload h2] do |server|
-    reload_gets(server.door(:h2))
+    reload_gets(server.endpoint(:h2))
   end
 
   class Asked
     # GETs at 50 in a batch, which goes on until the server has been reloaded so often. Returns the outcomes.
-    def batch_while_reloading(client, door, headers)
+    def batch_while_reloading(client, endpoint, headers)
       over, id, outcomes = false, 0, []
-      needed = connections_of(door)
+      needed = connections_of(endpoint)
       # The batch is the whole of this thread.
       reloading = Thread.new { reload { outcomes.size > 100 && client.stats[:opened] > needed } }
       reloading.report_on_exception = false
       client.batch(concurrency: 50) do |batch|
         again = lambda do
           this = id += 1
-          batch.get(door.url("/echo?id=#{this}"), headers: headers).on_complete do |outcome|
+          batch.get(endpoint.url("/echo?id=#{this}"), headers: headers).on_complete do |outcome|
             outcomes << [outcome, this]
             over ||= !reloading.alive?
             again.call unless over
@@ -90,28 +90,28 @@ module Servers
       outcomes
     end
 
-    def reload_batch(door, headers: {}, **options)
-      client = door.client(**options)
-      outcomes = batch_while_reloading(client, door, headers)
+    def reload_batch(endpoint, headers: {}, **options)
+      client = endpoint.client(**options)
+      outcomes = batch_while_reloading(client, endpoint, headers)
       failed, answered = outcomes.partition { |outcome,| outcome.error }
       answered.each { |outcome, id| answers(outcome.response, id) }
       none_failed(failed.map { |outcome,| outcome.error }, outcomes.size)
       must(answered.size > 50, "only #{answered.size} GETs were answered")
       fresh = client.stats[:opened]
-      must(fresh > (door.options[:http] == "2" ? 1 : 50),
+      must(fresh > (endpoint.options[:http] == "2" ? 1 : 50),
         "the reload closed no connection (#{fresh} opened): it shows nothing")
       told(answered.sum { |outcome,| resent([outcome]) }, "#{answered.size} GETs, #{fresh} connections")
     end
 
     # How many connections a batch at 50 opens where nothing is closed.
-    def connections_of(door) = door.options[:http] == "2" ? 1 : 50
+    def connections_of(endpoint) = endpoint.options[:http] == "2" ? 1 : 50
 
     # The same by curl, 500 GETs a command: whether all were answered.
-    def curl_reload_batch(door, *more)
+    def curl_reload_batch(endpoint, *more)
       reloading = Thread.new { reload { true } }
       codes = []
       while reloading.alive?
-        told = door.curl("/echo?id=[1-500]", *more, "--parallel", "--parallel-max", "50", "-w",
+        told = endpoint.curl("/echo?id=[1-500]", *more, "--parallel", "--parallel-max", "50", "-w",
           "\n%{http_code} %{exitcode}\n")
         codes |= told.body.scrub.scan(/^(\d{3}) (\d+)$/)
       end
@@ -121,8 +121,8 @@ module Servers
 
   [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
     check "reload batch#{suffix}", "#{RELOADS} reloads during a batch of GETs at 50#{" over HTTP/2" if name == :h2}: none is lost",
-      needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name)) } do |server|
-      reload_batch(server.door(name))
+      needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.endpoint(name)) } do |server|
+      reload_batch(server.endpoint(name))
     end
   end
 
@@ -131,19 +131,19 @@ module Servers
   # Connections that wait to be accepted while the server reloads are reset.
   [[:clear, ""], [:tls_rsa, " TLS"]].each do |name, suffix|
     check "reload new#{suffix}", "the same with a new connection for each GET#{" over TLS" if name == :tls_rsa}: none is lost",
-      needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.door(name), "--http1.1", "-H", "Connection: close") } do |server|
-      reload_batch(server.door(name), headers: NEW, http: "1.1")
+      needs: [:reload, name], limit: 90, like_curl: ->(server) { curl_reload_batch(server.endpoint(name), "--http1.1", "-H", "Connection: close") } do |server|
+      reload_batch(server.endpoint(name), headers: NEW, http: "1.1")
     end
   end
 
   # What fails may fail, for it may have been processed: but nothing arrives twice, and what was answered has arrived.
   check "reload POST", "#{RELOADS} reloads while 5 threads POST: none reaches the back end twice",
     needs: %i[reload clear ledger] do |server|
-    door = server.door
-    client = door.client
+    endpoint = server.endpoint
+    client = endpoint.client
     before = server.origin.ledger
     answered, failed = while_reloading do |id|
-      same(200, client.post(door.url("/r/#{id}"), body: "x" * 1000).status, "status")
+      same(200, client.post(endpoint.url("/r/#{id}"), body: "x" * 1000).status, "status")
     end
     after = server.origin.ledger
     same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")

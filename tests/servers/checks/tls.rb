@@ -1,40 +1,40 @@
 # Kinds of TLS: keys and curves, a certificate that signed itself, one that the client must show, versions.
 module Servers
   class Asked
-    # The door's authority is enough, and another is not.
-    def trusts(door, **more)
-      response = door.client(**more).get(door.url("/echo?id=7"))
+    # The endpoint's authority is enough, and another is not.
+    def trusts(endpoint, **more)
+      response = endpoint.client(**more).get(endpoint.url("/echo?id=7"))
       answers(response, 7)
-      error = error_of(Hecaton::TLSError) { door.client(**more, ca: server.certificates.stranger).get(door.url("/echo")) }
+      error = error_of(Hecaton::TLSError) { endpoint.client(**more, ca: server.certificates.stranger).get(endpoint.url("/echo")) }
       must(error.message.match?(/certificate|issuer|trust/i), "a stranger's certificate is refused with: #{error.message}")
       "HTTP/#{response.attempts.last.version}"
     end
   end
 
-  TLS_LIKE_CURL = ->(door) { ->(server) { server.door(door).curl("/echo?id=7").ok? } }
+  TLS_LIKE_CURL = ->(endpoint) { ->(server) { server.endpoint(endpoint).curl("/echo?id=7").ok? } }
 
   { "rsa" => "RSA", "p256" => "P-256", "p384" => "P-384", "p521" => "P-521",
     "ed25519" => "Ed25519" }.each do |kind, told|
     check "tls #{told}", "a certificate with a key of #{told}; one of a stranger's authority is refused", needs: :"tls_#{kind}",
       like_curl: TLS_LIKE_CURL[:"tls_#{kind}"] do |server|
-      trusts(server.door(:"tls_#{kind}"))
+      trusts(server.endpoint(:"tls_#{kind}"))
     end
   end
 
   check "tls self", "a self-signed certificate with CA:TRUE, given as ca:, is trusted for itself", needs: :tls_self,
     like_curl: TLS_LIKE_CURL[:tls_self] do |server|
-    trusts(server.door(:tls_self))
+    trusts(server.endpoint(:tls_self))
   end
 
   check "tls client", "a client certificate is shown; without one the refusal is a TLSError (or a status), by HTTP/1.1 and HTTP/2", needs: :tls_client,
     like_curl: TLS_LIKE_CURL[:tls_client] do |server|
-    door = server.door(:tls_client)
+    endpoint = server.endpoint(:tls_client)
     versions = server.offers?(:h2) ? %w[1.1 2] : %w[1.1]
     versions.map do |version|
-      same(200, door.client(http: version).get(door.url("/echo?id=1")).status,
+      same(200, endpoint.client(http: version).get(endpoint.url("/echo?id=1")).status,
         "status with a certificate, HTTP/#{version}")
       without = begin
-        door.client(http: version, client_cert: nil, client_key: nil).get(door.url("/echo?id=1")).status
+        endpoint.client(http: version, client_cert: nil, client_key: nil).get(endpoint.url("/echo?id=1")).status
       rescue Hecaton::TLSError => error
         must(error.message.match?(/certificate/i), "the refusal does not name the certificate: #{error.message}")
         "TLSError"
@@ -46,14 +46,14 @@ module Servers
 
   check "tls 1.2", "a server of TLS 1.2 alone; with tls_min 1.3 it is refused", needs: :tls_12,
     like_curl: TLS_LIKE_CURL[:tls_12] do |server|
-    door = server.door(:tls_12)
-    note = trusts(door)
-    error = error_of(Hecaton::TLSError) { door.client(tls_min: "1.3").get(door.url("/echo")) }
+    endpoint = server.endpoint(:tls_12)
+    note = trusts(endpoint)
+    error = error_of(Hecaton::TLSError) { endpoint.client(tls_min: "1.3").get(endpoint.url("/echo")) }
     must(error.message.match?(/version|protocol/i), "the refusal does not name the version: #{error.message}")
     note
   end
 
   check "tls 1.3", "a server of TLS 1.3 alone", needs: :tls_13, like_curl: TLS_LIKE_CURL[:tls_13] do |server|
-    trusts(server.door(:tls_13), tls_min: "1.3")
+    trusts(server.endpoint(:tls_13), tls_min: "1.3")
   end
 end

@@ -19,17 +19,17 @@ module Servers
       must(path.end_with?("id=#{id}"), "asked for id=#{id}, got the answer to #{path}")
     end
 
-    def verbs_of(door)
-      client = door.client
+    def verbs_of(endpoint)
+      client = endpoint.client
       %w[GET DELETE OPTIONS].each do |method|
-        response = by(client, method, door.url("/echo?id=1"))
+        response = by(client, method, endpoint.url("/echo?id=1"))
         same(200, response.status, "#{method} status")
         same(method, JSON.parse(response.body)["method"], "method")
       end
-      head = by(client, "HEAD", door.url("/echo?id=2"))
+      head = by(client, "HEAD", endpoint.url("/echo?id=2"))
       same([200, ""], [head.status, head.body], "HEAD")
-      %w[POST PUT PATCH].each { |method| arrived(by(client, method, door.url("/upload"), body: BODY), BODY, method) }
-      arrived(by(client, "POST", door.url("/upload"), body: ""), "", "POST")
+      %w[POST PUT PATCH].each { |method| arrived(by(client, method, endpoint.url("/upload"), body: BODY), BODY, method) }
+      arrived(by(client, "POST", endpoint.url("/upload"), body: ""), "", "POST")
       client.stats[:opened].then { |opened| "#{opened} connections" if opened > 1 }
     end
 
@@ -40,24 +40,24 @@ module Servers
       raise Failed, "#{method}: #{error.class.name} #{error.message}"
     end
 
-    def curl_verbs(door)
+    def curl_verbs(endpoint)
       Tempfile.create("body", server.dir, binmode: true) do |file|
         file.write(BODY)
         file.flush
-        %w[GET DELETE OPTIONS].all? { |method| door.curl("/echo?id=1", "-X", method).ok? } && door.curl("/echo", "-I").ok? &&
-          %w[POST PUT PATCH].all? { |method| door.curl("/upload", "-X", method, "-H", "Expect:", "--data-binary", "@#{file.path}").ok? }
+        %w[GET DELETE OPTIONS].all? { |method| endpoint.curl("/echo?id=1", "-X", method).ok? } && endpoint.curl("/echo", "-I").ok? &&
+          %w[POST PUT PATCH].all? { |method| endpoint.curl("/upload", "-X", method, "-H", "Expect:", "--data-binary", "@#{file.path}").ok? }
       end
     end
   end
 
   check "verbs", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS; bodies of 300 kB and none arrive whole",
-    like_curl: ->(server) { curl_verbs(server.door) } do |server|
-    verbs_of(server.door)
+    like_curl: ->(server) { curl_verbs(server.endpoint) } do |server|
+    verbs_of(server.endpoint)
   end
 
-  check "verbs/2", "the same over HTTP/2", needs: :h2, like_curl: ->(server) { curl_verbs(server.door(:h2)) } do |server|
-    verbs_of(server.door(:h2))
-    same("2", server.door(:h2).client.get(server.door(:h2).url("/echo")).attempts.last.version, "version")
+  check "verbs/2", "the same over HTTP/2", needs: :h2, like_curl: ->(server) { curl_verbs(server.endpoint(:h2)) } do |server|
+    verbs_of(server.endpoint(:h2))
+    same("2", server.endpoint(:h2).client.get(server.endpoint(:h2).url("/echo")).attempts.last.version, "version")
     nil
   end
 
@@ -66,29 +66,29 @@ module Servers
     Tempfile.create("body", server.dir, binmode: true) do |file|
       file.write(BODY)
       file.flush
-      server.door.curl("/upload", "-H", "Transfer-Encoding: chunked", "-H", "Expect:", "--data-binary",
+      server.endpoint.curl("/upload", "-H", "Transfer-Encoding: chunked", "-H", "Expect:", "--data-binary",
         "@#{file.path}").ok?
     end
   end
 
   check "chunked", "a body of unknown length, sent in chunks, arrives whole", like_curl: CURL_CHUNKS do |server|
-    arrived(server.door.client.put(server.door.url("/upload"), body: PIECES.each), BODY, "PUT")
+    arrived(server.endpoint.client.put(server.endpoint.url("/upload"), body: PIECES.each), BODY, "PUT")
     nil
   end
 
   check "expect", "Expect: 100-continue: the body arrives whole, at most some seconds later" do |server|
     begun = now
-    arrived(server.door.client.post(server.door.url("/upload"), body: BODY, headers: { "Expect" => "100-continue" }),
+    arrived(server.endpoint.client.post(server.endpoint.url("/upload"), body: BODY, headers: { "Expect" => "100-continue" }),
       BODY, "POST")
     must(now - begun < 5, "took #{(now - begun).round(1)} s")
     nil
   end
 
-  [[:clear, ""], [:h2, "/2"]].each do |door, suffix|
-    check "large#{suffix}", "5 MB down, read piece by piece#{", over HTTP/2" if door == :h2}", needs: door,
-      like_curl: ->(server) { server.door(door).curl("/bytes/5000000").body.bytesize == 5_000_000 } do |server|
+  [[:clear, ""], [:h2, "/2"]].each do |endpoint, suffix|
+    check "large#{suffix}", "5 MB down, read piece by piece#{", over HTTP/2" if endpoint == :h2}", needs: endpoint,
+      like_curl: ->(server) { server.endpoint(endpoint).curl("/bytes/5000000").body.bytesize == 5_000_000 } do |server|
       size = pieces = 0
-      server.door(door).client.get(server.door(door).url("/bytes/5000000")) do |response|
+      server.endpoint(endpoint).client.get(server.endpoint(endpoint).url("/bytes/5000000")) do |response|
         same(200, response.status, "status")
         response.each_chunk { |chunk| size += chunk.bytesize; pieces += 1 }
       end

@@ -1,9 +1,9 @@
-# A check: what is asked of a server through one of its doors, what must come of it, and what curl makes of the same.
+# A check: what is asked of a server through one of its endpoints, what must come of it, and what curl makes of the same.
 module Servers
   # What a check raises when the gem did not do what it promises.
   class Failed < StandardError; end
 
-  # One column of the table. Made by Servers.check; `needs` are the doors or abilities without which it says nothing.
+  # One column of the table. Made by Servers.check; `needs` are the endpoints or abilities without which it says nothing.
   class Check
     attr_reader :name, :tells, :needs, :limit
 
@@ -82,7 +82,7 @@ module Servers
   class << self
     def checks = @checks ||= []
 
-    # Adds a check. needs: doors by name, :reload, or another ability of the server; limit: seconds; like_curl: a block
+    # Adds a check. needs: endpoints by name, :reload, or another ability of the server; limit: seconds; like_curl: a block
     # that is true when curl does the same well, asked only after the gem failed.
     def check(name, tells, needs: :clear, limit: 45, like_curl: nil, &body)
       checks << Check.new(name, tells, needs: needs, limit: limit, like_curl: like_curl, &body)

@@ -1,6 +1,6 @@
 # What forward proxies have in common.
 module Servers
-  # Doors lead through it to test servers, in the clear and over TLS.
+  # Endpoints lead through it to test servers, in the clear and over TLS.
   class Forward < Server
     def secure_server = @secure_server ||= Origin.new("--tls", "--http2", "--tls-ca-out",
       File.join(dir, "origin-ca.pem"))
@@ -8,9 +8,9 @@ module Servers
     def origin_ca = secure_server && File.join(dir, "origin-ca.pem")
 
     # To the test server through this proxy.
-    def through(proxy) = Door.new(behind.url, curl: ["-x", proxy], proxy: proxy)
+    def through(proxy) = Endpoint.new(behind.url, curl: ["-x", proxy], proxy: proxy)
 
-    def tunnel(proxy) = Door.new(secure_server.url, curl: ["-x", proxy, "--cacert", origin_ca], proxy: proxy,
+    def tunnel(proxy) = Endpoint.new(secure_server.url, curl: ["-x", proxy, "--cacert", origin_ca], proxy: proxy,
       ca: origin_ca)
 
     def stop

@@ -1,6 +1,6 @@
 # The kinds of TLS that a server shows, each behind a port of its own.
 module Servers
-  # name: of the door, less tls_; certificate: a kind of Certificates; demands: whether the client must show one;
+  # name: of the endpoint, less tls_; certificate: a kind of Certificates; demands: whether the client must show one;
   # versions: of TLS.
   Kind = Struct.new(:name, :port, :certificate, :key, :both, :demands, :versions, keyword_init: true) do
     def only_12? = versions == ["1.2"]
@@ -27,15 +27,15 @@ module Servers
     # Names of kinds that this server cannot show.
     def without_kinds = []
 
-    def tls_doors = kinds.to_h { |kind| [:"tls_#{kind.name}", kind.demands? ? demanding(kind) : plain(kind)] }
+    def tls_endpoints = kinds.to_h { |kind| [:"tls_#{kind.name}", kind.demands? ? demanding(kind) : plain(kind)] }
 
     private
 
-    def plain(kind) = Door.tls(kind.port, kind.name == "self" ? certificates.cert("self") : certificates.ca)
+    def plain(kind) = Endpoint.tls(kind.port, kind.name == "self" ? certificates.cert("self") : certificates.ca)
 
     def demanding(kind)
       shown = { client_cert: certificates.cert("client"), client_key: certificates.key_of("client") }
-      Door.tls(kind.port, certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown)
+      Endpoint.tls(kind.port, certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown)
     end
   end
 end

@@ -3,7 +3,7 @@ module Servers
   # What keeps a server from being asked: it is not installed, or does not start.
   class Absent < StandardError; end
 
-  # One file of servers/ a subclass. It must have command and doors; the rest has defaults.
+  # One file of servers/ a subclass. It must have command and endpoints; the rest has defaults.
   class Server
     STARTS_WITHIN = 20
     TRIES = 3
@@ -66,19 +66,19 @@ module Servers
     def commands = [command]
     def configure = nil
     def environment = {}
-    # The doors by name; and the ports that must accept before it counts as started.
-    def doors = raise(NotImplementedError)
+    # The endpoints by name; and the ports that must accept before it counts as started.
+    def endpoints = raise(NotImplementedError)
     def awaited = @ports.values
     # Whether a connection is kept after an answer.
     def keeps? = true
     # The same while others wait for their turn.
     def keeps_under_load? = keeps?
 
-    # How many streams a connection of the door h2 may hold.
+    # How many streams a connection of the endpoint h2 may hold.
     def streams = 100
 
-    def door(name = :clear) = (@doors ||= doors).fetch(name)
-    def offers?(need) = (@doors ||= doors).key?(need) || (need == :ledger ? !origin.nil? : need == :keeps ? keeps? : respond_to?(need))
+    def endpoint(name = :clear) = (@endpoints ||= endpoints).fetch(name)
+    def offers?(need) = (@endpoints ||= endpoints).key?(need) || (need == :ledger ? !origin.nil? : need == :keeps ? keeps? : respond_to?(need))
 
     # A free port under this name, the same each time it is asked for until a new try.
     def port(name) = @ports[name] ||= Servers.free_port
@@ -112,7 +112,7 @@ module Servers
     # A server that a check brought down is there again for the next.
     def start_again
       stop_process # what one that ended has left behind
-      @doors = nil
+      @endpoints = nil
       start
     end
 
@@ -157,8 +157,8 @@ module Servers
 
     # Ports that accept are not yet workers that answer.
     def answers?
-      @doors = nil
-      5.times { door.curl("/echo?id=0", limit: 2).ok? ? (return true) : sleep(0.3) } && false
+      @endpoints = nil
+      5.times { endpoint.curl("/echo?id=0", limit: 2).ok? ? (return true) : sleep(0.3) } && false
     end
 
     def alive?(pid)

@@ -49,7 +49,7 @@ module Servers
         `bin/test servers`, #{Time.now.utc.strftime("%Y-%m-%d")}, commit #{commit}, Ruby #{RUBY_VERSION}, #{`curl --version`[/curl \S+/]}, #{@seconds.round} s:
         #{passed} checks passed, #{failed} failed, #{count("explained")} explained, #{@runner.absent.size} servers absent. The document is [servers.json](servers.json).
 
-        `ok` passed; a number points at the list below the table; an empty cell is a check that the server has no door for.
+        `ok` passed; a number points at the list below the table; an empty cell is a check that the server has no endpoint for.
       TEXT
     end
 

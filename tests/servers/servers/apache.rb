@@ -15,11 +15,11 @@ module Servers
     def codings = { "gzip" => "/gzipped/bytes/100000" }
     def early_path = "/upload"
 
-    def doors
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)),
-        h2: Door.tls(port(:tls_rsa), certificates.ca, http: "2"),
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Door.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
-        **tls_doors }
+    def endpoints
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)),
+        h2: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2"),
+        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Endpoint.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
+        **tls_endpoints }
     end
 
     private

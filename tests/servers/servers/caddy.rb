@@ -23,10 +23,10 @@ module Servers
         "--address", "127.0.0.1:#{port(:admin)}")
     end
 
-    def doors
-      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)), h2: h2,
-        **tls_doors }
+    def endpoints
+      h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)), h2: h2,
+        **tls_endpoints }
     end
 
     private

@@ -21,7 +21,7 @@ module Servers
       CONF
     end
 
-    def doors
+    def endpoints
       # To curl socks5 is the one that resolves here.
       proxy = "socks5://127.0.0.1:#{port(:clear)}"
       { clear: through(proxy), tunnel: tunnel(proxy) }

@@ -26,11 +26,11 @@ module Servers
        *[1, 10, 100].map { |most| listen(:"streams_#{most}", "h2c", streams: most) }, *secure]
     end
 
-    def doors
-      known = ->(name) { Door.clear(port(name), http: "2", curl: ["--http2-prior-knowledge"]) }
-      clear = Door.clear(port(:clear))
-      { clear: clear, early: clear, short: Door.clear(port(:short)), h2: known[:h2c], early_h2: known[:h2c],
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", known[:"streams_#{most}"]] }, **tls_doors }
+    def endpoints
+      known = ->(name) { Endpoint.clear(port(name), http: "2", curl: ["--http2-prior-knowledge"]) }
+      clear = Endpoint.clear(port(:clear))
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)), h2: known[:h2c], early_h2: known[:h2c],
+        **[1, 10, 100].to_h { |most| [:"streams_#{most}", known[:"streams_#{most}"]] }, **tls_endpoints }
     end
   end
 end

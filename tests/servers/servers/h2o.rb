@@ -16,10 +16,10 @@ module Servers
     # It asks for no certificates, reads no keys of Ed25519, and speaks TLS 1.3 whatever its maximum is.
     def without_kinds = %w[client ed25519 12]
 
-    def doors
-      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), early: Door.clear(port(:clear)), early_h2: h2, h2: h2, streams_100: h2,
-        **tls_doors }
+    def endpoints
+      h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
+      { clear: Endpoint.clear(port(:clear)), early: Endpoint.clear(port(:clear)), early_h2: h2, h2: h2, streams_100: h2,
+        **tls_endpoints }
     end
 
     private

@@ -13,10 +13,10 @@ module Servers
     def codings = { "gzip" => "/bytes/100000" }
     def early_path = "/upload"
 
-    def doors
-      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)), h2: h2, streams_100: h2,
-        early_h2: Door.tls(port(:limited_tls), certificates.ca, http: "2"), **tls_doors }
+    def endpoints
+      h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)), h2: h2, streams_100: h2,
+        early_h2: Endpoint.tls(port(:limited_tls), certificates.ca, http: "2"), **tls_endpoints }
     end
 
     private

@@ -39,11 +39,11 @@ module Servers
       File.binwrite(File.join(dir, "store.p12"), OpenSSL::PKCS12.create("secret", "rsa", key, certificate).to_der)
     end
 
-    def doors
-      clear = Door.clear(port(:clear))
-      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: clear, early: clear, short: Door.clear(port(:short)), h2: h2, early_h2: h2, tls_rsa: Door.tls(port(:tls_rsa), certificates.ca),
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Door.clear(port(:"streams_#{most}"), http: "2", curl: ["--http2-prior-knowledge"])] } }
+    def endpoints
+      clear = Endpoint.clear(port(:clear))
+      h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)), h2: h2, early_h2: h2, tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca),
+        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Endpoint.clear(port(:"streams_#{most}"), http: "2", curl: ["--http2-prior-knowledge"])] } }
     end
   end
 
@@ -52,8 +52,8 @@ module Servers
 
     def command = java("Jdk", port(:clear).to_s)
 
-    def doors
-      clear = Door.clear(port(:clear))
+    def endpoints
+      clear = Endpoint.clear(port(:clear))
       { clear: clear, early: clear, early_cut: clear }
     end
 
@@ -63,8 +63,8 @@ module Servers
         file.write("x" * 100_000)
         file.flush
         Array.new(times) do
-          door.curl("/echo", "-o", "/dev/null", "--next", "-s", "--noproxy", "*", "-o", "/dev/null", "-w", "\n%{http_code} %{exitcode}",
-            "-H", "Expect:", "--data-binary", "@#{file.path}", door.url("/early/9")).then { |told| "#{told.status} #{told.version}" }
+          endpoint.curl("/echo", "-o", "/dev/null", "--next", "-s", "--noproxy", "*", "-o", "/dev/null", "-w", "\n%{http_code} %{exitcode}",
+            "-H", "Expect:", "--data-binary", "@#{file.path}", endpoint.url("/early/9")).then { |told| "#{told.status} #{told.version}" }
         end
       end
     end

@@ -22,9 +22,9 @@ module Servers
     def codings = { "gzip" => "/static.txt" }
     def early_path = "/upload"
 
-    def doors
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)),
-        h2: Door.tls(port(:tls_rsa), certificates.ca, http: "2"), trailers: Door.tls(port(:trailers), certificates.ca, http: "2"), **tls_doors }
+    def endpoints
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)),
+        h2: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2"), trailers: Endpoint.tls(port(:trailers), certificates.ca, http: "2"), **tls_endpoints }
     end
 
     # Debian packages the module by itself.

@@ -10,7 +10,7 @@ module Servers
 
     def command = [path, "-i", "127.0.0.1", "-p", port(:auth).to_s, "-u", "user", "-P", "secret"]
 
-    def doors
+    def endpoints
       proxy = "socks5://user:secret@127.0.0.1:#{port(:auth)}"
       { clear: through(proxy), tunnel: tunnel(proxy), auth: through(proxy), auth_tunnel: tunnel(proxy) }
     end

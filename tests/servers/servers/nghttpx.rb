@@ -17,13 +17,13 @@ module Servers
         "--verify-client-cacert=#{certificates.ca}", *pair("p384")]]
     end
 
-    def doors
-      h2 = Door.tls(port(:tls), certificates.ca, http: "2")
+    def endpoints
+      h2 = Endpoint.tls(port(:tls), certificates.ca, http: "2")
       shown = { client_cert: certificates.cert("client"), client_key: certificates.key_of("client") }
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), h2: h2, streams_10: h2,
-        streams_1: Door.tls(port(:tls_p256), certificates.ca, http: "2"),
-        tls_rsa: Door.tls(port(:tls), certificates.ca), tls_p256: Door.tls(port(:tls_p256), certificates.ca),
-        tls_client: Door.tls(port(:tls_client), certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown) }
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), h2: h2, streams_10: h2,
+        streams_1: Endpoint.tls(port(:tls_p256), certificates.ca, http: "2"),
+        tls_rsa: Endpoint.tls(port(:tls), certificates.ca), tls_p256: Endpoint.tls(port(:tls_p256), certificates.ca),
+        tls_client: Endpoint.tls(port(:tls_client), certificates.ca, curl: ["--cert", shown[:client_cert], "--key", shown[:client_key]], **shown) }
     end
 
     private

@@ -15,13 +15,13 @@ module Servers
     def codings = { "gzip" => "/gzipped/bytes/100000" }
     def early_path = "/upload"
 
-    def doors
-      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), early: Door.clear(port(:limited)), h2: h2,
-        few: Door.tls(port(:few), certificates.ca, http: "2"), early_h2: Door.tls(port(:limited_tls), certificates.ca, http: "2"),
-        hints: Door.tls(port(:hints), certificates.ca, http: "2"),
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Door.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
-        **tls_doors }
+    def endpoints
+      h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), early: Endpoint.clear(port(:limited)), h2: h2,
+        few: Endpoint.tls(port(:few), certificates.ca, http: "2"), early_h2: Endpoint.tls(port(:limited_tls), certificates.ca, http: "2"),
+        hints: Endpoint.tls(port(:hints), certificates.ca, http: "2"),
+        **[1, 10, 100].to_h { |most| [:"streams_#{most}", Endpoint.tls(port(:"streams_#{most}"), certificates.ca, http: "2")] },
+        **tls_endpoints }
     end
 
     private

@@ -10,9 +10,9 @@ module Servers
     def fields = true
     def codings = { "gzip" => "/gzipped", "deflate" => "/deflated", "br" => "/brotli" }
 
-    def doors
-      clear = Door.clear(port(:clear))
-      { clear: clear, early: clear, short: Door.clear(port(:short)), **tls_doors }
+    def endpoints
+      clear = Endpoint.clear(port(:clear))
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)), **tls_endpoints }
     end
   end
 
@@ -31,10 +31,10 @@ module Servers
       [listen(:h2c, "h2c"), listen(:few, "h2c", most: FEW), *[1, 10, 100].map { |most| listen(:"streams_#{most}", "h2c", streams: most) }, *secure]
     end
 
-    def doors
-      known = ->(name) { Door.clear(port(name), http: "2", curl: ["--http2-prior-knowledge"]) }
-      { clear: Door.tls(port(:tls_rsa), certificates.ca, http: "1.1", curl: ["--http1.1"]), h2: known[:h2c], early_h2: known[:h2c], few: known[:few],
-        **[1, 10, 100].to_h { |most| [:"streams_#{most}", known[:"streams_#{most}"]] }, **tls_doors }
+    def endpoints
+      known = ->(name) { Endpoint.clear(port(name), http: "2", curl: ["--http2-prior-knowledge"]) }
+      { clear: Endpoint.tls(port(:tls_rsa), certificates.ca, http: "1.1", curl: ["--http1.1"]), h2: known[:h2c], early_h2: known[:h2c], few: known[:few],
+        **[1, 10, 100].to_h { |most| [:"streams_#{most}", known[:"streams_#{most}"]] }, **tls_endpoints }
     end
   end
 
@@ -53,7 +53,7 @@ module Servers
     # Node looks for packages beside the program.
     def command = [path, File.join(INSTALLED, "node/app.mjs"), title, file]
     def listeners = [listen(:clear, "http"), listen(:short, "http", idle: 1)]
-    def doors = { clear: Door.clear(port(:clear)), early: Door.clear(port(:clear)), short: Door.clear(port(:short)) }
+    def endpoints = { clear: Endpoint.clear(port(:clear)), early: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)) }
 
     def configure
       FileUtils.cp(File.join(HOME, "apps/node/app.mjs"), File.join(INSTALLED, "node/app.mjs"))

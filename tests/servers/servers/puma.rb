@@ -14,8 +14,8 @@ module Servers
       settle("two", ["tcp://127.0.0.1:#{port(:short)}"], 1)
     end
 
-    def doors = { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)),
-                  tls_rsa: Door.tls(port(:tls), certificates.ca) }
+    def endpoints = { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)),
+                      tls_rsa: Endpoint.tls(port(:tls), certificates.ca) }
 
     private
 

@@ -25,10 +25,10 @@ module Servers
        [*common(:tls_rsa), *pair("--ssl-certfile", "--ssl-keyfile")]]
     end
 
-    def doors
-      clear = Door.clear(port(:clear))
-      { clear: clear, early: clear, short: Door.clear(port(:short)),
-        tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
+    def endpoints
+      clear = Endpoint.clear(port(:clear))
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)),
+        tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca) }
     end
 
     private
@@ -54,11 +54,11 @@ module Servers
         "keep_alive_timeout = 1\nkeep_alive_max_requests = #{FEW}\nh2_max_concurrent_streams = 10")
     end
 
-    def doors
-      clear = Door.clear(port(:clear))
-      h2 = Door.tls(port(:tls_rsa), certificates.ca, http: "2")
-      few = Door.tls(port(:tls_few), certificates.ca, http: "2")
-      { clear: clear, early: clear, short: Door.clear(port(:short)), tls_rsa: Door.tls(port(:tls_rsa), certificates.ca), h2: h2, early_h2: h2,
+    def endpoints
+      clear = Endpoint.clear(port(:clear))
+      h2 = Endpoint.tls(port(:tls_rsa), certificates.ca, http: "2")
+      few = Endpoint.tls(port(:tls_few), certificates.ca, http: "2")
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)), tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca), h2: h2, early_h2: h2,
         streams_100: h2, streams_10: few, few: few }
     end
 
@@ -87,10 +87,10 @@ module Servers
       [[*common(:clear), "--keep-alive", "10"], [*common(:short), "--keep-alive", "1"], [*common(:tls_rsa), *pair]]
     end
 
-    def doors
-      clear = Door.clear(port(:clear))
-      { clear: clear, early: clear, short: Door.clear(port(:short)),
-        tls_rsa: Door.tls(port(:tls_rsa), certificates.ca) }
+    def endpoints
+      clear = Endpoint.clear(port(:clear))
+      { clear: clear, early: clear, short: Endpoint.clear(port(:short)),
+        tls_rsa: Endpoint.tls(port(:tls_rsa), certificates.ca) }
     end
 
     private
@@ -115,7 +115,7 @@ module Servers
       [common(:clear), common(:limited, "--max-request-body-size=1000000")]
     end
 
-    def doors = { clear: Door.clear(port(:clear)), early: Door.clear(port(:limited)) }
+    def endpoints = { clear: Endpoint.clear(port(:clear)), early: Endpoint.clear(port(:limited)) }
 
     private
 

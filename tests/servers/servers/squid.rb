@@ -30,9 +30,9 @@ module Servers
       CONF
     end
 
-    def doors
+    def endpoints
       plain, auth = "http://127.0.0.1:#{port(:clear)}", "http://user:secret@127.0.0.1:#{port(:auth)}"
-      { clear: through(plain), tunnel: tunnel(plain), h2: Door.new(secure_server.url, **tunnel(plain).options, http: "2", curl: tunnel(plain).curl_options),
+      { clear: through(plain), tunnel: tunnel(plain), h2: Endpoint.new(secure_server.url, **tunnel(plain).options, http: "2", curl: tunnel(plain).curl_options),
         auth: through(auth), auth_tunnel: tunnel(auth), **(tls? ? over_tls : {}) }
     end
 
@@ -44,8 +44,8 @@ module Servers
       both = write("both.pem", File.read(certificates.ca) + File.read(origin_ca))
       trusted = { proxy: proxy, ca: both }
       told = ["-x", proxy, "--proxy-cacert", both, "--cacert", both]
-      { tls_proxy: Door.new(behind.url, curl: told, **trusted),
-        tls_tunnel: Door.new(secure_server.url, curl: told, **trusted) }
+      { tls_proxy: Endpoint.new(behind.url, curl: told, **trusted),
+        tls_tunnel: Endpoint.new(secure_server.url, curl: told, **trusted) }
     end
 
     def helper = Dir["/usr/lib{,64}/squid/basic_ncsa_auth"].first || raise(Absent,

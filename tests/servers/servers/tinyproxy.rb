@@ -18,16 +18,16 @@ module Servers
       settle("auth", :auth, "BasicAuth user secret")
     end
 
-    def doors
+    def endpoints
       plain, auth = "http://127.0.0.1:#{port(:clear)}", "http://user:secret@127.0.0.1:#{port(:auth)}"
       { clear: through(plain), tunnel: tunnel(plain), auth: through(auth), auth_tunnel: tunnel(auth) }
     end
 
     private
 
-    def settle(name, door, more = "")
+    def settle(name, endpoint, more = "")
       write("#{name}.conf", <<~CONF)
-        Port #{port(door)}
+        Port #{port(endpoint)}
         Listen 127.0.0.1
         Timeout 30
         MaxClients 300

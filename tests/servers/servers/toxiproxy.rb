@@ -11,8 +11,8 @@ module Servers
     def command = [path, "-host", "127.0.0.1", "-port", port(:api).to_s]
     def awaited = [port(:api)]
 
-    def doors
-      clear = Door.clear(port(:clear))
+    def endpoints
+      clear = Endpoint.clear(port(:clear))
       { clear: clear, toxics: clear }
     end
 

@@ -15,10 +15,10 @@ module Servers
       lay("two", ports: "#{port(:short)}:ip-in=127.0.0.1", idle: 1)
     end
 
-    def doors
-      h2 = Door.tls(port(:tls), certificates.ca, http: "2")
-      { clear: Door.clear(port(:clear)), short: Door.clear(port(:short)), h2: h2, streams_10: h2,
-        tls_rsa: Door.tls(port(:tls), certificates.ca) }
+    def endpoints
+      h2 = Endpoint.tls(port(:tls), certificates.ca, http: "2")
+      { clear: Endpoint.clear(port(:clear)), short: Endpoint.clear(port(:short)), h2: h2, streams_10: h2,
+        tls_rsa: Endpoint.tls(port(:tls), certificates.ca) }
     end
 
     private

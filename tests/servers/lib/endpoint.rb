@@ -1,14 +1,14 @@
 # One way into a server: a URL, and with what the gem and curl go there.
 module Servers
   # options: keywords of Hecaton::Client; curl: arguments that say the same to curl.
-  class Door
+  class Endpoint
     attr_reader :base, :options, :curl_options
 
     def initialize(base, curl: [], **options)
       @base, @options, @curl_options = base, options, curl
     end
 
-    # An https door whose certificate this authority signed.
+    # An https endpoint whose certificate this authority signed.
     def self.tls(port, ca, curl: [], **options)
       new("https://127.0.0.1:#{port}", curl: ["--cacert", ca, *curl], ca: ca, **options)
     end
