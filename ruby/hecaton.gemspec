@@ -1,4 +1,5 @@
-# What the gem is made of: built by `rake package` and `rake package:native` from the folders that they lay out, and by Bundler from a checkout.
+# What the gem is made of: built by `rake package` and `rake package:native` from the folders that they lay out, and by
+# Bundler from a checkout.
 require_relative "lib/hecaton/version"
 
 Gem::Specification.new do |spec|

@@ -20,8 +20,8 @@ client.batch(concurrency: 20, per_origin: 5) do |batch|
 
     seen[url] = nil
     batch.get(url)
-         .on_success { |outcome| seen[url] = outcome.response.body.bytesize; links.call(url, outcome.response).each(&visit) }
-         .on_failure { |outcome| failed << [url, outcome.error || outcome.response.status] }
+      .on_success { |outcome| seen[url] = outcome.response.body.bytesize; links.call(url, outcome.response).each(&visit) }
+      .on_failure { |outcome| failed << [url, outcome.error || outcome.response.status] }
   end
   visit.call("/r/0")
 end

@@ -25,8 +25,8 @@ Dir.mktmpdir("downloads") do |folder|
       file = File.open("#{folder}/#{megabytes}", "wb")
       # raise_for_status, lest the page of an error is written to the file.
       batch.get("/bytes/#{megabytes}000000", raise_for_status: true)
-           .on_body { |chunk| file.write(chunk) }
-           .on_complete { |outcome| file.close; warn outcome.error.message unless outcome.success? }
+        .on_body { |chunk| file.write(chunk) }
+        .on_complete { |outcome| file.close; warn outcome.error.message unless outcome.success? }
     end
   end
   puts "#{Dir.children(folder).sum { |name| File.size("#{folder}/#{name}") }} bytes in 8 files"

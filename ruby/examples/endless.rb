@@ -9,9 +9,9 @@ client = Hecaton::Client.new(timeout: 10, base_url: base)
 # The next path is asked for when there is room: no more than ten requests are ever ahead of what is read here.
 paths = (1..).lazy.map { |id| "/r/#{id}" }
 found = client.each_response(paths, concurrency: 10)
-              .lazy
-              .select { |outcome, _path| outcome.success? && outcome.response.body.sum % 7 == 0 }
-              .first(3)
+  .lazy
+  .select { |outcome, _path| outcome.success? && outcome.response.body.sum % 7 == 0 }
+  .first(3)
 
 found.each { |outcome, path| puts "#{path}: #{outcome.response.body.bytesize} bytes" }
 puts "#{client.idle_connections} connections are left for the next request"

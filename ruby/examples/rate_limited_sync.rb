@@ -13,8 +13,8 @@ begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 client.batch(concurrency: 10, rate: 50) do |batch|
   (1..30).each do |id|
     batch.get("/r/#{id}")
-         .on_success { |outcome| copied[id] = outcome.response.body }
-         .on_failure { again << id }
+      .on_success { |outcome| copied[id] = outcome.response.body }
+      .on_failure { again << id }
   end
 end
 

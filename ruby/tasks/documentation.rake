@@ -1,4 +1,5 @@
-# rake doc: the pages of the gem's documentation by rdoc, in target/rdoc; fails when rdoc warns or something public has no comment.
+# rake doc: the pages of the gem's documentation by rdoc, in target/rdoc; fails when rdoc warns or something public has
+# no comment.
 desc "Write the documentation by rdoc into target/rdoc; fails on a warning, and on whatever is public and has no comment"
 task :doc do
   require_relative "stage"

@@ -54,7 +54,8 @@ class Documentation
     !(thing.is_a?(RDoc::AnyMethod) && private_function?(thing))
   end
 
-  # After `module_function` a method is the module's own, and rdoc takes it for a public one although `private_class_method` names it.
+  # After `module_function` a method is the module's own, and rdoc takes it for a public one although
+  # `private_class_method` names it.
   def private_function?(method)
     return false if method.singleton || !method.line
 
@@ -63,8 +64,8 @@ class Documentation
       lines.grep(/^\s*private_class_method\b.*:#{Regexp.escape(method.name)}(?![\w?!=])/).any?
   end
 
-  # A name that stands for another has what is said of that one; a class says what it is made of, if `initialize` does not; and
-  # a module of another library's that is opened for something inside is that library's to tell of.
+  # A name that stands for another has what is said of that one; a class says what it is made of, if `initialize` does
+  # not; and a module of another library's that is opened for something inside is that library's to tell of.
   def documented?(thing)
     return true if thing.documented?
     return thing.method_list.empty? && !thing.full_name.include?("Hecaton") if thing.is_a?(RDoc::ClassModule)

@@ -1,4 +1,5 @@
-# Ruby for readers that know no `def name = value`, as rdoc before 6.13: the same with `end`, each on the line where it was.
+# Ruby for readers that know no `def name = value`, as rdoc before 6.13: the same with `end`, each on the line where it
+# was.
 require "ripper"
 
 module Endless

@@ -1,4 +1,5 @@
-# rake package: the gem that compiles its engine · rake package:native: the gem with the engine inside, for each Ruby at hand.
+# rake package: the gem that compiles its engine · rake package:native: the gem with the engine inside, for each Ruby at
+# hand.
 require_relative "stage"
 
 # Gems are made in target/, each from a folder that has what is in it and no more.

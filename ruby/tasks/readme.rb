@@ -1,5 +1,5 @@
-# The gem's README with the pages that it links to: links lead to their place in the gem, or, where what they lead to is not in it,
-# become their text.
+# The gem's README with the pages that it links to: links lead to their place in the gem, or, where what they lead to is
+# not in it, become their text.
 require "fileutils"
 require "pathname"
 

@@ -35,21 +35,21 @@ class BatchPartsTest < OriginTest
     whole = client.get(url("/bytes/5000000"))
     client.batch do |batch|
       batch.get(url("/bytes/5000000"))
-           .on_complete { |outcome| order << [:complete, outcome.status, outcome.body, outcome.attempts.last.read.positive?] }
-           .on_headers do |response|
-             assert_equal ["5000000", true, "", [200]],
-                          [response.headers["content-length"], response.success?, response.body, response.attempts.map(&:status)]
-             assert_equal url("/bytes/5000000"), response.url
-             order << :headers
-           end
-           .on_body do |chunk|
-             assert_equal Encoding::BINARY, chunk.encoding
-             assert_operator chunk.bytesize, :<=, 1 << 20
-             body << chunk
-             order << :body unless order.last == :body
-           end
-           .on_success { order << :success }
-           .on_failure { flunk }
+        .on_complete { |outcome| order << [:complete, outcome.status, outcome.body, outcome.attempts.last.read.positive?] }
+        .on_headers do |response|
+        assert_equal ["5000000", true, "", [200]],
+          [response.headers["content-length"], response.success?, response.body, response.attempts.map(&:status)]
+        assert_equal url("/bytes/5000000"), response.url
+        order << :headers
+      end
+        .on_body do |chunk|
+        assert_equal Encoding::BINARY, chunk.encoding
+        assert_operator chunk.bytesize, :<=, 1 << 20
+        body << chunk
+        order << :body unless order.last == :body
+      end
+        .on_success { order << :success }
+        .on_failure { flunk }
     end
     assert_equal [:headers, :body, [:complete, 200, "", true], :success], order
     assert_equal Digest::SHA256.hexdigest(whole.body), Digest::SHA256.hexdigest(body)
@@ -92,8 +92,8 @@ class BatchPartsTest < OriginTest
     order = []
     client.batch do |batch|
       batch.get(url("/bytes/1"))
-           .on_body { order << 3 }.on_headers { order << 1 }.on_headers { order << 2 }
-           .on_body { order << 4; batch.get(url("/bytes/1")).on_body { order << 5 } }
+        .on_body { order << 3 }.on_headers { order << 1 }.on_headers { order << 2 }
+        .on_body { order << 4; batch.get(url("/bytes/1")).on_body { order << 5 } }
     end
     assert_equal [1, 2, 3, 4, 5], order
   end
@@ -137,7 +137,7 @@ class BatchPartsTest < OriginTest
       order = []
       client.batch do |batch|
         batch.get(url("/fault/#{fault}")).on_headers { order << :headers }.on_body { order |= [:body] }
-             .on_success { flunk }.on_failure { |outcome| order << outcome.class }
+          .on_success { flunk }.on_failure { |outcome| order << outcome.class }
       end
       assert_equal [:headers, :body, Hecaton::BodyError], order
     end
@@ -201,7 +201,7 @@ class BatchPartsTest < OriginTest
         nil
       end.join
       assert_equal [[Hecaton::CancelledError, true]] * 4 + [[Hecaton::CancelledError, false]],
-                   requests.map { |request| [request.outcome.class, request.outcome.sent?] }
+        requests.map { |request| [request.outcome.class, request.outcome.sent?] }
     end
     client.close
     assert_operator descriptors, :<, before

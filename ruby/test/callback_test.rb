@@ -8,9 +8,9 @@ class CallbackTest < OriginTest
       { "/r/1" => 200, "/status/204" => 204, "/status/302" => 302, "/status/404" => 404, "/status/500" => 500,
         "/fault/close" => nil }.each do |path, status|
         batch.get(url(path))
-             .on_success { |outcome| seen[:success] << outcome.response.status }
-             .on_failure { |outcome| seen[:failure] << outcome.response&.status }
-             .on_complete { seen[:complete] << status }
+          .on_success { |outcome| seen[:success] << outcome.response.status }
+          .on_failure { |outcome| seen[:failure] << outcome.response&.status }
+          .on_complete { seen[:complete] << status }
       end
     end
     assert_equal [200, 204], seen[:success].sort

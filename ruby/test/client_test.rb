@@ -194,7 +194,7 @@ class ClientTest < OriginTest
   def test_what_one_request_asks_for_does_not_stick_to_its_connection
     client = client(timeout: 10)
     first = client.post(url("/redirect/307/1"), body: "secret", headers: { "X-Own" => "1" }, bearer: "token", params: { a: 1 },
-                                                timeout: 0.5, redirects: 1, raise_for_status: true)
+      timeout: 0.5, redirects: 1, raise_for_status: true)
     second = client.get(url("/echo"))
     assert_equal [200, true], [first.status, second.attempts.last.reused?]
     seen = echo(second)
@@ -300,8 +300,8 @@ class ClientTest < OriginTest
     typed = client(headers: { "Content-Type" => "a/client" })
     type = ->(client, **options) { echo(client.post(url("/echo"), **options))["headers"].to_h.transform_keys(&:downcase)["content-type"] }
     assert_equal ["application/json", "a/client", "a/own", "application/json"],
-                 [type.(client, json: 1), type.(typed, json: 1), type.(typed, json: 1, headers: { content_type: "a/own" }),
-                  type.(typed, json: 1, headers: { "content-type" => nil })]
+      [type.(client, json: 1), type.(typed, json: 1), type.(typed, json: 1, headers: { content_type: "a/own" }),
+       type.(typed, json: 1, headers: { "content-type" => nil })]
   end
 
   def test_settings_that_are_understood

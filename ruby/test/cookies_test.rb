@@ -47,7 +47,7 @@ class CookiesTest < OriginTest
       assert_equal [nil, "a=b; session=secret"], cookies(server)
       session, other = jar.sort_by(&:name).reverse
       assert_equal ["session", "secret", "127.0.0.1", "/", true, nil],
-                   [session.name, session.value, session.domain, session.path, session.http_only, session.expires]
+        [session.name, session.value, session.domain, session.path, session.http_only, session.expires]
       assert_in_delta Time.now + 60, other.expires, 10
       refute_match(/secret/, jar.inspect + session.inspect + jar.to_a.inspect)
       assert_equal [2, 0], [jar.size, jar.clear.size]
@@ -62,7 +62,7 @@ class CookiesTest < OriginTest
     refute jar.set("d=4; Domain=other.example", "http://host.example/")
     again = Hecaton::Cookies.from_json(jar.to_json)
     assert_equal jar.map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) },
-                 again.map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) }
+      again.map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) }
     ["{", "{}", "[1]", '[{"name":"a;Domain=x","value":"b","domain":"h","path":"/"}]'].each do |bad|
       assert_raises(ArgumentError, bad) { Hecaton::Cookies.from_json(bad) }
     end

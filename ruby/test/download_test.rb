@@ -1,4 +1,5 @@
-# Downloads: a file that is whole or not there, and goes on where it stopped unless the server has another one meanwhile.
+# Downloads: a file that is whole or not there, and goes on where it stopped unless the server has another one
+# meanwhile.
 require "test_helper"
 require "pathname"
 require "scripted"
@@ -7,8 +8,8 @@ require "tmpdir"
 class DownloadTest < OriginTest
   BODY = Random.new(3).bytes(300_000).freeze
 
-  # A server of one file that knows ranges. The block is given each request's headers, and returns what is to be different:
-  # cut: (bytes after which the connection ends), body:, head: (a whole head), status:, headers:.
+  # A server of one file that knows ranges. The block is given each request's headers, and returns what is to be
+  # different: cut: (bytes after which the connection ends), body:, head: (a whole head), status:, headers:.
   class Files
     include Listening
 

@@ -27,7 +27,7 @@ class EventsTest < OriginTest
     }
     assert_equal shared.merge("hecaton.attempts" => 1, "hecaton.redirects" => 0), request.payload
     assert_equal shared.merge("hecaton.connection" => 1, "hecaton.reused" => false, "hecaton.sent" => true,
-                              "hecaton.phase" => "read", "hecaton.ending" => "status"), attempt.payload
+      "hecaton.phase" => "read", "hecaton.ending" => "status"), attempt.payload
     assert_equal attempt.id, request.id
     assert_operator request.duration, :>=, 30
     assert_operator attempt.duration, :<=, request.duration
@@ -54,7 +54,7 @@ class EventsTest < OriginTest
       assert_raises(Hecaton::TimeoutError) { client.request("BREW", url("/fault/stall-head"), timeout: 0.1) }
     end.last
     assert_equal ["_OTHER", "BREW", "Hecaton::TimeoutError"],
-                 request.payload.values_at("http.request.method", "http.request.method_original", "error.type")
+      request.payload.values_at("http.request.method", "http.request.method_original", "error.type")
     assert_operator request.duration, :>=, 100
   end
 
@@ -109,9 +109,9 @@ class EventsTest < OriginTest
 
   def test_an_attempt_that_moved_is_told_as_one_without_answer
     resent = Hecaton::Attempt.new(connection: 1, reused: true, sent: false, phase: :send, ending: :resent, version: "1.1",
-                                 redirects: 0, begun: 0.0, ended: 0.1)
+      redirects: 0, begun: 0.0, ended: 0.1)
     answered = Hecaton::Attempt.new(connection: 2, reused: false, sent: true, phase: :read, ending: :status, status: 200,
-                                    version: "2", redirects: 0, begun: 0.1, ended: 0.3)
+      version: "2", redirects: 0, begun: 0.1, ended: 0.3)
     response = Hecaton::Response.new(status: 200, url: "https://[::1]/x?secret", attempts: [resent, answered], elapsed: 0.3)
     first, second, request = events { Hecaton::Events.request(:GET, response) }
     assert_equal ["_OTHER", "resent", false], first.payload.values_at("error.type", "hecaton.ending", "hecaton.sent")

@@ -141,7 +141,7 @@ class FeaturesTest < OriginTest
       "/next" => [Scripted.answer(503), Scripted.answer(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
     }
     seen = []
-    number = lambda do |request, number|
+    numbering = lambda do |request, number|
       seen << [number, request.url[/[^:]*\z/].sub(/\A\d+/, ""), request.headers["user-agent"]]
       request.with(headers: { "x-number" => number.to_s, "user-agent" => nil, "x-own" => nil, "accept" => "text/plain" })
     end
@@ -149,7 +149,7 @@ class FeaturesTest < OriginTest
       answers["/next"] = [Scripted.answer(503), Scripted.answer(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
       Scripted.run(answers) do |server|
         client = client(redirects: 3, retry: { statuses: [503], interval: 0 }, headers: { "x-own" => "1" }, user_agent: "me",
-                        features: [Noting.new([], :a, before_attempt: number)])
+          features: [Noting.new([], :a, before_attempt: numbering)])
         response = ask.call(client, "#{server.url}/")
         assert_equal 3, response.attempts.size
         requests = server.requests
@@ -193,7 +193,7 @@ class FeaturesTest < OriginTest
   def test_notes_belong_to_one_sending
     seen = []
     feature = Noting.new([], :a, before_request: ->(request) { request.notes[:a] = request.notes.size },
-                                 after: ->(outcome) { seen << outcome.request.notes })
+      after: ->(outcome) { seen << outcome.request.notes })
     # What the block returns is no Request.
     feature.define_singleton_method(:before_request) { |request| request.notes[:a] = request.notes.size and nil }
     request = Hecaton::Request.new(:get, url("/r/1"))
@@ -242,7 +242,7 @@ class FeaturesTest < OriginTest
         tokens = %w[old new]
         numbers = []
         client = client(bearer: -> { tokens.size > 1 ? tokens.shift : tokens.first }, retry: { if: ->(_) { false } },
-                        features: [Noting.new([], :a, before_attempt: ->(_, number) { numbers << number && nil })])
+          features: [Noting.new([], :a, before_attempt: ->(_, number) { numbers << number && nil })])
         outcome = ask.call(client, "#{server.url}/") rescue $!.response
         next if outcome.status == 401 # With on_body it stands.
 

@@ -102,8 +102,8 @@ class ForkTest < OriginTest
     end
   end
 
-  # What a script says in a process of its own, where no other test has left a descriptor. It has a client, an address, and `links`:
-  # how many descriptors of a client there are more than at its begin.
+  # What a script says in a process of its own, where no other test has left a descriptor. It has a client, an address,
+  # and `links`: how many descriptors of a client there are more than at its begin.
   def alone(script, *arguments)
     lib = ENV.fetch("HECATON_LIB") { File.expand_path("../lib", __dir__) }
     command = [RbConfig.ruby, "-I#{lib}", "-e", ALONE + script, url("/r/1"), *arguments]
@@ -184,8 +184,8 @@ class ForkTest < OriginTest
     assert_equal "4 1", alone(DAEMON) # As a process that has asked once.
   end
 
-  # A daemon closes what it did not open, and opens its logs: under the numbers that its parent's connections had. FORK is what it is
-  # forked by; it goes on in the child, and tells by `writer`.
+  # A daemon closes what it did not open, and opens its logs: under the numbers that its parent's connections had. FORK
+  # is what it is forked by; it goes on in the child, and tells by `writer`.
   LOGS = <<~'RUBY'
     4.times.map { Thread.new { client.get(address) } }.each(&:join)
     reader, writer = IO.pipe

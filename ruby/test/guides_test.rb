@@ -36,7 +36,7 @@ class GuidesTest < OriginTest
   def run_program(program, url)
     said, complaints, status = Dir.mktmpdir do |folder|
       Open3.capture3({ "HECATON_BINARY" => Origin::WITH_FETCH }, RbConfig.ruby, "-w", "-I#{LIB}", "-",
-                     stdin_data: program.gsub("http://127.0.0.1:8080", url), chdir: folder)
+        stdin_data: program.gsub("http://127.0.0.1:8080", url), chdir: folder)
     end
     assert_predicate status, :success?, complaints
     assert_empty complaints

@@ -28,7 +28,7 @@ class HomeTest < OriginTest
 
   def test_redirects_to_another_origin_take_along_what_is_public_alone
     Scripted.run("/there" => Scripted.answer(302, "Location" => "#{elsewhere}/echo"),
-                 "/here" => Scripted.answer(302, "Location" => "/end"), "/end" => Scripted.answer(200)) do |server|
+      "/here" => Scripted.answer(302, "Location" => "/end"), "/end" => Scripted.answer(200)) do |server|
       [client(redirects: 1, **OWN), client(redirects: 1, base_url: server.url, **OWN)].each do |client|
         sent = { headers: { "X-Own" => "1", "Range" => "bytes=0-", "X-Any" => "in the place of the client's" } }
         fields = JSON.parse(client.get("#{server.url}/there", **sent).body)["headers"].to_h.transform_keys(&:downcase)

@@ -208,7 +208,7 @@ class InterceptionTest < OriginTest
     client.batch do |batch|
       [200, 500].each do |status|
         batch.get("http://a.test/#{status}", raise_for_status: status == 500).on_headers { |head| told << [status, head.headers["a"], head.body] }
-             .on_body { |piece| told << [status, piece] }.on_complete { |outcome| told << [status, outcome.class, outcome.response.body] }
+          .on_body { |piece| told << [status, piece] }.on_complete { |outcome| told << [status, outcome.class, outcome.response.body] }
       end
       batch.get("http://a.test/201").on_headers { |head| told << head.status }.on_complete { |outcome| told << outcome.body }
     end
@@ -389,7 +389,7 @@ class InterceptionTest < OriginTest
       hop = [Hecaton::Redirect.new(status: 302, url: "#{server.url}/")]
       whole, read = ask.call
       assert_equal [201, "there", "http://a.test/", hop, [302, 201], [0, 1]],
-                   [whole.status, whole.body, whole.url, whole.redirects, whole.attempts.map(&:status), whole.attempts.map(&:redirects)]
+        [whole.status, whole.body, whole.url, whole.redirects, whole.attempts.map(&:status), whole.attempts.map(&:redirects)]
       assert_equal [[201, hop, ["there"]], ["moved"] * 2], [read, one.told.map { |_, outcome| outcome.body }]
       parts = []
       outcomes = []

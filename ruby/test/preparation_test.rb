@@ -66,7 +66,7 @@ class PreparationTest < OriginTest
 
   def test_credentials_of_client_and_request
     assert_equal "Basic #{["Aladdin:open sesame"].pack("m0")}",
-                 fields(client(basic_auth: ["Aladdin", "open sesame"]))["authorization"]
+      fields(client(basic_auth: ["Aladdin", "open sesame"]))["authorization"]
     client = client(bearer: "abc|1")
     assert_equal "Bearer abc|1", fields(client)["authorization"]
     assert_equal "Bearer other", fields(client, bearer: "other")["authorization"]

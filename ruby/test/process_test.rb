@@ -36,7 +36,8 @@ class ProcessTest < OriginTest
     refute_equal before, child.first
   end
 
-  # By its own end, by the garbage collector, by another program, by using the client: the parent's connection is as it was.
+  # By its own end, by the garbage collector, by another program, by using the client: the parent's connection is as it
+  # was.
   CHILDREN = <<~RUBY
     require "hecaton"
     require "json"
@@ -217,7 +218,8 @@ class ProcessTest < OriginTest
     GC.stress = false
   end
 
-  # In a child: parsers of other libraries (rbs 2.1, which the tests of signatures use) crash when their objects have moved.
+  # In a child: parsers of other libraries (rbs 2.1, which the tests of signatures use) crash when their objects have
+  # moved.
   def test_requests_survive_compaction
     skip "this Ruby cannot compact its heap" unless GC.respond_to?(:compact)
     reading, writing = IO.pipe
@@ -252,7 +254,8 @@ class ProcessTest < OriginTest
 
   private
 
-  # Requests during which the heap is compacted: of each the bytes of its body, and how its attempts ended. nil where that is not possible.
+  # Requests during which the heap is compacted: of each the bytes of its body, and how its attempts ended. nil where
+  # that is not possible.
   def compacted
     kept = []
     client.batch(concurrency: 10) do |batch|

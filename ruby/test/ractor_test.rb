@@ -31,6 +31,6 @@ class RactorTest < OriginTest
       end
     RUBY
     assert_equal ["Ractor::UnsafeError: Hecaton sends requests in the main Ractor alone: ask there, and hand over outcomes (Ractor.make_shareable)"] * 2,
-                 told.lines(chomp: true)
+      told.lines(chomp: true)
   end
 end

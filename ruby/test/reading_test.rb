@@ -93,7 +93,7 @@ class ReadingTest < OriginTest
     assert_nil response(status: 299).reason
     assert_equal answer.body, answer.to_s
     assert_equal "#<Hecaton::Response 200 OK, text/plain, 3 bytes>",
-                 response("abc", { "Content-Type" => "text/plain; a=secret", "Cookie" => "secret" }, url: "http://host/?secret").inspect
+      response("abc", { "Content-Type" => "text/plain; a=secret", "Cookie" => "secret" }, url: "http://host/?secret").inspect
     assert_equal "#<Hecaton::Response 299, 0 bytes>", response(status: 299).inspect
   end
 
@@ -137,7 +137,7 @@ class ReadingTest < OriginTest
     assert((answer in Hecaton::Response[code: 200, url: /headers/]))
     assert_equal %i[status code headers body content_type charset url http_method redirects attempts elapsed response], answer.deconstruct_keys(nil).keys
     assert_equal "1", answer.headers.deconstruct_keys(nil)[:x_one]
-    assert_equal 404, (client.get(url("/status/404")) { |stream| stream => { status: } ; status })
+    assert_equal 404, (client.get(url("/status/404")) { |stream| stream => { status: }; status })
   end
 
   def test_pattern_matching_of_errors

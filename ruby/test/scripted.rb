@@ -20,7 +20,8 @@ module Listening
   end
 end
 
-# answers: {"/path?query" => whole response, as made by Scripted.answer, or a Proc that makes it of the request}; others get a
+# answers: {"/path?query" => whole response, as made by Scripted.answer, or a Proc that makes it of the request}; others
+# get a
 # 404. Connections are kept.
 class Scripted
   include Listening

@@ -1,4 +1,5 @@
-# Server-sent events: as the HTML standard's own examples read them, wherever the bytes are cut, and as soon as they are whole.
+# Server-sent events: as the HTML standard's own examples read them, wherever the bytes are cut, and as soon as they are
+# whole.
 require "test_helper"
 require "scripted"
 

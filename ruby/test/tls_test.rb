@@ -25,7 +25,8 @@ class TlsTest < OriginTest
       [make(OpenSSL::X509::Name.parse("/CN=leaf"), key, [["subjectAltName", names]], **times), key]
     end
 
-    # One whose name is its common name alone, of this version, and with a critical extension that nobody knows if it is asked for.
+    # One whose name is its common name alone, of this version, and with a critical extension that nobody knows if it is
+    # asked for.
     def odd(key: OpenSSL::PKey::EC.generate("prime256v1"), version: 2, critical: false, name: "localhost")
       certificate = make(OpenSSL::X509::Name.parse("/CN=#{name}"), key, [])
       certificate.version = version

@@ -1,4 +1,5 @@
-# bearer as a Proc: asked for each request, once more after a 401, in sight and within the deadline; and the token goes nowhere else.
+# bearer as a Proc: asked for each request, once more after a 401, in sight and within the deadline; and the token goes
+# nowhere else.
 require "test_helper"
 require "logger"
 require "scripted"
@@ -181,7 +182,7 @@ class TokenTest < OriginTest
       end
       refute_match(/hush/, shown.join)
       assert_equal ["#<Hecaton::Pending POST>", "#<Hecaton::Batch of 1 requests>", "#<Hecaton::Pending POST: #<Hecaton::Response 200 OK, 4 bytes>>"],
-                   shown.first(3)
+        shown.first(3)
     end
   end
 

@@ -11,6 +11,7 @@ class UploadTest < OriginTest
   def echo(**options)
     JSON.parse(client.post(url("/echo"), **options).body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
   end
+
   def headers(seen) = seen["headers"].to_h.transform_keys(&:downcase)
   def upload(**options) = JSON.parse(client.put(url("/upload"), **options).body)
 
@@ -62,7 +63,7 @@ class UploadTest < OriginTest
         [File.open(path), Pathname(path), Pathname(link)].each do |body|
           seen = echo(body: body)
           assert_equal [File.read(path), nil, "chunked"],
-                       [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
+            [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
         end
       end
     end
@@ -141,7 +142,7 @@ class UploadTest < OriginTest
     Thread.new { 3.times { |i| writer.write("piece #{i} "); sleep 0.01 }; writer.close }
     seen = echo(body: reader)
     assert_equal ["piece 0 piece 1 piece 2 ", nil, "chunked"],
-                 [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
+      [seen["body"], *headers(seen).values_at("content-length", "transfer-encoding")]
     assert_equal "abc", echo(body: %w[a b] + ["", "c"])["body"]
     assert_equal "0123", echo(body: Enumerator.new { |yielder| 4.times { |i| yielder << i.to_s } })["body"]
     assert_equal "", echo(body: [])["body"]

@@ -70,7 +70,7 @@ class UrlTest < OriginTest
     assert_empty asked.(basic_auth: false)
     based = client(base_url: with.("user:pass"))
     assert_equal [basic.("user:pass"), nil],
-                 ["/echo", url("/echo").sub("127.0.0.1", "localhost")].map { |place| fields(based, place)["authorization"] }
+      ["/echo", url("/echo").sub("127.0.0.1", "localhost")].map { |place| fields(based, place)["authorization"] }
   end
 
   def test_user_and_password_are_never_shown

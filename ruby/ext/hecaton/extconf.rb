@@ -55,7 +55,7 @@ module Engine
       # The symbols of Ruby are found when it loads the library; macOS wants to be told.
       lookup = DARWIN ? %w[-- -C link-arg=-Wl,-undefined,dynamic_lookup] : []
       done = system({ "RUBY" => RbConfig.ruby }, "cargo", "rustc", "--release", "--locked", "--lib",
-                    "--manifest-path", File.join(__dir__, "Cargo.toml"), "--target-dir", target, *lookup)
+        "--manifest-path", File.join(__dir__, "Cargo.toml"), "--target-dir", target, *lookup)
       abort "hecaton: Cargo could not compile the engine; what it said stands above." unless done
       FileUtils.cp(File.join(target, "release", "libhecaton_native.#{DARWIN ? "dylib" : "so"}"), LIBRARY)
     end

@@ -20,8 +20,8 @@ module Hecaton
     # Integer: the status.
     def code = status
 
-    # String: the standard phrase of the status, "Not Found" of 404; nil for a status that is not registered. What a server itself
-    # wrote there is not kept: it means nothing (RFC 9110 §15.1), and HTTP/2 has no place for it.
+    # String: the standard phrase of the status, "Not Found" of 404; nil for a status that is not registered. What a
+    # server itself wrote there is not kept: it means nothing (RFC 9110 §15.1), and HTTP/2 has no place for it.
     def reason = Reasons.of(status)
 
     # String: the media type without parameters in lower case, "text/html"; nil when the answer says none.
@@ -30,8 +30,8 @@ module Hecaton
     # String: the charset that Content-Type names, in lower case, "utf-8"; nil when it names none.
     def charset = ContentType.charset(headers.get_all("content-type").first)
 
-    # Array of Cookie: those that the answer set, as a jar of its own would keep them (see Cookies): none that has ended, none for
-    # a host that may not set it. Of an answer made by hand without URL they are for the host "invalid".
+    # Array of Cookie: those that the answer set, as a jar of its own would keep them (see Cookies): none that has
+    # ended, none for a host that may not set it. Of an answer made by hand without URL they are for the host "invalid".
     def cookies
       values = headers.get_all("set-cookie")
       return [] if values.empty?
@@ -82,7 +82,7 @@ module Hecaton
       return self if is_a?(Response)
 
       Response.new(status: status, headers: headers, url: url, redirects: redirects, attempts: attempts, elapsed: elapsed,
-                   http_method: http_method)
+        http_method: http_method)
     end
 
     # What is no cookie is left out, as a client's jar does.

@@ -8,9 +8,9 @@ module Hecaton
   # - sent: whether any byte of the request was written
   # - phase: the phase reached last, a Symbol of Native::PHASES
   # - ending: :status (a response came), :failed, :unfinished (given up), or :resent: the request was sent once more on
-  #   another connection. Either the server certainly did nothing with it, because the pooled connection was closed before a byte
-  #   was written, or because an HTTP/2 server said so. Or the request is idempotent, and its connection ended before a byte
-  #   of the response (see reconnect of Client.new).
+  #   another connection. Either the server certainly did nothing with it, because the pooled connection was closed
+  #   before a byte was written, or because an HTTP/2 server said so. Or the request is idempotent, and its connection
+  #   ended before a byte of the response (see reconnect of Client.new).
   # - status: the status code, nil before the head of a response came; with :failed the body did not come whole
   # - version: of HTTP, "1.1" or "2"; nil when the request was not begun
   # - redirects: how many were followed before it

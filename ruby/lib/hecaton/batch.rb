@@ -51,8 +51,8 @@ module Hecaton
     # queue:: :back (the default) to start after all that were queued before, :front to start before them: as soon as
     #   there is room, and with limits for each origin, as soon as those of its own allow it.
     #
-    # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a URLError.
-    # ThreadError in another thread.
+    # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a
+    # URLError. ThreadError in another thread.
     def request(request, url = nil, options = nil, &block)
       return add(request, **options.to_h) if request.is_a?(Request) && url.nil?
 
@@ -86,14 +86,15 @@ module Hecaton
     # stopped and its connections are closed, what is queued is never sent. As after an exception, no callback of theirs
     # is called, and the outcome of each is a CancelledError (or what it really was, if it had ended).
     #
-    # The batch goes on, with what is queued from then on; if that is nothing, Client#batch returns. Those that were given up are in none of its counts. Returns nil.
+    # The batch goes on, with what is queued from then on; if that is nothing, Client#batch returns. Those that were
+    # given up are in none of its counts. Returns nil.
     def abort
       abandon("was aborted")
       nil
     end
 
-    # Yields itself to be filled, then runs until nothing is left. Returns how many requests ended how, as Client#batch does, which
-    # calls this once.
+    # Yields itself to be filled, then runs until nothing is left. Returns how many requests ended how, as Client#batch
+    # does, which calls this once.
     def run
       yield self
       tell while wait
@@ -108,8 +109,8 @@ module Hecaton
     # Queues a GET for each URL, yields its outcome and the URL, and goes on with the next URL; so many are under way
     # at most as may be in flight. Called by Client#each_response, once.
     #
-    # The URLs are gone through with their own `each`. There is no fiber of its own and no second queue: a slow reader stops
-    # everything by doing nothing, and `break` or an exception leaves by the same way as anywhere in Ruby.
+    # The URLs are gone through with their own `each`. There is no fiber of its own and no second queue: a slow reader
+    # stops everything by doing nothing, and `break` or an exception leaves by the same way as anywhere in Ruby.
     def each_of(urls, options)
       urls.each do |url|
         get(url, **options).on_complete { |outcome| yield outcome, url }

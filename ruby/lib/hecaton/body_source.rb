@@ -72,7 +72,8 @@ module Hecaton
       part.is_a?(File) ? size_of_file(part, start) : [part.size - start, 0].max
     end
 
-    # Bytes of a File or of the file at a Pathname, from a position; nil if what the system says of it cannot be trusted.
+    # Bytes of a File or of the file at a Pathname, from a position; nil if what the system says of it cannot be
+    # trusted.
     def size_of_file(file, start)
       return if made_up?(file.is_a?(File) ? file.to_path : file)
 
@@ -143,8 +144,8 @@ module Hecaton
       end
     end
 
-    # What a pipe or a socket has is sent at once, without waiting for a whole piece. Where it has nothing, the engine waits for it
-    # with all else: here the other requests of a batch would wait too.
+    # What a pipe or a socket has is sent at once, without waiting for a whole piece. Where it has nothing, the engine
+    # waits for it with all else: here the other requests of a batch would wait too.
     def reader_of_io(part)
       return -> { part.read(PIECE) } unless part.is_a?(IO)
 

@@ -17,23 +17,24 @@ module Hecaton
     # resolve_timeout:: to turn a name into addresses. Default none, as for the other timeouts below: the total
     #   alone. Each ends in a TimeoutError whose phase says which.
     # resolve:: addresses that are known without asking: { "host:port" => ["127.0.0.1", …] }. Default none.
-    # allow_address:: which addresses may be connected to, asked of what a name was resolved to, right before connecting to exactly
-    #   that: of each address, those in URLs and those that redirects lead to included. :public (none that is private, loopback,
-    #   link-local, a cloud's own such as 169.254.169.254, reserved, multicast, or one of IPv6 that stands for one of IPv4);
-    #   an Array of these: networks ("10.0.0.0/8"), addresses, :public; or { allow: …, deny: … } of such Arrays, of which deny
-    #   goes first. No Proc: requests run outside of Ruby's lock. One that is forbidden is passed over; where all are, it
-    #   is a ConnectError. Proxies' own addresses are not asked about, and names that a proxy resolves are its own
-    #   to judge. Default nil: all.
+    # allow_address:: which addresses may be connected to, asked of what a name was resolved to, right before connecting
+    #   to exactly that: of each address, those in URLs and those that redirects lead to included. :public (none that is
+    #   private, loopback, link-local, a cloud's own such as 169.254.169.254, reserved, multicast, or one of IPv6 that
+    #   stands for one of IPv4); an Array of these: networks ("10.0.0.0/8"), addresses, :public; or { allow: …, deny: …
+    #   } of such Arrays, of which deny goes first. No Proc: requests run outside of Ruby's lock. One that is forbidden
+    #   is passed over; where all are, it is a ConnectError. Proxies' own addresses are not asked about, and names that
+    #   a proxy resolves are its own to judge. Default nil: all.
     # unix_socket:: path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
-    # proxy:: "http://HOST:PORT", "https://…" (itself asked over TLS, trusted as servers are, but neither pinned nor shown
-    #   client_cert), "socks5://…" (names are resolved here), "socks5h://…" (there), "socks4://…" (here) or "socks4a://…" (there)
-    #   for all URLs, with USER:PASSWORD@ if it demands them; false for none. Default: as curl, the environment's http_proxy, https_proxy and
-    #   all_proxy, in lower case or upper (HTTP_PROXY not in CGI programs), read here. A proxy is handed http requests,
-    #   and makes a tunnel for https; what it refuses is a ConnectError, or of an http request its Response. Proxy-Authorization
-    #   among headers goes to a proxy that is handed the request, and nowhere else: a tunnel's credentials are those of this URL.
-    # no_proxy:: hosts that are asked without it, an Array or a String with commas: names (and all under them), addresses,
-    #   networks ("10.0.0.0/8"), with or without ":port"; "*" is all. Default: the environment's no_proxy if the proxy
-    #   is the environment's, else none.
+    # proxy:: "http://HOST:PORT", "https://…" (itself asked over TLS, trusted as servers are, but neither pinned nor
+    #   shown client_cert), "socks5://…" (names are resolved here), "socks5h://…" (there), "socks4://…" (here) or
+    #   "socks4a://…" (there) for all URLs, with USER:PASSWORD@ if it demands them; false for none. Default: as curl,
+    #   the environment's http_proxy, https_proxy and all_proxy, in lower case or upper (HTTP_PROXY not in CGI
+    #   programs), read here. A proxy is handed http requests, and makes a tunnel for https; what it refuses is a
+    #   ConnectError, or of an http request its Response. Proxy-Authorization among headers goes to a proxy that is
+    #   handed the request, and nowhere else: a tunnel's credentials are those of this URL.
+    # no_proxy:: hosts that are asked without it, an Array or a String with commas: names (and all under them),
+    #   addresses, networks ("10.0.0.0/8"), with or without ":port"; "*" is all. Default: the environment's no_proxy if
+    #   the proxy is the environment's, else none.
     # tls_timeout:: for the TLS handshake.
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
@@ -45,41 +46,43 @@ module Hecaton
     # per_origin:: most connections to one scheme, host and port; requests beyond wait their turn, first
     #   come, first served, and their timeout runs. Default none.
     # max_connections:: most connections in all, idle ones included. Default none.
-    # max_queue:: most requests that wait for a connection because of these two; one more is a ConnectError at once, whose
-    #   phase is :queue. Default none; 0 lets none wait.
-    # retry:: whether requests are sent again. nil (the default) is never, and true is with the engine's defaults. An Integer is the most
-    #   tries after the first. A Hash has some of the settings below. Each try is listed in attempts, and none goes past timeout.
-    #   max: most tries after the first, default 2; methods: default the idempotent ones, GET HEAD OPTIONS
-    #   TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the method); on: which
-    #   errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too); statuses:
-    #   which statuses, Integers and Ranges of them, default none; interval: seconds before the first retry, default 0.1, a
-    #   longer Retry-After goes first; backoff: what each further wait is multiplied with, default 2; jitter: the share of a wait left
-    #   to chance, default 0.5.
-    #   if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error (of a response that is read
-    #   in pieces the head alone), as long as there is a try left, and time; if what it returns is true, the request is sent again,
-    #   whatever its method. It runs in the thread that waits, and what it raises leaves the request, or the batch.
-    # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more, on a new connection, when its
-    #   keep-alive connection ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed it just then. A new
-    #   connection that was reset counts too, because a server that reloads resets what it has not accepted. Listed in attempts as
-    #   :resent. Default true. POST and PATCH are never sent again once a byte was sent.
-    # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10. Default 0: a
-    #   redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https to http,
-    #   or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to another
-    #   scheme, host or port Host is dropped, and so are a URL's user and password and all headers but public ones, whether
-    #   the client or the request has them: name in public_headers what is to go along.
+    # max_queue:: most requests that wait for a connection because of these two; one more is a ConnectError at once,
+    #   whose phase is :queue. Default none; 0 lets none wait.
+    # retry:: whether requests are sent again. nil (the default) is never, and true is with the engine's defaults. An
+    #   Integer is the most tries after the first. A Hash has some of the settings below. Each try is listed in
+    #   attempts, and none goes past timeout. max: most tries after the first, default 2; methods: default the
+    #   idempotent ones, GET HEAD OPTIONS TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the
+    #   method); on: which errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too);
+    #   statuses: which statuses, Integers and Ranges of them, default none; interval: seconds before the first retry,
+    #   default 0.1, a longer Retry-After goes first; backoff: what each further wait is multiplied with, default 2;
+    #   jitter: the share of a wait left to chance, default 0.5.
+    #   if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error (of a
+    #   response that is read in pieces the head alone), as long as there is a try left, and time; if what it returns is
+    #   true, the request is sent again, whatever its method. It runs in the thread that waits, and what it raises
+    #   leaves the request, or the batch.
+    # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more, on a new
+    #   connection, when its keep-alive connection ended before a byte of the response (RFC 9110 §9.2.2): the server may
+    #   have closed it just then. A new connection that was reset counts too, because a server that reloads resets what
+    #   it has not accepted. Listed in attempts as :resent. Default true. POST and PATCH are never sent again once a
+    #   byte was sent.
+    # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10.
+    #   Default 0: a redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https
+    #   to http, or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to
+    #   another scheme, host or port Host is dropped, and so are a URL's user and password and all headers but public
+    #   ones, whether the client or the request has them: name in public_headers what is to go along.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
-    # redirect_hosts:: hosts that redirects may lead to, beside the one that redirects, an Array: names, "*.example.org" (all names
-    #   under that one), addresses; else it is a RedirectError. Default nil: any.
+    # redirect_hosts:: hosts that redirects may lead to, beside the one that redirects, an Array: names, "*.example.org"
+    #   (all names under that one), addresses; else it is a RedirectError. Default nil: any.
     # raise_for_status:: whether a status of 400 or more is a StatusError, and no Response. Default false.
-    # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will end: see
-    #   AnyResponse#sunset and #deprecation. Before it is returned, or handed to callbacks; an exception raised in it goes
-    #   where one of a callback would: out of the request, or out of the batch. Default none.
-    # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses set, and
-    #   sends them back. Default none: cookies are headers like others.
-    # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS what the server chooses (ALPN), in the clear "1.1". With "2" in the clear
-    #   the server must be known to speak it (RFC 9113 §3.3). Over HTTP/2 the requests to an origin share one connection, up to the
-    #   number of streams that the server allows, and then another one: limits count connections. Pings of
-    #   the server are answered while no thread waits, too.
+    # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will
+    #   end: see AnyResponse#sunset and #deprecation. Before it is returned, or handed to callbacks; an exception raised
+    #   in it goes where one of a callback would: out of the request, or out of the batch. Default none.
+    # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses
+    #   set, and sends them back. Default none: cookies are headers like others.
+    # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS what the server chooses (ALPN), in the clear
+    #   "1.1". With "2" in the clear the server must be known to speak it (RFC 9113 §3.3). Over HTTP/2 the requests to
+    #   an origin share one connection, up to the number of streams that the server allows, and then another one: limits
+    #   count connections. Pings of the server are answered while no thread waits, too.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
     #   A certificate names its hosts as subject alternative names; a common name alone does not count.
@@ -91,56 +94,60 @@ module Hecaton
     # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
     #   when false: anyone on the way can read and change everything; old, odd and weak certificates are taken too.
     #   The server must still have the key of its certificate, and pins hold still.
-    # verify_hostname:: whether it must be for the host asked, beside being valid and trusted. Default true. Dangerous when false,
-    #   unless ca or pins say whom to trust: whoever has any certificate of a trusted authority can pass for the server.
+    # verify_hostname:: whether it must be for the host asked, beside being valid and trusted. Default true. Dangerous
+    #   when false, unless ca or pins say whom to trust: whoever has any certificate of a trusted authority can pass for
+    #   the server.
     # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
-    # max_idle:: most connections that are kept idle, to all origins together. Default none; 0 closes each after its answer.
+    # max_idle:: most connections that are kept idle, to all origins together. Default none; 0 closes each after its
+    #   answer.
     # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
     # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB,
     #   counted after decoding.
-    # max_buffered:: most bytes of responses' bodies that are held at once while they are received, all requests and what
-    #   their codings take together; one too many is a BodyError, which may be retried. Default none.
+    # max_buffered:: most bytes of responses' bodies that are held at once while they are received, all requests and
+    #   what their codings take together; one too many is a BodyError, which may be retried. Default none.
     # max_header_fields::, max_header_bytes:: most fields, and most bytes, in the head of a response; more is a
     #   ProtocolError. Default 2000 and 256 KiB.
-    # lenient:: whether responses over HTTP/1.1 are taken that are not as they should be, where that does no harm to where a body
-    #   ends: see docs/settings.md. Default false: they are a ProtocolError, or a BodyError.
+    # lenient:: whether responses over HTTP/1.1 are taken that are not as they should be, where that does no harm to
+    #   where a body ends: see docs/settings.md. Default false: they are a ProtocolError, or a BodyError.
     # decode:: whether bodies in gzip, deflate, br and zstd are asked for and decoded. Default true. A request with an
     #   Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
-    # concurrency:: requests in flight in a batch. Default 200, over HTTP/1.1 as many connections to a server if all are for the
-    #   same one; a server of a few threads may leave most of them waiting until they time out: per_origin is for such.
+    # concurrency:: requests in flight in a batch. Default 200, over HTTP/1.1 as many connections to a server if all are
+    #   for the same one; a server of a few threads may leave most of them waiting until they time out: per_origin is
+    #   for such.
     # user_agent:: String. Default app_name, or else "hecaton/VERSION".
     # app_name::, app_env:: who asks, for the logs of the other side: sent as X-App-Name and X-App-Env. Default none.
     # headers:: fields for every request, as in #request. One that a request names itself takes their place, and
-    #   nil there leaves them out. With a base_url they go to its scheme, host and port alone, but for public ones; without
-    #   one to every URL asked for. Redirects to elsewhere take along public ones alone.
-    # public_headers:: Array of names of headers that may go anywhere, and whose values the log shows. Default none. These always may:
-    #   Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection, Content-Digest, Content-Disposition,
-    #   Content-Encoding, Content-Language, Content-MD5, Content-Range, Content-Type, Digest, Expect, If-Match, If-Modified-Since,
-    #   If-None-Match, If-Range, If-Unmodified-Since, Pragma, Prefer, Priority, Range, Repr-Digest, TE and User-Agent.
-    #   Authorization, Cookie and Proxy-Authorization never may.
-    # base_url:: what the URLs of requests are relative to: "users" beside "http://host/v1" is "http://host/v1/users", with a slash
-    #   at the end of the base or without. "/users" begins at the host, "http://host/users", and "" is the base with a slash; all
-    #   else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a password in it are as basic_auth.
-    #   Default none.
-    # strict_urls:: whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII and
-    #   the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
+    #   nil there leaves them out. With a base_url they go to its scheme, host and port alone, but for public ones;
+    #   without one to every URL asked for. Redirects to elsewhere take along public ones alone.
+    # public_headers:: Array of names of headers that may go anywhere, and whose values the log shows. Default none.
+    #   These always may: Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection,
+    #   Content-Digest, Content-Disposition, Content-Encoding, Content-Language, Content-MD5, Content-Range,
+    #   Content-Type, Digest, Expect, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Pragma,
+    #   Prefer, Priority, Range, Repr-Digest, TE and User-Agent. Authorization, Cookie and Proxy-Authorization never
+    #   may.
+    # base_url:: what the URLs of requests are relative to: "users" beside "http://host/v1" is "http://host/v1/users",
+    #   with a slash at the end of the base or without. "/users" begins at the host, "http://host/users", and "" is the
+    #   base with a slash; all else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a
+    #   password in it are as basic_auth. Default none.
+    # strict_urls:: whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII
+    #   and the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
     #   characters are always refused, and beside a base_url backslashes.
     # basic_auth::, bearer::, digest_auth:: credentials for every request, as in #request. They go where headers do.
-    # features:: an Array of objects that see each request before it is sent, and each outcome before it is returned: see Features and docs/features.md.
-    #   Default none.
-    # logger:: a Logger, or what has its info and debug: gets a line for each request that has ended, and at level debug the
-    #   heads, without secrets: see RequestLog. Default none.
+    # features:: an Array of objects that see each request before it is sent, and each outcome before it is returned:
+    #   see Features and docs/features.md. Default none.
+    # logger:: a Logger, or what has its info and debug: gets a line for each request that has ended, and at level debug
+    #   the heads, without secrets: see RequestLog. Default none.
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
-                   first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
-                   max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, allow_address: nil,
-                   unix_socket: nil, proxy: nil, no_proxy: nil,
-                   retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil, lenient: nil,
-                   expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
-                   ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil, verify_hostname: nil,
-                   app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
-                   strict_urls: nil, basic_auth: nil, bearer: nil, digest_auth: nil,
-                   reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
-                   raise_for_status: nil, on_deprecation: nil, logger: nil, features: nil)
+      first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
+      max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, allow_address: nil,
+      unix_socket: nil, proxy: nil, no_proxy: nil,
+      retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil, lenient: nil,
+      expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
+      ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil, verify_hostname: nil,
+      app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
+      strict_urls: nil, basic_auth: nil, bearer: nil, digest_auth: nil,
+      reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
+      raise_for_status: nil, on_deprecation: nil, logger: nil, features: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
 
       @settings = Derivation.given(binding, SETTINGS)
@@ -156,41 +163,41 @@ module Hecaton
       public_headers = Client.names(:public_headers, public_headers)
       log = RequestLog.for(logger, public_headers || [])
       @request_builder = RequestBuilder.new(headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth,
-                                            app_name: app_name, app_env: app_env, predicate: RetryPredicate.block(again),
-                                            base: Client.base(base_url), log: log, timeout: @timeout, public_headers: public_headers)
+        app_name: app_name, app_env: app_env, predicate: RetryPredicate.block(again),
+        base: Client.base(base_url), log: log, timeout: @timeout, public_headers: public_headers)
       @features = Features.of(features)
       @bare = @request_builder.plain?
       @plain = @bare && @features.nil?
       @bare &&= !@features&.attempts?
       settings =
         times.to_h { |name, time| [name, Client.seconds(time, name)] }
-             .merge(retry: Client.retry_options(again),
-                    reconnect: reconnect,
-                    redirects: RequestBuilder.redirects(redirects), redirects_to_http: redirects_to_http,
-                    redirect_hosts: redirect_hosts, allow_address: Client.address_rule(allow_address),
-                    cookies: @cookies&.native,
-                    per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
-                    max_body: max_body, max_buffered: max_buffered,
-                    max_header_fields: max_header_fields, max_header_bytes: max_header_bytes, lenient: lenient,
-                    resolve: Client.addresses(resolve),
-                    unix_socket: unix_socket, proxy: Client.proxy(proxy),
-                    no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
-                    decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
-                    ca: ca, client_cert: client_cert, client_key: client_key,
-                    tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify, verify_hostname: verify_hostname,
-                    headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: public_headers,
-                    base_url: Client.base(base_url), strict_urls: strict_urls)
+          .merge(retry: Client.retry_options(again),
+            reconnect: reconnect,
+            redirects: RequestBuilder.redirects(redirects), redirects_to_http: redirects_to_http,
+            redirect_hosts: redirect_hosts, allow_address: Client.address_rule(allow_address),
+            cookies: @cookies&.native,
+            per_origin: per_origin, max_connections: max_connections, max_queue: max_queue, max_idle: max_idle,
+            max_body: max_body, max_buffered: max_buffered,
+            max_header_fields: max_header_fields, max_header_bytes: max_header_bytes, lenient: lenient,
+            resolve: Client.addresses(resolve),
+            unix_socket: unix_socket, proxy: Client.proxy(proxy),
+            no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
+            decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
+            ca: ca, client_cert: client_cert, client_key: client_key,
+            tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify, verify_hostname: verify_hostname,
+            headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: public_headers,
+            base_url: Client.base(base_url), strict_urls: strict_urls)
       @native = native_client(settings)
       @intercepted = Interception.settings(settings)
       @response_builder = ResponseBuilder.new(on_deprecation: on_deprecation, raise_for_status: raise_for_status,
-                                              max_body: max_body, log: log)
+        max_body: max_body, log: log)
     end
 
     SETTINGS = instance_method(:initialize).parameters.map(&:last).freeze
     private_constant :SETTINGS
 
-    # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does. Without a
-    # block it returns the client.
+    # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does.
+    # Without a block it returns the client.
     def self.open(timeout:, **settings)
       client = new(timeout: timeout, **settings)
       return client unless block_given?
@@ -202,17 +209,20 @@ module Hecaton
       end
     end
 
-    # A client with these settings in the place of this one's, on the same connections: the pool, its limits, what is counted (stats), and
-    # the nonces of digest authentication are shared, so that it costs next to nothing. This one stays as it is.
+    # A client with these settings in the place of this one's, on the same connections: the pool, its limits, what is
+    # counted (stats), and the nonces of digest authentication are shared, so that it costs next to nothing. This one
+    # stays as it is.
     #
-    # settings:: those of new. nil is the engine's default. headers are added to this client's: a name takes the place of the
-    #   same one here, nil as its value leaves it out, and headers: nil leaves out all. basic_auth, bearer or digest_auth takes the place
-    #   of whichever of them there is here. cookies are this client's jar unless others are given. All else is replaced whole: so
-    #   headers and credentials go to a base_url that is given, even if it is another server's.
+    # settings:: those of new. nil is the engine's default. headers are added to this client's: a name takes the place
+    #   of the same one here, nil as its value leaves it out, and headers: nil leaves out all. basic_auth, bearer or
+    #   digest_auth takes the place of whichever of them there is here. cookies are this client's jar unless others are
+    #   given. All else is replaced whole: so headers and credentials go to a base_url that is given, even if it is
+    #   another server's.
     #
-    # ArgumentError for settings of connections, which are shared: connect_timeout, resolve_timeout, resolve, allow_address,
-    # unix_socket, proxy, no_proxy, tls_timeout, queue_timeout, http, per_origin, max_connections, max_queue, ca, client_cert, client_key,
-    # tls_min, pins, verify, verify_hostname, idle_timeout, max_idle, max_age, max_buffered, max_header_fields and max_header_bytes.
+    # ArgumentError for settings of connections, which are shared: connect_timeout, resolve_timeout, resolve,
+    # allow_address, unix_socket, proxy, no_proxy, tls_timeout, queue_timeout, http, per_origin, max_connections,
+    # max_queue, ca, client_cert, client_key, tls_min, pins, verify, verify_hostname, idle_timeout, max_idle, max_age,
+    # max_buffered, max_header_fields and max_header_bytes.
     #
     # To close either of them closes the connections of both; both can still be used.
     def with(**settings)
@@ -230,20 +240,24 @@ module Hecaton
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
     # it waits, and other fibers of the thread if there is a Fiber.scheduler.
     #
-    # request:: a Request, which has all of the following; or the method: "GET" and the like, as on the wire, or a Symbol in any case.
-    # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A user
-    #   and a password in it, percent-encoded, are as basic_auth; they are never shown.
-    # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a Symbol
-    #   underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body, whose connection
-    #   is closed. With Expect: 100-continue, see expect_timeout.
-    # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything that
-    #   yields Strings by `each`. With a Content-Length where the size is known (files but those of /proc and /sys, StringIO), or where
-    #   headers say it, else in chunks (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308) only what can be read again: no pipe, no Enumerator.
-    #   What reading raises ends the request and is raised here. A size that turns out wrong is a BodyError. A Hash, or another value, is
-    #   encoded as the Content-Type among headers says, if that is registered: see MIME.
-    # json:: what JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its Content-Type
-    #   unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3). Give JSON's null as body.
-    # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it, <code>a[b]</code> and <code>a[]</code>.
+    # request:: a Request, which has all of the following; or the method: "GET" and the like, as on the wire, or a
+    #   Symbol in any case.
+    # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A
+    #   user and a password in it, percent-encoded, are as basic_auth; they are never shown.
+    # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a
+    #   Symbol underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body,
+    #   whose connection is closed. With Expect: 100-continue, see expect_timeout.
+    # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything
+    #   that yields Strings by `each`. With a Content-Length where the size is known (files but those of /proc and /sys,
+    #   StringIO), or where headers say it, else in chunks (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308)
+    #   only what can be read again: no pipe, no Enumerator. What reading raises ends the request and is raised here. A
+    #   size that turns out wrong is a BodyError. A Hash, or another value, is encoded as the Content-Type among headers
+    #   says, if that is registered: see MIME.
+    # json:: what JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its
+    #   Content-Type unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3).
+    #   Give JSON's null as body.
+    # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it,
+    #   <code>a[b]</code> and <code>a[]</code>.
     # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
     #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.
     # timeout:: seconds for this request instead of the client's.
@@ -251,16 +265,18 @@ module Hecaton
     #   repeats the name, nil leaves it out; what is nested is named as in form.
     # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
     #   client's; false sends none; an Authorization among headers goes first.
-    # bearer:: the token for Authorization (RFC 6750). Or a Proc (or what has `call`) that returns it: it is called for each request, right
-    #   before that is sent, or queued in a batch. After a 401 it is called again, and the request is sent once more if that gives another
-    #   token (with a block, in any case), within the same timeout: attempts lists both. If it takes an argument, that is nil the
-    #   first time and then the Response that was a 401. The 401 of another server, to which a redirect led, stands, for that got no token.
-    #   A body is sent again only if it is a String, json or form, and nothing is after on_headers or on_body of a batch. What it raises
-    #   is raised here, or leaves the batch.
-    # digest_auth:: [user, password] for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop auth, and auth-int of
-    #   bodies that are Strings): when the server demands it by a 401, the request is sent again with the answer, once, or again
-    #   if the server calls only the nonce old. Later requests carry it at once. Both attempts are listed, within timeout. A body that can
-    #   be read only once is a BodyError then. The rest as basic_auth; it does not go to another server by a redirect.
+    # bearer:: the token for Authorization (RFC 6750). Or a Proc (or what has `call`) that returns it: it is called for
+    #   each request, right before that is sent, or queued in a batch. After a 401 it is called again, and the request
+    #   is sent once more if that gives another token (with a block, in any case), within the same timeout: attempts
+    #   lists both. If it takes an argument, that is nil the first time and then the Response that was a 401. The 401 of
+    #   another server, to which a redirect led, stands, for that got no token. A body is sent again only if it is a
+    #   String, json or form, and nothing is after on_headers or on_body of a batch. What it raises is raised here, or
+    #   leaves the batch.
+    # digest_auth:: [user, password] for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop
+    #   auth, and auth-int of bodies that are Strings): when the server demands it by a 401, the request is sent again
+    #   with the answer, once, or again if the server calls only the nonce old. Later requests carry it at once. Both
+    #   attempts are listed, within timeout. A body that can be read only once is a BodyError then. The rest as
+    #   basic_auth; it does not go to another server by a redirect.
     # redirects:: how many are followed, instead of the client's; true and false as there.
     # retry:: whether this request is sent again, instead of the client's: as there, false for never.
     # raise_for_status:: true or false, instead of the client's.
@@ -294,9 +310,9 @@ module Hecaton
     # for a connection, now).
     def stats = @native.stats
 
-    # Closes all connections and gives back the descriptors of what waited for them. Requests that other threads wait for, and
-    # those of a batch that runs, go on to their outcomes, and their connections are closed then. A client that is used
-    # again begins anew. Returns nil.
+    # Closes all connections and gives back the descriptors of what waited for them. Requests that other threads wait
+    # for, and those of a batch that runs, go on to their outcomes, and their connections are closed then. A client that
+    # is used again begins anew. Returns nil.
     def close = @native.close
 
     # Without settings, which may hold secrets.
@@ -367,7 +383,8 @@ module Hecaton
         rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
       end
 
-      # A base URL as the engine takes it, nil for none: with a slash behind its path, so that what is relative goes below it.
+      # A base URL as the engine takes it, nil for none: with a slash behind its path, so that what is relative goes
+      # below it.
       def base(value)
         url = value&.to_s
         url&.valid_encoding? ? url.sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/") : url

@@ -2,7 +2,8 @@
 module Hecaton
   # Asked by RequestBuilder when a body is more than a String. Client#request says what may be given.
   #
-  # Libraries are loaded when they are needed: what they bring lives for ever, and each collection of garbage pays for it.
+  # Libraries are loaded when they are needed: what they bring lives for ever, and each collection of garbage pays for
+  # it.
   module Content
     module_function
 
@@ -24,7 +25,8 @@ module Hecaton
       end
     end
 
-    # What JSON.generate makes of it. Of an object that has no to_json it makes "#<User:0x…>", which nobody wants to send.
+    # What JSON.generate makes of it. Of an object that has no to_json it makes "#<User:0x…>", which nobody wants to
+    # send.
     def json(value)
       require "json"
       text = JSON.generate(value)
@@ -62,8 +64,9 @@ module Hecaton
     end
     private_class_method :plain
 
-    # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. What is nested is named as Rack reads
-    # it: <code>a[b]</code>, and <code>a[]</code> for the members of an Array; an Array of plain values repeats its name.
+    # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. What is nested is named as
+    # Rack reads it: <code>a[b]</code>, and <code>a[]</code> for the members of an Array; an Array of plain values
+    # repeats its name.
     def named(keyword, pairs)
       pairs.flat_map do |name, value|
         plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })

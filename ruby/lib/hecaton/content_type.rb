@@ -23,8 +23,8 @@ module Hecaton
       name unless name.empty?
     end
 
-    # The Encoding of text of this type: its charset's, else UTF-8 for JSON and server-sent events, else ASCII-8BIT. The same
-    # when Ruby does not know the charset.
+    # The Encoding of text of this type: its charset's, else UTF-8 for JSON and server-sent events, else ASCII-8BIT. The
+    # same when Ruby does not know the charset.
     def encoding(value)
       name = charset(value)
       return find(name) if name

@@ -12,9 +12,9 @@ module Hecaton
   # back by RFC 6265: to the host that set them (with Domain also to those below), the path, and if they are
   # Secure by https alone. A request with a Cookie header of its own is sent with that and no other.
   #
-  # A server of a.co.uk may set a cookie for a.co.uk and all below it, but none for all of co.uk (by Mozilla's list of public
-  # suffixes, as it was when the gem was built) nor for an address. It holds at most 3000 cookies, 180 of a registrable
-  # domain, of 4 KiB each, and takes 50 of a response; beyond, those go first that were used longest ago.
+  # A server of a.co.uk may set a cookie for a.co.uk and all below it, but none for all of co.uk (by Mozilla's list of
+  # public suffixes, as it was when the gem was built) nor for an address. It holds at most 3000 cookies, 180 of a
+  # registrable domain, of 4 KiB each, and takes 50 of a response; beyond, those go first that were used longest ago.
   # Safe to share between threads. A forked child goes on with a copy.
   class Cookies
     include Enumerable

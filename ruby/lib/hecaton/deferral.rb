@@ -1,10 +1,10 @@
 # Requests of a batch whose features have not been asked yet.
 module Hecaton
-  # For Batch: it stands in for the engine's batch until the request is handed to that. Features are asked when the batch waits, so
-  # that callbacks (and what they want to see in parts) are known by then.
+  # For Batch: it stands in for the engine's batch until the request is handed to that. Features are asked when the
+  # batch waits, so that callbacks (and what they want to see in parts) are known by then.
   class Deferral
-    # Values of an entry: its Pending, Request, place in the queue, and whether its body is handed over in pieces (nil for not even its
-    # head). They are in one Array, for there may be many entries.
+    # Values of an entry: its Pending, Request, place in the queue, and whether its body is handed over in pieces (nil
+    # for not even its head). They are in one Array, for there may be many entries.
     VALUES = 4
     private_constant :VALUES
 

@@ -54,7 +54,8 @@ module Hecaton
     # Itself: an outcome answers to response and error alike.
     def error = self
 
-    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
+    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds
+    # earlier.
     def behind(earlier, seconds)
       @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
       @elapsed += seconds
@@ -73,8 +74,8 @@ module Hecaton
     PATTERN = %i[error message phase sent url redirects attempts elapsed cause].freeze
     private_constant :PATTERN
 
-    # For pattern matching: `in {error: Hecaton::TimeoutError, phase: :connect}`. The names are those of methods: error, message,
-    # phase, url, redirects, attempts, elapsed, cause; and sent, which is sent?.
+    # For pattern matching: `in {error: Hecaton::TimeoutError, phase: :connect}`. The names are those of methods: error,
+    # message, phase, url, redirects, attempts, elapsed, cause; and sent, which is sent?.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
   end
 
@@ -100,8 +101,8 @@ module Hecaton
   # A redirect that cannot or must not be followed. Only with redirects asked for; else it is a response.
   class RedirectError < Error; end
 
-  # In a batch, in get_all and in each_response: a URL that cannot be asked, so nothing was sent. Client#get and its sisters
-  # raise ArgumentError for it.
+  # In a batch, in get_all and in each_response: a URL that cannot be asked, so nothing was sent. Client#get and its
+  # sisters raise ArgumentError for it.
   class URLError < Error; end
 
   # A status of 400 or more, for those who asked that it be an error: by raise_for_status, of a response or of a
@@ -157,8 +158,8 @@ module Hecaton
     end
   end
 
-  # A body that was to be JSON and is not, by Response#json. Like StatusError it has a response, and its message the beginning
-  # of the body; its cause says what the parser found wrong.
+  # A body that was to be JSON and is not, by Response#json. Like StatusError it has a response, and its message the
+  # beginning of the body; its cause says what the parser found wrong.
   class JSONError < Error
     # Response.
     attr_reader :response
@@ -174,8 +175,8 @@ module Hecaton
     end
   end
 
-  # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did. sent? is
-  # then true for everything that had been started, since it may have been sent.
+  # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did.
+  # sent? is then true for everything that had been started, since it may have been sent.
   class CancelledError < Error; end
 
   # A feature of the client (see Features) raised an exception; cause is that.

@@ -8,10 +8,10 @@ module Hecaton
   # semantic conventions for HTTP clients, version 1.27.0, which may be absent like there: "http.request.method",
   # "http.request.method_original", "url.full" and "url.scheme", "server.address" and "server.port",
   # "http.response.status_code", "error.type" (a status from 400 on, the class of the error, or "_OTHER"),
-  # "network.protocol.name" and "network.protocol.version", "http.request.resend_count" (of attempts from the second on).
-  # Further: "hecaton.attempts" and "hecaton.redirects" (how many) of a request; "hecaton.connection",
-  # "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending" of an attempt, as in Attempt; and of a request
-  # that failed :exception ([class name, message]) and :exception_object, which are ActiveSupport's.
+  # "network.protocol.name" and "network.protocol.version", "http.request.resend_count" (of attempts from the second
+  # on). Further: "hecaton.attempts" and "hecaton.redirects" (how many) of a request; "hecaton.connection",
+  # "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending" of an attempt, as in Attempt; and of a
+  # request that failed :exception ([class name, message]) and :exception_object, which are ActiveSupport's.
   #
   # One that is sent once more with another token (bearer as a Proc) is told of as two requests.
   #
@@ -76,7 +76,7 @@ module Hecaton
         outcome.attempts.each_with_index do |attempt, index|
           payload = attempt_payload(method, outcome, attempt, index).merge!(place(urls[attempt.redirects] || urls.last))
           publish(Event.new("attempt.hecaton", started + attempt.begun,
-                            attempt.ended ? started + attempt.ended : finished, id, payload))
+            attempt.ended ? started + attempt.ended : finished, id, payload))
         end
         payload = request_payload(method, outcome).merge!(place(urls.first))
         publish(Event.new("request.hecaton", started, finished, id, payload))
@@ -118,7 +118,7 @@ module Hecaton
         payload["http.request.resend_count"] = index if index.positive?
         payload["hecaton.connection"] = attempt.connection if attempt.connection
         payload.merge!("hecaton.reused" => attempt.reused, "hecaton.sent" => attempt.sent,
-                       "hecaton.phase" => attempt.phase.to_s, "hecaton.ending" => attempt.ending.to_s)
+          "hecaton.phase" => attempt.phase.to_s, "hecaton.ending" => attempt.ending.to_s)
       end
 
       # Only of the last attempt is it known what went wrong.
@@ -153,8 +153,8 @@ module Hecaton
     #
     # An event is told by the thread that waits for the request, after its outcome is there and before it is returned or
     # handed to callbacks; in a batch "finished" is when that came to it. An exception that the block raises (a
-    # StandardError) is reported by `warn` and goes no further, so that no outcome is lost by it. A request that an exception
-    # of Ruby's cuts off (Timeout, Interrupt, one of a callback) has no event, and no callback either.
+    # StandardError) is reported by `warn` and goes no further, so that no outcome is lost by it. A request that an
+    # exception of Ruby's cuts off (Timeout, Interrupt, one of a callback) has no event, and no callback either.
     def subscribe(pattern = nil, &block)
       raise ArgumentError, "subscribe needs a block to call with each event" unless block
       unless pattern.nil? || pattern.is_a?(String) || pattern.is_a?(Regexp)
@@ -168,8 +168,8 @@ module Hecaton
     attr_reader :instrumenter
 
     # Hands all events to ActiveSupport::Notifications, or what has its `publish_event(event)` (since Rails 7) or
-    # `publish(name, started, finished, id, payload)`. nil ends it. Before Rails 7 ActiveSupport's `publish` reaches only subscribers
-    # that take these five; those that take an event, LogSubscriber among them, need Rails 7.
+    # `publish(name, started, finished, id, payload)`. nil ends it. Before Rails 7 ActiveSupport's `publish` reaches
+    # only subscribers that take these five; those that take an event, LogSubscriber among them, need Rails 7.
     def instrumenter=(sink)
       receiver =
         if sink.respond_to?(:publish_event) then sink.method(:publish_event)

@@ -2,19 +2,23 @@
 module Hecaton
   # What Client.new takes as features. A feature is any object with one or more of these methods:
   #
-  # before_request(request):: called once, before anything is sent. A Request is sent instead, see Request#with; nil is no change.
-  # respond(request):: called right after that. A Response or an Error is the outcome, and nothing is sent; nil lets the request pass.
-  # before_attempt(request, number):: called before each attempt, from number 1 on: also after a redirect, a retry or when the request
-  #   is re-sent. The Request has the URL, method and headers of this attempt, as they go on the wire. One with other
-  #   headers is sent instead; nil is no change.
-  # after(outcome):: called once, with the Response or Error. Another Response or Error takes its place. outcome.request is the
-  #   Request that was sent, whose notes hold what the feature has put there.
+  # before_request(request):: called once, before anything is sent. A Request is sent instead, see Request#with; nil is
+  #   no change.
+  # respond(request):: called right after that. A Response or an Error is the outcome, and nothing is sent; nil lets the
+  #   request pass.
+  # before_attempt(request, number):: called before each attempt, from number 1 on: also after a redirect, a retry or
+  #   when the request is re-sent. The Request has the URL, method and headers of this attempt, as they go on the wire.
+  #   One with other headers is sent instead; nil is no change.
+  # after(outcome):: called once, with the Response or Error. Another Response or Error takes its place. outcome.request
+  #   is the Request that was sent, whose notes hold what the feature has put there.
   #
-  # Features are called in the order of the list, and `after` in the reverse order. If one responds, those behind it are not called.
-  # `after` is called for each feature whose turn came, also if the request is cut off: the outcome is a CancelledError then.
+  # Features are called in the order of the list, and `after` in the reverse order. If one responds, those behind it are
+  # not called. `after` is called for each feature whose turn came, also if the request is cut off: the outcome is a
+  # CancelledError then.
   #
-  # All methods run in the thread that waits for the request, and the total deadline counts the time that they take, but for `after`. An
-  # Error that one raises is the outcome of its request. Any other StandardError makes the outcome a FeatureError with that as its cause.
+  # All methods run in the thread that waits for the request, and the total deadline counts the time that they take, but
+  # for `after`. An Error that one raises is the outcome of its request. Any other StandardError makes the outcome a
+  # FeatureError with that as its cause.
   #
   # In a batch before_request and respond are called when the batch next waits, and all other requests wait meanwhile.
   class Features
@@ -60,7 +64,8 @@ module Hecaton
     def run_own(request, builder) = FeatureRun.allocate.load(self, request.prepare(builder))
   end
 
-  # The way of one request through the features. Made for each sending; a feature that does nothing costs no object beside it.
+  # The way of one request through the features. Made for each sending; a feature that does nothing costs no object
+  # beside it.
   class FeatureRun
     # Seconds that features may take before they are counted.
     COUNTED = 0.0005
@@ -113,8 +118,8 @@ module Hecaton
       @given = failure(error, feature, name)
     end
 
-    # Tells all features whose turn came, the last one first, of a Response or an Error. Returns the one that takes its place. The
-    # second call does nothing.
+    # Tells all features whose turn came, the last one first, of a Response or an Error. Returns the one that takes its
+    # place. The second call does nothing.
     def after(outcome)
       return outcome if @turns < 0
 
@@ -140,8 +145,8 @@ module Hecaton
     # Whether a feature wants to see each attempt.
     def attempts? = @features.attempts?
 
-    # For the engine: an attempt is about to be made. Returns the headers to be set, [name, value, …], or nil if the request
-    # has failed.
+    # For the engine: an attempt is about to be made. Returns the headers to be set, [name, value, …], or nil if the
+    # request has failed.
     def before_attempt((number, http_method, url, fields, content))
       options = { headers: fields.each_slice(2).to_a }
       options[:body] = @request.body if content && @request.body
@@ -203,7 +208,7 @@ module Hecaton
       return error if error.is_a?(Error)
 
       FeatureError.new("the feature #{feature.class} raised #{error.class} in #{name}: #{error.message}",
-                       phase: :queue, url: RequestLog.asked(@request.url), cause: error)
+        phase: :queue, url: RequestLog.asked(@request.url), cause: error)
     end
 
     # The deadline counts what features took before the request was sent.

@@ -1,35 +1,40 @@
-# Bulk downloads by the command `hecaton fetch`: every URL of a long list, each recorded exactly once, whatever happens on the way.
+# Bulk downloads by the command `hecaton fetch`: every URL of a long list, each recorded exactly once, whatever happens
+# on the way.
 require "json"
 require "open3"
 
 module Hecaton
-  # Loaded by `require "hecaton/fetch"`. The command does the work, in a process of its own; it is the one that HECATON_BINARY names,
-  # else `hecaton` in PATH.
+  # Loaded by `require "hecaton/fetch"`. The command does the work, in a process of its own; it is the one that
+  # HECATON_BINARY names, else `hecaton` in PATH.
   #
   #   Hecaton::Fetch.run(urls, into: "out/", rate: 20, per_host: 4) { |record| puts record["status"] }
   #   Hecaton::Fetch.records("out/", where: "error or status >= 500").each { |record| … }
   #
-  # A record is a Hash with the keys that docs/fetch.md lists: "n", "line", "columns", "url", "outcome", "ok", "status", "error", and so on.
+  # A record is a Hash with the keys that docs/fetch.md lists: "n", "line", "columns", "url", "outcome", "ok", "status",
+  # "error", and so on.
   module Fetch
-    # The job could not be done, or none of its inputs has a good response, or its fail_if: is true; the message is what the command
-    # said. The records that there are can be read with records.
+    # The job could not be done, or none of its inputs has a good response, or its fail_if: is true; the message is what
+    # the command said. The records that there are can be read with records.
     class Error < StandardError; end
 
     module_function
 
-    # Does a job and waits for its end. The same call again goes on where it was: after an exception, a crash or a power cut.
+    # Does a job and waits for its end. The same call again goes on where it was: after an exception, a crash or a power
+    # cut.
     #
-    # urls:: the path of a list or of a job file, a String or Pathname; or anything with `each` that yields URLs, or Hashes of columns
-    #   for a template. What `each` yields is handed over as it comes, and must be the same when the job goes on.
+    # urls:: the path of a list or of a job file, a String or Pathname; or anything with `each` that yields URLs, or
+    #   Hashes of columns for a template. What `each` yields is handed over as it comes, and must be the same when the
+    #   job goes on.
     # into:: the job's folder.
     # progress:: whether the command tells on standard error how far it is. Default false.
     #
-    # What else is given are the command's options: `per_host: 4` is `--per-host 4`, `robots: true` is `--robots`, an Array repeats the
-    # option, and a Hash is an Array of "name: value", for header.
+    # What else is given are the command's options: `per_host: 4` is `--per-host 4`, `robots: true` is `--robots`, an
+    # Array repeats the option, and a Hash is an Array of "name: value", for header.
     #
     # Yields each record when the job is done. Without a block, returns an Enumerator of them.
     #
-    # Raises ArgumentError, before anything is sent, when an input or an option is bad; Error when the job cannot be done.
+    # Raises ArgumentError, before anything is sent, when an input or an option is bad; Error when the job cannot be
+    # done.
     def run(urls, into:, progress: false, **options, &block)
       streamed = !(urls.is_a?(String) || urls.respond_to?(:to_path))
       raise ArgumentError, "urls: give a path, or anything with each; not a #{urls.class}" if streamed && !urls.respond_to?(:each)
@@ -45,7 +50,8 @@ module Hecaton
       nil
     end
 
-    # The records of a job's folder, as an Enumerator: those of a job that is done, or what is known so far. One at a time is in memory.
+    # The records of a job's folder, as an Enumerator: those of a job that is done, or what is known so far. One at a
+    # time is in memory.
     #
     # where:: an expression, such as "status == 404". limit:: the most records.
     def records(folder, where: nil, limit: nil)
@@ -93,8 +99,8 @@ module Hecaton
       end
     end
 
-    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached it as well; a second one would
-    # make it drop what is in flight.
+    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached it as well; a
+    # second one would make it drop what is in flight.
     def self.stopped_by(child, signal)
       done = false
       yield

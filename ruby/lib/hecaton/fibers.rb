@@ -3,13 +3,13 @@ module Hecaton
   # The engine's waits release the GVL, so other threads run meanwhile; but a Fiber.scheduler switches
   # between fibers of one thread, and only at waits that Ruby knows of.
   #
-  # So each fiber waits in a queue of its own, and one thread a client drives what all of them wait for and wakes those whose
-  # answer is there. It begins with the first and ends when nobody waits any more.
+  # So each fiber waits in a queue of its own, and one thread a client drives what all of them wait for and wakes those
+  # whose answer is there. It begins with the first and ends when nobody waits any more.
   module Fibers
     @queues = {}
 
-    # For the engine: returns when what this fiber waits for has ended. The engine gives it up if the wait ends before, by
-    # an exception of the scheduler's or whoever's: nothing goes on behind the fiber's back.
+    # For the engine: returns when what this fiber waits for has ended. The engine gives it up if the wait ends before,
+    # by an exception of the scheduler's or whoever's: nothing goes on behind the fiber's back.
     def self.wait(wait)
       queue = @queues[wait.tag] = Queue.new
       until wait.ended?

@@ -1,15 +1,16 @@
 # Header fields: names in any case, order and repeats kept.
 module Hecaton
-  # Read-only. A name is a String in any case, or a Symbol, whose underscores are dashes: <code>headers[:content_type]</code> is
-  # headers["Content-Type"]. Two of them are equal when they hold the same fields in the same order, whatever the
-  # case of the names.
+  # Read-only. A name is a String in any case, or a Symbol, whose underscores are dashes:
+  # <code>headers[:content_type]</code> is headers["Content-Type"]. Two of them are equal when they hold the same fields
+  # in the same order, whatever the case of the names.
   class Headers
     include Enumerable
 
     # The name of a field as a String.
     def self.field(name) = name.is_a?(Symbol) ? name.to_s.tr("_", "-") : name.to_s
 
-    # Names that have no case of their own, as they go out over HTTP/1.1; only so many, for names may come from anywhere.
+    # Names that have no case of their own, as they go out over HTTP/1.1; only so many, for names may come from
+    # anywhere.
     TITLES = Hash.new do |known, name|
       title = field(name).gsub(/[^-]+/, &:capitalize).freeze
       known.size < 1000 ? known[name] = title : title

@@ -1,7 +1,8 @@
 # The links of an answer, by their relation (RFC 8288).
 module Hecaton
   # One link: url, a String, absolute if the answer's own URL is known; rel, its relations, an Array of Strings in lower
-  # case; parameters, a Hash of all that it says ("title", "type", "hreflang", "anchor" and the like), names in lower case.
+  # case; parameters, a Hash of all that it says ("title", "type", "hreflang", "anchor" and the like), names in lower
+  # case.
   Link = Struct.new(:url, :rel, :parameters, keyword_init: true) do
     # The URL.
     def to_s = url
@@ -16,8 +17,8 @@ module Hecaton
       @links = Deprecation.links(text.to_s).filter_map { |target, parameters| Links.link(target, parameters, base) }.freeze
     end
 
-    # The URL of the first link with this relation, a String; nil for none. The relation is a String or Symbol in any case. A link
-    # with an anchor tells of another resource than the one that was asked for, and does not count.
+    # The URL of the first link with this relation, a String; nil for none. The relation is a String or Symbol in any
+    # case. A link with an anchor tells of another resource than the one that was asked for, and does not count.
     def [](rel) = get_all(rel).first&.url
 
     # Every Link with this relation, in order, those with an anchor left out.

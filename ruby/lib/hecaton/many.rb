@@ -11,11 +11,12 @@ module Hecaton
   #
   # What waits for any of these has not been started, and its timeout does not run.
   module Many
-    # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns a Hash of Integers: how many
-    # requests ended in a Response (responses), and how many in an Error (errors), whether or not they had callbacks.
+    # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns a Hash of Integers:
+    # how many requests ended in a Response (responses), and how many in an Error (errors), whether or not they had
+    # callbacks.
     #
-    # raise_on_failure:: true to raise the Error of the first request that ended in one, when all have ended and been told. Default
-    #   false.
+    # raise_on_failure:: true to raise the Error of the first request that ended in one, when all have ended and been
+    #   told. Default false.
     def batch(concurrency: nil, per_origin: nil, rate: nil, raise_on_failure: false, &block)
       raise ArgumentError, "batch needs a block to queue requests in" unless block
 
@@ -44,10 +45,11 @@ module Hecaton
       requests.map(&:outcome)
     end
 
-    # Sends all these requests, of whatever methods, and returns an Array of their outcomes in the same order, as get_all does.
+    # Sends all these requests, of whatever methods, and returns an Array of their outcomes in the same order, as
+    # get_all does.
     #
-    # requests:: anything with `each` that yields a Request, [method, url] or [method, url, { … }]; method is a Symbol or a String,
-    #   and the Hash has what Client#request takes.
+    # requests:: anything with `each` that yields a Request, [method, url] or [method, url, { … }]; method is a Symbol
+    #   or a String, and the Hash has what Client#request takes.
     #
     # What else is given goes to each request, unless that says otherwise itself.
     #
@@ -61,8 +63,8 @@ module Hecaton
       queued.map(&:outcome)
     end
 
-    # head_all, post_all, put_all, patch_all, delete_all: as all, with one method: `client.post_all([[url, { json: … }], …])`. An
-    # entry is a URL, or [url, { … }].
+    # head_all, post_all, put_all, patch_all, delete_all: as all, with one method: `client.post_all([[url, { json: … }],
+    # …])`. An entry is a URL, or [url, { … }].
     %w[head post put patch delete].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
         def #{verb}_all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)

@@ -2,7 +2,8 @@
 module Hecaton
   # application/json is known at first, with all types that end in "+json". A program may add others:
   #
-  #   Hecaton::MIME.register("application/msgpack", encode: MessagePack.method(:pack), decode: MessagePack.method(:unpack))
+  #   Hecaton::MIME.register("application/msgpack", encode: MessagePack.method(:pack), decode:
+  #     MessagePack.method(:unpack))
   #   client.post(url, body: { a: 1 }, headers: { content_type: "application/msgpack" })
   #   client.get(url).parse
   module MIME
@@ -17,7 +18,8 @@ module Hecaton
       # Adds a media type, in the place of one of that name.
       #
       # encode:: what has `call`: it is called with a value, and returns a String.
-      # decode:: what has `call`: it is called with a body, a String in the encoding that its Content-Type names, and returns a value.
+      # decode:: what has `call`: it is called with a body, a String in the encoding that its Content-Type names, and
+      #   returns a value.
       def register(name, encode: nil, decode: nil)
         [encode, decode].compact.each { |code| raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call) }
         name = name.to_s.downcase

@@ -1,4 +1,5 @@
-# Loads the compiled engine: a gem for a platform has one inside for each Ruby, one that was compiled here has one for this Ruby.
+# Loads the compiled engine: a gem for a platform has one inside for each Ruby, one that was compiled here has one for
+# this Ruby.
 abi = RUBY_VERSION[/\A\d+\.\d+/]
 inside = Dir["#{__dir__}/[0-9]*.[0-9]*/hecaton_native.{so,bundle}"].map { |library| File.basename(File.dirname(library)) }
 begin

@@ -14,12 +14,13 @@ module Hecaton
   #   Hecaton::NetHTTP.start("api.example", 443, use_ssl: true) { |http| http.request(Net::HTTP::Get.new("/users")) }
   #
   # What differs, and what of the settings is refused, stands in docs/from-net-http.md. In short: `start` opens no
-  # connection, the first request does; connections belong to a pool that all threads and all objects of the same settings
-  # share, and are kept keep_alive_timeout seconds (2 by default); nothing is sent again unless max_retries was set; each
-  # request ends within total_timeout; a body that is cut short is an EOFError.
+  # connection, the first request does; connections belong to a pool that all threads and all objects of the same
+  # settings share, and are kept keep_alive_timeout seconds (2 by default); nothing is sent again unless max_retries was
+  # set; each request ends within total_timeout; a body that is cut short is an EOFError.
   #
-  # Errors are those of Net::HTTP (Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout, Errno::ECONNREFUSED and the like,
-  # SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error. A setting that
+  # Errors are those of Net::HTTP (Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout, Errno::ECONNREFUSED and the
+  # like, SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error. A
+  #   setting that
   # cannot be honoured is a Refused, raised by `start` or by the request.
   class NetHTTP < original
   end

@@ -1,6 +1,7 @@
 # How a request ends: in a Response or an Error, which answer to the same questions.
 module Hecaton
-  # Included by Response and Error: `response` and `error` (one of them nil), `attempts`, `elapsed`, `success?` and the like.
+  # Included by Response and Error: `response` and `error` (one of them nil), `attempts`, `elapsed`, `success?` and the
+  # like.
   module Outcome
     # Response, or nil when the request failed.
     def response = nil

@@ -1,7 +1,8 @@
 # The file that a download is written to until it is whole, and what is known of where its bytes come from.
 module Hecaton
-  # Stands beside the file that it is to become, so that becoming it is one step (rename). For one that may be continued, "PATH.part",
-  # "PATH.part.from" says of which URL it is and by which validator (RFC 9110 §13.1.5) the server knows whether it has changed.
+  # Stands beside the file that it is to become, so that becoming it is one step (rename). For one that may be
+  # continued, "PATH.part", "PATH.part.from" says of which URL it is and by which validator (RFC 9110 §13.1.5) the
+  # server knows whether it has changed.
   class PartFile
     # resume:: whether what an earlier one has left is continued, and whether this one is left to a later one.
     def initialize(path, url, resume)

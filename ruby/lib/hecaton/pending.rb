@@ -70,8 +70,8 @@ module Hecaton
       add(->(outcome) { block.call(outcome) unless outcome.success? })
     end
 
-    # Calls the block once, when the head of the response is there: with a Response that has status and headers (and url,
-    # redirects, attempts so far, elapsed), but no body yet. Returns self, as the next one does.
+    # Calls the block once, when the head of the response is there: with a Response that has status and headers (and
+    # url, redirects, attempts so far, elapsed), but no body yet. Returns self, as the next one does.
     def on_headers(&block)
       raise ArgumentError, "on_headers needs a block" unless block
 
@@ -80,12 +80,12 @@ module Hecaton
       self
     end
 
-    # Calls the block with each piece of the body as it comes, in order: a String of bytes (ASCII-8BIT, whatever the charset),
-    # its codings taken off. The outcome's own body is then empty, and max_body does not apply.
+    # Calls the block with each piece of the body as it comes, in order: a String of bytes (ASCII-8BIT, whatever the
+    # charset), its codings taken off. The outcome's own body is then empty, and max_body does not apply.
     #
     # Nothing more of this body is read before the block has returned, so a slow one holds up the server, and what is
-    # held stays below 1 MiB (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As with
-    # any callback, the other requests wait meanwhile too. The request's timeout goes on.
+    # held stays below 1 MiB (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As
+    # with any callback, the other requests wait meanwhile too. The request's timeout goes on.
     def on_body(&block)
       raise ArgumentError, "on_body needs a block" unless block
 
@@ -100,7 +100,8 @@ module Hecaton
     # For the batch: whether its head is handed over before its end.
     def in_parts? = !(@on_headers || @on_body).nil?
 
-    # For the batch: hands the head on, unless one of those callbacks aborts the batch; nil if the status is an error, and what comes of the body is not wanted.
+    # For the batch: hands the head on, unless one of those callbacks aborts the batch; nil if the status is an error,
+    # and what comes of the body is not wanted.
     def head(response)
       return @unwanted = true unless response
 

@@ -1,6 +1,7 @@
 # One request as a value: method, URL, headers, body and options.
 module Hecaton
-  # What every verb of Client and Batch builds, and what features receive and return. It never changes: `with` returns a copy.
+  # What every verb of Client and Batch builds, and what features receive and return. It never changes: `with` returns a
+  # copy.
   #
   #   request = Hecaton::Request.new(:post, "http://api.example/users", json: { name: "x" }, timeout: 2)
   #   client.request(request)
@@ -23,7 +24,8 @@ module Hecaton
     # For RequestBuilder: the URL and the options as they were given.
     attr_reader :target, :given
 
-    # For the client: whether the response is read in pieces, in a block or by on_body of a batch. Features ask in_parts?.
+    # For the client: whether the response is read in pieces, in a block or by on_body of a batch. Features ask
+    # in_parts?.
     attr_writer :in_parts
 
     # http_method:: "GET" and the like, or a Symbol in any case.
@@ -50,12 +52,12 @@ module Hecaton
     # String: scheme, host and port of the URL, "https://api.example:443"; nil if the URL is not absolute.
     def origin = Request.origin_of(url)
 
-    # Headers: those of the request. In a feature those of the client too, as far as they go to this URL; what the engine adds
-    # (Host, User-Agent, Accept, a jar's Cookie and the like) is known in before_attempt alone.
+    # Headers: those of the request. In a feature those of the client too, as far as they go to this URL; what the
+    # engine adds (Host, User-Agent, Accept, a jar's Cookie and the like) is known in before_attempt alone.
     def headers = @headers ||= @builder ? @builder.headers_of(self) : Headers.new(Request.fields(@given[:headers]).reject { |_, value| value.nil? })
 
-    # String: the body as it is sent, encoded from json, form or multipart; nil for none. A body that is read while it is sent (an
-    # IO, a file, what has each) is a BodySource.
+    # String: the body as it is sent, encoded from json, form or multipart; nil for none. A body that is read while it
+    # is sent (an IO, a file, what has each) is a BodySource.
     def body = content.first
 
     # An option, nil if it was not given: request[:timeout].
@@ -67,7 +69,8 @@ module Hecaton
     # A copy with changes.
     #
     # http_method::, url:: instead of this one's.
-    # headers:: are added: a name takes the place of the same name here, and nil as its value leaves it out, even if the client has it.
+    # headers:: are added: a name takes the place of the same name here, and nil as its value leaves it out, even if the
+    #   client has it.
     # body::, json::, form::, multipart:: one takes the place of all. A body keeps the Content-Type that there is.
     #
     # All other options are replaced. nil is the client's setting.
@@ -81,8 +84,8 @@ module Hecaton
       dup.change(http_method, url || @target, given, changed.empty?)
     end
 
-    # Hash: whatever features want to remember between their methods, each under a key of its own. It belongs to one sending of the
-    # request, and all copies that `with` makes share it.
+    # Hash: whatever features want to remember between their methods, each under a key of its own. It belongs to one
+    # sending of the request, and all copies that `with` makes share it.
     def notes = @notes ||= {}
 
     # Whether the response is read in pieces, in a block or by on_body: its outcome then has no body.

@@ -1,7 +1,7 @@
 # A Request and the defaults of its client → the engine's arguments.
 module Hecaton
-  # Each client has one, for single requests and batches alike, so that an option means the same in both. The engine adds the
-  # client's own headers.
+  # Each client has one, for single requests and batches alike, so that an option means the same in both. The engine
+  # adds the client's own headers.
   class RequestBuilder
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
@@ -24,7 +24,7 @@ module Hecaton
 
     # The client's defaults; Client.new says what each is.
     def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, predicate: nil,
-                   base: nil, log: nil, timeout: nil, public_headers: nil)
+      base: nil, log: nil, timeout: nil, public_headers: nil)
       code = bearer if bearer.respond_to?(:call)
       credentials = { headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth }
       own = fields(credentials, nil).to_a.each_slice(2).to_a
@@ -43,8 +43,8 @@ module Hecaton
       @typed = fields.any? { |name, _| name.casecmp?("content-type") }
     end
 
-    # Yields method, URL, headers, body, timeout and options of a Request as the engine takes them, and returns what the block does.
-    # Not an Array, because this is done for each request.
+    # Yields method, URL, headers, body, timeout and options of a Request as the engine takes them, and returns what the
+    # block does. Not an Array, because this is done for each request.
     def call(request)
       given = request.given
       body, type = request.content
@@ -199,7 +199,8 @@ module Hecaton
     # What headers say of a field, an Array for each time.
     def values(flat, name) = flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
 
-    # The value of Authorization; nil when nothing is said of it, or when it is the engine's business, false when there shall be none.
+    # The value of Authorization; nil when nothing is said of it, or when it is the engine's business, false when there
+    # shall be none.
     def authorization(basic_auth, bearer, digest_auth)
       if basic_auth ? bearer || digest_auth : bearer && digest_auth
         given = [basic_auth && "basic_auth", bearer && "bearer", digest_auth && "digest_auth"].select(&:itself)

@@ -1,16 +1,16 @@
 # Writes a line for each request to a logger, and the heads if that wants to know them; no secrets.
 module Hecaton
-  # What Client.new takes as logger. At level info one line a request, when it has ended: method, URL, status or error, milliseconds,
-  # attempts. At level debug the head of each request, as far as it was given (what the engine adds is not listed: Host,
-  # User-Agent, a jar's Cookie and the like), and of each response.
+  # What Client.new takes as logger. At level info one line a request, when it has ended: method, URL, status or error,
+  # milliseconds, attempts. At level debug the head of each request, as far as it was given (what the engine adds is not
+  # listed: Host, User-Agent, a jar's Cookie and the like), and of each response.
   #
-  # URLs are without user, password, query and fragment. What is no URL is not written. Of headers the value is written only if the
-  # header is public (see public_headers of Client.new) or one of SHOWN; all other values are [hidden]. Of those that are written what is
-  # behind a question mark or a number sign is left out, as in a URL.
+  # URLs are without user, password, query and fragment. What is no URL is not written. Of headers the value is written
+  # only if the header is public (see public_headers of Client.new) or one of SHOWN; all other values are [hidden]. Of
+  # those that are written what is behind a question mark or a number sign is left out, as in a URL.
   # No body is written.
   class RequestLog
-    # Array of String: names of headers whose values the log shows beside those of public ones, in small letters. None of them
-    # can hold a secret but in the query of a URL.
+    # Array of String: names of headers whose values the log shows beside those of public ones, in small letters. None
+    # of them can hold a secret but in the query of a URL.
     SHOWN = %w[
       accept-ranges age allow content-length content-location date deprecation etag expires host keep-alive last-modified link location
       refresh retry-after server sunset trailer transfer-encoding upgrade vary via

@@ -13,10 +13,10 @@ module Hecaton
     # String in the encoding of its Content-Type's charset (UTF-8 for JSON), else ASCII-8BIT.
     attr_reader :body
 
-    # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…"). nil is none. ArgumentError for
-    # what no response has.
+    # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…"). nil is none.
+    # ArgumentError for what no response has.
     def initialize(status:, headers: {}, body: "", url: nil, redirects: [], attempts: [], elapsed: 0.0, http_method: nil,
-                   trailers: {})
+      trailers: {})
       raise ArgumentError, "status is #{status.inspect}: give an Integer" unless status.is_a?(Integer)
       raise ArgumentError, "body is of class #{body.class}: give a String" unless body.nil? || body.is_a?(String)
 
@@ -42,7 +42,8 @@ module Hecaton
     # The body: a String in the encoding of its charset, see body.
     def to_s = body
 
-    # What the body says in JSON (RFC 8259): a Hash, an Array, a String, a number, true, false or nil. It is read anew each time.
+    # What the body says in JSON (RFC 8259): a Hash, an Array, a String, a number, true, false or nil. It is read anew
+    # each time.
     #
     # symbolize_names:: whether the names in a Hash are Symbols. Default false: Strings.
     #
@@ -64,6 +65,7 @@ module Hecaton
       unless mime&.decode
         raise ArgumentError, "the type #{(type || content_type).inspect} is not known: use one of #{MIME.names.join(", ")}, or Hecaton::MIME.register"
       end
+
       mime.decode.call(body)
     rescue JSONError
       raise JSONError, self
@@ -75,10 +77,10 @@ module Hecaton
     # For adapters, as AnyResponse says; the headers are not kept for it.
     def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
 
-    # Headers: the trailers, fields that came behind the body (RFC 9110 §6.5), such as a sum of it; most responses have none. Over HTTP/1.1
-    # they are those of a body in chunks. Kept apart from the headers, and trusted no more than those. The limits are
-    # max_header_fields and max_header_bytes; more is a BodyError. Some servers send them only to requests with the headers
-    # { te: "trailers", connection: "te" } (over HTTP/2 the first alone).
+    # Headers: the trailers, fields that came behind the body (RFC 9110 §6.5), such as a sum of it; most responses have
+    # none. Over HTTP/1.1 they are those of a body in chunks. Kept apart from the headers, and trusted no more than
+    # those. The limits are max_header_fields and max_header_bytes; more is a BodyError. Some servers send them only to
+    # requests with the headers { te: "trailers", connection: "te" } (over HTTP/2 the first alone).
     def trailers = @trailers ||= Record.trailers(@record)
 
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
@@ -105,7 +107,8 @@ module Hecaton
       )
     end
 
-    # So that it can be handed to other Ractors too, by Ractor.make_shareable: what is decoded when it is asked for is decoded now.
+    # So that it can be handed to other Ractors too, by Ractor.make_shareable: what is decoded when it is asked for is
+    # decoded now.
     def freeze
       headers && trailers && redirects && attempts && elapsed
       url && http_method
@@ -127,11 +130,12 @@ module Hecaton
     # Without URL, headers and body, which may be secret.
     def inspect = "#<Hecaton::Response #{[status, reason].compact.join(" ")}, #{[content_type, "#{body.bytesize} bytes"].compact.join(", ")}>"
 
-    # For pattern matching: `in {status: 200..299, body:}`. The names are those of methods: status, code, headers, body, content_type,
-    # charset, url, http_method, redirects, attempts, elapsed, response.
+    # For pattern matching: `in {status: 200..299, body:}`. The names are those of methods: status, code, headers, body,
+    # content_type, charset, url, http_method, redirects, attempts, elapsed, response.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
 
-    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
+    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds
+    # earlier.
     def behind(earlier, seconds)
       @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
       @elapsed = elapsed + seconds

@@ -9,8 +9,8 @@ module Hecaton
   #   end
   #
   # Only what is asked for is read: a slow reader holds up the server, and what is held of the body stays
-  # far below 1 MiB whatever the server sends (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took
-  # much). The request's timeout goes on, the reader's own time
+  # far below 1 MiB whatever the server sends (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers
+  # took much). The request's timeout goes on, the reader's own time
   # included, and so does read_timeout between two pieces; max_body does not apply. Content codings are taken off,
   # unless decode: false. It can be read as an IO too: see StreamReading.
   #
@@ -28,7 +28,8 @@ module Hecaton
     # For adapters: the engine's record of the head, for Record.
     attr_reader :head
 
-    # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole, by default as many as a client has.
+    # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole, by
+    # default as many as a client has.
     def initialize(status, record, native, most = Native::MAX_BODY)
       @status = status
       @native = native
@@ -55,7 +56,8 @@ module Hecaton
       self
     end
 
-    # Headers: the trailers, fields that come behind the body; see Response#trailers. Empty before the body has been read to its end.
+    # Headers: the trailers, fields that come behind the body; see Response#trailers. Empty before the body has been
+    # read to its end.
     def trailers = Record.trailers(record)
 
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
@@ -76,7 +78,8 @@ module Hecaton
     # Seconds from the start of the request to the head of the response; to the last byte once it is read.
     def elapsed = Record.elapsed(record) + (@spent || 0)
 
-    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds earlier.
+    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds
+    # earlier.
     def behind(earlier, seconds)
       @earlier = earlier
       @spent = seconds

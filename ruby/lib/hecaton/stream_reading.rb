@@ -1,12 +1,13 @@
 # Reads a Stream as an IO is read: so many bytes, line by line, or all that is left.
 module Hecaton
-  # Included by Stream. What can be given an IO that is read can be given a Stream: IO.copy_stream, CSV.new, Zlib::GzipReader.new and
-  # the like. All of these and each_chunk go on where the one before stopped, and raise what each_chunk raises.
+  # Included by Stream. What can be given an IO that is read can be given a Stream: IO.copy_stream, CSV.new,
+  # Zlib::GzipReader.new and the like. All of these and each_chunk go on where the one before stopped, and raise what
+  #   each_chunk raises.
   #
   # What has to be held whole (a line, the rest of the body) is at most the client's max_body long; more is a BodyError.
   module StreamReading
-    # With length, so many bytes, fewer only at the end of the body: a String in ASCII-8BIT, nil when nothing is left. Without,
-    # all that is left: a String in the encoding of the charset, "" when nothing is.
+    # With length, so many bytes, fewer only at the end of the body: a String in ASCII-8BIT, nil when nothing is left.
+    # Without, all that is left: a String in the encoding of the charset, "" when nothing is.
     #
     # buffer:: a String whose content is replaced by what was read, and returned.
     def read(length = nil, buffer = nil)
@@ -18,8 +19,8 @@ module Hecaton
       at_end ? nil : buffer
     end
 
-    # What is there, at most so many bytes: a String in ASCII-8BIT. Waits only if nothing is there, and raises EOFError at the end of
-    # the body.
+    # What is there, at most so many bytes: a String in ASCII-8BIT. Waits only if nothing is there, and raises EOFError
+    # at the end of the body.
     #
     # buffer:: as in read.
     def readpartial(length, buffer = nil)
@@ -36,10 +37,12 @@ module Hecaton
     # The next line, a String in the encoding of the charset with what ends it; nil at the end of the body.
     #
     # separator:: what ends a line. Default "\n". nil: the rest of the body is one line.
-    # limit:: most bytes of a line; what is longer comes in several, and a character may be cut in two. Default none. May be given alone.
+    # limit:: most bytes of a line; what is longer comes in several, and a character may be cut in two. Default none.
+    #   May be given alone.
     # chomp:: whether what ends the line is taken off. Default false.
     #
-    # Raises ArgumentError when the charset is UTF-16 or UTF-32, whose lines cannot be told apart byte by byte: use read.
+    # Raises ArgumentError when the charset is UTF-16 or UTF-32, whose lines cannot be told apart byte by byte: use
+    # read.
     def gets(separator = "\n", limit = nil, chomp: false)
       separator, limit = "\n", separator if separator.is_a?(Integer)
       separator = StreamReading.separator(separator, encoding)
@@ -59,13 +62,14 @@ module Hecaton
       self
     end
 
-    # Yields each ServerSentEvent (WHATWG's text/event-stream) as soon as it is whole, and returns self at the end of the body; without a
-    # block an Enumerator. One that the body's end cuts off is left out, as the standard says.
+    # Yields each ServerSentEvent (WHATWG's text/event-stream) as soon as it is whole, and returns self at the end of
+    # the body; without a block an Enumerator. One that the body's end cuts off is left out, as the standard says.
     #
-    # The request's timeout goes on, so it bounds how long events are listened to. Connecting again is the program's own business:
-    # with `headers: { "Last-Event-ID" => event.id }`, after event.retry milliseconds.
+    # The request's timeout goes on, so it bounds how long events are listened to. Connecting again is the program's own
+    # business: with `headers: { "Last-Event-ID" => event.id }`, after event.retry milliseconds.
     #
-    # Raises StatusError when the status is 400 or more, and BodyError when the Content-Type is another than text/event-stream.
+    # Raises StatusError when the status is 400 or more, and BodyError when the Content-Type is another than
+    # text/event-stream.
     def each_event
       return enum_for(:each_event) unless block_given?
 
@@ -165,7 +169,7 @@ module Hecaton
     def unreadable(why)
       place = url.sub(/[?#].*/m, "")
       raise BodyError.new("#{why} (#{place})", phase: :read, sent: true, url: place, redirects: redirects, attempts: attempts,
-                          elapsed: elapsed)
+        elapsed: elapsed)
     end
 
     def encoding = @encoding ||= ContentType.encoding(headers.get_all("content-type").first)

@@ -15,19 +15,21 @@ module Hecaton
     #   Hecaton.stub(:get, "http://api.test/users/1") { { status: 200, json: { name: "Ada" } } }
     #
     # method:: a Symbol or String in any case, :any, or an Array of some.
-    # url:: a String (or URI): the absolute URL, which must be the same, whatever the order of the query's parameters; a Regexp,
-    #   which is looked for in the URL; a Proc or whatever can be called, with the Interception::Request, that returns
-    #   whether it matches. Default nil: any.
-    # query:: Hash or Array of pairs: the parameters, as those of params in Client#request; :any for whatever there are. Default nil:
-    #   those in the url.
-    # headers:: Hash of fields that there must be, others may be beside them; a value is compared by ===, an Array with all values of
-    #   a repeated field; nil for a field that must not be there. Default none.
+    # url:: a String (or URI): the absolute URL, which must be the same, whatever the order of the query's parameters; a
+    #   Regexp, which is looked for in the URL; a Proc or whatever can be called, with the Interception::Request, that
+    #   returns whether it matches. Default nil: any.
+    # query:: Hash or Array of pairs: the parameters, as those of params in Client#request; :any for whatever there are.
+    #   Default nil: those in the url.
+    # headers:: Hash of fields that there must be, others may be beside them; a value is compared by ===, an Array with
+    #   all values of a repeated field; nil for a field that must not be there. Default none.
     # body:: compared by === : a String, a Regexp, a Proc. Default nil: any.
     # json:: what the body must be in JSON. Default nil: anything.
-    # form:: Hash or Array of pairs that the body must be as by form in Client#request, in any order. Default nil: anything.
+    # form:: Hash or Array of pairs that the body must be as by form in Client#request, in any order. Default nil:
+    #   anything.
     #
-    # The block is called with the Interception::Request each time, and what it returns is the answer, see Testing::Stub#returns.
-    # Without a block, and without returns, the answer is an empty 200. ArgumentError when something cannot be matched.
+    # The block is called with the Interception::Request each time, and what it returns is the answer, see
+    # Testing::Stub#returns. Without a block, and without returns, the answer is an empty 200. ArgumentError when
+    #   something cannot be matched.
     def stub(method, url = nil, query: nil, headers: nil, body: nil, json: nil, form: nil, &answer)
       conditions = Testing::Conditions.new(
         method, Testing::Place.new(url, query), headers: headers, body: body, json: json, form: form
@@ -51,8 +53,8 @@ module Hecaton
       # Array of Interception::Request: all that were asked for since reset, in order, whatever became of them.
       def requests = @registry.requests
 
-      # Array of Interception::Request: those that no stub matched, and that were not allowed. For programs that take any
-      # error of the network in their stride, and so hide this one.
+      # Array of Interception::Request: those that no stub matched, and that were not allowed. For programs that take
+      # any error of the network in their stride, and so hide this one.
       def unmatched = @registry.unmatched
 
       # Array of Stub, the last one first.
@@ -61,13 +63,14 @@ module Hecaton
       # Array of hosts that may be really asked where no stub matches; see allowed_hosts=.
       def allowed_hosts = @registry.allowed_hosts
 
-      # Sets them, an Array: "host", "host:port", "*.example.org" (all names under that one), or a Regexp, which is looked for
-      # in the URL. Default []. They outlive reset.
+      # Sets them, an Array: "host", "host:port", "*.example.org" (all names under that one), or a Regexp, which is
+      # looked for in the URL. Default []. They outlive reset.
       def allowed_hosts=(hosts)
         @registry.allowed_hosts = hosts
       end
 
-      # Forgets all stubs and requests. Returns nil. hecaton/testing/minitest and hecaton/testing/rspec call it after each test.
+      # Forgets all stubs and requests. Returns nil. hecaton/testing/minitest and hecaton/testing/rspec call it after
+      # each test.
       def reset = @registry.reset
 
       # Lets stubs answer again after disable!. Returns nil.
@@ -80,8 +83,8 @@ module Hecaton
       #
       # status:: Integer, default 200. headers:: Hash or Array of pairs, default none. body:: String, default empty.
       # json:: in the place of body: what is generated as JSON, with its Content-Type.
-      # pieces:: in the place of body: an Array of Strings, as streams and on_body shall get them, and perhaps an Error (or its class)
-      #   as the last, which the body then ends in.
+      # pieces:: in the place of body: an Array of Strings, as streams and on_body shall get them, and perhaps an Error
+      #   (or its class) as the last, which the body then ends in.
       # Other keywords are those of Response.new: url, redirects, attempts, elapsed, http_method.
       def response(status: 200, headers: {}, body: nil, json: nil, pieces: nil, **facts)
         Answers.response(status, headers, { body: body, json: json, pieces: pieces }.compact, facts)

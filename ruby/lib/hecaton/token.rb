@@ -30,7 +30,8 @@ module Hecaton
     end
   end
 
-  # That of one request. The code is called with the Response (or StatusError) that refused the token before, nil the first time, if it takes an argument.
+  # That of one request. The code is called with the Response (or StatusError) that refused the token before, nil the
+  # first time, if it takes an argument.
   class Token
     REFUSED = 401
     private_constant :REFUSED
@@ -66,8 +67,8 @@ module Hecaton
       checked(value) unless value.nil? || value == @value
     end
 
-    # For Client#request: yields a token, seconds and what reads the response as a Stream, if anything does; and a second time if
-    # the first ends in a 401 and that may be.
+    # For Client#request: yields a token, seconds and what reads the response as a Stream, if anything does; and a
+    # second time if the first ends in a 401 and that may be.
     def ask(timeout, repeatable, reader, &request)
       began = Token.now
       value = self.value

@@ -1,6 +1,7 @@
 # WebMock's adapter for Hecaton: its stubs, its record of requests and its callbacks, which VCR records and replays by.
 #
-# It is loaded by itself once WebMock is there, in whatever order the two are required; `require "hecaton/webmock"` does it at once.
+# It is loaded by itself once WebMock is there, in whatever order the two are required; `require "hecaton/webmock"` does
+# it at once.
 require "hecaton" unless defined?(Hecaton::Interception) # Which loads this itself.
 require "webmock"
 require "net/http"
@@ -22,7 +23,8 @@ module WebMock
       # Has it asked no more.
       def self.disable! = Hecaton::Interception.remove(INTERCEPTOR)
 
-      # As it is for the other libraries at this moment: WebMock does not say so itself, but its stand-in for Net::HTTP does.
+      # As it is for the other libraries at this moment: WebMock does not say so itself, but its stand-in for Net::HTTP
+      # does.
       def self.follow_others! = ::Net::HTTP.equal?(NetHttpAdapter::OriginalNetHTTP) ? disable! : enable!
     end
   end

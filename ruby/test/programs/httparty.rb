@@ -1,4 +1,5 @@
-# Clients of an API, written for HTTParty as its README and examples show them. Its argument is the URL of `hecaton serve`.
+# Clients of an API, written for HTTParty as its README and examples show them. Its argument is the URL of `hecaton
+# serve`.
 require "httparty"
 require "json"
 require "tempfile"

@@ -1,4 +1,5 @@
-# A client of a small service, written for Net::HTTP as its documentation shows it. Its argument is the URL of `hecaton serve`.
+# A client of a small service, written for Net::HTTP as its documentation shows it. Its argument is the URL of `hecaton
+# serve`.
 require "net/http"
 require "json"
 require "stringio"

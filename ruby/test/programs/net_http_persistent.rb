@@ -1,4 +1,5 @@
-# A crawler's fetcher, written for net-http-persistent as its documentation shows it. Its argument is the URL of `hecaton serve`.
+# A crawler's fetcher, written for net-http-persistent as its documentation shows it. Its argument is the URL of
+# `hecaton serve`.
 require "net/http/persistent"
 require "json"
 require "uri"

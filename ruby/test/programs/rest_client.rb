@@ -39,7 +39,7 @@ show "executed", echoed(request.execute)
 show "raw", RestClient::Request.execute(method: :get, url: "#{BASE}/bytes/50000", raw_response: true).file.size
 streamed = 0
 RestClient::Request.execute(method: :get, url: "#{BASE}/bytes/50000",
-                            block_response: ->(answer) { answer.read_body { |piece| streamed += piece.bytesize } })
+  block_response: ->(answer) { answer.read_body { |piece| streamed += piece.bytesize } })
 show "streamed", streamed
 
 # Multipart.

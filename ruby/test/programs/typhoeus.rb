@@ -1,4 +1,5 @@
-# A program as Typhoeus' README has it: single requests, a hydra, callbacks, streams, stubs, a cache. Its argument is a URL.
+# A program as Typhoeus' README has it: single requests, a hydra, callbacks, streams, stubs, a cache. Its argument is a
+# URL.
 require "typhoeus"
 require "json"
 require "tempfile"

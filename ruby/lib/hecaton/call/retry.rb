@@ -10,13 +10,15 @@ module Hecaton
     # max_interval:: most seconds to wait; a longer Retry-After ends the tries. Default none.
     # exceptions:: which errors. Default Faraday::ConnectionFailed and Faraday::TimeoutError.
     # methods:: Array of Symbols. Default delete, get, head, options, put.
-    # retry_if:: called with env and exception (nil after a status) for the other methods. Default: they are not tried again.
-    # retry_statuses:: Array of statuses that count as failures. Default none; the last response is returned all the same.
+    # retry_if:: called with env and exception (nil after a status) for the other methods. Default: they are not tried
+    #   again.
+    # retry_statuses:: Array of statuses that count as failures. Default none; the last response is returned all the
+    #   same.
     # retry_block:: called before each further try as Faraday's :retry calls it, the exception nil after a status.
     #
-    # The request's timeout is for all of it. Each try has what is left, and none begins when the wait before it would use that up.
-    # Then the last error is raised. <code>response.env[:hecaton_tries]</code> is an Array of Try, and so is `tries` of an error.
-    # In in_parallel nothing is tried again, and nothing once on_data was called.
+    # The request's timeout is for all of it. Each try has what is left, and none begins when the wait before it would
+    # use that up. Then the last error is raised. <code>response.env[:hecaton_tries]</code> is an Array of Try, and so
+    # is `tries` of an error. In in_parallel nothing is tried again, and nothing once on_data was called.
     class Retry < Faraday::Middleware
       # Exceptions that are worth another try; those of retry_options are added.
       EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze
@@ -93,7 +95,8 @@ module Hecaton
           [nil, error]
         end
 
-        # Middlewares behind this one have encoded the body and named its type; and the answer of the try before is there.
+        # Middlewares behind this one have encoded the body and named its type; and the answer of the try before is
+        # there.
         def begin_anew
           @env.request_headers = @headers.dup
           @env.status = @env.response = @env.response_headers = @env.response_body = nil

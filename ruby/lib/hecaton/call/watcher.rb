@@ -1,8 +1,8 @@
 # Warns when a server says by Sunset (RFC 8594) that what was asked will end.
 module Hecaton
   module Call
-    # A middleware. Who is told, all that there are: ActiveSupport::Deprecation and Rollbar if the program has loaded them, and
-    # logger, whatever has `warn`. If there is none, Ruby's own warn, so that it never goes unsaid.
+    # A middleware. Who is told, all that there are: ActiveSupport::Deprecation and Rollbar if the program has loaded
+    # them, and logger, whatever has `warn`. If there is none, Ruby's own warn, so that it never goes unsaid.
     class Watcher < Faraday::Middleware
       def initialize(app, logger: nil)
         super(app)
@@ -56,7 +56,8 @@ module Hecaton
       end
     end
 
-    # ActiveSupport::Deprecation, for <code>Rails.application.deprecators[:hecaton] = Hecaton::Call.deprecator</code>. Only where ActiveSupport
+    # ActiveSupport::Deprecation, for <code>Rails.application.deprecators[:hecaton] = Hecaton::Call.deprecator</code>.
+    #   Only where ActiveSupport
     # is loaded.
     def self.deprecator = @deprecator ||= ::ActiveSupport::Deprecation.new(nil, "Hecaton")
   end

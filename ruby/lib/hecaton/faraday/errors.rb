@@ -36,7 +36,8 @@ module Faraday
 
           private
 
-          # The sentence with the method and the URL, but for what may be secret in it; as it is where it has the URL already.
+          # The sentence with the method and the URL, but for what may be secret in it; as it is where it has the URL
+          # already.
           def placed(sentence, env, url = nil)
             return sentence if env.nil? || sentence.start_with?("URL ") || (url && sentence.include?(url))
 

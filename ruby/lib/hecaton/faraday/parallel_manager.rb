@@ -7,14 +7,16 @@ module Faraday
       #   manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: 50, per_origin: 8)
       #   conn.in_parallel(manager) { … }
       #
-      # All requests are run to their ends. Then the first exception that one of them alone would have raised is raised: its
-      # failure (Faraday::TimeoutError and the like), or what a middleware or an on_complete raised for its response. A
-      # request that failed has the status 0, an empty body, and its error in <code>env[:hecaton_error]</code>.
+      # All requests are run to their ends. Then the first exception that one of them alone would have raised is raised:
+      # its failure (Faraday::TimeoutError and the like), or what a middleware or an on_complete raised for its
+      # response. A request that failed has the status 0, an empty body, and its error in
+      # <code>env[:hecaton_error]</code>.
       #
       # Used by one thread at a time.
       class ParallelManager
         # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests of equal settings.
-        # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised all the same.
+        # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised
+        #   all the same.
         def initialize(concurrency: nil, per_origin: nil, rate: nil, raise_errors: true)
           @limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
           @raise_errors = raise_errors
@@ -38,8 +40,8 @@ module Faraday
           @waiting.clear
         end
 
-        # Runs what is queued, and what its callbacks queue, to the end. Requests that differ in timeouts (but the total), proxy or
-        # ssl run in groups, one group after the other.
+        # Runs what is queued, and what its callbacks queue, to the end. Requests that differ in timeouts (but the
+        # total), proxy or ssl run in groups, one group after the other.
         def run
           return if @batch # Called in a callback of itself.
 

@@ -38,7 +38,8 @@ module Faraday
         # Whether redirects are followed by the engine.
         def redirects? = @redirects
 
-        # Settings of the client for a request: what it says goes before the adapter's options. plain: whether its URL is one of http.
+        # Settings of the client for a request: what it says goes before the adapter's options. plain: whether its URL
+        # is one of http.
         def of(request, ssl, plain = false)
           Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
 

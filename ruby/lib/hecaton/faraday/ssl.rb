@@ -37,7 +37,8 @@ module Faraday
           # An option that this version of Faraday may not have.
           def value(ssl, name) = (ssl[name] if ssl.members.include?(name))
 
-          # nil where nothing is said. verify_mode goes first, as with Net::HTTP. Its numbers are OpenSSL's: 0 is none, 1 peer.
+          # nil where nothing is said. verify_mode goes first, as with Net::HTTP. Its numbers are OpenSSL's: 0 is none,
+          # 1 peer.
           def verify(ssl)
             mode = ssl.verify_mode
             return ssl.verify if mode.nil?

@@ -4,10 +4,11 @@ require "openssl"
 
 module Hecaton
   class Features
-    #   signature = Hecaton::Features::AWSSignature.new(access_key: "AKID…", secret_key: "…", region: "eu-central-1", service: "s3")
-    #   client = Hecaton::Client.new(timeout: 5, features: [signature])
+    #   signature = Hecaton::Features::AWSSignature.new(access_key: "AKID…", secret_key: "…", region: "eu-central-1",
+    #   service: "s3") client = Hecaton::Client.new(timeout: 5, features: [signature])
     #
-    # Each attempt is signed anew, with the time at which it is made. A redirect to another scheme, host or port is not signed.
+    # Each attempt is signed anew, with the time at which it is made. A redirect to another scheme, host or port is not
+    # signed.
     class AWSSignature
       ALGORITHM = "AWS4-HMAC-SHA256".freeze
       UNSIGNED = "UNSIGNED-PAYLOAD".freeze
@@ -17,7 +18,8 @@ module Hecaton
 
       # access_key::, secret_key::, session_token:: the credentials; session_token is nil for long-term ones.
       # region::, service:: as in "us-east-1" and "s3".
-      # headers:: Array of names of headers that are signed too. Default: Host, Content-Type, and what begins with X-Amz-.
+      # headers:: Array of names of headers that are signed too. Default: Host, Content-Type, and what begins with
+      #   X-Amz-.
       # clock:: what has `call` and returns a Time. Default: Time.now.
       def initialize(access_key:, secret_key:, region:, service:, session_token: nil, headers: [], clock: Time.method(:now))
         @access_key = access_key

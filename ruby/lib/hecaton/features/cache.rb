@@ -11,12 +11,13 @@ module Hecaton
     #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::Cache.new])
     #
     # Responses to GET are kept as the server says (Cache-Control, Expires, Vary), asked for again with If-None-Match or
-    # If-Modified-Since when they are stale, and dropped after a successful request of another method to the same URL. The header
-    # Cache-Status (RFC 9211) says of a response what the cache did.
+    # If-Modified-Since when they are stale, and dropped after a successful request of another method to the same URL.
+    # The header Cache-Status (RFC 9211) says of a response what the cache did.
     #
-    # It is a private cache: a response is used for requests with the same Authorization and Cookie alone. Clients whose credentials
-    # features do not see (bearer as a Proc, digest_auth, a jar of cookies) need a cache each. Responses that are read in pieces are given
-    # from the cache while they are fresh, and never kept. A response behind a redirect that the engine has followed is not kept.
+    # It is a private cache: a response is used for requests with the same Authorization and Cookie alone. Clients whose
+    # credentials features do not see (bearer as a Proc, digest_auth, a jar of cookies) need a cache each. Responses
+    # that are read in pieces are given from the cache while they are fresh, and never kept. A response behind a
+    # redirect that the engine has followed is not kept.
     class Cache
       # Hash by heuristics: statuses that are kept if nothing is said of how long (RFC 9110 §15.1), but 206.
       HEURISTIC = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].freeze
@@ -30,10 +31,10 @@ module Hecaton
       State = Struct.new(:entry, :asked, :directives, :validating)
       private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :LOGIN, :State
 
-      # store:: what has read(key), write(key, value) and delete(key), such as Rails.cache. Values are Arrays of Hashes of plain objects.
-      #   Default: a Memory of its own.
-      # stale_if_error:: seconds after its end that a response is still used when the server fails or cannot be reached, unless the
-      #   response says otherwise (RFC 5861). Default 0.
+      # store:: what has read(key), write(key, value) and delete(key), such as Rails.cache. Values are Arrays of Hashes
+      #   of plain objects. Default: a Memory of its own.
+      # stale_if_error:: seconds after its end that a response is still used when the server fails or cannot be reached,
+      #   unless the response says otherwise (RFC 5861). Default 0.
       # clock:: what has `call` and returns a Time. Default: Time.now.
       def initialize(store: Memory.new, stale_if_error: 0, clock: Time.method(:now))
         @store = store

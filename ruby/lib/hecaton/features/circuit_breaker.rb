@@ -10,9 +10,9 @@ module Hecaton
     #   client = Hecaton::Client.new(timeout: 5, features: [breaker])
     #   breaker.stats # {"https://api.example:443" => {state: :open, failures: 5, refused: 12}}
     #
-    # Each origin (scheme, host and port) has a circuit. It is closed at first, and open after so many failures in a row: then each
-    # attempt ends in a CircuitOpenError at once. After the cool-down one request is let through (half open): a success closes
-    # the circuit, a failure opens it again. It is safe with threads; clients may share one.
+    # Each origin (scheme, host and port) has a circuit. It is closed at first, and open after so many failures in a
+    # row: then each attempt ends in a CircuitOpenError at once. After the cool-down one request is let through (half
+    # open): a success closes the circuit, a failure opens it again. It is safe with threads; clients may share one.
     class CircuitBreaker
       Circuit = Struct.new(:failures, :opened, :trial, :refused)
       # Failures by which nothing is known of the server.
@@ -22,7 +22,8 @@ module Hecaton
       # failures:: how many in a row open the circuit.
       # cooldown:: seconds until one request is let through.
       # most:: most origins that are remembered; those that failed last are.
-      # failure:: what has `call`, and says of an outcome whether it is a failure. Default: errors, and a status of 500 or more.
+      # failure:: what has `call`, and says of an outcome whether it is a failure. Default: errors, and a status of 500
+      #   or more.
       def initialize(failures: 5, cooldown: 30, most: 1000, failure: nil)
         @most_failures = failures
         @cooldown = cooldown
@@ -38,7 +39,7 @@ module Hecaton
         return if @circuits.empty? || closed?(origin, request)
 
         raise CircuitOpenError.new("the circuit of #{origin} is open after #{@circuits[origin]&.failures} failures in a row",
-                                   phase: :queue, url: request.url[/\A[^?]*/])
+          phase: :queue, url: request.url[/\A[^?]*/])
       end
 
       # For the client.
@@ -51,7 +52,8 @@ module Hecaton
         nil
       end
 
-      # Hash of origins that have failed: state (:closed, :open or :half_open), failures in a row, and how many attempts were refused.
+      # Hash of origins that have failed: state (:closed, :open or :half_open), failures in a row, and how many attempts
+      # were refused.
       def stats
         @lock.synchronize do
           @circuits.transform_values { |circuit| { state: state(circuit), failures: circuit.failures, refused: circuit.refused } }

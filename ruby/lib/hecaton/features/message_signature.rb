@@ -4,8 +4,8 @@ require "openssl"
 
 module Hecaton
   class Features
-    #   signature = Hecaton::Features::MessageSignature.new(key: OpenSSL::PKey.read(File.read("key.pem")), key_id: "mine", algorithm: "ed25519")
-    #   client = Hecaton::Client.new(timeout: 5, features: [signature])
+    #   signature = Hecaton::Features::MessageSignature.new(key: OpenSSL::PKey.read(File.read("key.pem")), key_id:
+    #   "mine", algorithm: "ed25519") client = Hecaton::Client.new(timeout: 5, features: [signature])
     #
     # Each attempt is signed anew. A redirect to another scheme, host or port is not signed.
     class MessageSignature
@@ -24,15 +24,16 @@ module Hecaton
       # key:: the secret of hmac-sha256 as a String, else a private key, an OpenSSL::PKey::PKey.
       # key_id:: the name by which the server knows the key.
       # algorithm:: one of ALGORITHMS. It is not sent, because the server knows it by the key (RFC 9421 §7.3.6).
-      # components:: names of headers, @method, @target-uri, @authority, @scheme, @request-target, @path, @query. Headers that a request
-      #   does not have are left out. content-digest is computed (RFC 9530, SHA-256) if the request has a body and no such header.
+      # components:: names of headers, @method, @target-uri, @authority, @scheme, @request-target, @path, @query.
+      #   Headers that a request does not have are left out. content-digest is computed (RFC 9530, SHA-256) if the
+      #   request has a body and no such header.
       # label:: the name of the signature in both headers. Default "sig1".
       # expires_in:: seconds that the signature is good for, nil for no end.
       # nonce:: whether a random nonce is signed too. Default true.
       # tag:: what the signature is for, nil for none.
       # clock:: what has `call` and returns a Time. Default: Time.now.
       def initialize(key:, key_id:, algorithm:, components: COMPONENTS, label: "sig1", expires_in: nil, nonce: true, tag: nil,
-                     clock: Time.method(:now))
+        clock: Time.method(:now))
         @sign = ALGORITHMS.fetch(algorithm) { raise ArgumentError, "algorithm is #{algorithm.inspect}: use one of #{ALGORITHMS.keys.join(", ")}" }
         @key = key
         @key_id = key_id

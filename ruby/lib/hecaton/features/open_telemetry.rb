@@ -6,9 +6,9 @@ module Hecaton
     #   require "opentelemetry-api"
     #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::OpenTelemetry.new])
     #
-    # The spans are those of the semantic conventions for HTTP clients (version 1.27): kind client, one for each time that the request
-    # is sent, named by its method. Without a query, user or password in url.full. The context goes along in the headers that the propagator sets,
-    # such as traceparent.
+    # The spans are those of the semantic conventions for HTTP clients (version 1.27): kind client, one for each time
+    # that the request is sent, named by its method. Without a query, user or password in url.full. The context goes
+    # along in the headers that the propagator sets, such as traceparent.
     class OpenTelemetry
       METHODS = %w[CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE].freeze
       private_constant :METHODS
@@ -21,12 +21,12 @@ module Hecaton
       end
 
       # For the client.
-      def before_attempt(request, number)
+      def before_attempt(request, _number)
         spans = request.notes[self] ||= []
         started = Time.now
         method = METHODS.include?(request.http_method) ? request.http_method : "_OTHER"
         span = @tracer.start_span(method == "_OTHER" ? "HTTP" : method, kind: :client, start_timestamp: started,
-                                  attributes: attributes(request, method, spans.size))
+          attributes: attributes(request, method, spans.size))
         spans << [span, started]
         return unless @propagator
 
@@ -61,6 +61,7 @@ module Hecaton
         span.set_attribute("network.protocol.version", attempt.version) if attempt&.version
         error = error_type(outcome, status, attempt, last)
         fail(span, error, (outcome.error if last)) if error
+
         ended = attempt&.ended ? started + (attempt.ended - attempt.begun) : Time.now
         span.finish(end_timestamp: ended)
       end

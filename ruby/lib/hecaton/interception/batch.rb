@@ -1,10 +1,12 @@
 # What a batch queues its requests in while somebody intercepts.
 module Hecaton
   module Interception
-    # Has the methods of Native::Batch, and answers in the same form. Requests wait here until the interceptors are asked about
-    # them, one each time the batch waits; those that pass are queued in the real batch, which runs when all have been asked.
+    # Has the methods of Native::Batch, and answers in the same form. Requests wait here until the interceptors are
+    # asked about them, one each time the batch waits; those that pass are queued in the real batch, which runs when all
+    # have been asked.
     class Batch
-      # One request: where it goes in the queue, its Course, how much of it is handed over in parts, and what came of its body.
+      # One request: where it goes in the queue, its Course, how much of it is handed over in parts, and what came of
+      # its body.
       Call = Struct.new(:request, :front, :course, :in_parts, :pieces, :body, :redirected)
       private_constant :Call
 
@@ -154,8 +156,8 @@ module Hecaton
         ended.concat(answered) if answered # What an exception has left.
       end
 
-      # Keeps the pieces of a body for those who want to hear of it as a whole. Whether the part is for the program: not if
-      # it is one of a redirect that is followed.
+      # Keeps the pieces of a body for those who want to hear of it as a whole. Whether the part is for the program: not
+      # if it is one of a redirect that is followed.
       def take_part(call, status, content)
         call.redirected = call.course.leads_elsewhere?(status, content, nil) if status
         (call.body ||= "".b) << content if !status && (call.redirected || call.course.observes?)

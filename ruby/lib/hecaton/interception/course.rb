@@ -1,8 +1,9 @@
 # The way of one request past the interceptors, to an answer of theirs or to the network.
 module Hecaton
   module Interception
-    # What the real engine does with an answer of the network is done here with one of theirs: retries, redirects, cookies.
-    # Redirects of the network are followed here too, one at a time, for where they lead the interceptors are asked again.
+    # What the real engine does with an answer of the network is done here with one of theirs: retries, redirects,
+    # cookies. Redirects of the network are followed here too, one at a time, for where they lead the interceptors are
+    # asked again.
     class Course
       # Interception::Request: the one that is asked about, after redirects the last one.
       attr_reader :request
@@ -33,8 +34,9 @@ module Hecaton
         false
       end
 
-      # Takes what the network answered, as Native::Client#perform returns it, and tells of it those who want to hear. Whether
-      # it leads elsewhere: then run is to be called again. body is the whole body where it was handed over in pieces.
+      # Takes what the network answered, as Native::Client#perform returns it, and tells of it those who want to hear.
+      # Whether it leads elsewhere: then run is to be called again. body is the whole body where it was handed over in
+      # pieces.
       def goes_on?(answered, body = nil)
         observed(answered, body)
         return false unless leads_elsewhere?(*(@answered = answered))
@@ -232,8 +234,8 @@ module Hecaton
         @pieces = bodiless?(response.status) ? [] : pieces_of(response, body)
         made_again(
           response, body: body, url: response.url || @request.url, http_method: response.http_method || @request.http_method,
-                    elapsed: response.elapsed + @elapsed, attempts: @attempts + response.attempts,
-                    redirects: response.redirects.empty? ? @redirects.list : response.redirects
+          elapsed: response.elapsed + @elapsed, attempts: @attempts + response.attempts,
+          redirects: response.redirects.empty? ? @redirects.list : response.redirects
         )
       end
 

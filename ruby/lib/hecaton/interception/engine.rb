@@ -14,7 +14,8 @@ require_relative "batch"
 
 module Hecaton
   module Interception
-    # Has the methods of Native::Client that a request needs, and answers in the same form. Made for one request or one batch.
+    # Has the methods of Native::Client that a request needs, and answers in the same form. Made for one request or one
+    # batch.
     class Engine
       # settings are the client's, as the real engine takes them.
       def initialize(native, settings, interceptors)
@@ -54,7 +55,8 @@ module Hecaton
       end
 
       # A request on its way, or nil when its URL is none: then the block is called with record and facts of the error.
-      # ArgumentError when something else of it cannot be put on the wire. arguments are those of Native::Client#perform.
+      # ArgumentError when something else of it cannot be put on the wire. arguments are those of
+      # Native::Client#perform.
       def course(arguments)
         error = refused(*arguments)
         return Course.new(arguments, @native, @settings, @interceptors) unless error
@@ -69,7 +71,8 @@ module Hecaton
         course(arguments) { |error| raise_refused(error) }.tap { |course| course.predicate = arguments.last && arguments.last[:judge] }
       end
 
-      # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is started.
+      # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is
+      # started.
       def refused(method, url, fields, body, timeout, options)
         probe = @native.batch(nil, nil, nil)
         probe.push(Hecaton::Pending.of([method, probe].freeze, nil, nil), method, url, fields, body, timeout, options)

@@ -16,8 +16,8 @@ module Hecaton
 
       module_function
 
-      # Error for an exception (or its class): itself if it is one of Hecaton's, one with it as cause if it is one of the
-      # network's; nil if it is neither. url is that of the request.
+      # Error for an exception (or its class): itself if it is one of Hecaton's, one with it as cause if it is one of
+      # the network's; nil if it is neither. url is that of the request.
       def of(exception, url)
         return by_class(exception, url) if exception.is_a?(Class)
         return exception if exception.is_a?(Error)

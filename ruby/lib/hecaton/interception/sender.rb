@@ -1,7 +1,8 @@
 # What a client adds to its requests, as far as interceptors may see it.
 module Hecaton
   module Interception
-    # Made of a client's settings. The engine has the rules; these are told after them (crates/hecaton/src/message/template.rs).
+    # Made of a client's settings. The engine has the rules; these are told after them
+    # (crates/hecaton/src/message/template.rs).
     class Sender
       ORIGIN = %r{\A(https?)://([^/?#]*)}i
       # As the engine accepts them.

@@ -1,7 +1,8 @@
 # The body of a response, in the place where Net::HTTPResponse expects a socket.
 module Hecaton
   class NetHTTP
-    # Net::HTTPResponse then reads, decodes and hands over bodies by its own code. Where it looks for chunks, it finds each
+    # Net::HTTPResponse then reads, decodes and hands over bodies by its own code. Where it looks for chunks, it finds
+    #   each
     # piece as one.
     class BodySocket
       # The block returns the next piece of the body, a String of bytes that nobody else uses, and nil at its end.
@@ -16,8 +17,8 @@ module Hecaton
       # Ends it.
       def close = @closed = true
 
-      # All of the body to dest. Its length is known to the engine, which sees to it that it is right; in a body of chunks
-      # the one that `readline` announced, and the line's end behind it.
+      # All of the body to dest. Its length is known to the engine, which sees to it that it is right; in a body of
+      # chunks the one that `readline` announced, and the line's end behind it.
       def read(length, dest = +"", _ignore_eof = false)
         return read_all(dest) unless @chunks
         return "\r\n" if @piece.nil? && length == 2

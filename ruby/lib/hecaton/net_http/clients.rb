@@ -1,8 +1,8 @@
 # A pool: clients of Hecaton by their settings, shared by objects and threads.
 module Hecaton
   class NetHTTP
-    # A few clients, the one used longest ago closed for another. Their connections are the engine's: it gives each request
-    # one of the right scheme, host and port, and a child of `fork` new ones.
+    # A few clients, the one used longest ago closed for another. Their connections are the engine's: it gives each
+    # request one of the right scheme, host and port, and a child of `fork` new ones.
     #
     # Looked up without a lock, for the Hash is replaced and never changed.
     class Clients

@@ -1,7 +1,8 @@
 # What set_debug_output was given is told what goes out and what comes in.
 module Hecaton
   class NetHTTP
-    # In the form of Net::HTTP's lines: "<- " for what is sent, "-> " for what came. It shows credentials, as Net::HTTP's does.
+    # In the form of Net::HTTP's lines: "<- " for what is sent, "-> " for what came. It shows credentials, as
+    # Net::HTTP's does.
     module Debug
       module_function
 

@@ -11,8 +11,8 @@ module Hecaton
 
     class << self
       # Seconds that a request may take in all, from its start to the last byte of the body, unless its object has a
-      # total_timeout of its own. Default nil: 300, or the sum of open_timeout, write_timeout and read_timeout where that is
-      # longer. It cannot be switched off, but be as long as you like.
+      # total_timeout of its own. Default nil: 300, or the sum of open_timeout, write_timeout and read_timeout where
+      # that is longer. It cannot be switched off, but be as long as you like.
       attr_reader :total_timeout
 
       # Sets it; nil for the default. Objects that exist have it from their next request on.
@@ -46,10 +46,10 @@ module Hecaton
         shutdown
       end
 
-      # Most connections of one client, to all origins together; idle ones count. A request beyond waits its turn, within its
-      # total_timeout. Objects with the same settings share a client. Default: a sixteenth of the process's limit of
-      # descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are kept, so all of them
-      # together never have more than three quarters of the descriptors.
+      # Most connections of one client, to all origins together; idle ones count. A request beyond waits its turn,
+      # within its total_timeout. Objects with the same settings share a client. Default: a sixteenth of the process's
+      # limit of descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are kept,
+      # so all of them together never have more than three quarters of the descriptors.
       def max_connections = @max_connections ||= derived
 
       # Sets it, for clients that are made from now on. nil for the default.
@@ -62,14 +62,16 @@ module Hecaton
         shutdown
       end
 
-      # For Transport: the Clients of all objects that have none of their own, and how often what holds for all was changed.
+      # For Transport: the Clients of all objects that have none of their own, and how often what holds for all was
+      # changed.
       attr_reader :pool, :generation
 
       # For Settings: the total of an object whose phases may take so long together.
       def total_of(phases) = total_timeout || [TOTAL_TIMEOUT, phases].max
 
-      # What Hecaton tells of a Net::HTTPResponse that it brought: a Hecaton::Response (with attempts, timings, redirects),
-      # nil for one that Net::HTTP itself brought. Of one that was read by a block, up to its head, and without its body.
+      # What Hecaton tells of a Net::HTTPResponse that it brought: a Hecaton::Response (with attempts, timings,
+      # redirects), nil for one that Net::HTTP itself brought. Of one that was read by a block, up to its head, and
+      # without its body.
       def outcome(response)
         told = response.instance_variable_get(:@hecaton)
         told.is_a?(String) ? Response.from_engine(response.code.to_i, told, "") : told

@@ -20,7 +20,8 @@ module Hecaton
         told(response, outcome)
       end
 
-      # The short way: a response as Net::HTTPResponse leaves it when it has read its body. A fifth of the time of having it read.
+      # The short way: a response as Net::HTTPResponse leaves it when it has read its body. A fifth of the time of
+      # having it read.
       def put(response, body)
         response.instance_variable_set(:@body, body)
         response.instance_variable_set(:@read, true)

@@ -1,8 +1,8 @@
 # A Net::HTTPGenericRequest → method, URL, headers and body for Client#request.
 module Hecaton
   class NetHTTP
-    # One for each request that is sent. What Net::HTTP writes into the request object when it sends it (Host, Content-Length,
-    # Content-Type) is written there too.
+    # One for each request that is sent. What Net::HTTP writes into the request object when it sends it (Host,
+    # Content-Length, Content-Type) is written there too.
     class Outgoing
       # What the engine says itself, from the body.
       FRAMING = { "content-length" => true, "transfer-encoding" => true }.freeze
@@ -89,7 +89,8 @@ module Hecaton
         Upload.of(stream, chunked ? nil : length, patience)
       end
 
-      # What set_form and set_form_data have noted, which nothing but a request that is written tells; nil if there is nothing.
+      # What set_form and set_form_data have noted, which nothing but a request that is written tells; nil if there is
+      # nothing.
       def form
         @written = Written.of(@request)
         return unless (length = @written.length)

@@ -5,8 +5,8 @@ module Hecaton
     module Seen
       module_function
 
-      # Yields; past WebMock if the object is a Net::HTTP that was replaced. When WebMock's adapter for that is on it has seen the
-      # request, and when it is off (`except: [:net_http]`) nobody is to see it.
+      # Yields; past WebMock if the object is a Net::HTTP that was replaced. When WebMock's adapter for that is on it
+      # has seen the request, and when it is off (`except: [:net_http]`) nobody is to see it.
       def once(http, &block)
         webmock_knows?(http) ? Interception.bypass(:webmock, &block) : yield
       end

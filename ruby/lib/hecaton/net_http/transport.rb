@@ -1,10 +1,11 @@
 # What of Net::HTTP is done otherwise: settings are noted, nothing is connected, and requests go to a client of Hecaton.
 module Hecaton
   class NetHTTP
-    # Put before NetHTTP's own methods, and by NetHTTP.replace! before those of Net::HTTP. An object stays what it was when it was
-    # started.
+    # Put before NetHTTP's own methods, and by NetHTTP.replace! before those of Net::HTTP. An object stays what it was
+    # when it was started.
     module Transport
-      # Private methods of Net::HTTP that are done otherwise. Where there are none, requests would go past Hecaton without a word.
+      # Private methods of Net::HTTP that are done otherwise. Where there are none, requests would go past Hecaton
+      # without a word.
       REPLACED = %i[connect transport_request].freeze
       missing = REPLACED.reject { |name| NetHTTP.superclass.private_method_defined?(name) }
       if missing.any?
@@ -46,8 +47,8 @@ module Hecaton
       # For Persistent: methods whose requests may be sent again, beside the idempotent ones; nil for none.
       attr_accessor :hecaton_repeated
 
-      # For Settings: the limit for writing a request, if one was asked for. It holds for the whole request, where Net::HTTP's is
-      # for each piece, so its own default of 60 would end long uploads.
+      # For Settings: the limit for writing a request, if one was asked for. It holds for the whole request, where
+      # Net::HTTP's is for each piece, so its own default of 60 would end long uploads.
       def hecaton_write_timeout = (write_timeout if @hecaton_given&.key?(:write_timeout))
 
       # For Settings: how often a request may be sent again, if that was said.

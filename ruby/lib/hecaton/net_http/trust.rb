@@ -1,7 +1,8 @@
 # Whom a program trusts: ca_file, ca_path and cert_store → certificates in PEM.
 module Hecaton
   class NetHTTP
-    # A list of sources: [:default], [:file, path], [:path, folder], [:pem, text]. Read when a client is made of it, once.
+    # A list of sources: [:default], [:file, path], [:path, folder], [:pem, text]. Read when a client is made of it,
+    # once.
     module Trust
       CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----.*?-----END (?:TRUSTED )?CERTIFICATE-----/m
       # As OpenSSL looks for them: eight digits of a hash, and a number.

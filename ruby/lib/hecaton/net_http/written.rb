@@ -1,12 +1,14 @@
 # What Net::HTTP itself would write of a request, for what it tells in no other way.
 module Hecaton
   class NetHTTP
-    # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in Net::HTTP.
+    # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in
+    # Net::HTTP.
     class Written
       # Net::HTTP asks whether to wait before a body; nil for not.
       attr_reader :continue_timeout
 
-      # Of a request without body and body_stream, which stays as it is: how it would be written without a coding of its own.
+      # Of a request without body and body_stream, which stays as it is: how it would be written without a coding of its
+      # own.
       def self.of(request)
         copy = request.dup
         copy.initialize_http_header(nil) # Of the copy alone.
@@ -14,7 +16,8 @@ module Hecaton
         new(copy)
       end
 
-      # String: the type that this version of net-http gives to a body of which none is said, nil for none (0.7 and later).
+      # String: the type that this version of net-http gives to a body of which none is said, nil for none (0.7 and
+      # later).
       def self.default_type
         return @default_type if defined?(@default_type)
 

@@ -15,7 +15,8 @@ module Hecaton
         refuse_what_never_matches
       end
 
-      # nil if the request matches, else the name of the first thing that does not: :method, :url, :query, :headers, :body.
+      # nil if the request matches, else the name of the first thing that does not: :method, :url, :query, :headers,
+      # :body.
       def mismatch(request)
         return :method unless @methods.include?("ANY") || @methods.include?(request.http_method)
 

@@ -16,9 +16,11 @@ module Hecaton
       # - a Hash of the keywords of Testing.response: { status: 404 }, { json: […] };
       # - an Integer, the status of an empty response; a String, the body of a 200;
       # - an Error of Hecaton's, which is the outcome, or its class;
-      # - another exception or its class: one of the network (Errno::…, SocketError, Timeout::Error, OpenSSL::SSL::SSLError,
-      #   EOFError) becomes the Error that a client makes of it, its cause, and any other is raised as it is;
-      # - whatever can be called, with the Interception::Request, and returns one of these. An Error that it raises is the outcome.
+      # - another exception or its class: one of the network (Errno::…, SocketError, Timeout::Error,
+      #   OpenSSL::SSL::SSLError, EOFError) becomes the Error that a client makes of it, its cause, and any other is
+      #     raised as it is;
+      # - whatever can be called, with the Interception::Request, and returns one of these. An Error that it raises is
+      #   the outcome.
       def returns(*answers)
         raise ArgumentError, "returns needs what to answer with" if answers.empty?
 
@@ -32,7 +34,8 @@ module Hecaton
       # Integer: how many they are.
       def count = @lock.synchronize { @requests.size }
 
-      # nil if the request matches, else the name of the first thing that does not: :method, :url, :query, :headers, :body.
+      # nil if the request matches, else the name of the first thing that does not: :method, :url, :query, :headers,
+      # :body.
       def mismatch(request) = @conditions.mismatch(request)
 
       # For the registry: Response or Error.

@@ -66,7 +66,7 @@ module Hecaton
         return unless @low_speed_time && @low_speed_limit && @low_speed_limit.positive?
 
         only(:low_speed_limit, @low_speed_limit, @low_speed_limit == 1,
-             "Hecaton measures no speed, but how long nothing comes: give low_speed_limit: 1.")
+          "Hecaton measures no speed, but how long nothing comes: give low_speed_limit: 1.")
         setting(:read_timeout, @low_speed_time)
         setting(:first_byte_timeout, @low_speed_time)
       end

@@ -1,8 +1,8 @@
 # One Hecaton::Client for all requests of the same settings, so that connections are kept.
 module Hecaton
   module Typhoeus
-    # Requests' options that are settings of a client (proxy, cainfo, connecttimeout, …) choose one here. Safe with threads
-    # and fork, as clients are.
+    # Requests' options that are settings of a client (proxy, cainfo, connecttimeout, …) choose one here. Safe with
+    # threads and fork, as clients are.
     module Clients
       # Seconds that a request may take that says nothing of it.
       TIMEOUT = 300

@@ -1,7 +1,8 @@
 # Settings for all requests of a program.
 module Hecaton
   module Typhoeus
-    # Read where Typhoeus reads them: block_connection, memoize and cache when a request runs, the others when it is made.
+    # Read where Typhoeus reads them: block_connection, memoize and cache when a request runs, the others when it is
+    # made.
     module Config
       class << self
         # Whether requests that are not stubbed raise Errors::NoStub.

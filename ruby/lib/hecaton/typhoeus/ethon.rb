@@ -23,7 +23,8 @@ module Ethon
 
   unless respond_to?(:logger=)
     class << self
-      # What programs tell how much Ethon is to write. Hecaton writes nothing there (a client's logger is its own setting).
+      # What programs tell how much Ethon is to write. Hecaton writes nothing there (a client's logger is its own
+      # setting).
       attr_writer :logger
 
       # Rails' logger, or one to $stdout, unless another was set.

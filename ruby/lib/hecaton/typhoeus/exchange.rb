@@ -4,7 +4,8 @@ module Hecaton
     # Without callbacks of its own: whoever asks gives a listener, which is told of the head and of each piece.
     module Exchange
       class << self
-        # A Response. listener has head(response), takes_body?, and chunk(bytes, head), which may say :abort; nil for none.
+        # A Response. listener has head(response), takes_body?, and chunk(bytes, head), which may say :abort; nil for
+        # none.
         def ask(plan, url, listener = nil)
           return answer(plan, plan.forbidden) if plan.forbidden
 
@@ -19,8 +20,9 @@ module Hecaton
           code ? Response.of(outcome, code, "".b) : Response.of(outcome)
         end
 
-        # Yields, and returns what the block does. Where WebMock has its adapter for Typhoeus, requests of this are that one's alone:
-        # when it is on it has seen them, and when it is off (`except: [:typhoeus]`, VCR's own hook) nobody is to see them.
+        # Yields, and returns what the block does. Where WebMock has its adapter for Typhoeus, requests of this are that
+        # one's alone: when it is on it has seen them, and when it is off (`except: [:typhoeus]`, VCR's own hook) nobody
+        # is to see them.
         def seen_once(&block)
           return yield unless Hecaton::Interception.active? && webmock_knows?
 
@@ -55,7 +57,8 @@ module Hecaton
           Response.of(error, nil, body, stream&.status)
         end
 
-        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, or is not wanted, else nil.
+        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, or is not wanted,
+        # else nil.
         def read(plan, stream, listener, body)
           head = Response.of(stream)
           listener.head(head)

@@ -71,7 +71,7 @@ module Hecaton
         return 0 if outcome.is_a?(Hecaton::Error) || outcome.status != 401
 
         outcome.headers.get_all("www-authenticate").flat_map { |value| value.scrub.downcase.scan(/(?:\A|,\s*)(\w+)(?=\s|\z)/) }
-               .flatten.uniq.sum { |scheme| SCHEMES.fetch(scheme, 0) }
+          .flatten.uniq.sum { |scheme| SCHEMES.fetch(scheme, 0) }
       end
       private_class_method :httpauth
 

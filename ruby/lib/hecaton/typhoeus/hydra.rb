@@ -10,8 +10,8 @@ module Hecaton
       # The hydra of this thread.
       def self.hydra = Thread.current[:typhoeus_hydra] ||= new
 
-      # Integer: how many requests are under way at once, also while it runs; nil is no limit. A lower one lets those under way
-      # end.
+      # Integer: how many requests are under way at once, also while it runs; nil is no limit. A lower one lets those
+      # under way end.
       attr_accessor :max_concurrency
 
       # max_concurrency:: default 200. Whatever Integer() takes.
@@ -24,8 +24,8 @@ module Hecaton
         @transfers = Transfers.new(self)
       end
 
-      # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once; a further `run` goes on
-      # with the rest.
+      # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once; a further
+      # `run` goes on with the rest.
       #
       # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
       def run
@@ -69,8 +69,8 @@ module Hecaton
         Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
       end
 
-      # For Layers: a request was answered without the network, so the first of the queue starts in its place. In a loop, for that
-      # may be answered so, too.
+      # For Layers: a request was answered without the network, so the first of the queue starts in its place. In a
+      # loop, for that may be answered so, too.
       def left
         @places = @places.to_i + 1
         return if @places > 1
@@ -111,7 +111,7 @@ module Hecaton
 
       def refuse_to_leave_requests
         Refusals.value(:max_concurrency, @max_concurrency,
-                       "#{queued_requests.size} requests are queued and none may start: give at least 1.")
+          "#{queued_requests.size} requests are queued and none may start: give at least 1.")
       end
     end
   end

@@ -49,8 +49,8 @@ module Hecaton
         @client = choose_client
       end
 
-      # For `of`: keeps a copy of the options, as deep as they are, unless there is something in them that belongs to one
-      # request alone. Returns itself, or nil.
+      # For `of`: keeps a copy of the options, as deep as they are, unless there is something in them that belongs to
+      # one request alone. Returns itself, or nil.
       def last(options)
         return unless @body.nil?
 
@@ -63,13 +63,14 @@ module Hecaton
       # The URL to ask for a request of this plan.
       def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
 
-      # The return code of a response whose status the options make a failure: failonerror, maxredirs: 0, and resume_from where
-      # the server begins anew. nil for others.
+      # The return code of a response whose status the options make a failure: failonerror, maxredirs: 0, and
+      # resume_from where the server begins anew. nil for others.
       def unwanted(response)
         return unless @fail_on_error || @resumes || @redirects == 0
         return :too_many_redirects if @redirects == 0 && REDIRECTS.include?(response.status) && response.headers["location"]
 
         return :http_returned_error if @fail_on_error && response.status >= 400
+
         :range_error if @resumes && response.status == 200
       end
 

@@ -29,8 +29,8 @@ module Hecaton
         complete if Config.defaults?
       end
 
-      # Hash: what was given and the defaults, which are headers' User-Agent and Expect, maxredirs, and what Config says.
-      # It may be changed until the request runs.
+      # Hash: what was given and the defaults, which are headers' User-Agent and Expect, maxredirs, and what Config
+      # says. It may be changed until the request runs.
       def options
         complete if @bare
         @options
@@ -111,7 +111,8 @@ module Hecaton
       # Whether the hydra's memory is used: a GET, with Config.memoize.
       def memoizable? = Config.memoize && (@options[:method].nil? || @options[:method] == :get)
 
-      # String: equal for requests of the same URL and options. Not that of Typhoeus, which could not read our responses.
+      # String: equal for requests of the same URL and options. Not that of Typhoeus, which could not read our
+      # responses.
       def cache_key = Digest::SHA1.hexdigest("hecaton#{self.class.name}#{base_url}#{text(options)}")
 
       # Integer: equal for requests that ask for the same.

@@ -42,8 +42,8 @@ module Hecaton
         end
       end
 
-      # An empty value is libcurl's way to leave a header out. The engine always sends a User-Agent, which is empty then, and
-      # an Accept, where */* means the same as none (RFC 9110 §12.5.1).
+      # An empty value is libcurl's way to leave a header out. The engine always sends a User-Agent, which is empty
+      # then, and an Accept, where */* means the same as none (RFC 9110 §12.5.1).
       def add_header(name, text)
         case name.size
         when 6 then return if text.empty? && (name.casecmp?("expect") || name.casecmp?("accept"))

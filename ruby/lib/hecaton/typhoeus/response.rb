@@ -20,8 +20,8 @@ module Hecaton
         @headers = Header.new(options[:headers]) if options[:headers]
       end
 
-      # For Exchange and Hydra. outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body what was read of it,
-      # return_code and status what they are if not the outcome's own.
+      # For Exchange and Hydra. outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body what was read of
+      # it, return_code and status what they are if not the outcome's own.
       def self.of(outcome, return_code = nil, body = nil, status = nil)
         allocate.load(outcome, return_code, body, status)
       end

@@ -4,8 +4,8 @@ module Hecaton
     class Response
       # Included by Response.
       module Status
-        # String such as "OK", nil when there was no response. Of a real response over HTTP/1.1 the standard's reason, whatever
-        # the server wrote.
+        # String such as "OK", nil when there was no response. Of a real response over HTTP/1.1 the standard's reason,
+        # whatever the server wrote.
         def status_message
           return @status_message if defined?(@status_message) && @status_message
           return options[:status_message] unless options[:status_message].nil?

@@ -37,7 +37,7 @@ module Hecaton
       def set_pinnedpublickey(name, value)
         pins = value.to_s.split(";")
         only(name, value, pins.all? { |pin| pin.start_with?("sha256//") },
-             "Hecaton takes no file of a key: give its hashes, as \"sha256//…;sha256//…\".")
+          "Hecaton takes no file of a key: give its hashes, as \"sha256//…;sha256//…\".")
         setting(:pins, pins.map { |pin| pin.sub("sha256//", "sha256/") })
       end
 

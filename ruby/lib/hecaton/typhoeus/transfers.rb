@@ -2,8 +2,9 @@
 module Hecaton
   module Typhoeus
     class Hydra
-      # Requests of the same settings run in one batch, in the thread that runs the hydra. Those of other settings, and those
-      # that tell of themselves before their end, run in a thread each; their callbacks are called by the hydra's thread.
+      # Requests of the same settings run in one batch, in the thread that runs the hydra. Those of other settings, and
+      # those that tell of themselves before their end, run in a thread each; their callbacks are called by the hydra's
+      # thread.
       #
       # What is under way when an exception leaves `run` stays so, and is told of in the next.
       class Transfers
@@ -42,18 +43,19 @@ module Hecaton
           end
         end
 
-        # Before `wait`: finds again what an interrupt may have kept from being told. A child of fork has nothing under way.
+        # Before `wait`: finds again what an interrupt may have kept from being told. A child of fork has nothing under
+        # way.
         #
-        # Where any of what is queued tells of itself before its end, all have a thread, for the batch cannot be waited for
-        # beside them.
+        # Where any of what is queued tells of itself before its end, all have a thread, for the batch cannot be waited
+        # for beside them.
         def resume(queued)
           begin_again if @home != Process.pid
           @apart = queued.any?(&:watched?)
           @workers.each_key { |worker| @events << worker if worker.ready? }
         end
 
-        # After it. What tells of itself before its end cannot go on while nobody listens; and a thread that was killed will not
-        # come back for anything.
+        # After it. What tells of itself before its end cannot go on while nobody listens; and a thread that was killed
+        # will not come back for anything.
         def pause
           return stop if Thread.current.status == "aborting"
 

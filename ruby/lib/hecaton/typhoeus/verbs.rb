@@ -9,8 +9,9 @@ module Hecaton
       # Yields Config.
       def configure = yield(Config)
 
-      # The Expectation for requests of this URL (a String, a Regexp, a URI, nil for any) and these options; the same one again
-      # if it is there already. The block, if given, makes responses when they are asked for, from the request.
+      # The Expectation for requests of this URL (a String, a Regexp, a URI, nil for any) and these options; the same
+      # one again if it is there already. The block, if given, makes responses when they are asked for, from the
+      # request.
       def stub(base_url, options = {}, &block)
         expectation = Expectation.all.find { |each| each.base_url == base_url && each.options == options }
         Expectation.all << (expectation = Expectation.new(base_url, options)) unless expectation
@@ -18,8 +19,8 @@ module Hecaton
         expectation
       end
 
-      # Adds a block that is called with each request before it is sent, and returns the Array of them. One that returns nil,
-      # false or a Response keeps the request from being sent: it has to see to its response itself.
+      # Adds a block that is called with each request before it is sent, and returns the Array of them. One that returns
+      # nil, false or a Response keeps the request from being sent: it has to see to its response itself.
       def before(&block)
         list = @before ||= []
         list << block if block

@@ -1,4 +1,5 @@
-# Hecaton.instrumenter = ActiveSupport::Notifications, tried with the real one: each kind of its subscribers, a LogSubscriber too.
+# Hecaton.instrumenter = ActiveSupport::Notifications, tried with the real one: each kind of its subscribers, a
+# LogSubscriber too.
 require "test_helper"
 require "active_support"
 require "active_support/notifications"
@@ -33,7 +34,8 @@ class NotificationsTest < OriginTest
     refute_match(/secret/, seen.inspect)
   end
 
-  # Before Rails 7, `publish` reaches those alone that take five arguments: what was over before it was told cannot be told to others.
+  # Before Rails 7, `publish` reaches those alone that take five arguments: what was over before it was told cannot be
+  # told to others.
   EVENTS = ActiveSupport::Notifications.respond_to?(:publish_event)
 
   def test_a_subscriber_that_takes_an_event

@@ -31,6 +31,6 @@ class FaradayDocumentsTest < Minitest::Test
 
   def test_call_and_sunset
     assert_equal ["200\n1\n", "user_agent=pokedex; app_name=pokedex;\nSat, 31 Dec 2089 00:00:00 GMT\n"],
-                 (programs("call-and-sunset.md").map { |program| run_program(program) })
+      (programs("call-and-sunset.md").map { |program| run_program(program) })
   end
 end

@@ -104,7 +104,7 @@ class FaradayParallelTest < FaradayTest
     end
     responses.each do |path, response|
       assert_equal ["", path, path * 50_000, 100_000],
-                   [response.body, response["x-a"], pieces[path].map(&:first).join, pieces[path].last.last]
+        [response.body, response["x-a"], pieces[path].map(&:first).join, pieces[path].last.last]
     end
   end
 

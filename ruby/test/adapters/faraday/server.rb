@@ -2,8 +2,8 @@
 require "openssl"
 require "socket"
 
-# The block is given a Request and returns [status, headers, body] or [status, headers, body, reason]; :hang answers nothing, and a
-# String is written as it stands, and the connection closed behind it.
+# The block is given a Request and returns [status, headers, body] or [status, headers, body, reason]; :hang answers
+# nothing, and a String is written as it stands, and the connection closed behind it.
 class Server
   Request = Struct.new(:verb, :target, :headers, :body, :connection) do
     def path = target[/\A[^?]*/]
@@ -11,7 +11,6 @@ class Server
   end
 
   attr_reader :port, :requests
-
 
   def initialize(context = nil, &handler)
     @handler = handler

@@ -1,4 +1,5 @@
-# What Faraday demands of every adapter, asked over real sockets. Included by tests that say which `adapter` they are for.
+# What Faraday demands of every adapter, asked over real sockets. Included by tests that say which `adapter` they are
+# for.
 require "zlib"
 
 module SharedBehaviour
@@ -19,7 +20,7 @@ module SharedBehaviour
       answering(201, { "Content-Type" => "text/plain", "X-Up" => "Case" }, "test", "Created")
       response = ask(conn, verb)
       assert_equal [201, "Created", "text/plain", "Case", "Case"],
-                   [response.status, response.reason_phrase, response.headers["content-type"], response["X-Up"], response[:x_up]]
+        [response.status, response.reason_phrase, response.headers["content-type"], response["X-Up"], response[:x_up]]
       assert_equal verb == :head ? "" : "test", response.body
       assert response.success?
       assert_equal verb.to_s.upcase, @server.arrived.first.verb

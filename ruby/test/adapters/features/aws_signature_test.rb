@@ -27,23 +27,23 @@ class AWSSignatureTest < OriginTest
     end
     form = { body: "Param1=value1", headers: { "Content-Type" => "application/x-www-form-urlencoded" } }
     assert_equal "ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a",
-                 signature(feature, "POST", "https://example.amazonaws.com/", **form)
+      signature(feature, "POST", "https://example.amazonaws.com/", **form)
   end
 
   def test_the_example_of_iam
     feature = feature(service: "iam")
     headers = { "content-type" => "application/x-www-form-urlencoded; charset=utf-8" }
     assert_equal "5d672d79c15b13162d9279b0855cfba6789a8edb4c82c400e06b5924a6f2b5d7",
-                 signature(feature, "GET", "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08", headers: headers)
+      signature(feature, "GET", "https://iam.amazonaws.com/?Action=ListUsers&Version=2010-05-08", headers: headers)
   end
 
   def test_the_examples_of_s3
     feature = feature(Time.utc(2013, 5, 24), **S3, headers: %w[range date])
     assert_equal "f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41",
-                 signature(feature, "GET", "https://examplebucket.s3.amazonaws.com/test.txt", headers: { "Range" => "bytes=0-9" })
+      signature(feature, "GET", "https://examplebucket.s3.amazonaws.com/test.txt", headers: { "Range" => "bytes=0-9" })
     put = { headers: { "Date" => "Fri, 24 May 2013 00:00:00 GMT", "x-amz-storage-class" => "REDUCED_REDUNDANCY" }, body: "Welcome to Amazon S3." }
     assert_equal "98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd",
-                 signature(feature, "PUT", "https://examplebucket.s3.amazonaws.com/test$file.text", **put)
+      signature(feature, "PUT", "https://examplebucket.s3.amazonaws.com/test$file.text", **put)
   end
 
   def test_each_attempt_is_signed_and_a_redirect_elsewhere_is_not

@@ -1,4 +1,5 @@
-# The cache by RFC 9111: what is kept, for how long, how it is validated, and what drops it. After the public http-cache tests.
+# The cache by RFC 9111: what is kept, for how long, how it is validated, and what drops it. After the public http-cache
+# tests.
 require "test_helper"
 require "scripted"
 require "hecaton/features/cache"
@@ -108,7 +109,7 @@ class CacheTest < OriginTest
       @headers["X-New"] = "yes"
       response = @client.get(url)
       assert_equal [200, "1", "yes", "Hecaton; fwd=stale; fwd-status=304"],
-                   [response.status, response.body, response.headers["x-new"], response.headers["cache-status"]]
+        [response.status, response.body, response.headers["x-new"], response.headers["cache-status"]]
       assert_equal 2, @hits
       @now += 50
       assert_equal ["1", 2], [get(url), @hits]

@@ -1,4 +1,5 @@
-# Spans of OpenTelemetry, by the gem's documented interface: the real gem if it is installed, else a stand-in of these methods.
+# Spans of OpenTelemetry, by the gem's documented interface: the real gem if it is installed, else a stand-in of these
+# methods.
 require "test_helper"
 require "scripted"
 
@@ -51,7 +52,7 @@ class OpenTelemetryTest < OriginTest
       assert_equal [["GET", :client]] * 3, spans.map { |span| [span.name, span.kind] }
       assert_equal ["#{server.url}/"] * 2 + ["#{server.url}/next"], spans.map { |span| span.attributes["url.full"] }
       assert_equal({ "server.address" => "127.0.0.1", "url.scheme" => "http", "network.protocol.version" => "1.1" },
-                   spans.last.attributes.slice("server.address", "url.scheme", "network.protocol.version"))
+        spans.last.attributes.slice("server.address", "url.scheme", "network.protocol.version"))
       assert(spans.all? { |span| span.finished >= span.started })
       assert_equal spans.map { |span| "00-#{span.object_id}" }, server.requests.map { |request| request[/^traceparent: (\S+)/, 1] }
     end
@@ -61,7 +62,7 @@ class OpenTelemetryTest < OriginTest
     assert_raises(Hecaton::ConnectError) { traced.request("PURGE", "http://127.0.0.1:1/") }
     span = @tracer.spans.last
     assert_equal ["HTTP", "_OTHER", "PURGE", "Hecaton::ConnectError"],
-                 [span.name, *span.attributes.values_at("http.request.method", "http.request.method_original", "error.type")]
+      [span.name, *span.attributes.values_at("http.request.method", "http.request.method_original", "error.type")]
     assert_equal [Hecaton::ConnectError], span.exceptions.map(&:class)
     assert span.finished
   end

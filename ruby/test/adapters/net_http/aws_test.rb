@@ -27,7 +27,7 @@ class AwsTest < NetHTTPTest
     Scripted.run(answers) do |server|
       uri = URI(server.url)
       yield AWS::S3.new(access_key_id: "id", secret_access_key: "secret", s3_endpoint: uri.host, s3_port: uri.port, use_ssl: false,
-                        s3_force_path_style: true, max_retries: 0, proxy_uri: nil), server
+        s3_force_path_style: true, max_retries: 0, proxy_uri: nil), server
     end
   end
 

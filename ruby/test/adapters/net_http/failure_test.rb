@@ -61,7 +61,7 @@ class NetHTTPFailureTest < NetHTTPTest
   end
 
   def test_open_timeout_counts_for_tls
-    served(->(socket) { sleep }) do |host, port|
+    served(->(_socket) { sleep }) do |host, port|
       error = same_error { |klass| klass.start(host, port, use_ssl: true, open_timeout: 1) { |http| http.get("/") } }
       assert_instance_of Net::OpenTimeout, error
       caused(error, Hecaton::TimeoutError, :tls)
@@ -69,7 +69,7 @@ class NetHTTPFailureTest < NetHTTPTest
   end
 
   def test_a_server_that_reads_nothing
-    served(->(socket) { sleep }) do |host, port|
+    served(->(_socket) { sleep }) do |host, port|
       body = "x" * 20_000_000
       error = same_error { |klass| klass.start(host, port, write_timeout: 0.3, max_retries: 0) { |http| http.post("/", body, "content-type" => "a/b") } }
       assert_instance_of Net::WriteTimeout, error

@@ -73,7 +73,8 @@ class HTTPartyTest < ReplacedNetHTTPTest
       address = "#{origin.url}/r/1"
       assert_equal OpenSSL::SSL::SSLError, same { failure { HTTParty.get(address) } }
       same { HTTParty.get(address, verify: false).code }
-      # OpenSSL puts this authority into the store that all of HTTParty shares: over Net::HTTP every later request trusts it too.
+      # OpenSSL puts this authority into the store that all of HTTParty shares: over Net::HTTP every later request
+      # trusts it too.
       same { HTTParty.get(address, ssl_ca_file: "#{folder}/ca.pem").code }
       Hecaton::NetHTTP.replace!
       assert_raises(OpenSSL::SSL::SSLError) { HTTParty.get(address) }

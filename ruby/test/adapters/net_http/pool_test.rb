@@ -1,4 +1,5 @@
-# Connections belong to a pool: shared by objects and threads, kept apart by scheme and settings, bounded, and not a child's.
+# Connections belong to a pool: shared by objects and threads, kept apart by scheme and settings, bounded, and not a
+# child's.
 require_relative "support"
 
 class NetHTTPPoolTest < NetHTTPTest

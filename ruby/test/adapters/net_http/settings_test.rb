@@ -22,12 +22,12 @@ class NetHTTPSettingsTest < NetHTTPTest
   def test_times
     default = settings
     assert_equal [300, 60, 60, 60, nil, 60, 60, 0, 2],
-                 default.values_at(:timeout, :connect_timeout, :resolve_timeout, :tls_timeout, :send_timeout, :first_byte_timeout,
-                                   :read_timeout, :expect_timeout, :idle_timeout)
+      default.values_at(:timeout, :connect_timeout, :resolve_timeout, :tls_timeout, :send_timeout, :first_byte_timeout,
+        :read_timeout, :expect_timeout, :idle_timeout)
     set = settings(open_timeout: 1.5, read_timeout: 2, write_timeout: 3, continue_timeout: 4, keep_alive_timeout: 5)
     assert_equal [1.5, 1.5, 1.5, 3, 2, 2, 4, 5],
-                 set.values_at(:connect_timeout, :resolve_timeout, :tls_timeout, :send_timeout, :first_byte_timeout, :read_timeout,
-                               :expect_timeout, :idle_timeout)
+      set.values_at(:connect_timeout, :resolve_timeout, :tls_timeout, :send_timeout, :first_byte_timeout, :read_timeout,
+        :expect_timeout, :idle_timeout)
     none = settings(open_timeout: nil, read_timeout: nil)
     assert_equal [300, nil, nil, nil], none.values_at(:connect_timeout, :resolve_timeout, :first_byte_timeout, :read_timeout)
     assert_equal 300, settings(open_timeout: 0)[:connect_timeout]

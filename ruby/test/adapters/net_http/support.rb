@@ -28,8 +28,8 @@ class NetHTTPTest < OriginTest
   # The same within a started object of each.
   def same_started(**options, &block) = same { |klass| start(klass, **options, &block) }
 
-  # What the origin says that arrived, without what says who asks over which connection, and without Content-Length: 0, which the engine
-  # leaves out where a method has no body by itself.
+  # What the origin says that arrived, without what says who asks over which connection, and without Content-Length: 0,
+  # which the engine leaves out where a method has no body by itself.
   def arrived_at(response)
     told = JSON.parse(response.body)
     headers = told["headers"].reject { |name, value| name == "Connection" || [name, value] == %w[Content-Length 0] }

@@ -93,7 +93,7 @@ class SunsetTest < Minitest::Test
       app_with = Hecaton::Sunset::LogUserAgent.new(Hecaton::Sunset.new(app, DATE, only: %r{/é/v1}, logger: logger), logger: logger)
       assert_equal [200, SAID], app_with.call(env).then { |status, headers, _| [status, headers["sunset"]] }
       assert_equal ["user_agent=a\u{fffd}  b; app_name=é;", "GET /é/v1/\u{fffd}, a deprecated endpoint (sunset date 2089-12-31T23:59:59Z), has been called by a\u{fffd}  b"],
-                   log.string.force_encoding("UTF-8").lines(chomp: true)
+        log.string.force_encoding("UTF-8").lines(chomp: true)
     end
   end
 

@@ -47,7 +47,7 @@ class StubTest < Minitest::Test
     response = Hecaton::Response.new(status: 201, headers: { "a" => "b" }, body: "whole")
     answers = {
       response => [201, "whole"], { status: 404, body: "no" } => [404, "no"], { json: { a: [1] } } => [200, '{"a":[1]}'], 503 => [503, ""],
-      "text" => [200, "text"], nil => [200, ""], ->(request) { { body: request.url } } => [200, "#{SITE}/"], -> (_) { 204 } => [204, ""]
+      "text" => [200, "text"], nil => [200, ""], ->(request) { { body: request.url } } => [200, "#{SITE}/"], ->(_) { 204 } => [204, ""]
     }
     answers.each do |answer, expected|
       Hecaton.stub(:get, "#{SITE}/").returns(answer)
@@ -214,7 +214,7 @@ class StubTest < Minitest::Test
   end
 
   def test_threads_count_right
-    stub = Hecaton.stub(:get).returns(*Array.new(200) { |index| index.to_s })
+    stub = Hecaton.stub(:get).returns(Array.new(200) { |index| index.to_s })
     bodies = Array.new(8) { Thread.new { Array.new(25) { get.body } } }.flat_map(&:value)
     assert_equal [200, (0...200).to_a], [stub.count, bodies.map(&:to_i).sort]
   end

@@ -207,7 +207,7 @@ class TyphoeusOptionsTest < DropInTest
 
   def test_names_and_sockets
     assert_equal 200, Typhoeus.get("http://name.example:#{URI(url("/")).port}/r/1", timeout: 5,
-                                                                                   resolve: ["name.example:#{URI(url("/")).port}:127.0.0.1"]).code
+      resolve: ["name.example:#{URI(url("/")).port}:127.0.0.1"]).code
     assert_equal :couldnt_connect, response("/r/1", ipresolve: :v6).return_code
     Dir.mktmpdir do |folder|
       with_origin("--unix", "#{folder}/socket") { assert_equal 200, Typhoeus.get("http://h.example/r/1", unix_socket_path: "#{folder}/socket", timeout: 5).code }

@@ -67,7 +67,7 @@ class TyphoeusResponseTest < DropInTest
 
   def test_names_of_classes
     assert_equal %w[Typhoeus::Response Typhoeus::Request Typhoeus::Hydra],
-                 [Typhoeus::Response, Typhoeus::Request, Typhoeus::Hydra].map(&:name)
+      [Typhoeus::Response, Typhoeus::Request, Typhoeus::Hydra].map(&:name)
   end
 
   # The codes that the other ages' Ethon and libcurl have, but for those that Ethon 0.16 had shifted by one.

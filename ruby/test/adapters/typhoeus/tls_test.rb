@@ -67,7 +67,7 @@ class TyphoeusTlsTest < DropInTest
       refute_equal 200, code(address, **trust)
       assert_equal 200, code(address, sslcert: "#{folder}/client.pem", **trust)
       assert_equal 200, code(address, sslcert: "#{folder}/cert.pem", sslkey: "#{folder}/key.pem", keypasswd: "open sesame",
-                                      sslcerttype: "PEM", sslkeytype: "PEM", **trust)
+        sslcerttype: "PEM", sslkeytype: "PEM", **trust)
       error = refused(Ethon::Errors::InvalidValue, /cannot be read/) do
         code(address, sslcert: "#{folder}/cert.pem", sslkey: "#{folder}/key.pem", keypasswd: "wrong secret", **trust)
       end

@@ -20,10 +20,10 @@ class TyphoeusWebMockTest < DropInTest
 
   def test_stubs_answer
     stub_request(:post, "http://x.example/a?b=1").with(body: "q", headers: { "X-A" => "1" }, basic_auth: %w[me secret])
-                                                 .to_return(status: [201, "Made"], body: "hi", headers: { "X" => "y" })
+      .to_return(status: [201, "Made"], body: "hi", headers: { "X" => "y" })
     response = Typhoeus.post("http://x.example/a", params: { b: 1 }, body: "q", headers: { "X-A" => 1 }, userpwd: "me:secret")
     assert_equal [201, "hi", "y", :webmock, true, "Made"],
-                 [response.code, response.body, response.headers["x"], response.mock, response.success?, response.status_message]
+      [response.code, response.body, response.headers["x"], response.mock, response.success?, response.status_message]
     assert WebMock::RequestRegistry.instance.times_executed(WebMock::RequestPattern.new(:post, "http://x.example/a?b=1")) == 1
   end
 

@@ -48,7 +48,7 @@ class AdapterTest < OriginTest
     whole, read, batched = ways(:post, site("/a"), body: "x")
     assert_equal whole, batched
     assert_equal [201, "made", Encoding::UTF_8, %w[1 2], site("/a"), "POST"],
-                 [whole.status, whole.body, whole.body.encoding, whole.headers.get_all("x-a"), whole.url, whole.http_method]
+      [whole.status, whole.body, whole.body.encoding, whole.headers.get_all("x-a"), whole.url, whole.http_method]
     assert_equal [201, "made"], read
     assert_requested :post, site("/a"), body: "x", times: 3
     assert_not_requested :get, site("/a")
@@ -223,7 +223,7 @@ class AdapterTest < OriginTest
     own = client(redirects: 2, cookies: true, retry: { statuses: [503] })
     response = own.post(site("/login"), form: { name: "Ada" })
     assert_equal ["welcome", site("/home"), [site("/login")], [303, 503, 200]],
-                 [response.body, response.url, response.redirects.map(&:url), response.attempts.map(&:status)]
+      [response.body, response.url, response.redirects.map(&:url), response.attempts.map(&:status)]
     assert_requested :get, site("/home"), times: 2
   end
 end

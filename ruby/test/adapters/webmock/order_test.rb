@@ -1,4 +1,5 @@
-# WebMock and Hecaton may be required in any order, by minitest and by RSpec: stubs work, and what is not stubbed is refused.
+# WebMock and Hecaton may be required in any order, by minitest and by RSpec: stubs work, and what is not stubbed is
+# refused.
 require "minitest/autorun"
 require "open3"
 require "tempfile"
@@ -6,8 +7,8 @@ require "tempfile"
 class OrderTest < Minitest::Test
   LIBRARY = File.expand_path("../../../lib", __dir__)
 
-  # Runs a program in a process of its own. Returns what it printed, its errors if that is nothing, and whether it succeeded. Libraries
-  # that WebMock loads warn now and then.
+  # Runs a program in a process of its own. Returns what it printed, its errors if that is nothing, and whether it
+  # succeeded. Libraries that WebMock loads warn now and then.
   def run_program(text, *command)
     Tempfile.create(%w[order_ .rb]) do |file|
       file.write(text)

@@ -9,9 +9,11 @@ module Hecaton
                         trailer].freeze
         # Fields of a 304 that say nothing of the response that is kept.
         KEPT = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
-        # Fields that say who asks: a response is used for the same values alone. The engine may add them, unseen by features.
+        # Fields that say who asks: a response is used for the same values alone. The engine may add them, unseen by
+        # features.
         PERSONAL = %w[authorization cookie].freeze
-        # The share of its age when it came that a response is taken to be fresh for, if the server does not say (RFC 9111 §4.2.2).
+        # The share of its age when it came that a response is taken to be fresh for, if the server does not say (RFC
+        # 9111 §4.2.2).
         HEURISTIC = 0.1
         private_constant :HOP_BY_HOP, :KEPT, :PERSONAL, :HEURISTIC
 
@@ -22,8 +24,8 @@ module Hecaton
         def self.of(request, response, asked, came)
           dropped = HOP_BY_HOP + response.headers.get_all("connection").flat_map { |value| value.downcase.split(/\s*,\s*/) }
           new(status: response.status, url: response.url, body: response.body.dup, asked: asked, came: came,
-              headers: response.headers.reject { |name, _| dropped.include?(name) },
-              vary: (varies(response.headers) | PERSONAL).to_h { |name| [name, selector(name, request.headers)] })
+            headers: response.headers.reject { |name, _| dropped.include?(name) },
+            vary: (varies(response.headers) | PERSONAL).to_h { |name| [name, selector(name, request.headers)] })
         end
 
         # Names of the fields that select a response, in lower case.
@@ -32,7 +34,8 @@ module Hecaton
         # Whether features see the field of a request, so that the cache can tell what it selects.
         def self.knowable?(name, headers) = name != "*" && (!PERSONAL.include?(name) || headers.key?(name))
 
-        # What a field selects by: its value without differences that mean nothing (RFC 9111 §4.1). Of who asks a hash, for stores keep it.
+        # What a field selects by: its value without differences that mean nothing (RFC 9111 §4.1). Of who asks a hash,
+        # for stores keep it.
         def self.selector(name, headers)
           value = headers[name]&.strip&.gsub(/\s*,\s*/, ",")
           value && PERSONAL.include?(name) ? OpenSSL::Digest::SHA256.hexdigest(value) : value

@@ -21,7 +21,8 @@ module Hecaton
         response
       end
 
-      # Yields a Connection, whose http is started; it may be used by other threads as well. Returns what the block does.
+      # Yields a Connection, whose http is started; it may be used by other threads as well. Returns what the block
+      # does.
       def connection_for(uri)
         session_for(place(uri)) { |http| yield Connection.new(http) }
       end
@@ -48,7 +49,8 @@ module Hecaton
         @http_versions["#{uri.hostname}:#{uri.port}"]
       end
 
-      # Closes all connections that wait, and those of running requests when they end. The object may be used again. Returns nil.
+      # Closes all connections that wait, and those of running requests when they end. The object may be used again.
+      # Returns nil.
       def shutdown = reconnect
       alias reload shutdown
 

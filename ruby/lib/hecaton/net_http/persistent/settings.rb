@@ -1,7 +1,8 @@
 # The settings of a Hecaton::Persistent, with the names and defaults of net-http-persistent.
 module Hecaton
   class Persistent
-    # Included by Persistent. Each writer holds from the next request on; connections made for other settings are closed.
+    # Included by Persistent. Each writer holds from the next request on; connections made for other settings are
+    # closed.
     module Settings
       # Handed to each Hecaton::NetHTTP, which honours or refuses them.
       TLS = %i[
@@ -14,12 +15,14 @@ module Hecaton
 
       # Seconds, or nil for no limit but the total:
       # open_timeout:: to resolve, to connect, and for TLS, each; default nil, which is Net::HTTP's 60.
-      # read_timeout:: to wait for the response, and between two pieces of its body; default nil, which is Net::HTTP's 60.
+      # read_timeout:: to wait for the response, and between two pieces of its body; default nil, which is Net::HTTP's
+      #   60.
       # write_timeout:: to write the whole request; default nil.
       # idle_timeout:: how long an unused connection is kept; default 5, 0 keeps none, nil as long as the server does.
       # total_timeout:: for the request in all; default nil, see Hecaton::NetHTTP.total_timeout.
       (TLS + TIMES + OTHERS).each do |name|
         attr_reader name
+
         define_method(:"#{name}=") do |value|
           value = checked_retries(value) if name == :max_retries
           instance_variable_set(:"@#{name}", value)
