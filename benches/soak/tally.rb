@@ -32,7 +32,7 @@ class Tally
     @started = Sum.new  # requests
     @ended = Sum.new    # outcomes: must be the same
     @sent = Sum.new     # attempts of which a byte was written: must be what arrived
-    @moved = 0          # attempts that went on elsewhere; those that were sent are among the sent
+    @resent = 0          # attempts that went on elsewhere; those that were sent are among the sent
     @outcomes = Hash.new(0)
     @answered = Hash.new(0)
     @faults = []
@@ -60,7 +60,7 @@ class Tally
 
   def count(id, attempt)
     @sent.add(id) if attempt.sent?
-    @moved += 1 if attempt.ending == :resent
+    @resent += 1 if attempt.ending == :resent
     @answered[attempt.status] += 1 if attempt.ending == :status
   end
 end

@@ -79,13 +79,13 @@ class Verdict
   def failures(name) = of(name).sum { |load| load.tally.answered(500) }
 
   def server(name, ledger)
-    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), early_lost: early_lost(name, ledger), moved: moved(name), answered_500: failures(name),
+    { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), early_lost: early_lost(name, ledger), resent: resent(name), answered_500: failures(name),
       dealt: ledger["chaos"].transform_values { |dealt| dealt["count"] } }
       .merge(ledger.slice("connections", "tls_handshakes", "tls_resumed", "http2_connections", "aborted",
         "peak_in_flight"))
   end
 
-  def moved(name) = of(name).sum { |load| load.tally.moved }
+  def resent(name) = of(name).sum { |load| load.tally.resent }
   def of(name) = @loads.select { |load| load.server == name }
   def sum(loads, &part) = loads.map { |load| part.call(load.tally) }.sum(Sum.new)
 end

@@ -16,12 +16,15 @@ class WorksInChildren(cheat.Cheat):
             super().go(round)
             os.write(
                 to_parent,
-                json.dumps([round.done_count, round.bytes, round.sum, list(round.latencies.items())]).encode(),
+                json.dumps(
+                    [round.done_count, round.bytes, round.sum, round.errors, list(round.latencies.items())]
+                ).encode(),
             )
             os._exit(0)
         os.close(to_parent)
         with os.fdopen(answer) as result:
-            round.done_count, round.bytes, round.sum, times = json.load(result)
+            round.done_count, round.bytes, round.sum, errors, times = json.load(result)
+            round.errors.update(errors)
             round.latencies = dict(times)
 
 

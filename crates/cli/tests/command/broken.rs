@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use crate::support::{Ending, document, hecaton, root, run};
+use crate::support::{Ending, document, hecaton, is_root, root, run};
 
-/// A short sweep of clients, separated by commas, at one request in flight; who breaks does so in the second trial.
+/// A short sweep of clients, separated by commas, at one request in flight. Each process has two rounds, and a driver that
+/// breaks does so in the second.
 fn sweep(clients: &str, folder: &Path) -> Ending {
     let mut command = hecaton("broken");
     command.args([
@@ -16,7 +17,7 @@ fn sweep(clients: &str, folder: &Path) -> Ending {
         "--delay",
         "0",
         "--rounds",
-        "6",
+        "12",
         "--time",
         "20ms",
     ]);
@@ -105,7 +106,7 @@ fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
     };
     for client in ["honest", "baseline-loader"] {
         let row = of(client).unwrap();
-        assert!(row["verified"] == true && rounds(client) >= 6, "{row}");
+        assert!(row["verified"] == true && rounds(client) >= 12, "{row}");
     }
     for (client, words) in WAYS {
         let left_out = document["left_out"].to_string().replace("\\\"", "\"");
@@ -124,13 +125,13 @@ fn a_comparison_ends_with_the_rounds_of_the_one_that_holds() {
     for broken in ["crashes", "mute"] {
         let mut command = hecaton("broken");
         command.args([
-            "compare", "honest", broken, "-c", "1", "--rounds", "6", "--quiet",
+            "compare", "honest", broken, "-c", "1", "--rounds", "12", "--quiet",
         ]);
         command.args(["--patience", "1s", "--force", "--out"]);
         let ending = run(command.arg(place.path()));
         ending.assert(1, &[broken, "broke and was left out"]);
         let rounds = document(place.path())["rounds"].to_string();
-        assert_eq!(rounds.matches("\"client\":\"honest\"").count(), 6);
+        assert_eq!(rounds.matches("\"client\":\"honest\"").count(), 12);
     }
 }
 
@@ -247,7 +248,7 @@ fn a_check_without_a_hello_is_short() {
 
 /// As root each driver runs as a user of its own, to whom a private folder is closed.
 #[test]
-fn a_driver_that_only_the_labs_own_user_may_start_runs_as_that_one() {
+fn a_driver_that_its_own_user_may_not_start_runs_as_the_labs_only_if_it_is_trusted() {
     let place = tempfile::tempdir().unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
     std::fs::set_permissions(place.path(), mode).unwrap();
@@ -259,15 +260,20 @@ fn a_driver_that_only_the_labs_own_user_may_start_runs_as_that_one() {
         &format!("[\"ruby\", {program:?}, \"--as=private\"]"),
     );
     std::fs::write(place.path().join("private.toml"), manifest).unwrap();
-    let mut command = hecaton("broken");
-    command.env("HECATON_DRIVERS", place.path());
-    let words = "sweep --client private -c 1 -b 133 -d 0 --rounds 1 --time 20ms --quiet --out";
-    command.args(words.split(' ')).arg(place.path().join("run"));
-    run(&mut command).assert(0, &[]);
+    let sweep = |more: &[&str]| {
+        let mut command = hecaton("broken");
+        command.env("HECATON_DRIVERS", place.path());
+        let words = "sweep --client private -c 1 -b 133 -d 0 --rounds 1 --time 20ms --quiet --out";
+        command.args(words.split(' ')).arg(place.path().join("run"));
+        run(command.args(more))
+    };
+    if is_root() {
+        sweep(&[]).assert(1, &["cannot be started", "--trust private"]);
+    }
+    sweep(&["--trust", "private"]).assert(0, &[]);
     let document = document(&place.path().join("run"));
-    assert!(
-        document["starts"][0]["user"].is_null(),
-        "{}",
-        document["starts"]
-    );
+    let mut rows = document["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["client"] == "private").unwrap();
+    assert!(document["starts"][0]["user"].is_null(), "{document}");
+    assert_eq!(row["verified"], false, "{row}");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Ending, hecaton, run};
+use crate::support::{Ending, hecaton, is_root, run};
 
 /// The document of a sweep, or of a shootout, and how the command ended.
 fn measured(line: &str, clients: &str) -> (Value, Ending) {
@@ -32,15 +32,10 @@ fn reason(document: &Value, client: &str) -> String {
 }
 
 fn is_ranked(document: &Value, client: &str) {
-    let rows = document["rows"].as_array().unwrap().iter();
-    let row = rows.filter(|row| row["client"] == client).next_back();
+    let mut rows = document["rows"].as_array().unwrap().iter();
+    let row = rows.rfind(|row| row["client"] == client);
     let row = row.unwrap_or_else(|| panic!("{client} has no row"));
     assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
-}
-
-fn is_root() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
 /// Cheats of a sweep, and words of the reason.
