@@ -84,6 +84,30 @@ fn row<'a>(document: &'a Value, client: &str) -> &'a Value {
     rows.find(|row| row["client"] == client).unwrap()
 }
 
+/// Cheats of these that were not rejected for their reason.
+fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let caught = |(cheat, words): &(&str, &str)| {
+        let reason = row(document, cheat)["rejected"]
+            .as_str()
+            .unwrap_or_default();
+        assert!(!reason.contains(['\u{1b}', '\u{7}']), "{cheat}: {reason:?}");
+        // On a machine of one core there is none to leave, and without a user of their own others may have opened connections.
+        let alone = match *cheat {
+            "leaves-its-core" | "commutes" => {
+                std::thread::available_parallelism().unwrap().get() == 1
+            }
+            "connects-ahead" => std::fs::metadata("/proc/self").unwrap().uid() != 0,
+            _ => false,
+        };
+        alone || words.split('|').any(|words| reason.contains(words))
+    };
+    cheats
+        .iter()
+        .filter(|cheat| !caught(cheat))
+        .copied()
+        .collect()
+}
+
 /// Cheats where no response is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
 /// sooner by one fact than by another.
 const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
@@ -136,22 +160,17 @@ fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
     let wronged = WRONGED.map(|(client, _)| client);
     let others: Vec<&str> = wronged.into_iter().chain(["honest"]).collect();
     let document = sweep(place.path(), "8", "0", &CHEATS_WITHOUT_DELAY, &others);
-    for (cheat, words) in CHEATS_WITHOUT_DELAY {
-        // On a machine of one core there is none to leave, and without a user of their own others may have opened connections.
-        let reason = row(&document, cheat)["rejected"]
-            .as_str()
-            .unwrap_or_default();
-        let alone = match cheat {
-            "leaves-its-core" | "commutes" => {
-                std::thread::available_parallelism().unwrap().get() == 1
-            }
-            "connects-ahead" => std::fs::metadata("/proc/self").unwrap().uid() != 0,
-            _ => false,
-        };
-        let told = words.split('|').any(|words| reason.contains(words));
-        assert!(alone || told, "{cheat}: {reason:?}");
-        assert!(!reason.contains(['\u{1b}', '\u{7}']), "{cheat}: {reason:?}");
+    let mut passed = passed(&document, &CHEATS_WITHOUT_DELAY);
+    // Statistics refute some claims, and may miss one where other programs load the machine.
+    for _ in 0..2 {
+        if passed.is_empty() {
+            break;
+        }
+        let again = tempfile::tempdir().unwrap();
+        let document = sweep(again.path(), "8", "0", &passed, &["honest"]);
+        passed = self::passed(&document, &passed);
     }
+    assert!(passed.is_empty(), "{passed:?}");
     for client in wronged.into_iter().chain(["honest", "baseline-loader"]) {
         let row = row(&document, client);
         assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
