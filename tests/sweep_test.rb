@@ -11,6 +11,8 @@ class SweepTest < Minitest::Test
   TINY = %w[sweep --client hecaton-ruby --client typhoeus --concurrency 1,8 --body 133 --body 2000 --delay fixed:2ms
             --rounds 2 --time 0.05 --seed 7].freeze
 
+  NOTHING = "This run recommends nothing".freeze
+
   # Where bin/test looks for the report that its browser opens.
   def self.out = @out ||= File.join(ENV.fetch("HECATON_SCRATCH") { Dir.mktmpdir }, "sweep")
 
@@ -55,9 +57,14 @@ class SweepTest < Minitest::Test
       range = (chosen.min / one.max * 0.999)..(chosen.max / one.min * 1.001)
       assert_includes range, advice["speedup_over_one"], advice
     end
-    assert_equal %w[hecaton-ruby typhoeus].product([133, 2000]),
-      document["recommendations"].map { |advice| advice.values_at("client", "body_bytes") }.sort
+    advised = document["recommendations"].map { |advice| advice.values_at("client", "body_bytes") }.sort
+    # Where other programs disturbed every round, a run recommends nothing and says so.
+    return assert_includes report, NOTHING if advised.empty?
+
+    assert_equal %w[hecaton-ruby typhoeus].product([133, 2000]), advised
   end
+
+  def report = File.read(File.join(SweepTest.out, "report.html"))
 
   # Requests per second of each round of a cell. Which cell is the fastest on a busy machine is nobody's promise.
   def rates(advice, concurrency)
@@ -70,13 +77,15 @@ class SweepTest < Minitest::Test
   def test_files_are_written
     document
     assert_equal document["rows"], JSON.parse(File.read(File.join(SweepTest.out, "run.json")))["rows"]
-    assert_includes File.read(File.join(SweepTest.out, "report.html")), "<svg"
+    assert_includes report, "<svg"
   end
 
   def test_the_terminal_has_tables_and_a_verdict
     output, log, status = Open3.capture3(HECATON, *TINY, "--out", Dir.mktmpdir)
     assert status.success?, log
     assert_match(/133-byte bodies/, output)
+    return if output.gsub(/\s+/, " ").include?(NOTHING)
+
     assert_match(/hecaton-ruby, 133-byte bodies: use concurrency/, output)
     assert_match(/typhoeus, 2,000-byte bodies: use concurrency/, output)
   end

@@ -32,7 +32,7 @@ class Tally
     @started = Sum.new  # requests
     @ended = Sum.new    # outcomes: must be the same
     @sent = Sum.new     # attempts of which a byte was written: must be what arrived
-    @resent = 0          # attempts that went on elsewhere; those that were sent are among the sent
+    @resent = 0 # attempts that went on elsewhere; those that were sent are among the sent
     @outcomes = Hash.new(0)
     @answered = Hash.new(0)
     @faults = []
