@@ -1,4 +1,4 @@
-# What every response says, whether it is read whole or in pieces.
+# The methods that every response has, whether it is read whole or in pieces.
 module Hecaton
   # Included by Response and Stream; it needs their status, headers, url, http_method and attempts.
   module AnyResponse
@@ -20,8 +20,8 @@ module Hecaton
     # Integer: the status.
     def code = status
 
-    # String: the standard phrase of the status, "Not Found" of 404; nil for a status that is not registered. What a
-    # server itself wrote there is not kept: it means nothing (RFC 9110 §15.1), and HTTP/2 has no place for it.
+    # String: the standard phrase of the status, "Not Found" of 404; nil for a status that is not registered. The
+    # server's own reason phrase is dropped: it means nothing (RFC 9110 §15.1), and HTTP/2 has none.
     def reason = Reasons.of(status)
 
     # String: the media type without parameters in lower case, "text/html"; nil when the answer says none.
@@ -30,8 +30,9 @@ module Hecaton
     # String: the charset that Content-Type names, in lower case, "utf-8"; nil when it names none.
     def charset = ContentType.charset(headers.get_all("content-type").first)
 
-    # Array of Cookie: those that the answer set, as a jar of its own would keep them (see Cookies): none that has
-    # ended, none for a host that may not set it. Of an answer made by hand without URL they are for the host "invalid".
+    # Array of Cookie: the cookies that the response set and that a jar of its own would keep (see Cookies). Expired
+    # cookies are left out, and so are cookies for a host that the server may not set. Of an answer made by hand without
+    # URL they are for the host "invalid".
     def cookies
       values = headers.get_all("set-cookie")
       return [] if values.empty?
@@ -62,8 +63,8 @@ module Hecaton
     # Time from which on what was asked for is likely to be gone, by Sunset (RFC 8594); nil when nothing is said.
     def sunset = Deprecation.sunset(headers.get_all("sunset").first)
 
-    # Time from which on it is deprecated, by Deprecation (RFC 9745), which may be past or to come; true when that
-    # is said without a time, as drafts of the RFC did; nil when nothing is said.
+    # Time of the deprecation, from Deprecation (RFC 9745); it may be past or to come. true when the header has no time,
+    # as in drafts of the RFC; nil without the header.
     def deprecation = Deprecation.deprecation(headers.get_all("deprecation").first)
 
     # Whether either is said.
@@ -85,7 +86,7 @@ module Hecaton
         http_method: http_method)
     end
 
-    # What is no cookie is left out, as a client's jar does.
+    # Text that is not a cookie is left out, as a client's jar does.
     def keep(jar, value)
       jar.set(value, url || "https://invalid/")
     rescue ArgumentError

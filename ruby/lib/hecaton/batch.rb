@@ -13,16 +13,16 @@ module Hecaton
   # Every request ends in exactly one outcome, a Response or an Error. A request's timeout starts
   # when its turn comes, so waiting in a long queue does not use it up.
   #
-  # Nothing of the batch goes on while a callback runs. So queue further requests in the batch: one that a callback
-  # sends by Client#get itself may wait until its timeout for a connection (per_origin, max_connections), or a stream
-  # of one (HTTP/2), that requests of this batch hold.
+  # Nothing of the batch goes on while a callback runs. So queue further requests in the batch. A callback that sends
+  # one by Client#get may wait until its timeout for a connection (per_origin, max_connections), or for an HTTP/2
+  # stream, that requests of this batch hold.
   #
   # A large body need not be held: on_headers and on_body of a Pending hand a response over as it comes in.
   #
   # An exception that leaves a callback (or Thread#kill, Timeout.timeout, Ctrl-C) leaves Client#batch
-  # at once. Then: what was in flight is stopped and its connections are closed, what was queued is
-  # never sent, no further callback is called, and the outcome of each of these requests is a
-  # CancelledError (or what it really was, if it had ended but its callback had not been called).
+  # at once. Then requests in flight are stopped and their connections are closed. Queued requests are never sent, and
+  # no further callback is called. The outcome of each of these requests is a CancelledError. A request that had ended
+  # without its callback being called keeps its real outcome.
   class Batch
     include Verbs
 
@@ -48,8 +48,8 @@ module Hecaton
     end
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
-    # queue:: :back (the default) to start after all that were queued before, :front to start before them: as soon as
-    #   there is room, and with limits for each origin, as soon as those of its own allow it.
+    # queue:: :back (the default) to start after all requests that were queued before, :front to start before them. A
+    #   request at the front starts as soon as there is room, and as soon as a limit for its own origin allows.
     #
     # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a
     # URLError. ThreadError in another thread.
@@ -76,15 +76,15 @@ module Hecaton
     # How many requests are kept in flight at once.
     def max_concurrency = @native.concurrency
 
-    # Changes that while the batch runs, to an Integer of at least 1. More start when the callback that says so
-    # has ended; if too many are in flight, those go on, and no other starts before there is room.
+    # Changes that while the batch runs, to an Integer of at least 1. If the limit rises, more requests start when the
+    # calling callback has ended. If too many are in flight, they continue, and no other starts before there is room.
     def max_concurrency=(most)
       @native.concurrency = Batch.most(:max_concurrency, most)
     end
 
-    # Gives up all that is queued or in flight, from the batch's block or a callback: what is in flight is
-    # stopped and its connections are closed, what is queued is never sent. As after an exception, no callback of theirs
-    # is called, and the outcome of each is a CancelledError (or what it really was, if it had ended).
+    # Cancels all requests that are queued or in flight, from the batch's block or a callback. Requests in flight are
+    # stopped and their connections are closed; queued requests are never sent. As after an exception, their callbacks
+    # are not called. The outcome of each is a CancelledError, or its real outcome if it had ended.
     #
     # The batch goes on, with what is queued from then on; if that is nothing, Client#batch returns. Those that were
     # given up are in none of its counts. Returns nil.
@@ -106,11 +106,11 @@ module Hecaton
     # Error: of the first request that ended in one; nil when none did.
     attr_reader :first_error
 
-    # Queues a GET for each URL, yields its outcome and the URL, and goes on with the next URL; so many are under way
-    # at most as may be in flight. Called by Client#each_response, once.
+    # Queues a GET for each URL, yields its outcome and the URL, and continues with the next URL. The number of requests
+    # under way never passes the number that may be in flight. Called by Client#each_response, once.
     #
-    # The URLs are gone through with their own `each`. There is no fiber of its own and no second queue: a slow reader
-    # stops everything by doing nothing, and `break` or an exception leaves by the same way as anywhere in Ruby.
+    # The URLs are gone through with their own `each`. It needs no fiber and no second queue. A slow reader stops
+    # everything by doing nothing, and `break` or an exception leaves as anywhere in Ruby.
     def each_of(urls, options)
       urls.each do |url|
         get(url, **options).on_complete { |outcome| yield outcome, url }
@@ -242,7 +242,7 @@ module Hecaton
       pending.renew(token, limit) { |value, left| again.call(value, left, :front) }
     end
 
-    # What requests of this method have in common.
+    # The facts that requests of this method share.
     def kind(verb)
       @kind = [verb, @native].freeze unless @kind.first == verb
       @kind
@@ -262,7 +262,7 @@ module Hecaton
       any
     end
 
-    # What decides whether a request is sent again. From now on the engine may ask.
+    # The retry predicate, which decides whether a request is sent again. From now on the engine may ask.
     def predicate(block, strict)
       @asked = true
       RetryPredicate.new(block, @response_builder, strict)
@@ -297,7 +297,7 @@ module Hecaton
       hand_on if @told < @ended.size
     end
 
-    # An interrupt can come between any two steps here. What it finds is told to nobody, or to be told.
+    # An interrupt can come between any two steps here. An outcome is then either handed on already, or still to be.
     def hand_on
       at, ended = @told, @ended # One by one: a slice would be an Array for each request.
       request = ended[at]

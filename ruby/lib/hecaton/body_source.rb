@@ -1,7 +1,7 @@
 # The body of a request that is read while it is sent: files, IOs, and whatever yields Strings.
 module Hecaton
-  # Made by Content. Parts are sent one behind the other: a String, an IO (from where it stands to its end), a Pathname
-  # (opened when its turn comes), or what yields Strings by `each`.
+  # Made by Content. Parts are sent one after the other. A part is a String, an IO (from its position to its end), a
+  # Pathname (opened when its turn comes), or an object that yields Strings by `each`.
   #
   # Pieces are read by the thread that waits for the request, between two waits: one when the one before has been sent.
   class BodySource
@@ -46,7 +46,7 @@ module Hecaton
       whole
     end
 
-    # Whether it is a Pathname. Who has none has not loaded the class.
+    # Whether it is a Pathname. A program without Pathname objects has not loaded the class.
     def self.pathname?(part) = defined?(::Pathname) ? part.is_a?(::Pathname) : false
 
     private
@@ -117,7 +117,7 @@ module Hecaton
       raise TypeError, "the request's body yields #{piece.class}: give Strings"
     end
 
-    # What returns piece after piece of a part, and nil at its end.
+    # A Proc that returns piece after piece of a part, and nil at its end.
     def reader(index)
       part = @parts[index]
       case part
@@ -144,8 +144,8 @@ module Hecaton
       end
     end
 
-    # What a pipe or a socket has is sent at once, without waiting for a whole piece. Where it has nothing, the engine
-    # waits for it with all else: here the other requests of a batch would wait too.
+    # Bytes from a pipe or a socket are sent at once, without waiting for a whole piece. Where it has nothing, the
+    # engine waits for it with all else: here the other requests of a batch would wait too.
     def reader_of_io(part)
       return -> { part.read(PIECE) } unless part.is_a?(IO)
 

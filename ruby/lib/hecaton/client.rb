@@ -209,9 +209,8 @@ module Hecaton
       end
     end
 
-    # A client with these settings in the place of this one's, on the same connections: the pool, its limits, what is
-    # counted (stats), and the nonces of digest authentication are shared, so that it costs next to nothing. This one
-    # stays as it is.
+    # A client with these settings instead of this one's, on the same connections. It shares the pool, its limits, the
+    # counters (stats) and the nonces of digest authentication, so it costs next to nothing. This one stays as it is.
     #
     # settings:: those of new. nil is the engine's default. headers are added to this client's: a name takes the place
     #   of the same one here, nil as its value leaves it out, and headers: nil leaves out all. basic_auth, bearer or
@@ -247,12 +246,12 @@ module Hecaton
     # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a
     #   Symbol underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body,
     #   whose connection is closed. With Expect: 100-continue, see expect_timeout.
-    # body:: String; an IO, read from where it stands to its end, in pieces while it is sent; a Pathname; or anything
-    #   that yields Strings by `each`. With a Content-Length where the size is known (files but those of /proc and /sys,
-    #   StringIO), or where headers say it, else in chunks (RFC 9112 §7.1). Sent again (retry, redirects 307 and 308)
-    #   only what can be read again: no pipe, no Enumerator. What reading raises ends the request and is raised here. A
-    #   size that turns out wrong is a BodyError. A Hash, or another value, is encoded as the Content-Type among headers
-    #   says, if that is registered: see MIME.
+    # body:: String; an IO, read from its position to its end, in pieces while it is sent; a Pathname; or an object that
+    #   yields Strings by `each`. It has a Content-Length where the size is known (files but those of /proc and /sys,
+    #   StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Sent again (retry, redirects
+    #   307 and 308) only what can be read again: no pipe, no Enumerator. An exception from reading ends the request and
+    #   is raised here. A size that turns out wrong is a BodyError. A Hash, or another value, is encoded as the
+    #   Content-Type among headers says, if that is registered: see MIME.
     # json:: what JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its
     #   Content-Type unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3).
     #   Give JSON's null as body.
@@ -265,27 +264,27 @@ module Hecaton
     #   repeats the name, nil leaves it out; what is nested is named as in form.
     # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
     #   client's; false sends none; an Authorization among headers goes first.
-    # bearer:: the token for Authorization (RFC 6750). Or a Proc (or what has `call`) that returns it: it is called for
-    #   each request, right before that is sent, or queued in a batch. After a 401 it is called again, and the request
-    #   is sent once more if that gives another token (with a block, in any case), within the same timeout: attempts
-    #   lists both. If it takes an argument, that is nil the first time and then the Response that was a 401. The 401 of
-    #   another server, to which a redirect led, stands, for that got no token. A body is sent again only if it is a
-    #   String, json or form, and nothing is after on_headers or on_body of a batch. What it raises is raised here, or
-    #   leaves the batch.
+    # bearer:: the token for Authorization (RFC 6750). Or a Proc (or an object with `call`) that returns it. The Proc is
+    #   called for each request, right before that is sent, or queued in a batch. After a 401 it is called again. If
+    #   that gives another token, the request is sent once more (with a block, in any case), within the same timeout;
+    #   attempts lists both. If it takes an argument, that is nil the first time and then the Response that was a 401.
+    #   The 401 of another server, to which a redirect led, stands, for that got no token. A body is sent again only if
+    #   it is a String, json or form, and nothing is after on_headers or on_body of a batch. An exception in it is
+    #   raised here, or leaves the batch.
     # digest_auth:: [user, password] for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop
-    #   auth, and auth-int of bodies that are Strings): when the server demands it by a 401, the request is sent again
-    #   with the answer, once, or again if the server calls only the nonce old. Later requests carry it at once. Both
-    #   attempts are listed, within timeout. A body that can be read only once is a BodyError then. The rest as
+    #   auth, and auth-int for bodies that are Strings). When the server demands it by a 401, the request is sent once
+    #   more with the credentials, or again if the server calls only the nonce old. Later requests carry it at once.
+    #   Both attempts are listed, within timeout. A body that can be read only once is a BodyError then. The rest as
     #   basic_auth; it does not go to another server by a redirect.
     # redirects:: how many are followed, instead of the client's; true and false as there.
     # retry:: whether this request is sent again, instead of the client's: as there, false for never.
     # raise_for_status:: true or false, instead of the client's.
     #
-    # With a block, yields the response as a Stream as soon as its head is there, for the body to be read
-    # piece by piece, and returns what the block does.
+    # With a block, yields the response as a Stream as soon as its head has arrived, and returns the block's value. The
+    # block reads the body piece by piece.
     #
-    # Raises Error (TimeoutError, ConnectError, …) when there is no response, StatusError when that was asked for,
-    # and ArgumentError, before anything is sent, when the request cannot be put on the wire as it stands.
+    # Raises Error (TimeoutError, ConnectError, …) when there is no response, and StatusError when raise_for_status is
+    # set. ArgumentError is raised before anything is sent, when the request cannot be sent as given.
     def request(request, url = nil, options = nil, &block)
       transmit(Request.made(request, url, options), &block)
     end
@@ -305,9 +304,9 @@ module Hecaton
     # Connections that wait to be used again.
     def idle_connections = @native.idle_connections
 
-    # What the client has done so far in this process, and what it is doing, as a Hash of Integers: requests (started),
-    # retries, opened and reused (connections, so far); idle and in_use (connections, now), waiting (requests that wait
-    # for a connection, now).
+    # Counters of this client in this process, as a Hash of Integers. Totals: requests (started), retries, and
+    # connections opened and reused. At this moment: connections that are idle and in_use, and requests waiting for a
+    # connection.
     def stats = @native.stats
 
     # Closes all connections and gives back the descriptors of what waited for them. Requests that other threads wait
@@ -441,7 +440,7 @@ module Hecaton
 
     private
 
-    # What requests are sent to: the native engine, or in tests what stands in for it.
+    # The engine that sends requests: the native one, or its replacement in tests.
     def engine = Interception.active? ? Interception.engine(@native, @intercepted) : @native
 
     def native_client(options)

@@ -1,4 +1,4 @@
-# What a request is to carry → a String or a BodySource, and its Content-Type.
+# The content given for a request → a String or a BodySource, and its Content-Type.
 module Hecaton
   # Asked by RequestBuilder when a body is more than a String. Client#request says what may be given.
   #
@@ -25,8 +25,8 @@ module Hecaton
       end
     end
 
-    # What JSON.generate makes of it. Of an object that has no to_json it makes "#<User:0x…>", which nobody wants to
-    # send.
+    # The text that JSON.generate makes of a value. Of an object that has no to_json it makes "#<User:0x…>", which
+    # nobody wants to send.
     def json(value)
       require "json"
       text = JSON.generate(value)
@@ -64,8 +64,8 @@ module Hecaton
     end
     private_class_method :plain
 
-    # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. What is nested is named as
-    # Rack reads it: <code>a[b]</code>, and <code>a[]</code> for the members of an Array; an Array of plain values
+    # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. Nested names are written
+    # as Rack reads them: <code>a[b]</code>, and <code>a[]</code> for the members of an Array. An Array of plain values
     # repeats its name.
     def named(keyword, pairs)
       pairs.flat_map do |name, value|
@@ -121,7 +121,7 @@ module Hecaton
     end
     private_class_method :part
 
-    # What a file that was uploaded to this program came with (as Rack and Rails have it); nil for others.
+    # A fact (name or type) of a file that was uploaded to this program (as Rack and Rails have it); nil for others.
     def uploaded(content, fact) = content.respond_to?(fact) ? content.public_send(fact) : nil
     private_class_method :uploaded
 

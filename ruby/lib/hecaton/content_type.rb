@@ -3,7 +3,7 @@ module Hecaton
   # Never raises: what cannot be read says nothing.
   module ContentType
     CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/i
-    # What Ruby calls the encodings of its process; no charset has such a name.
+    # Ruby's names for the encodings of its process; no charset has such a name.
     OF_THE_PROCESS = %w[locale external internal filesystem].freeze
     JSON = %r{\Aapplication/json\z|\+json\z} # RFC 6839 §3.1
     private_constant :CHARSET, :OF_THE_PROCESS, :JSON

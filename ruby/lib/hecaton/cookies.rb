@@ -8,14 +8,14 @@ module Hecaton
     alias_method :to_s, :inspect
   end
 
-  # Given to clients as `cookies:`, it keeps the cookies of every response, redirects among them, and sends them
-  # back by RFC 6265: to the host that set them (with Domain also to those below), the path, and if they are
-  # Secure by https alone. A request with a Cookie header of its own is sent with that and no other.
+  # Given to clients as `cookies:`, it keeps the cookies of every response, redirects included. It sends them back by
+  # RFC 6265: to the host that set them (with Domain also to its subdomains), under their path, and Secure ones by https
+  # alone. A request with a Cookie header of its own is sent with that and no other.
   #
-  # A server of a.co.uk may set a cookie for a.co.uk and all below it, but none for all of co.uk (by Mozilla's list of
-  # public suffixes, as it was when the gem was built) nor for an address. It holds at most 3000 cookies, 180 of a
-  # registrable domain, of 4 KiB each, and takes 50 of a response; beyond, those go first that were used longest ago.
-  # Safe to share between threads. A forked child goes on with a copy.
+  # A server of a.co.uk may set a cookie for a.co.uk and its subdomains, but not for all of co.uk and not for an
+  # address. The gem has Mozilla's list of public suffixes from the day when it was built. It holds at most 3000 cookies
+  # of 4 KiB each, and 180 for a registrable domain. It takes 50 of a response. Beyond these limits the cookies that
+  # were used longest ago are dropped. Safe to share between threads. A forked child goes on with a copy.
   class Cookies
     include Enumerable
 

@@ -4,7 +4,7 @@ module Hecaton
   # batch waits, so that callbacks (and what they want to see in parts) are known by then.
   class Deferral
     # Values of an entry: its Pending, Request, place in the queue, and whether its body is handed over in pieces (nil
-    # for not even its head). They are in one Array, for there may be many entries.
+    # if not even its head is). They are in one Array, for there may be many entries.
     VALUES = 4
     private_constant :VALUES
 
@@ -45,7 +45,7 @@ module Hecaton
 
     private
 
-    # What was queued by the block for the front stands before it.
+    # Requests that the block queued for the front stand before it.
     def remove(pending)
       at = @entries.index { |value| value.equal?(pending) }
       @entries.slice!(at, VALUES) if at

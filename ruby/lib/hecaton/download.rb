@@ -1,6 +1,6 @@
 # Downloads to a file, which is there when it is whole and not before; and goes on where an earlier download stopped.
 module Hecaton
-  # What Client#download returns. path: where the file is, a String; size: its bytes; resumed: how many of them an
+  # The result of Client#download. path: String, the path of the file; size: its bytes; resumed: bytes of it that an
   # earlier download had brought; response: the Response without body, whose attempts are all that were made.
   Download = Struct.new(:path, :size, :resumed, :response, keyword_init: true)
 
@@ -8,26 +8,26 @@ module Hecaton
   module Downloads
     # Gets a URL into a file, piece by piece, and returns a Download.
     #
-    # The bytes are written to a file of another name beside it, which is renamed when all are there: whoever looks at
-    # path sees the old file, or none, or the new one whole.
+    # The bytes go to a file of another name beside it, which is renamed when all have arrived. A reader of path sees
+    # the old file, or none, or the new one whole.
     #
     # path:: a String or a Pathname; a file that is there is replaced by one of the same mode, but no device or pipe
     #   (ArgumentError). A symbolic link stays: the file that it leads to is replaced, or made.
-    # resume:: whether to go on with what an earlier call with resume left in "PATH.part" (of a link, beside that file),
-    #   and to leave there what came if this one fails. Default false: what came is deleted. The server is asked for the
-    #   rest alone (Range), but for the whole if it has changed meanwhile (If-Range with its strong ETag, or its
-    #   Last-Modified if it has no ETag); without either nothing is left to go on with. One that refuses the range (416)
-    #   is asked for the whole once more, in the same call and within its timeout.
+    # resume:: whether to resume from the "PATH.part" that an earlier call with resume left (for a link, beside its
+    #   target), and to leave one there if this download fails. Default false: what came is deleted. The request is for
+    #   the rest alone (Range), or for the whole if the file has changed meanwhile (If-Range with its strong ETag, or
+    #   else its Last-Modified). Without either validator nothing is left to resume from. One that refuses the range
+    #   (416) is asked for the whole once more, in the same call and within its timeout.
     # timeout:: seconds for all of it, instead of the client's.
     #
-    # What else is given goes to the request, see Client#request. The file gets the bytes as the server keeps them:
+    # Other options go to the request, see Client#request. The file gets the bytes as the server keeps them:
     # Accept-Encoding is identity, and nothing is decoded.
     #
     # With a block, yields after each piece how many bytes are there, and how many there will be, nil if nobody knows.
     #
-    # Raises StatusError for every status but 200 (and 203, and 206 where it goes on), BodyError when what came is not
-    # what was asked for, what Client#request raises, and what the file system says (SystemCallError). RuntimeError when
-    # another download with resume writes to the same file.
+    # Raises StatusError for every status but 200 (and 203, and 206 for a resumed download), and BodyError for a body
+    # that does not fit the request. Errors of Client#request and of the file system (SystemCallError) are raised too.
+    # RuntimeError when another download with resume writes to the same file.
     def download(url, path, resume: false, timeout: nil, **options, &progress)
       Downloader.refuse("the client's headers have", @request_builder.header_names)
       part = PartFile.new(path, download_source(url, options[:params]), resume)
@@ -173,7 +173,7 @@ module Hecaton
       end
     end
 
-    # What is there is forgotten, unless it is good.
+    # Forgets the part that has arrived, unless it is good.
     def refuse(stream, why, keep: false)
       @part.begin(nil) unless keep
       place = stream.url.sub(/[?#].*/m, "")

@@ -1,4 +1,4 @@
-# What a request fails with: one tree, each error with its facts.
+# The errors of requests: one tree, each error with its facts.
 module Hecaton
   # A request that did not end in a response. Raised by Client#get and its sisters, handed to the
   # callback in a batch. The message holds no query, header or body, but that of a StatusError
@@ -74,8 +74,8 @@ module Hecaton
     PATTERN = %i[error message phase sent url redirects attempts elapsed cause].freeze
     private_constant :PATTERN
 
-    # For pattern matching: `in {error: Hecaton::TimeoutError, phase: :connect}`. The names are those of methods: error,
-    # message, phase, url, redirects, attempts, elapsed, cause; and sent, which is sent?.
+    # For pattern matching: `in {error: Hecaton::TimeoutError, phase: :connect}`. The names are method names: error,
+    # message, phase, url, redirects, attempts, elapsed, cause; and sent, which calls sent?.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
   end
 
@@ -88,8 +88,8 @@ module Hecaton
   # No connection could be opened.
   class ConnectError < Error; end
 
-  # The two sides could not agree on TLS; the message says why: a certificate that is expired or not
-  # trusted, a wrong host, a pin, a version, a client certificate that is missing.
+  # The two sides could not agree on TLS, for the reason in the message. Examples: an expired or untrusted certificate,
+  # a wrong host, a pin, a version, a missing client certificate.
   class TLSError < Error; end
 
   # The connection broke, or what came is not HTTP.
@@ -118,7 +118,7 @@ module Hecaton
     # String: the first 200 characters of the body on one line; empty if it is no text.
     attr_reader :excerpt
 
-    # Of the Response whose status it is.
+    # response is the Response with that status.
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
       asked = [response.http_method, url&.slice(0, MOST_OF_A_URL)].compact.join(" ")
@@ -176,13 +176,13 @@ module Hecaton
   end
 
   # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did.
-  # sent? is then true for everything that had been started, since it may have been sent.
+  # sent? is then true for every request that had been started, since it may have been sent.
   class CancelledError < Error; end
 
   # A feature of the client (see Features) raised an exception; cause is that.
   class FeatureError < Error; end
 
-  # What is used belongs to the process that forked: a response that was being read there, a batch
-  # that ran, or a request that was waited for when a handler of signals forked.
+  # The object belongs to the parent process: a response that was being read there, a batch that ran, or a request that
+  # was waited for when a signal handler forked.
   class ForkError < Error; end
 end

@@ -1,17 +1,17 @@
 # Tells subscribers what became of requests and of their attempts.
 module Hecaton
-  # What happened, in the shape of ActiveSupport::Notifications::Event: name; started and finished as Times; id, a
-  # String that a request's event and those of its attempts have in common; payload, a Hash.
+  # One event, in the shape of ActiveSupport::Notifications::Event. name; started and finished as Times; id, a String
+  # that a request's event shares with the events of its attempts; payload, a Hash.
   #
-  # The name is "request.hecaton" (one for each request that ended) or "attempt.hecaton" (one for each time it was
-  # sent, or tried to be; they come first, in order). Keys of the payload are the attributes of OpenTelemetry's
-  # semantic conventions for HTTP clients, version 1.27.0, which may be absent like there: "http.request.method",
-  # "http.request.method_original", "url.full" and "url.scheme", "server.address" and "server.port",
-  # "http.response.status_code", "error.type" (a status from 400 on, the class of the error, or "_OTHER"),
-  # "network.protocol.name" and "network.protocol.version", "http.request.resend_count" (of attempts from the second
-  # on). Further: "hecaton.attempts" and "hecaton.redirects" (how many) of a request; "hecaton.connection",
-  # "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending" of an attempt, as in Attempt; and of a
-  # request that failed :exception ([class name, message]) and :exception_object, which are ActiveSupport's.
+  # The name is "request.hecaton" (one for each request that ended) or "attempt.hecaton" (one for each time it was sent,
+  # or should have been). Events of attempts come first, in order. The payload's keys are the attributes of
+  # OpenTelemetry's semantic conventions for HTTP clients, version 1.27.0, and may be absent as there. They are
+  # "http.request.method", "http.request.method_original", "url.full", "url.scheme", "server.address", "server.port",
+  # "http.response.status_code", "network.protocol.name", "network.protocol.version". Further "error.type" (a status
+  # from 400 on, the class of the error, or "_OTHER") and "http.request.resend_count" (for attempts from the second on).
+  # A request also has "hecaton.attempts" and "hecaton.redirects" (their numbers). An attempt also has
+  # "hecaton.connection", "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending", as in Attempt. A
+  # failed request has ActiveSupport's :exception ([class name, message]) and :exception_object.
   #
   # One that is sent once more with another token (bearer as a Proc) is told of as two requests.
   #
@@ -40,7 +40,7 @@ module Hecaton
     def call(event) = (@receiver.call(event) if @pattern.nil? || @pattern === event.name)
   end
 
-  # Who is subscribed, and how an outcome becomes events. Without subscribers a request costs one look at it.
+  # The subscribers, and how an outcome becomes events. Without subscribers a request costs one look at it.
   module Events
     METHODS = %w[CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE].freeze
     ORIGIN = %r{\A(https?)://(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?}
@@ -151,8 +151,8 @@ module Hecaton
     # Calls the block with each Event whose name matches: nil for all, a String for one, or a Regexp. Returns a
     # Subscription.
     #
-    # An event is told by the thread that waits for the request, after its outcome is there and before it is returned or
-    # handed to callbacks; in a batch "finished" is when that came to it. An exception that the block raises (a
+    # The thread that waits for the request publishes an event after the outcome is known, and before it is returned or
+    # handed to callbacks. In a batch "finished" is when that thread received it. An exception that the block raises (a
     # StandardError) is reported by `warn` and goes no further, so that no outcome is lost by it. A request that an
     # exception of Ruby's cuts off (Timeout, Interrupt, one of a callback) has no event, and no callback either.
     def subscribe(pattern = nil, &block)
@@ -164,7 +164,7 @@ module Hecaton
       Events.add(Subscription.new(pattern, block))
     end
 
-    # What instrumenter= was given; nil by default.
+    # The object given to instrumenter=; nil by default.
     attr_reader :instrumenter
 
     # Hands all events to ActiveSupport::Notifications, or what has its `publish_event(event)` (since Rails 7) or

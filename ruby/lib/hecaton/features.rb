@@ -1,6 +1,6 @@
 # Features: a program's own objects that see each request before it is sent, and each outcome before it is returned.
 module Hecaton
-  # What Client.new takes as features. A feature is any object with one or more of these methods:
+  # The list that Client.new takes as features. A feature is any object with one or more of these methods:
   #
   # before_request(request):: called once, before anything is sent. A Request is sent instead, see Request#with; nil is
   #   no change.
@@ -190,7 +190,7 @@ module Hecaton
       nil
     end
 
-    # What a feature made of the Request.
+    # The value that a feature made of the Request.
     def changed(value, before)
       return before if value.nil? || value.equal?(before)
       return value.in_place_of(before) if value.is_a?(Request)

@@ -13,8 +13,8 @@ module Hecaton
   # A record is a Hash with the keys that docs/fetch.md lists: "n", "line", "columns", "url", "outcome", "ok", "status",
   # "error", and so on.
   module Fetch
-    # The job could not be done, or none of its inputs has a good response, or its fail_if: is true; the message is what
-    # the command said. The records that there are can be read with records.
+    # The job could not be done, or no input has a good response, or its fail_if: is true; the message is the command's.
+    # The records that there are can be read with records.
     class Error < StandardError; end
 
     module_function
@@ -22,13 +22,13 @@ module Hecaton
     # Does a job and waits for its end. The same call again goes on where it was: after an exception, a crash or a power
     # cut.
     #
-    # urls:: the path of a list or of a job file, a String or Pathname; or anything with `each` that yields URLs, or
-    #   Hashes of columns for a template. What `each` yields is handed over as it comes, and must be the same when the
-    #   job goes on.
+    # urls:: the path of a list or of a job file, a String or Pathname; or an object with `each` that yields URLs, or
+    #   Hashes of columns for a template. Each yielded value is handed over as it comes, and must be the same when the
+    #   job resumes.
     # into:: the job's folder.
     # progress:: whether the command tells on standard error how far it is. Default false.
     #
-    # What else is given are the command's options: `per_host: 4` is `--per-host 4`, `robots: true` is `--robots`, an
+    # Other keywords are the command's options: `per_host: 4` is `--per-host 4`, and `robots: true` is `--robots`. An
     # Array repeats the option, and a Hash is an Array of "name: value", for header.
     #
     # Yields each record when the job is done. Without a block, returns an Enumerator of them.

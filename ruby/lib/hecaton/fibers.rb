@@ -1,10 +1,10 @@
 # Lets fibers wait for the network without holding up the others of their thread.
 module Hecaton
-  # The engine's waits release the GVL, so other threads run meanwhile; but a Fiber.scheduler switches
-  # between fibers of one thread, and only at waits that Ruby knows of.
+  # The engine's waits release the GVL, so other threads run meanwhile. But a Fiber.scheduler switches between fibers of
+  # one thread, and only at waits that Ruby knows of.
   #
-  # So each fiber waits in a queue of its own, and one thread a client drives what all of them wait for and wakes those
-  # whose answer is there. It begins with the first and ends when nobody waits any more.
+  # So each fiber waits in a queue of its own. One thread a client drives all these requests, and wakes the fibers whose
+  # outcome has arrived. It begins with the first and ends when nobody waits any more.
   module Fibers
     @queues = {}
 
@@ -38,7 +38,7 @@ module Hecaton
         end
       end
 
-      # Drives until nothing is left. Whoever kills the thread that does so leaves the rest to another.
+      # Drives until nothing is left. If the driving thread is killed, another thread takes over.
       def run(driver)
         Thread.current.name = "hecaton"
         Thread.handle_interrupt(Object => :immediate) do

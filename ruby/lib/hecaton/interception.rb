@@ -1,8 +1,9 @@
-# Who stands between a program and the network: stubs of tests, and recorders. Off unless somebody is there.
+# Interception of requests between a program and the network: stubs of tests, and recorders. Off unless somebody is
+# there.
 module Hecaton
-  # What a library of stubs or a recorder of requests (hecaton/testing, hecaton/webmock) hooks into, for requests,
-  # streams and batches alike. An interceptor is any object with these methods; Interception::Interceptor has them all,
-  # doing nothing:
+  # The hook for a library of stubs or a recorder of requests (hecaton/testing, hecaton/webmock). It covers requests,
+  # streams and batches. An interceptor is any object with these methods; Interception::Interceptor has them all, doing
+  # nothing:
   #
   # name:: Symbol, for bypass.
   # respond(request):: called with each Interception::Request before it is sent. A Response or an Error is the outcome,
@@ -15,10 +16,10 @@ module Hecaton
   #
   # An Error may as well be raised. Any other exception leaves the request (or the batch) as one of a callback would.
   #
-  # For a response that an interceptor gives, the client's redirects, cookies, raise_for_status, on_deprecation, its
-  # events and retries (without their waits) hold as for one of the network. Limits of connections, concurrency and rate
-  # do not, nor timeouts. A batch asks for each request when its turn comes, one by one, and before those of the network
-  # are started.
+  # For an interceptor's response, the client's settings hold as for one of the network. That covers redirects, cookies,
+  # raise_for_status, on_deprecation, its events and retries (without their waits). Limits of connections, concurrency
+  # and rate do not, nor timeouts. A batch asks for each request when its turn comes, one by one, and before those of
+  # the network are started.
   module Interception
     autoload :Interceptor, File.expand_path("interception/interceptor", __dir__)
 
@@ -49,9 +50,9 @@ module Hecaton
       # Takes one out. Returns nil, and does nothing when it is not there.
       def remove(interceptor) = replace { |interceptors| interceptors - [interceptor] }
 
-      # For libraries on top of a client whose requests were seen already, by an interceptor of that library's own: the
-      # next request, stream or batch that the block makes, in this fiber, passes the interceptors of these names, or
-      # all if none is named. No more than that one: what its callbacks ask for is seen. Returns what the block does.
+      # For libraries on top of a client with an interceptor of their own, which has seen the requests already. The next
+      # request, stream or batch that the block makes, in this fiber, bypasses the interceptors of these names, or all
+      # if none is named. No more than that one: what its callbacks ask for is seen. Returns what the block does.
       def bypass(*names)
         before = Thread.current[BYPASSED]
         Thread.current[BYPASSED] = names

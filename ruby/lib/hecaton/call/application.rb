@@ -1,4 +1,4 @@
-# Who asks, when nobody says so.
+# The name of the calling application, when the program sets none.
 module Hecaton
   module Call
     # Asked for each connection that is made.

@@ -1,4 +1,4 @@
-# What all connections of a program have in common.
+# The settings that all connections of a program share.
 module Hecaton
   module Call
     # Set in Hecaton::Call.configure; read when a connection is made.

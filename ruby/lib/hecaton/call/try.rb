@@ -1,4 +1,4 @@
-# What one try of a request came to.
+# The result of one try of a request.
 module Hecaton
   module Call
     # number:: Integer, from 1.
@@ -8,7 +8,7 @@ module Hecaton
     # error:: the exception it ended in, nil for none.
     Try = Struct.new(:number, :began, :elapsed, :status, :error, keyword_init: true)
 
-    # What an exception has in addition that leaves Retry.
+    # The tries, added to an exception that leaves Retry.
     module Tried
       # Array of Try, in order.
       attr_accessor :tries

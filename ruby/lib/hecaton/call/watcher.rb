@@ -1,8 +1,8 @@
 # Warns when a server says by Sunset (RFC 8594) that what was asked will end.
 module Hecaton
   module Call
-    # A middleware. Who is told, all that there are: ActiveSupport::Deprecation and Rollbar if the program has loaded
-    # them, and logger, whatever has `warn`. If there is none, Ruby's own warn, so that it never goes unsaid.
+    # A middleware. Warnings go to each of these: ActiveSupport::Deprecation and Rollbar if the program has loaded them,
+    # and logger, any object with `warn`. If there is none, Ruby's own warn, so that it never goes unsaid.
     class Watcher < Faraday::Middleware
       def initialize(app, logger: nil)
         super(app)

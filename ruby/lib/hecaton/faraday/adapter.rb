@@ -1,4 +1,4 @@
-# What Faraday calls: one adapter for each connection, all of them on the same clients.
+# The adapter that Faraday calls: one for each connection, all of them on the same clients.
 module Faraday
   class Adapter
     class Hecaton
@@ -17,8 +17,8 @@ module Faraday
       def self.setup_parallel_manager(options = {}) = ParallelManager.new(**options)
 
       # options:: keywords of Hecaton::Client.new that Faraday has no place for: http:, retry:, redirects:, per_origin:,
-      #   max_body:, ca:, pins: and the like. What a request or its connection says goes before them. With a block,
-      #   yields them as a Hash.
+      #   max_body:, ca:, pins: and the like. Options of a request or its connection take precedence over them. With a
+      #   block, yields them as a Hash.
       #
       # Raises Faraday::Error for an option that cannot be honoured.
       def initialize(app = nil, options = {}, &block)
@@ -44,8 +44,8 @@ module Faraday
       # For Faraday: the Hecaton::Client that sends such a request.
       def build_connection(env) = client(env)
 
-      # Closes the connections that this adapter has used, as far as no request is using them; others of the same
-      # settings share them, and open new ones. It can be used again.
+      # Closes the connections that this adapter has used, unless a request is using them. Other adapters with the same
+      # settings share these connections, and open new ones. It can be used again.
       def close
         @lock.synchronize { @entries.dup }.each { |entry| entry.client.close }
         nil

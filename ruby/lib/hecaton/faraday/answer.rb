@@ -4,7 +4,8 @@ module Faraday
     class Hecaton
       # Keeps the response itself in <code>env[:hecaton_response]</code>: its attempts, timings and redirects.
       module Answer
-        # What the engine decodes. Then Content-Encoding and Content-Length say nothing true of the body, and go.
+        # The content codings that the engine decodes. Then Content-Encoding and Content-Length say nothing true of the
+        # body, and go.
         CODINGS = /\A[\s,]*(?:(?:gzip|x-gzip|deflate|br|zstd|identity)[\s,]*)+\z/i
         private_constant :CODINGS
 
@@ -25,7 +26,7 @@ module Faraday
             env.custom_members[:hecaton_response] = response # As env[:hecaton_response] = does, but sooner.
           end
 
-          # What a failed request of in_parallel leaves: status 0, as other adapters have it.
+          # Sets the env of a failed request of in_parallel: status 0, as other adapters have it.
           def failure(env, error)
             env.status = 0
             env.reason_phrase = nil

@@ -4,7 +4,7 @@ module Faraday
     class Hecaton
       # Faraday's middlewares say a body's length in the headers; the engine says it itself, from the body.
       module Body
-        # What has a length and begins anew, but no position: the composite IO of multipart.
+        # A body with a length that can be rewound but has no position: the composite IO of multipart.
         class Rewound
           # Integer: bytes in all, and bytes read so far.
           attr_reader :size, :pos
@@ -32,7 +32,7 @@ module Faraday
           end
         end
 
-        # What is read once, of a length that a header says.
+        # A body that can be read only once, with its length from a header.
         Announced = Struct.new(:io, :size, :pos) do
           def seek(position)
             raise IOError, "a body that is read only once cannot be sent again" unless position == pos
@@ -45,7 +45,7 @@ module Faraday
           end
         end
 
-        # What is sent in chunks although its size is known.
+        # A body that is sent in chunks although its size is known.
         Chunked = Struct.new(:io) do
           def read(size) = io.read(size)
         end

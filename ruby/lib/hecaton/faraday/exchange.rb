@@ -2,7 +2,7 @@
 module Faraday
   class Adapter
     class Hecaton
-      # What is sent was made of the env when this was made; what comes back is put there.
+      # The constructor makes the request out of the env, and the response is put into the env.
       class Exchange
         # Methods of Faraday's as they go on the wire.
         VERBS = Hash.new { |_, method| method.to_s.upcase }.update(

@@ -7,9 +7,9 @@ module Faraday
       #   manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: 50, per_origin: 8)
       #   conn.in_parallel(manager) { … }
       #
-      # All requests are run to their ends. Then the first exception that one of them alone would have raised is raised:
-      # its failure (Faraday::TimeoutError and the like), or what a middleware or an on_complete raised for its
-      # response. A request that failed has the status 0, an empty body, and its error in
+      # All requests are run to their ends. Then the first exception is raised that one of the requests alone would have
+      # raised. It is the request's failure (Faraday::TimeoutError and the like), or an exception of a middleware or an
+      # on_complete for its response. A request that failed has the status 0, an empty body, and its error in
       # <code>env[:hecaton_error]</code>.
       #
       # Used by one thread at a time.
@@ -76,7 +76,7 @@ module Faraday
           end
         end
 
-        # What one request's middlewares raise does not keep the others from their ends.
+        # An exception in one request's middlewares does not keep the others from finishing.
         def tell(number, exchange, error)
           exchange.finish(error)
         rescue StandardError => raised

@@ -1,4 +1,4 @@
-# What a request of Faraday's says, and the adapter's own options → settings of a Hecaton::Client.
+# A request of Faraday's, and the adapter's own options → settings of a Hecaton::Client.
 module Faraday
   class Adapter
     class Hecaton
@@ -8,7 +8,8 @@ module Faraday
         TOTAL = 300
         # Seconds for each phase then, as Net::HTTP has them.
         PHASE = 60
-        # What Faraday itself has a place for, and what must not be shared by all who have the same settings.
+        # The settings for which Faraday has options, and those that must not be shared by all who have the same
+        # settings.
         ELSEWHERE = {
           base_url: "give it to Faraday.new", headers: "give them to Faraday.new",
           basic_auth: "use Faraday's authorization", bearer: "use Faraday's authorization",
@@ -52,7 +53,7 @@ module Faraday
 
         private
 
-        # What cannot be honoured matters where TLS may be used.
+        # A TLS option that cannot be honoured matters only where TLS may be used.
         def tls(ssl, plain)
           Ssl.settings(ssl)
         rescue Faraday::Error

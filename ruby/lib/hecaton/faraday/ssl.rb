@@ -5,7 +5,7 @@ module Faraday
       # Takes Faraday::SSLOptions of any version.
       module Ssl
         VERSIONS = { "1" => "1.0", "11" => "1.1", "12" => "1.2", "13" => "1.3" }.freeze
-        # What a directory of authorities holds for OpenSSL: files named by hash.
+        # The names of files in OpenSSL's directory of authorities, which are hashes.
         HASHED = /\A\h{8}\.\d+\z/
         # Why an option is refused, and what to give instead.
         REFUSED = {

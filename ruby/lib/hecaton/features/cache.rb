@@ -10,9 +10,9 @@ module Hecaton
   class Features
     #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::Cache.new])
     #
-    # Responses to GET are kept as the server says (Cache-Control, Expires, Vary), asked for again with If-None-Match or
-    # If-Modified-Since when they are stale, and dropped after a successful request of another method to the same URL.
-    # The header Cache-Status (RFC 9211) says of a response what the cache did.
+    # Responses to GET are stored as the server says (Cache-Control, Expires, Vary). Stale ones are validated with
+    # If-None-Match or If-Modified-Since, and a successful request of another method to the same URL drops them. The
+    # header Cache-Status (RFC 9211) says of a response what the cache did.
     #
     # It is a private cache: a response is used for requests with the same Authorization and Cookie alone. Clients whose
     # credentials features do not see (bearer as a Proc, digest_auth, a jar of cookies) need a cache each. Responses
@@ -27,7 +27,8 @@ module Hecaton
       MOST_VARIANTS = 10
       # A URL with a user, who is not to be in a key.
       LOGIN = %r{\A[a-z]+://[^/?#]*@}i
-      # What became of a request: the Entry that was found, when it was asked, and whether it is to be validated.
+      # The state of a request: the Entry that was found, the time of the request, and whether the Entry is to be
+      # validated.
       State = Struct.new(:entry, :asked, :directives, :validating)
       private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :LOGIN, :State
 
@@ -128,7 +129,7 @@ module Hecaton
 
       def stale(state) = state.entry.response(now, "hit; detail=stale-if-error")
 
-      # What a 304 says of an entry (RFC 9111 §4.3.4).
+      # The response from an entry that a 304 has freshened (RFC 9111 §4.3.4).
       def freshened(state, request, outcome)
         entry = state.entry.updated(outcome.headers, state.asked, now)
         write(request, entry)

@@ -1,9 +1,9 @@
-# What a batch queues its requests in while somebody intercepts.
+# The queue for a batch's requests while interceptors are active.
 module Hecaton
   module Interception
-    # Has the methods of Native::Batch, and answers in the same form. Requests wait here until the interceptors are
-    # asked about them, one each time the batch waits; those that pass are queued in the real batch, which runs when all
-    # have been asked.
+    # Has the methods of Native::Batch, and answers in the same form. Requests wait here until the interceptors have
+    # seen them, one each time the batch waits. Requests that pass are queued in the real batch, which runs when all
+    # have been seen.
     class Batch
       # One request: where it goes in the queue, its Course, how much of it is handed over in parts, and what came of
       # its body.

@@ -9,8 +9,8 @@ module Hecaton
 
       module_function
 
-      # A String in the encoding that its Content-Type names, UTF-8 for JSON, else of bytes; decoded if `decoded` and it
-      # is coded in gzip or deflate in fact: stubs often have headers that were copied from elsewhere.
+      # A String in the encoding that its Content-Type names, UTF-8 for JSON, else of bytes. If `decoded`, a body that
+      # really is gzip or deflate is decoded; stubs often have headers that were copied from elsewhere.
       def of(response, decoded)
         body = response.body.to_s.b
         body = plain(body, response.headers["content-encoding"].to_s.downcase) if decoded

@@ -1,9 +1,9 @@
 # The way of one request past the interceptors, to an answer of theirs or to the network.
 module Hecaton
   module Interception
-    # What the real engine does with an answer of the network is done here with one of theirs: retries, redirects,
-    # cookies. Redirects of the network are followed here too, one at a time, for where they lead the interceptors are
-    # asked again.
+    # The real engine handles retries, redirects and cookies for the network's responses; this class does it for theirs.
+    # Redirects of the network are followed here too, one at a time, for where they lead the interceptors are asked
+    # again.
     class Course
       # Interception::Request: the one that is asked about, after redirects the last one.
       attr_reader :request
@@ -95,7 +95,7 @@ module Hecaton
       # Array: status and record of an answer.
       def head = [@response.status, Record.write(@response)]
 
-      # What Native::Client#perform is to be called with.
+      # The arguments for Native::Client#perform.
       def arguments
         method, url, fields, _body, timeout, options = @arguments
         return [method, url, fields, @request.content, timeout, options] if most_redirects.zero?

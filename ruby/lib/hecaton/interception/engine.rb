@@ -1,4 +1,4 @@
-# What a client sends its requests to while somebody intercepts: the interceptors first, and then the real engine.
+# The engine that a client uses while interceptors are active: the interceptors first, and then the real engine.
 require_relative "interceptor"
 require_relative "request"
 require_relative "jar"
@@ -71,7 +71,7 @@ module Hecaton
         course(arguments) { |error| raise_refused(error) }.tap { |course| course.predicate = arguments.last && arguments.last[:judge] }
       end
 
-      # What the real engine says of a request that it cannot send. It is asked by queueing the request where none is
+      # The real engine's outcome for a request that it cannot send. It is asked by queueing the request where none is
       # started.
       def refused(method, url, fields, body, timeout, options)
         probe = @native.batch(nil, nil, nil)

@@ -1,7 +1,7 @@
 # Exceptions that a stub is to raise → the Error that a program of Hecaton's sees in its place.
 module Hecaton
   module Interception
-    # What the operating system and Ruby's own libraries raise never leaves a client: it becomes an Error.
+    # Exceptions of the operating system and of Ruby's own libraries never leave a client: each becomes an Error.
     module Failures
       REFUSED = [Errno::ECONNREFUSED, Errno::EHOSTUNREACH, Errno::ENETUNREACH, Errno::EADDRNOTAVAIL, Errno::EHOSTDOWN].freeze
       # Class of the error, its phase and whether something was sent, by the names of classes that may not be loaded.
@@ -16,8 +16,8 @@ module Hecaton
 
       module_function
 
-      # Error for an exception (or its class): itself if it is one of Hecaton's, one with it as cause if it is one of
-      # the network's; nil if it is neither. url is that of the request.
+      # Error for an exception (or its class). An error of Hecaton's is returned as it is, and one of the network's
+      # becomes the cause of a new Error; any other is nil. url is the request's URL.
       def of(exception, url)
         return by_class(exception, url) if exception.is_a?(Class)
         return exception if exception.is_a?(Error)
@@ -42,7 +42,7 @@ module Hecaton
       end
       private_class_method :by_class
 
-      # Of the errors that a stub names by their class.
+      # The phases of errors that a stub names by their class.
       PHASES = { TimeoutError => [:total, true], ResolveError => [:resolve, false], ConnectError => [:connect, false],
                  TLSError => [:tls, false], BodyError => [:read, true], RedirectError => [:read, true],
                  URLError => [:queue, false] }.freeze

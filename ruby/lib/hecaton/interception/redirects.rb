@@ -37,7 +37,7 @@ module Hecaton
         Request.new(method, url, fields, same ? request.content : nil, @sender)
       end
 
-      # What the engine is to send of fields, once one was followed; and whether a login for digest authentication goes
+      # The fields that the engine is to send after a redirect; and whether a login for digest authentication goes
       # along.
       attr_reader :fields, :login
 

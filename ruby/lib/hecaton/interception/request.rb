@@ -1,7 +1,7 @@
 # A request as interceptors see it: about as it would go on the wire.
 module Hecaton
   module Interception
-    # Read-only. What the engine adds at the last moment is not there: Host, Content-Length and the like.
+    # Read-only. Fields that the engine adds at the last moment are missing: Host, Content-Length and the like.
     class Request
       # String: "GET" and the like.
       attr_reader :http_method
@@ -20,8 +20,8 @@ module Hecaton
       # Headers: the client's and the request's, with User-Agent, Accept, Accept-Encoding, Authorization and Cookie.
       attr_reader :headers
 
-      # String, nil for none. One that is to be read while it is sent (an IO, a file, what yields by each) is read
-      # whole when this is asked, and then sent as that String.
+      # String, nil for none. A body that is read while it is sent (an IO, a file, an object with each) is read whole by
+      # this call, and then sent as that String.
       def body = @content.is_a?(BodySource) ? @content = @content.read : @content
 
       # Array of [name, value]: the query's parameters, decoded.

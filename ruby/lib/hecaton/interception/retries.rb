@@ -9,7 +9,7 @@ module Hecaton
                 ProtocolError => "protocol", BodyError => "body" }.freeze
       private_constant :METHODS, :KINDS, :NAMES
 
-      # Who decides instead of the rules, nil for nobody: called with an outcome.
+      # The retry predicate that replaces the rules, nil for none: called with an outcome.
       attr_writer :predicate
 
       # options are those of the client, as the real engine takes them, nil for none; own are what the request asks for.

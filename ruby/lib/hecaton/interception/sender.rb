@@ -1,4 +1,4 @@
-# What a client adds to its requests, as far as interceptors may see it.
+# The fields that a client adds to its requests, as far as interceptors may see them.
 module Hecaton
   module Interception
     # Made of a client's settings. The engine has the rules; these are told after them

@@ -1,4 +1,4 @@
-# What bodies of streams are read from while somebody intercepts. Both have the methods of Native::Stream.
+# Reads the bodies of streams while interceptors are active. Both have the methods of Native::Stream.
 module Hecaton
   module Interception
     # The body of an interceptor's answer.
@@ -26,7 +26,7 @@ module Hecaton
 
     # The body of an answer of the network, of which the course is told as a whole when it has been read to its end.
     class Tee
-      # What is left of a body, as one String; nil if it fails.
+      # The rest of a body, as one String; nil if it fails.
       def self.rest(native)
         rest = "".b
         while (chunk = native.chunk)

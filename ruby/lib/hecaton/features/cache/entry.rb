@@ -12,8 +12,8 @@ module Hecaton
         # Fields that say who asks: a response is used for the same values alone. The engine may add them, unseen by
         # features.
         PERSONAL = %w[authorization cookie].freeze
-        # The share of its age when it came that a response is taken to be fresh for, if the server does not say (RFC
-        # 9111 §4.2.2).
+        # The share of its age on arrival for which a response counts as fresh, if the server does not say (RFC 9111
+        # §4.2.2).
         HEURISTIC = 0.1
         private_constant :HOP_BY_HOP, :KEPT, :PERSONAL, :HEURISTIC
 
@@ -34,7 +34,7 @@ module Hecaton
         # Whether features see the field of a request, so that the cache can tell what it selects.
         def self.knowable?(name, headers) = name != "*" && (!PERSONAL.include?(name) || headers.key?(name))
 
-        # What a field selects by: its value without differences that mean nothing (RFC 9111 §4.1). Of who asks a hash,
+        # The value that a field selects by, without differences that mean nothing (RFC 9111 §4.1). Of who asks a hash,
         # for stores keep it.
         def self.selector(name, headers)
           value = headers[name]&.strip&.gsub(/\s*,\s*/, ",")

@@ -13,7 +13,7 @@ module Hecaton
           @lock = Mutex.new
         end
 
-        # What was written under this key, nil for nothing.
+        # The value under this key, nil for nothing.
         def read(key)
           @lock.synchronize do
             value = @values.delete(key)
