@@ -109,7 +109,7 @@ module Hecaton
     # Queues a GET for each URL, yields its outcome and the URL, and continues with the next URL. The number of requests
     # under way never passes the number that may be in flight. Called by Client#each_response, once.
     #
-    # The URLs are gone through with their own `each`. It needs no fiber and no second queue. A slow reader stops
+    # The URLs are gone through with their own `each`. This needs no fiber and no second queue. A slow reader stops
     # everything by doing nothing, and `break` or an exception leaves as anywhere in Ruby.
     def each_of(urls, options)
       urls.each do |url|

@@ -1,14 +1,14 @@
 # The links of an answer, by their relation (RFC 8288).
 module Hecaton
-  # One link: url, a String, absolute if the answer's own URL is known; rel, its relations, an Array of Strings in lower
-  # case; parameters, a Hash of all that it says ("title", "type", "hreflang", "anchor" and the like), names in lower
-  # case.
+  # One link. url: String, absolute if the response's own URL is known; rel: its relations, an Array of Strings in lower
+  # case; parameters: a Hash of its other parameters ("title", "type", "hreflang", "anchor" and the like), names in
+  # lower case.
   Link = Struct.new(:url, :rel, :parameters, keyword_init: true) do
     # The URL.
     def to_s = url
   end
 
-  # Read-only, from AnyResponse#links. What cannot be read as a link is left out.
+  # Read-only, from AnyResponse#links. Text that cannot be read as a link is left out.
   class Links
     include Enumerable
 
@@ -18,7 +18,7 @@ module Hecaton
     end
 
     # The URL of the first link with this relation, a String; nil for none. The relation is a String or Symbol in any
-    # case. A link with an anchor tells of another resource than the one that was asked for, and does not count.
+    # case. A link with an anchor belongs to another resource than the requested one, and does not count.
     def [](rel) = get_all(rel).first&.url
 
     # Every Link with this relation, in order, those with an anchor left out.

@@ -1,6 +1,6 @@
 # Many requests at once: with callbacks, as a list, or one by one as they come.
 module Hecaton
-  # Included by Client. What all three take:
+  # Included by Client. Arguments of all three:
   #
   # concurrency:: how many requests are in flight at once, at least 1. Default: the client's.
   # per_origin:: most of them to one origin (scheme, host and port of the request's own URL). Default none. Origins
@@ -9,11 +9,10 @@ module Hecaton
   #   evenly spaced, the first at once; time that went unused gives no right to a burst. It counts requests, not
   #   their retries and redirects, and each batch by itself.
   #
-  # What waits for any of these has not been started, and its timeout does not run.
+  # A request that waits for any of these has not been started, and its timeout does not run.
   module Many
     # Yields a Batch to queue requests in, then runs it until nothing is left; see Batch. Returns a Hash of Integers:
-    # how many requests ended in a Response (responses), and how many in an Error (errors), whether or not they had
-    # callbacks.
+    # the number of requests that ended in a Response (responses), and in an Error (errors), with or without callbacks.
     #
     # raise_on_failure:: true to raise the Error of the first request that ended in one, when all have ended and been
     #   told. Default false.
@@ -32,8 +31,8 @@ module Hecaton
     #
     # urls:: anything with `each`.
     #
-    # What else is given goes to each request as in Client#request. So timeout is that of each of them, and
-    # begins when its turn comes.
+    # Other options go to each request as in Client#request. So timeout is that of each of them, and begins when its
+    # turn comes.
     #
     # The outcome of a bad URL is a URLError. Raises ArgumentError, before anything is sent, when an option is bad.
     def get_all(urls, concurrency: nil, per_origin: nil, rate: nil, **options)
@@ -48,10 +47,10 @@ module Hecaton
     # Sends all these requests, of whatever methods, and returns an Array of their outcomes in the same order, as
     # get_all does.
     #
-    # requests:: anything with `each` that yields a Request, [method, url] or [method, url, { … }]; method is a Symbol
-    #   or a String, and the Hash has what Client#request takes.
+    # requests:: an object with `each` that yields a Request, [method, url] or [method, url, { … }]. method is a Symbol
+    #   or a String, and the Hash has the options of Client#request.
     #
-    # What else is given goes to each request, unless that says otherwise itself.
+    # Other options go to each request that does not set them itself.
     #
     # Raises ArgumentError, before anything is sent, when an entry or an option is bad.
     def all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)
@@ -75,17 +74,17 @@ module Hecaton
       RUBY
     end
 
-    # Gets URLs and yields the outcome of each, and the URL as it was given, as soon as it is there: in the order
-    # of their ends. Returns nil; without a block, an Enumerator.
+    # Gets URLs and yields the outcome of each, with the URL as given, as soon as it has ended. So they come in the
+    # order of their ends. Returns nil; without a block, an Enumerator.
     #
     # urls:: anything with `each`, as long as you like, or endless: the next URL is asked for when there is room. No
     #   more than `concurrency` requests are ever ahead of the block, so when that is slow, the queue waits.
     #
-    # What else is given goes to each request as in Client#request.
+    # Other options go to each request as in Client#request.
     #
     # Leaving early (break, an exception, or `first`, `take` and the like of the Enumerator) stops what is in flight
-    # and closes those connections. With the Enumerator's `next`, that is done when the Enumerator is
-    # rewound or collected as garbage; only the thread that called `next` first may go on with it.
+    # and closes those connections. With the Enumerator's `next`, that is done when the Enumerator is rewound or
+    # collected as garbage. Only the thread that called `next` first may continue with it.
     def each_response(urls, concurrency: nil, per_origin: nil, rate: nil, **options, &block)
       Many.list(:each_response, urls)
       limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }

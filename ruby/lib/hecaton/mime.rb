@@ -27,7 +27,7 @@ module Hecaton
         nil
       end
 
-      # What is known of a Content-Type (its name, encode and decode), nil if it is not known.
+      # The entry of a Content-Type (its name, encode and decode), nil if the type is not registered.
       def [](content_type)
         name = ContentType.media_type(content_type.to_s) or return
         @types[name] || (@types["application/json"] if name.end_with?("+json"))

@@ -8,15 +8,15 @@ module Hecaton
   webmock = defined?(WebMock::HttpLibAdapters::NetHttpAdapter::OriginalNetHTTP)
   original = webmock ? WebMock::HttpLibAdapters::NetHttpAdapter::OriginalNetHTTP : Net::HTTP
 
-  # A Net::HTTP whose requests go through Hecaton: a subclass, so all of its methods are there, it is_a Net::HTTP, takes
-  # Net::HTTP::Get and its sisters, and gives Net::HTTPResponse objects.
+  # A Net::HTTP whose requests go through Hecaton. It is a subclass with all of Net::HTTP's methods: it takes
+  # Net::HTTP::Get and the other request classes, and returns Net::HTTPResponse objects.
   #
   #   Hecaton::NetHTTP.start("api.example", 443, use_ssl: true) { |http| http.request(Net::HTTP::Get.new("/users")) }
   #
-  # What differs, and what of the settings is refused, stands in docs/from-net-http.md. In short: `start` opens no
-  # connection, the first request does; connections belong to a pool that all threads and all objects of the same
-  # settings share, and are kept keep_alive_timeout seconds (2 by default); nothing is sent again unless max_retries was
-  # set; each request ends within total_timeout; a body that is cut short is an EOFError.
+  # The differences, and the settings that are refused, are in docs/from-net-http.md. In short: `start` opens no
+  # connection, the first request does. All threads and all objects of the same settings share a pool of connections,
+  # which are kept keep_alive_timeout seconds (2 by default). Nothing is sent again unless max_retries was set. Each
+  # request ends within total_timeout. A body that is cut short is an EOFError.
   #
   # Errors are those of Net::HTTP (Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout, Errno::ECONNREFUSED and the
   # like, SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error. A

@@ -1,8 +1,8 @@
 # The file that a download is written to until it is whole, and what is known of where its bytes come from.
 module Hecaton
-  # Stands beside the file that it is to become, so that becoming it is one step (rename). For one that may be
-  # continued, "PATH.part", "PATH.part.from" says of which URL it is and by which validator (RFC 9110 §13.1.5) the
-  # server knows whether it has changed.
+  # Stands beside the file that it is to become, so that becoming it is one step (rename). For a file that may be
+  # resumed, "PATH.part", there is also "PATH.part.from". That has its URL and the validator (RFC 9110 §13.1.5) by which
+  # the server knows whether it has changed.
   class PartFile
     # resume:: whether what an earlier one has left is continued, and whether this one is left to a later one.
     def initialize(path, url, resume)
@@ -26,7 +26,7 @@ module Hecaton
     # String: what If-Range is to say of the bytes that are there; nil when they cannot be continued.
     attr_reader :validator
 
-    # Yields itself, open. What is left then is kept if it can be continued, unless it has become the file.
+    # Yields itself, open. A part that remains then is kept if it can be resumed, unless it has become the file.
     def open
       refuse_what_is_no_file
 

@@ -1,4 +1,4 @@
-# What pattern matching asks of responses and errors.
+# The Hash that responses and errors give to pattern matching.
 module Hecaton
   # For deconstruct_keys.
   module Patterns

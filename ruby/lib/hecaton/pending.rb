@@ -1,10 +1,10 @@
 # A request that is queued in a batch or in flight, with its callbacks.
 module Hecaton
-  # What Batch#get and its sisters return.
+  # The value of Batch#get and the other methods that queue.
   #
   # Each block is called once, with the outcome (see Batch), in the order in which they were given, of
-  # whatever kind they are. One that is given after the end is called at once; if it is given in another of those,
-  # after that one: so no chain of them is too long for the stack.
+  # whatever kind they are. A callback that is given after the end is called at once. If it is given inside another
+  # callback, it is called after that one, so no chain of them is too long for the stack.
   #
   # on_headers and on_body are called before, as the response comes in:
   #
@@ -70,8 +70,8 @@ module Hecaton
       add(->(outcome) { block.call(outcome) unless outcome.success? })
     end
 
-    # Calls the block once, when the head of the response is there: with a Response that has status and headers (and
-    # url, redirects, attempts so far, elapsed), but no body yet. Returns self, as the next one does.
+    # Calls the block once, when the head of the response has arrived. Its Response has status and headers (and url,
+    # redirects, attempts so far, elapsed), but no body yet. Returns self, as the next one does.
     def on_headers(&block)
       raise ArgumentError, "on_headers needs a block" unless block
 
@@ -80,12 +80,12 @@ module Hecaton
       self
     end
 
-    # Calls the block with each piece of the body as it comes, in order: a String of bytes (ASCII-8BIT, whatever the
-    # charset), its codings taken off. The outcome's own body is then empty, and max_body does not apply.
+    # Calls the block with each piece of the body as it comes, in order. A piece is a String of bytes (ASCII-8BIT,
+    # whatever the charset), already decoded. The outcome's own body is then empty, and max_body does not apply.
     #
-    # Nothing more of this body is read before the block has returned, so a slow one holds up the server, and what is
-    # held stays below 1 MiB (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As
-    # with any callback, the other requests wait meanwhile too. The request's timeout goes on.
+    # Nothing more of this body is read before the block has returned, so a slow block holds up the server. Less than 1
+    # MiB is held (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As with any
+    # callback, the other requests wait meanwhile too. The request's timeout goes on.
     def on_body(&block)
       raise ArgumentError, "on_body needs a block" unless block
 
@@ -100,8 +100,8 @@ module Hecaton
     # For the batch: whether its head is handed over before its end.
     def in_parts? = !(@on_headers || @on_body).nil?
 
-    # For the batch: hands the head on, unless one of those callbacks aborts the batch; nil if the status is an error,
-    # and what comes of the body is not wanted.
+    # For the batch: hands the head on, unless one of those callbacks aborts the batch. nil if the status is an error
+    # and its body is not wanted.
     def head(response)
       return @unwanted = true unless response
 
@@ -116,7 +116,7 @@ module Hecaton
     # For the batch: keeps the outcome, once features have been told of it. The first one counts.
     def settle(outcome) = @outcome ||= @run ? through(outcome) : outcome
 
-    # For the batch: the same for a request that has come to its end; one with a token may go on.
+    # For the batch: settles a request that has come to its end. A request with a token may be sent once more.
     def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome
 
     # For the batch: hands the outcome on, once.
@@ -124,7 +124,7 @@ module Hecaton
 
     private
 
-    # What features make of an outcome. A Response that one of them gave is handed over in parts here.
+    # The outcome after features have seen it. A Response that one of them gave is handed over in parts here.
     def through(outcome)
       given = @run.given || !outcome.is_a?(Response)
       @run.request.in_parts = true if in_parts?
@@ -145,7 +145,7 @@ module Hecaton
       raise "#{name} came too late, for this request has been started: give it where the request is queued"
     end
 
-    # Rare things are kept in variables of their own: Ruby has room for three in an object itself, and the first
+    # Rare things are kept in variables of their own. Ruby has room for three in an object itself, and the first
     # callback of a request is nearly always its only one.
     def add(callback)
       if @outcome

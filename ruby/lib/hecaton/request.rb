@@ -1,7 +1,7 @@
 # One request as a value: method, URL, headers, body and options.
 module Hecaton
-  # What every verb of Client and Batch builds, and what features receive and return. It never changes: `with` returns a
-  # copy.
+  # The request that every verb of Client and Batch builds, and that features receive and return. It never changes:
+  # `with` returns a copy.
   #
   #   request = Hecaton::Request.new(:post, "http://api.example/users", json: { name: "x" }, timeout: 2)
   #   client.request(request)
@@ -52,8 +52,8 @@ module Hecaton
     # String: scheme, host and port of the URL, "https://api.example:443"; nil if the URL is not absolute.
     def origin = Request.origin_of(url)
 
-    # Headers: those of the request. In a feature those of the client too, as far as they go to this URL; what the
-    # engine adds (Host, User-Agent, Accept, a jar's Cookie and the like) is known in before_attempt alone.
+    # Headers: those of the request. In a feature the client's headers are included, if they may go to this URL. The
+    # engine's own (Host, User-Agent, Accept, a jar's Cookie and the like) are known in before_attempt alone.
     def headers = @headers ||= @builder ? @builder.headers_of(self) : Headers.new(Request.fields(@given[:headers]).reject { |_, value| value.nil? })
 
     # String: the body as it is sent, encoded from json, form or multipart; nil for none. A body that is read while it

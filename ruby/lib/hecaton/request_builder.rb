@@ -167,7 +167,7 @@ module Hecaton
       params && !url.nil? ? RequestBuilder.with_query(url.to_s, params) : url
     end
 
-    # What few requests have; nil if this one has nothing of it.
+    # Rare options of a request; nil if this one has none.
     def options(given)
       redirects, digest_auth, again = given[:redirects], given[:digest_auth], given[:retry]
       return if redirects.nil? && digest_auth.nil? && again.nil? && @predicate.nil?
@@ -196,7 +196,7 @@ module Hecaton
       flat
     end
 
-    # What headers say of a field, an Array for each time.
+    # The values that headers have for a field, an Array for each time.
     def values(flat, name) = flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
 
     # The value of Authorization; nil when nothing is said of it, or when it is the engine's business, false when there

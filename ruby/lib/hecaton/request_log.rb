@@ -1,13 +1,12 @@
 # Writes a line for each request to a logger, and the heads if that wants to know them; no secrets.
 module Hecaton
-  # What Client.new takes as logger. At level info one line a request, when it has ended: method, URL, status or error,
-  # milliseconds, attempts. At level debug the head of each request, as far as it was given (what the engine adds is not
-  # listed: Host, User-Agent, a jar's Cookie and the like), and of each response.
+  # The log that Client.new makes of logger. At level info one line a request, when it has ended: method, URL, status or
+  # error, milliseconds, attempts. At level debug the head of each request and of each response. A request's head lacks
+  # the engine's own fields (Host, User-Agent, a jar's Cookie and the like).
   #
-  # URLs are without user, password, query and fragment. What is no URL is not written. Of headers the value is written
+  # URLs are without user, password, query and fragment. An invalid URL is not written. Of headers the value is written
   # only if the header is public (see public_headers of Client.new) or one of SHOWN; all other values are [hidden]. Of
-  # those that are written what is behind a question mark or a number sign is left out, as in a URL.
-  # No body is written.
+  # those that are written what is behind a question mark or a number sign is left out, as in a URL. No body is written.
   class RequestLog
     # Array of String: names of headers whose values the log shows beside those of public ones, in small letters. None
     # of them can hold a secret but in the query of a URL.
@@ -32,7 +31,7 @@ module Hecaton
       @public_headers = public_headers
     end
 
-    # The head of a request. flat: names and values, [name, value, name, value]; own: those of the client.
+    # The head of a request. flat: names and values, [name, value, name, value]. own: the client's.
     def head(method, url, flat, own)
       debug do
         given = flat.to_a.each_slice(2).to_a

@@ -1,6 +1,6 @@
 # A response: plain Ruby, so that it can be marshalled, compared, and made by hand in tests.
 module Hecaton
-  # What a server answered, read whole. Any status is a response: 404 and 500 are not errors here.
+  # The response of a server, read whole. Any status is a response: 404 and 500 are not errors here.
   class Response
     include Outcome
     include AnyResponse
@@ -42,8 +42,8 @@ module Hecaton
     # The body: a String in the encoding of its charset, see body.
     def to_s = body
 
-    # What the body says in JSON (RFC 8259): a Hash, an Array, a String, a number, true, false or nil. It is read anew
-    # each time.
+    # The body parsed as JSON (RFC 8259): a Hash, an Array, a String, a number, true, false or nil. It is read anew each
+    # time.
     #
     # symbolize_names:: whether the names in a Hash are Symbols. Default false: Strings.
     #
@@ -55,7 +55,7 @@ module Hecaton
       raise JSONError, self
     end
 
-    # What the body says, by the media type of its Content-Type: see MIME. Of JSON it is what json returns.
+    # The body parsed by the media type of its Content-Type: see MIME. Of JSON it is what json returns.
     #
     # type:: a media type instead of that, "application/json".
     #

@@ -1,4 +1,4 @@
-# What the engine hands back → the outcome of a request, and whoever wants to know of it.
+# The engine's result → the outcome of a request, and the callbacks that receive it.
 module Hecaton
   # One for each client; Client#request and Batch both ask it, so that both end alike.
   class ResponseBuilder
@@ -41,8 +41,8 @@ module Hecaton
       stream(response.http_method, response.status, record, body, strict, &block)
     end
 
-    # The head of a response that is handed over in parts, as a Response without body, once its deprecation has been
-    # told; nil if its outcome will be a StatusError.
+    # The head of a response that is handed over in parts, as a Response without body, after its deprecation has been
+    # reported. nil if its outcome will be a StatusError.
     def head(status, record, strict)
       response = Response.from_engine(status, record, "")
       deprecated(response) if @on_deprecation

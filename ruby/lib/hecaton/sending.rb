@@ -55,7 +55,7 @@ module Hecaton
       told(request.http_method, nil, *engine.perform(request.http_method, request.target, nil, nil, nil, nil))
     end
 
-    # What the block returns, or the Error that it raises.
+    # The block's value, or the Error that it raises.
     def outcome_of(run)
       yield
     rescue Error => error

@@ -1,8 +1,8 @@
 # Reads server-sent events out of a response, as the HTML standard (WHATWG, section 9.2) says.
 module Hecaton
-  # One event. event: its type, "message" if none was said; data: a String, its lines joined with "\n"; id: the last one
-  # that was said so far, a String to be sent as Last-Event-ID on the next request, nil if none was; retry: Integer, the
-  # milliseconds to wait before connecting again that were said last, nil if none were.
+  # One event. event: its type, "message" without one; data: a String, its lines joined with "\n"; id: the last one so
+  # far, to be sent as Last-Event-ID on the next request, nil without one; retry: Integer, the last wait so far in
+  # milliseconds before connecting again, nil without one.
   ServerSentEvent = Struct.new(:event, :data, :id, :retry, keyword_init: true)
 
   # Bytes → events, for Stream#each_event.

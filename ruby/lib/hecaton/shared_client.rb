@@ -1,13 +1,13 @@
 # Hecaton.get and its sisters: requests without a client of one's own.
 module Hecaton
-  # They go through one client for the whole process, which is made when it is needed first, has no settings of its own,
-  # and keeps its connections for all threads. Works on both sides of a fork, as all clients do. A program that wants
-  # other settings makes a client, and may hand it over here with `Hecaton.client = …`; a library makes its own.
+  # They go through one client for the whole process. It is made at the first call, has no settings of its own, and
+  # keeps its connections for all threads. Works on both sides of a fork, as all clients do. A program that wants other
+  # settings makes a client, and may hand it over here with `Hecaton.client = …`; a library makes its own.
   #
   # timeout:: as in Client#request, and required: ArgumentError without it. But a client that was handed over has a
   #   timeout, which holds where none is given.
   #
-  # What else is given, what is returned and what is raised is as in the method of Client of that name.
+  # Options, return values and exceptions are those of Client's method with that name.
   module SharedClient
     LOCK = Mutex.new
     # For what is asked for in another Ractor.

@@ -8,14 +8,13 @@ module Hecaton
   #     response.elapsed
   #   end
   #
-  # Only what is asked for is read: a slow reader holds up the server, and what is held of the body stays
-  # far below 1 MiB whatever the server sends (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers
-  # took much). The request's timeout goes on, the reader's own time
-  # included, and so does read_timeout between two pieces; max_body does not apply. Content codings are taken off,
-  # unless decode: false. It can be read as an IO too: see StreamReading.
+  # Only requested bytes are read, so a slow reader holds up the server. Less than 1 MiB of the body is held, whatever
+  # the server sends (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). The
+  # request's timeout goes on, the reader's own time included, and so does read_timeout between two pieces; max_body
+  # does not apply. Content codings are taken off, unless decode: false. It can be read as an IO too: see StreamReading.
   #
-  # The connection is kept for the next request when the body has been read to its end, and closed when the
-  # block is left before, in whatever way. Any thread may read, one at a time.
+  # The connection is kept for the next request when the body has been read to its end. It is closed when the block is
+  # left before, in whatever way. Any thread may read, one at a time.
   class Stream
     include AnyResponse
     include StreamReading
@@ -28,8 +27,8 @@ module Hecaton
     # For adapters: the engine's record of the head, for Record.
     attr_reader :head
 
-    # For Client#get and its sisters with a block, which are the way to one. most: bytes that may be held whole, by
-    # default as many as a client has.
+    # For Client#get and the like with a block, which are the way to a Stream. most: bytes that may be held whole, by
+    # default the client's max_body.
     def initialize(status, record, native, most = Native::MAX_BODY)
       @status = status
       @native = native
@@ -41,12 +40,12 @@ module Hecaton
     # Headers.
     def headers = @headers ||= Record.headers(@head)
 
-    # Yields each piece of the body, a String of bytes (ASCII-8BIT, whatever the charset: a character may be cut in
-    # two), and returns self; without a block an Enumerator. At the end of the body it yields nothing more.
+    # Yields each piece of the body and returns self; without a block an Enumerator. A piece is a String of bytes
+    # (ASCII-8BIT, whatever the charset: a character may be cut in two). At the end of the body it yields nothing more.
     #
-    # Raises TimeoutError, or BodyError when the body ends too early; RuntimeError when the block that the
-    # response was given to has ended, ForkError in a child that was forked in it, and ThreadError while
-    # another thread reads. A wait for the next piece ends in CancelledError when that block ends.
+    # Raises TimeoutError, or BodyError when the body ends too early. Raises RuntimeError when the response's block has
+    # ended, ForkError in a child that was forked in it, and ThreadError while another thread reads. A wait for the next
+    # piece ends in CancelledError when that block ends.
     def each_chunk
       return enum_for(:each_chunk) unless block_given?
 

@@ -1,10 +1,11 @@
 # Reads a Stream as an IO is read: so many bytes, line by line, or all that is left.
 module Hecaton
-  # Included by Stream. What can be given an IO that is read can be given a Stream: IO.copy_stream, CSV.new,
-  # Zlib::GzipReader.new and the like. All of these and each_chunk go on where the one before stopped, and raise what
+  # Included by Stream. Methods that read an IO can read a Stream: IO.copy_stream, CSV.new, Zlib::GzipReader.new and the
+  # like. All of these and each_chunk go on where the one before stopped, and raise what
   #   each_chunk raises.
   #
-  # What has to be held whole (a line, the rest of the body) is at most the client's max_body long; more is a BodyError.
+  # A text that has to be held whole (a line, the rest of the body) is at most the client's max_body long; more is a
+  # BodyError.
   module StreamReading
     # With length, so many bytes, fewer only at the end of the body: a String in ASCII-8BIT, nil when nothing is left.
     # Without, all that is left: a String in the encoding of the charset, "" when nothing is.
@@ -19,8 +20,8 @@ module Hecaton
       at_end ? nil : buffer
     end
 
-    # What is there, at most so many bytes: a String in ASCII-8BIT. Waits only if nothing is there, and raises EOFError
-    # at the end of the body.
+    # The bytes that have arrived, length at most: a String in ASCII-8BIT. Waits only if nothing is there, and raises
+    # EOFError at the end of the body.
     #
     # buffer:: as in read.
     def readpartial(length, buffer = nil)
@@ -99,7 +100,7 @@ module Hecaton
       raise ArgumentError, "#{value.inspect} is not a number of bytes: give an Integer of at least 0"
     end
 
-    # What ends a line, as bytes.
+    # The end of a line, as bytes.
     def self.separator(value, encoding)
       raise ArgumentError, "lines of #{encoding} cannot be told apart byte by byte: use read" unless encoding.ascii_compatible?
       return value&.b if value.nil? || (value.is_a?(String) && !value.empty?)
@@ -116,7 +117,7 @@ module Hecaton
 
     private
 
-    # What was left behind, else the next piece; nil at the end.
+    # The unread bytes, else the next piece; nil at the end.
     def piece
       return next_chunk if @rest.nil? || @ended || !ours? # Which raises, where it must.
 
@@ -143,7 +144,7 @@ module Hecaton
       all
     end
 
-    # Bytes of the next line, nil at the end. What is left stays where it is until the line is whole.
+    # Bytes of the next line, nil at the end. The rest stays where it is until the line is whole.
     def line(separator, limit)
       held = piece or return
       from = 0

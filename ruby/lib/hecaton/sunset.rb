@@ -36,8 +36,8 @@ module Hecaton
     #
     # datetime:: Date, DateTime, Time, or a String that says one. TypeError for others.
     # link:: String, a URL that tells more; or called with the env to return one.
-    # only:: which requests: a path ("/v1" is /v1 and all under it), a Regexp for paths, what is called with the env, or
-    #   an Array of these. Default all.
+    # only:: which requests: a path ("/v1" is /v1 and all under it), a Regexp for paths, an object that is called with
+    #   the env, or an Array of these. Default all.
     def sunset(datetime, link: nil, only: nil)
       @rules << Rule.new(Sunset.date(datetime), Sunset.checked(link), Array(only))
     end
@@ -91,7 +91,7 @@ module Hecaton
       # String in UTF-8: the path that was asked for.
       def path(env) = text(env["SCRIPT_NAME"]) + text(env["PATH_INFO"])
 
-      # What a client sent, as text in UTF-8, whatever its bytes are.
+      # Text from a client in UTF-8, whatever its bytes are.
       def text(value) = value.to_s.dup.force_encoding(Encoding::UTF_8).scrub
 
       # One line for a log.

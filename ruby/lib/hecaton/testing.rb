@@ -15,13 +15,13 @@ module Hecaton
     #   Hecaton.stub(:get, "http://api.test/users/1") { { status: 200, json: { name: "Ada" } } }
     #
     # method:: a Symbol or String in any case, :any, or an Array of some.
-    # url:: a String (or URI): the absolute URL, which must be the same, whatever the order of the query's parameters; a
-    #   Regexp, which is looked for in the URL; a Proc or whatever can be called, with the Interception::Request, that
-    #   returns whether it matches. Default nil: any.
-    # query:: Hash or Array of pairs: the parameters, as those of params in Client#request; :any for whatever there are.
-    #   Default nil: those in the url.
-    # headers:: Hash of fields that there must be, others may be beside them; a value is compared by ===, an Array with
-    #   all values of a repeated field; nil for a field that must not be there. Default none.
+    # url:: a String (or URI): the absolute URL, which must be equal, whatever the order of the query's parameters; a
+    #   Regexp, which is searched in the URL; a Proc or another object with call, which gets the Interception::Request
+    #   and returns whether it matches. Default nil: any.
+    # query:: Hash or Array of pairs: the parameters, as for params in Client#request; :any for any parameters. Default
+    #   nil: those in the url.
+    # headers:: Hash of required fields; other fields may be beside them. A value is compared by ===, an Array with all
+    #   values of a repeated field; nil for a field that must be absent. Default none.
     # body:: compared by === : a String, a Regexp, a Proc. Default nil: any.
     # json:: what the body must be in JSON. Default nil: anything.
     # form:: Hash or Array of pairs that the body must be as by form in Client#request, in any order. Default nil:
@@ -83,8 +83,8 @@ module Hecaton
       #
       # status:: Integer, default 200. headers:: Hash or Array of pairs, default none. body:: String, default empty.
       # json:: in the place of body: what is generated as JSON, with its Content-Type.
-      # pieces:: in the place of body: an Array of Strings, as streams and on_body shall get them, and perhaps an Error
-      #   (or its class) as the last, which the body then ends in.
+      # pieces:: instead of body: an Array of Strings, the pieces for streams and on_body. The last may be an Error (or
+      #   its class), in which the body ends.
       # Other keywords are those of Response.new: url, redirects, attempts, elapsed, http_method.
       def response(status: 200, headers: {}, body: nil, json: nil, pieces: nil, **facts)
         Answers.response(status, headers, { body: body, json: json, pieces: pieces }.compact, facts)

@@ -1,6 +1,6 @@
 # Tokens that a program is asked for when a request needs one, and once more when it was refused: bearer as a Proc.
 module Hecaton
-  # What a client was given as bearer, and to which requests it goes: to those that a String there would go to.
+  # The client's bearer, and the requests that get it: those that would get a String there.
   class TokenSource
     ORIGIN = %r{\A[a-z]+://[^/?#]*}i
     LOGIN = %r{\A\s*[a-z]+:[/\\]+[^/\\?#]*@}i
@@ -22,7 +22,7 @@ module Hecaton
 
     private
 
-    # The scheme, host and port that a reference leads to. What is no URL is told by the engine.
+    # The scheme, host and port that a reference leads to. The engine reports an invalid URL.
     def origin(reference)
       Native.resolve(@base, reference)[ORIGIN]
     rescue ArgumentError
@@ -67,8 +67,8 @@ module Hecaton
       checked(value) unless value.nil? || value == @value
     end
 
-    # For Client#request: yields a token, seconds and what reads the response as a Stream, if anything does; and a
-    # second time if the first ends in a 401 and that may be.
+    # For Client#request: yields a token, seconds and the reader of the Stream, if there is one. It yields a second time
+    # if the first request ends in a 401 and may be sent again.
     def ask(timeout, repeatable, reader, &request)
       began = Token.now
       value = self.value
@@ -145,7 +145,8 @@ module Hecaton
       self
     end
 
-    # For the batch: settles, unless it is queued once more. What was handed over in parts is not asked for again.
+    # For the batch: settles, unless it is queued once more. A request whose response was handed over in parts is not
+    # sent again.
     def finish(outcome)
       return settle(outcome.dup.behind(@refused, @refused.elapsed)) if @refused # A copy, for the rest is told of the last one alone.
 

@@ -27,12 +27,12 @@ require_relative "typhoeus/module"
 # Hecaton's drop-in under the original's name.
 Typhoeus = Hecaton::Typhoeus unless defined?(Typhoeus)
 
-# What of the original counts as loaded from here on.
+# Files of the original that count as loaded from here on.
 %w[typhoeus typhoeus/cache/dalli typhoeus/cache/rails typhoeus/cache/redis typhoeus/config typhoeus/easy_factory typhoeus/errors
    typhoeus/expectation typhoeus/hydra typhoeus/pool typhoeus/request typhoeus/response typhoeus/version].each do |feature|
   $LOADED_FEATURES << "#{feature}.rb" unless $LOADED_FEATURES.include?("#{feature}.rb")
 end
 
-# What is loaded only when it is asked for: without Rack nobody should find the constant.
+# These files load only on require: without Rack nobody should find the constant.
 $LOAD_PATH.unshift(File.expand_path("typhoeus/features", __dir__))
 require "rack/typhoeus" if defined?(Rack)

@@ -8,8 +8,7 @@ module Faraday
         TOTAL = 300
         # Seconds for each phase then, as Net::HTTP has them.
         PHASE = 60
-        # The settings for which Faraday has options, and those that must not be shared by all who have the same
-        # settings.
+        # Settings that Faraday has itself, and settings that connections must not share.
         ELSEWHERE = {
           base_url: "give it to Faraday.new", headers: "give them to Faraday.new",
           basic_auth: "use Faraday's authorization", bearer: "use Faraday's authorization",

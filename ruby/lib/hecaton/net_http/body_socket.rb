@@ -17,8 +17,8 @@ module Hecaton
       # Ends it.
       def close = @closed = true
 
-      # All of the body to dest. Its length is known to the engine, which sees to it that it is right; in a body of
-      # chunks the one that `readline` announced, and the line's end behind it.
+      # All of the body to dest. The engine knows its length and verifies it. In a chunked body the length is the one
+      # that `readline` announced, with the line's end after it.
       def read(length, dest = +"", _ignore_eof = false)
         return read_all(dest) unless @chunks
         return "\r\n" if @piece.nil? && length == 2

@@ -1,4 +1,4 @@
-# What set_debug_output was given is told what goes out and what comes in.
+# Writes traffic in both directions to the output of set_debug_output.
 module Hecaton
   class NetHTTP
     # In the form of Net::HTTP's lines: "<- " for what is sent, "-> " for what came. It shows credentials, as

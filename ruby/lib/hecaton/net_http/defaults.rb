@@ -1,4 +1,4 @@
-# What holds for all objects of Hecaton::NetHTTP, and can be set for all of them.
+# Defaults for all objects of Hecaton::NetHTTP, which a program can change.
 module Hecaton
   class NetHTTP
     # Seconds a request may take in all, unless it is told otherwise.
@@ -10,9 +10,9 @@ module Hecaton
     private_constant :TOTAL_TIMEOUT, :MOST_CLIENTS, :MOST_CONNECTIONS
 
     class << self
-      # Seconds that a request may take in all, from its start to the last byte of the body, unless its object has a
-      # total_timeout of its own. Default nil: 300, or the sum of open_timeout, write_timeout and read_timeout where
-      # that is longer. It cannot be switched off, but be as long as you like.
+      # Seconds for a whole request, from its start to the last byte of the body, unless its object has a total_timeout
+      # of its own. Default nil: 300, or the sum of open_timeout, write_timeout and read_timeout where that is longer.
+      # It cannot be switched off, but be as long as you like.
       attr_reader :total_timeout
 
       # Sets it; nil for the default. Objects that exist have it from their next request on.
@@ -69,9 +69,8 @@ module Hecaton
       # For Settings: the total of an object whose phases may take so long together.
       def total_of(phases) = total_timeout || [TOTAL_TIMEOUT, phases].max
 
-      # What Hecaton tells of a Net::HTTPResponse that it brought: a Hecaton::Response (with attempts, timings,
-      # redirects), nil for one that Net::HTTP itself brought. Of one that was read by a block, up to its head, and
-      # without its body.
+      # The Hecaton::Response (with attempts, timings, redirects) behind a Net::HTTPResponse; nil if Net::HTTP itself
+      # received it. Of one that was read by a block, up to its head, and without its body.
       def outcome(response)
         told = response.instance_variable_get(:@hecaton)
         told.is_a?(String) ? Response.from_engine(response.code.to_i, told, "") : told

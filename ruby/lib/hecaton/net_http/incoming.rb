@@ -1,4 +1,4 @@
-# What Hecaton brings → a Net::HTTPResponse of the right class.
+# A Hecaton response → a Net::HTTPResponse of the right class.
 module Hecaton
   class NetHTTP
     # Its body is read by Net::HTTPResponse's own code, but in the plain case: whole, and in no coding.

@@ -1,10 +1,10 @@
 # A Net::HTTPGenericRequest → method, URL, headers and body for Client#request.
 module Hecaton
   class NetHTTP
-    # One for each request that is sent. What Net::HTTP writes into the request object when it sends it (Host,
-    # Content-Length, Content-Type) is written there too.
+    # One for each request that is sent. Fields that Net::HTTP writes into the request object when it sends it (Host,
+    # Content-Length, Content-Type) are written there too.
     class Outgoing
-      # What the engine says itself, from the body.
+      # Fields that the engine derives from the body.
       FRAMING = { "content-length" => true, "transfer-encoding" => true }.freeze
       # These prove who a connection belongs to, and connections here belong to nobody.
       OF_CONNECTIONS = /\A(?:NTLM|Negotiate)\b/i
@@ -60,7 +60,7 @@ module Hecaton
                        "all requests. Use Net::HTTP for it"
       end
 
-      # What Net::HTTPGenericRequest#exec would write.
+      # The content that Net::HTTPGenericRequest#exec would write.
       def content
         if (body = @request.body) then whole(body)
         elsif (stream = @request.body_stream) then streamed(stream)
@@ -89,8 +89,7 @@ module Hecaton
         Upload.of(stream, chunked ? nil : length, patience)
       end
 
-      # What set_form and set_form_data have noted, which nothing but a request that is written tells; nil if there is
-      # nothing.
+      # The content from set_form and set_form_data, which only a written request shows; nil if there is none.
       def form
         @written = Written.of(@request)
         return unless (length = @written.length)

@@ -8,7 +8,7 @@ module Hecaton
   #   http.request(uri, Net::HTTP::Post.new(uri.request_uri).tap { |post| post.body = "…" })
   #   http.shutdown
   #
-  # Methods, defaults and errors are those of net-http-persistent 4 (docs/from-net-http.md has the table); nothing is
+  # Methods, defaults and errors are those of net-http-persistent 4 (docs/from-net-http.md has the table). Nothing is
   # sent again unless max_retries was set, or retry_change_requests as in its version 3. A setting that cannot be
   # honoured is a Hecaton::NetHTTP::Refused, at the next request. Each request ends within total_timeout.
   class Persistent
@@ -24,7 +24,7 @@ module Hecaton
     # A connection that was refused, or a host that is down. Other errors are those of Net::HTTP.
     class Error < StandardError; end
 
-    # What connection_for yields: http is a started Hecaton::NetHTTP, whose connections are those of the pool.
+    # The object that connection_for yields. http is a started Hecaton::NetHTTP, whose connections are the pool's.
     Connection = Struct.new(:http)
   end
 end
@@ -42,8 +42,8 @@ module Hecaton
 
     # name:: kept and shown; each object has a pool of its own, with or without.
     # proxy:: a URI::HTTP, :ENV for the environment's http_proxy and no_proxy, or nil (the default) for none.
-    # pool_size:: most connections in all to http, and as many to https (and as many again past a proxy's no_proxy); a
-    #   request beyond waits its turn, within its total_timeout.
+    # pool_size:: most connections in all to http, the same number to https, and the same again past a proxy's no_proxy.
+    #   A request beyond waits its turn, within its total_timeout.
     def initialize(name: nil, proxy: nil, pool_size: DEFAULT_POOL_SIZE)
       unless pool_size.is_a?(Integer) && pool_size.positive?
         raise ArgumentError, "pool_size is #{pool_size.inspect}: give an Integer of at least 1"

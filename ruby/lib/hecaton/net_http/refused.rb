@@ -1,4 +1,4 @@
-# What Hecaton::NetHTTP raises for a setting that it cannot honour.
+# The error of Hecaton::NetHTTP for a setting that it cannot honour.
 module Hecaton
   class NetHTTP
     # The message names the setting and says why.

@@ -2,9 +2,9 @@
 module Hecaton
   class NetHTTP
     class << self
-      # From now on requests of all Net::HTTP objects that are started go through Hecaton, those of its subclasses too:
-      # so do open-uri, rest-client, HTTParty and whatever else calls Net::HTTP. The constant stays what it is. Objects
-      # that have been started before stay what they were. Returns nil, and does nothing the second time.
+      # From now on requests of all started Net::HTTP objects go through Hecaton, also of subclasses. That includes
+      # open-uri, rest-client, HTTParty and every other caller of Net::HTTP. The constant stays what it is. Objects that
+      # have been started before stay what they were. Returns nil, and does nothing the second time.
       def replace!
         superclass.prepend(Transport)
         @replaced = true

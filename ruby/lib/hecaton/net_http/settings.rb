@@ -1,16 +1,16 @@
-# What a Net::HTTP object is set to → the settings of a client; what cannot be honoured is refused by name.
+# The settings of a Net::HTTP object → the settings of a client; a setting that cannot be honoured is refused by name.
 module Hecaton
   class NetHTTP
     # Asked when an object starts, and again when one of its settings has changed.
     module Settings
-      # What is nil unless the program sets it, and why it cannot be had.
+      # Settings that are nil unless the program sets them, and why each is refused.
       REFUSED = {
         local_host: "the engine chooses the local address",
         local_port: "the engine chooses the local port"
       }.freeze
       # A name, or an address without brackets.
       HOST = %r{\A[^\s\[\]/?#@\\%<>^`{|}"]+\z}
-      # What needs no look-up.
+      # An address, which needs no look-up.
       ADDRESS = /\A(?:\d+\.\d+\.\d+\.\d+|.*:.*)\z/
       # As long as a program that says "for ever" can mean.
       FOREVER = 10 * 365 * 24 * 3600
@@ -57,8 +57,8 @@ module Hecaton
       end
       private_class_method :refuse
 
-      # open_timeout holds for each of resolving, connecting and TLS; read_timeout for the wait for the response, and
-      # between two pieces of its body; nil is no limit but the total.
+      # open_timeout holds for each of resolving, connecting and TLS. read_timeout holds for the wait for the response,
+      # and between two pieces of its body. nil is no limit but the total.
       def times(http)
         open, read, write = http.open_timeout, http.read_timeout, http.hecaton_write_timeout
         open = nil if open == 0 # As by Timeout: no limit.
@@ -69,7 +69,7 @@ module Hecaton
       end
       private_class_method :times
 
-      # What ipaddr says: an address, or a name, which Net::HTTP would look up as well.
+      # The addresses of ipaddr: itself, or those of a name, which Net::HTTP would look up as well.
       def addresses(http)
         given = http.ipaddr.to_s
         return [given] if given.match?(ADDRESS)
@@ -91,8 +91,8 @@ module Hecaton
       end
       private_class_method :repeats
 
-      # Net::HTTP's own idea of the environment's proxy, false for none. What is handed to a proxy in the clear has its
-      # credentials among its headers.
+      # Net::HTTP's own idea of the environment's proxy, false for none. A request that a proxy receives without TLS has
+      # the proxy's credentials among its headers.
       def proxy(http)
         return false unless http.proxy?
 

@@ -3,7 +3,7 @@ module Hecaton
   class NetHTTP
     # Asked by Settings for objects that use TLS.
     module Tls
-      # What is nil unless the program sets it, and why it cannot be had.
+      # Settings that are nil unless the program sets them, and why each is refused.
       REFUSED = {
         ciphers: "the engine offers the cipher suites of TLS 1.2 and 1.3 that are held to be safe, and no others",
         ssl_timeout: "it is the lifetime of TLS sessions, which the engine decides; the handshake's time is open_timeout",
@@ -18,7 +18,7 @@ module Hecaton
       }.freeze
       TLS12 = 0x0303
       TLS13 = 0x0304
-      # What ssl_version may be to mean "the newest that both sides speak".
+      # Values of ssl_version that mean "the newest that both sides support".
       ANY = %w[SSLv23 TLS TLS_client SSLv23_client].freeze
       private_constant :REFUSED, :VERSIONS, :TLS12, :TLS13, :ANY
 

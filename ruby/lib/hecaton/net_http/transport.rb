@@ -1,4 +1,4 @@
-# What of Net::HTTP is done otherwise: settings are noted, nothing is connected, and requests go to a client of Hecaton.
+# The overridden part of Net::HTTP: settings are noted, nothing is connected, and requests go to a client of Hecaton.
 module Hecaton
   class NetHTTP
     # Put before NetHTTP's own methods, and by NetHTTP.replace! before those of Net::HTTP. An object stays what it was
@@ -41,7 +41,7 @@ module Hecaton
         @total_timeout = seconds
       end
 
-      # For Persistent: the Clients that this object uses; nil for those of all objects.
+      # For Persistent: the Clients that this object uses; nil for the shared ones.
       attr_accessor :hecaton_pool
 
       # For Persistent: methods whose requests may be sent again, beside the idempotent ones; nil for none.

@@ -1,4 +1,4 @@
-# Whom a program trusts: ca_file, ca_path and cert_store → certificates in PEM.
+# The authorities that a program trusts: ca_file, ca_path and cert_store → certificates in PEM.
 module Hecaton
   class NetHTTP
     # A list of sources: [:default], [:file, path], [:path, folder], [:pem, text]. Read when a client is made of it,
@@ -11,7 +11,7 @@ module Hecaton
 
       # OpenSSL's stores cannot be read by Ruby, so what goes into one is noted.
       module Notes
-        # What was put in, in order; nil for nothing.
+        # The sources that were added, in order; nil for none.
         attr_reader :hecaton_notes
 
         { set_default_paths: :default, add_file: :file, add_path: :path, add_cert: :pem }.each do |name, kind|
@@ -20,7 +20,7 @@ module Hecaton
           end
         end
 
-        # What changes how certificates are verified. Zero and nil change nothing.
+        # Settings that change how certificates are verified. Zero and nil change nothing.
         %i[add_crl flags= purpose= trust= time= verify_callback=].each do |name|
           define_method(name) do |value|
             super(value).tap { hecaton_note([:refused, name.to_s]) unless value.nil? || value == 0 }

@@ -51,8 +51,8 @@ module Hecaton
       end
 
       class << self
-        # What Client#request takes for this stream. length nil means chunks; patience is how many seconds a pipe or a
-        # socket may have nothing.
+        # The body that Client#request takes for this stream. length nil means chunks. patience is the number of seconds
+        # that a pipe or a socket may have nothing.
         def of(io, length, patience)
           return "" if length == 0
           return Sized.new(io, length, patience) if length

@@ -1,4 +1,4 @@
-# What Net::HTTP itself would write of a request, for what it tells in no other way.
+# The text that Net::HTTP itself would write for a request, for facts that it shows in no other way.
 module Hecaton
   class NetHTTP
     # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in
@@ -7,8 +7,8 @@ module Hecaton
       # Net::HTTP asks whether to wait before a body; nil for not.
       attr_reader :continue_timeout
 
-      # Of a request without body and body_stream, which stays as it is: how it would be written without a coding of its
-      # own.
+      # For a request without body and body_stream, which is not changed: how it would be written without a coding of
+      # its own.
       def self.of(request)
         copy = request.dup
         copy.initialize_http_header(nil) # Of the copy alone.

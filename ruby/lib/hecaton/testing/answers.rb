@@ -1,4 +1,4 @@
-# What a stub was given to answer with → a Response or an Error.
+# The arguments of a stub's returns → a Response or an Error.
 module Hecaton
   module Testing
     # See Stub#returns.

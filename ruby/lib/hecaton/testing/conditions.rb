@@ -1,4 +1,4 @@
-# What a request must be for a stub to answer it.
+# The conditions under which a stub matches a request.
 module Hecaton
   module Testing
     # See Hecaton.stub.

@@ -10,15 +10,15 @@ module Hecaton
         @lock = Mutex.new
       end
 
-      # What requests are answered with instead, one after the other; from the last one on, that. Returns self. Each is
+      # Sets the outcomes of the stub's requests, one after the other; the last one repeats. Returns self. Each is
       #
       # - a Response, such as Response.new or Testing.response make;
       # - a Hash of the keywords of Testing.response: { status: 404 }, { json: […] };
       # - an Integer, the status of an empty response; a String, the body of a 200;
       # - an Error of Hecaton's, which is the outcome, or its class;
-      # - another exception or its class: one of the network (Errno::…, SocketError, Timeout::Error,
-      #   OpenSSL::SSL::SSLError, EOFError) becomes the Error that a client makes of it, its cause, and any other is
-      #     raised as it is;
+      # - another exception or its class. A network exception (Errno::…, SocketError, Timeout::Error,
+      #   OpenSSL::SSL::SSLError, EOFError) becomes the Error that a client makes of it, with the exception as its
+      #   cause. Any other is raised as it is;
       # - whatever can be called, with the Interception::Request, and returns one of these. An Error that it raises is
       #   the outcome.
       def returns(*answers)
@@ -47,7 +47,7 @@ module Hecaton
         Answers.of(answer, request)
       end
 
-      # What it answers, as a test names it.
+      # The requests that it matches, as a test names them.
       def to_s = @conditions.to_s
 
       # The same, and how often it was asked.

@@ -38,9 +38,9 @@ module Hecaton
             list
           end
 
-          # Of a request: called as its body comes in with the bytes to come in all (0 when that is not known), bytes
-          # that came, 0, 0, and the Response if there is on_body; and at the end, as those of Typhoeus, with the
-          # Response.
+          # For a request: called while its body comes in, and at the end, as Typhoeus' own callbacks are, with the
+          # Response. Its arguments on the way are the body's expected bytes (0 if unknown), its bytes so far, 0, 0, and
+          # the Response if there is on_body.
           def on_progress(&block)
             list = @on_progress ||= []
             list << block if block
@@ -81,8 +81,8 @@ module Hecaton
           (Typhoeus.listening_to_headers + listening_to_headers).map { |callback| callback.call(response) }
         end
 
-        # Calls those of the end: on_complete and on_progress, then on_success or on_failure; those of Typhoeus go
-        # before its own. What the last one returns is the response's handled_response.
+        # Calls the callbacks of the end: on_complete and on_progress, then on_success or on_failure. Typhoeus' global
+        # callbacks go before the request's own. The value of the last one is the response's handled_response.
         def execute_callbacks
           response = self.response
           Typhoeus.call_at_end(response)

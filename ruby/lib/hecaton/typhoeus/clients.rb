@@ -8,7 +8,7 @@ module Hecaton
       TIMEOUT = 300
       # Most clients that are kept; the one that was used longest ago is closed for another.
       MOST = 64
-      # What all have in common, as near to libcurl's defaults as can be.
+      # Settings that all clients share, as near to libcurl's defaults as can be.
       DEFAULTS = { timeout: TIMEOUT, connect_timeout: TIMEOUT, decode: false, user_agent: USER_AGENT,
                    redirects_to_http: true, max_body: 2**31 }.freeze
 

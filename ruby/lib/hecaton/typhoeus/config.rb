@@ -9,7 +9,7 @@ module Hecaton
         attr_accessor :block_connection
         # Whether a hydra answers a GET from that of an equal one which has ended in the same run.
         attr_accessor :memoize
-        # What answers to get(request) and set(request, response), nil for none.
+        # An object with get(request) and set(request, response), nil for none.
         attr_accessor :cache
         # Array: features of Hecaton::Client for all requests, nil for none. Typhoeus has no such setting.
         attr_reader :features

@@ -1,4 +1,4 @@
-# What `verbose` has noted of a request.
+# The notes that `verbose` has made about a request.
 module Hecaton
   module Typhoeus
     # As Ethon::Easy::DebugInfo: each note has a type. There are heads alone here: :header_out and :header_in.

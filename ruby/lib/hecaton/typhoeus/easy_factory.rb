@@ -1,7 +1,7 @@
 # Names of options that Typhoeus had before.
 module Hecaton
   module Typhoeus
-    # What became of them.
+    # Their new names.
     module EasyFactory
       # Still taken, with a warning.
       RENAMED_OPTIONS = {

@@ -1,9 +1,9 @@
 # The errors of Typhoeus.
 module Hecaton
   module Typhoeus
-    # All that Typhoeus itself raises. What an option or its value is refused with is under Ethon::Errors.
+    # All that Typhoeus itself raises. The error for a refused option or value is under Ethon::Errors.
     module Errors
-      # What all errors of Typhoeus have in common.
+      # The class that all errors of Typhoeus inherit from.
       class TyphoeusError < StandardError; end
 
       # Connections are blocked, and nothing is stubbed for this request.

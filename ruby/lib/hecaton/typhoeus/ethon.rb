@@ -23,7 +23,7 @@ module Ethon
 
   unless respond_to?(:logger=)
     class << self
-      # What programs tell how much Ethon is to write. Hecaton writes nothing there (a client's logger is its own
+      # The settings that programs use for Ethon's logging. Hecaton writes nothing there (a client's logger is its own
       # setting).
       attr_writer :logger
 

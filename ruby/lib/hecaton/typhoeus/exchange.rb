@@ -20,9 +20,9 @@ module Hecaton
           code ? Response.of(outcome, code, "".b) : Response.of(outcome)
         end
 
-        # Yields, and returns what the block does. Where WebMock has its adapter for Typhoeus, requests of this are that
-        # one's alone: when it is on it has seen them, and when it is off (`except: [:typhoeus]`, VCR's own hook) nobody
-        # is to see them.
+        # Yields, and returns what the block does. Where WebMock has its adapter for Typhoeus, that adapter alone
+        # handles these requests. When it is on, it has seen them; when it is off (`except: [:typhoeus]`, VCR's own
+        # hook), nobody is to see them.
         def seen_once(&block)
           return yield unless Hecaton::Interception.active? && webmock_knows?
 

@@ -3,9 +3,9 @@ module Hecaton
   module Typhoeus
     # Made by Typhoeus.stub.
     class Expectation
-      # What requests must have: a URL as a String, a Regexp, a URI or nil for any; and options.
+      # The conditions of a request: a URL as a String, a Regexp, a URI or nil for any; and options.
       attr_reader :base_url, :options
-      # Who made it, as said by stubbed_from; nil by default.
+      # Its creator, as given to stubbed_from; nil by default.
       attr_reader :from
 
       class << self
@@ -15,7 +15,7 @@ module Hecaton
         # Forgets them.
         def clear = all.clear
 
-        # What the first that matches answers, nil when none does.
+        # The response of the first that matches, nil when none does.
         def response_for(request)
           return if all.empty?
 

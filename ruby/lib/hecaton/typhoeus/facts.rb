@@ -7,7 +7,7 @@ module Hecaton
       NAMES = { "etag" => "ETag", "www-authenticate" => "WWW-Authenticate", "te" => "TE", "dnt" => "DNT", "nel" => "NEL",
                 "content-md5" => "Content-MD5", "x-xss-protection" => "X-XSS-Protection", "sourcemap" => "SourceMap",
                 "x-ua-compatible" => "X-UA-Compatible" }
-      # What libcurl's httpauth_avail has for each scheme.
+      # The bit in libcurl's httpauth_avail for each scheme.
       SCHEMES = { "basic" => 1, "digest" => 2, "negotiate" => 4, "ntlm" => 8 }.freeze
       private_constant :NAMES, :SCHEMES
 

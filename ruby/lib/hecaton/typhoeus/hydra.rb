@@ -53,7 +53,7 @@ module Hecaton
       # Array of those that have not been started.
       def queued_requests = @queued_requests ||= []
 
-      # Forgets them. What is under way goes on.
+      # Forgets them. Requests under way continue.
       def abort = queued_requests.clear
 
       # Starts the first of the queue.

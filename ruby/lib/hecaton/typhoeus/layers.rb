@@ -1,4 +1,4 @@
-# What may answer a request before the network is asked: before, stubs, blocked connections, the cache, memory.
+# The layers that may give a response before a request is sent: before, stubs, blocked connections, the cache, memory.
 module Hecaton
   module Typhoeus
     # Asked by Request#run and Hydra#add, so that both go the same way.

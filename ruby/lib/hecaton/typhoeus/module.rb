@@ -4,7 +4,7 @@ require "hecaton"
 module Hecaton
   # See docs/from-typhoeus.md for what is the same and what differs.
   module Typhoeus
-    # What the interface is that of.
+    # The version of Typhoeus with this interface.
     VERSION = "1.6.0"
     # Sent as User-Agent unless the request or Config.user_agent says another.
     USER_AGENT = "Typhoeus - https://github.com/typhoeus/typhoeus"

@@ -20,7 +20,7 @@ module Hecaton
         Refusals.value(name, value, "Give a number of at least 0.")
       end
 
-      # What libcurl takes for true.
+      # Whether libcurl takes the value for true.
       def on?(value) = value && value != 0
 
       # Milliseconds → seconds; nil for 0, which is libcurl's word for its default.

@@ -13,7 +13,7 @@ module Hecaton
       # Options whose meaning is the same for each request: for equal ones the last plan is taken again.
       LASTING = %i[method headers timeout timeout_ms connecttimeout connecttimeout_ms followlocation maxredirs forbid_reuse nosignal
                    ssl_verifypeer ssl_verifyhost accept_encoding cache_ttl].to_h { |name| [name, true] }.freeze
-      # What the settings of a client are called here.
+      # A client's settings → their names in Typhoeus.
       OPTIONS_OF = { "ca" => :cainfo, "client_cert" => :sslcert, "client_key" => :sslkey, "pins" => :pinnedpublickey }.freeze
       REDIRECTS = [301, 302, 303, 307, 308].freeze
       private_constant :LASTING, :OPTIONS_OF, :REDIRECTS
@@ -64,7 +64,7 @@ module Hecaton
       def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
 
       # The return code of a response whose status the options make a failure: failonerror, maxredirs: 0, and
-      # resume_from where the server begins anew. nil for others.
+      # resume_from where the server starts from the beginning. nil for others.
       def unwanted(response)
         return unless @fail_on_error || @resumes || @redirects == 0
         return :too_many_redirects if @redirects == 0 && REDIRECTS.include?(response.status) && response.headers["location"]
@@ -80,7 +80,7 @@ module Hecaton
       # Whether heads are printed.
       def verbose? = @verbose
 
-      # What may not be asked by `protocols`: the outcome then, else nil.
+      # The outcome of a URL whose scheme `protocols` forbids, else nil.
       def forbidden
         return unless @protocols
 

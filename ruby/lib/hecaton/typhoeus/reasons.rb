@@ -1,4 +1,4 @@
-# What a status is called.
+# The names of statuses.
 module Hecaton
   module Typhoeus
     # The standard phrases, but for those of this drop-in.

@@ -1,7 +1,7 @@
 # Why an option is refused, in Ethon's errors.
 module Hecaton
   module Typhoeus
-    # What Typhoeus can do and Hecaton cannot, by name; and what no Typhoeus has.
+    # Options of Typhoeus that Hecaton lacks, by name; and options that no Typhoeus has.
     module Refusals
       # Why options of other protocols are refused.
       OTHER_PROTOCOL = "it is for another protocol than HTTP, and Hecaton speaks HTTP alone"

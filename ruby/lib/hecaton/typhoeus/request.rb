@@ -10,8 +10,8 @@ module Hecaton
       include Callbacks::Types
       include Callbacks
 
-      # The URL without params; the Hydra it was queued in last; the options as they were given; whether this request
-      # raises NoStub if it is not stubbed (nil: as Config says).
+      # base_url is the URL without params; hydra the last Hydra that it was queued in; original_options the options as
+      # given; block_connection whether this request raises NoStub if it is not stubbed (nil: as in Config).
       attr_accessor :base_url, :hydra, :original_options, :block_connection
       # The options, as they are from here on.
       attr_writer :options
@@ -71,8 +71,8 @@ module Hecaton
         @response = response
       end
 
-      # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort;
-      # the Response of the end has no body then. Returns the Array of them.
+      # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort. The
+      # final Response has no body then. Returns the Array of them.
       def on_body(&block)
         list = @on_body ||= []
         list << block if block
@@ -179,7 +179,7 @@ module Hecaton
         end
       end
 
-      # What verbose prints, and keeps in debug_info.
+      # The text that verbose prints, and keeps in debug_info.
       def report
         @debug_info = DebugInfo.new
         lines = ["#{@plan.verb} #{@plan.url_of(self)}", *@plan.headers&.map { |name, value| "#{name}: #{value}" }]

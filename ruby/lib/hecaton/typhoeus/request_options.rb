@@ -58,7 +58,7 @@ module Hecaton
 
       def set_useragent(_name, value) = add_header_once("User-Agent", value.to_s)
 
-      # What headers say goes first.
+      # Values in headers take precedence.
       def add_header_once(name, text)
         (@later ||= []) << [name, text]
       end

@@ -11,7 +11,7 @@ module Hecaton
 
       # The Request it belongs to.
       attr_accessor :request
-      # What the last callback returned is kept in handled_response, whether it is a stub's in mock.
+      # handled_response is the value of the last callback, mock whether the response is a stub's.
       attr_writer :options, :handled_response, :mock, :cached
 
       # By hand, for stubs: Response.new(code: 200, body: "…", headers: {…}, return_code: :ok, …).
@@ -20,8 +20,8 @@ module Hecaton
         @headers = Header.new(options[:headers]) if options[:headers]
       end
 
-      # For Exchange and Hydra. outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body what was read of
-      # it, return_code and status what they are if not the outcome's own.
+      # For Exchange and Hydra. outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body is the part that
+      # was read. return_code and status are given where they differ from the outcome's own.
       def self.of(outcome, return_code = nil, body = nil, status = nil)
         allocate.load(outcome, return_code, body, status)
       end
@@ -42,7 +42,7 @@ module Hecaton
       def mock = defined?(@mock) ? @mock : (@options && @options[:mock])
       alias mock? mock
 
-      # What the last callback returned, else itself.
+      # The value of the last callback, else the response itself.
       def handled_response = @handled_response || self
 
       # Whether a cache had it.
@@ -88,7 +88,7 @@ module Hecaton
         facts
       end
 
-      # Whoever subscribed to the engine's events may have the String too.
+      # Subscribers to the engine's events may have the String too.
       def bytes
         @own_body ||=
           if !@outcome.is_a?(Hecaton::Response) then "".b

@@ -1,4 +1,4 @@
-# What a response tells of its transfer.
+# The facts of a response about its transfer.
 module Hecaton
   module Typhoeus
     class Response
@@ -68,10 +68,10 @@ module Hecaton
         # nil: the engine does not tell.
         def request_size = options[:request_size]
 
-        # Of the request's body, as far as its size was known.
+        # Bytes of the request's body, as far as its size was known.
         def size_upload = options[:size_upload]
 
-        # Of the response's body, decoded.
+        # Bytes of the response's body, decoded.
         def size_download = options[:size_download]
 
         # Float: bytes a second that were sent; nil when nothing is known.

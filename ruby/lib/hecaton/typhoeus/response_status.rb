@@ -4,7 +4,7 @@ module Hecaton
     class Response
       # Included by Response.
       module Status
-        # String such as "OK", nil when there was no response. Of a real response over HTTP/1.1 the standard's reason,
+        # String such as "OK", nil when there was no response. A real response over HTTP/1.1 has the standard's reason,
         # whatever the server wrote.
         def status_message
           return @status_message if defined?(@status_message) && @status_message
@@ -19,8 +19,8 @@ module Hecaton
         # Whether the request went well and the status is 2xx.
         def success? = (mock || return_code == :ok) && good_status?
 
-        # As in Typhoeus: false for every real response, and for a stub whether its status is not 2xx. on_failure is
-        # called for real ones all the same, and `!success?` says what is meant.
+        # As in Typhoeus: false for every real response; for a stub, whether its status is not 2xx. on_failure is called
+        # for real ones all the same; use `!success?` instead.
         def failure? = (mock || return_code == :internal_server_error) && !good_status?
 
         # Whether the request went well and the status is not 304.
@@ -33,7 +33,7 @@ module Hecaton
 
         def good_status? = response_code >= 200 && response_code < 300
 
-        # Of the last head.
+        # The first line of the last head.
         def first_header_line
           @first_header_line ||= response_headers.to_s.split("\r\n\r\n").last.to_s.split("\r\n").first
         end

@@ -1,9 +1,9 @@
-# What became of a transfer, in libcurl's words.
+# The results of transfers, in libcurl's words.
 module Hecaton
   module Typhoeus
     # Return codes by libcurl's names, as Ethon spells them, with what curl_easy_strerror says of each.
     module ReturnCodes
-      # What libcurl says of each code.
+      # libcurl's text for each code.
       TEXTS = {
         ok: "No error",
         unsupported_protocol: "Unsupported protocol",

@@ -1,14 +1,13 @@
-# What a hydra has under way.
+# The transfers of a hydra that are under way.
 module Hecaton
   module Typhoeus
     class Hydra
-      # Requests of the same settings run in one batch, in the thread that runs the hydra. Those of other settings, and
-      # those that tell of themselves before their end, run in a thread each; their callbacks are called by the hydra's
-      # thread.
+      # Requests of the same settings run in one batch, in the thread that runs the hydra. Requests with other settings,
+      # or with callbacks before their end, run in a thread each; the hydra's thread calls their callbacks.
       #
-      # What is under way when an exception leaves `run` stays so, and is told of in the next.
+      # Requests under way when an exception leaves `run` stay so, and the next `run` reports them.
       class Transfers
-        # Of the batch: the hydra itself sees to how many there are.
+        # The batch has no limit: the hydra itself limits the number of requests.
         NO_LIMIT = 2**32 - 1
         private_constant :NO_LIMIT
 
@@ -46,16 +45,16 @@ module Hecaton
         # Before `wait`: finds again what an interrupt may have kept from being told. A child of fork has nothing under
         # way.
         #
-        # Where any of what is queued tells of itself before its end, all have a thread, for the batch cannot be waited
-        # for beside them.
+        # If any queued request has callbacks before its end, all have a thread, for the hydra cannot wait for a batch
+        # beside them.
         def resume(queued)
           begin_again if @home != Process.pid
           @apart = queued.any?(&:watched?)
           @workers.each_key { |worker| @events << worker if worker.ready? }
         end
 
-        # After it. What tells of itself before its end cannot go on while nobody listens; and a thread that was killed
-        # will not come back for anything.
+        # After it. A request with callbacks before its end cannot continue while nobody listens, and a thread that was
+        # killed will not come back.
         def pause
           return stop if Thread.current.status == "aborting"
 
@@ -113,7 +112,7 @@ module Hecaton
         end
       end
 
-      # A request in a thread of its own. What it says is heard by the hydra's thread, which answers.
+      # A request in a thread of its own. The hydra's thread receives its messages and replies.
       class Worker
         # events is a Thread::Queue, which it is put in whenever it has something to say.
         def initialize(request, plan, events)

@@ -2,7 +2,7 @@
 require "net/http/status"
 
 module Hecaton
-  # What connects WebMock with the client.
+  # The interceptor that connects WebMock with the client.
   module WebMock
     # Known to Interception.bypass as :webmock.
     class Interceptor < Interception::Interceptor
@@ -11,7 +11,7 @@ module Hecaton
 
       def initialize = super(:webmock)
 
-      # What a stub says, if there is one for the request. Notes the request, for a_request and assert_requested.
+      # The response of a matching stub, if there is one. Notes the request, for a_request and assert_requested.
       def respond(request)
         signature = request.notes[:webmock] = signature(request)
         ::WebMock::RequestRegistry.instance.requested_signatures.put(signature)
@@ -60,7 +60,7 @@ module Hecaton
         Integer(Array(given).first, exception: false) || raise(ArgumentError, "a stub has the status #{given.inspect}: give an Integer")
       end
 
-      # Of a Rack application's body, which may be an Array.
+      # The text of a Rack application's body, which may be an Array.
       def text(body) = body.is_a?(Array) ? body.join : body.to_s
 
       def response(outcome)

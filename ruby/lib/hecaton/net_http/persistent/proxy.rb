@@ -59,7 +59,7 @@ module Hecaton
         value unless value.nil? || value.empty?
       end
 
-      # What Net::HTTP.new takes behind host and port.
+      # The proxy arguments of Net::HTTP.new, which come after host and port.
       def proxy_for(host, port)
         return [nil] if @proxy_uri.nil? || proxy_bypass?(host, port)
 

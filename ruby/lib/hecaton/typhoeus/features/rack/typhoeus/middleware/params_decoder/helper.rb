@@ -1,2 +1,2 @@
-# What `require "rack/typhoeus/middleware/params_decoder/helper"` finds where Hecaton stands in for Typhoeus.
+# The file that `require "rack/typhoeus/middleware/params_decoder/helper"` finds where Hecaton stands in for Typhoeus.
 require_relative "../../../../../params_decoder"
