@@ -29,7 +29,7 @@ class Documentation
     page.gsub(/\]\(#([^)]+)\)/) { "](##{labels.fetch(Regexp.last_match[1]) { |name| name }})" }
   end
 
-  # What rdoc complained of, a line each.
+  # rdoc's complaints, a line each.
   attr_reader :warnings
 
   # Each class, module, constant, attribute and public method without a comment: "file:line name".
@@ -64,8 +64,8 @@ class Documentation
       lines.grep(/^\s*private_class_method\b.*:#{Regexp.escape(method.name)}(?![\w?!=])/).any?
   end
 
-  # A name that stands for another has what is said of that one; a class says what it is made of, if `initialize` does
-  # not; and a module of another library's that is opened for something inside is that library's to tell of.
+  # An alias has the comment of its target. A class needs none if its `initialize` has one. A module of another library
+  # that is opened for something inside is documented by that library.
   def documented?(thing)
     return true if thing.documented?
     return thing.method_list.empty? && !thing.full_name.include?("Hecaton") if thing.is_a?(RDoc::ClassModule)

@@ -1,11 +1,11 @@
-# The gem's README with the pages that it links to: links lead to their place in the gem, or, where what they lead to is
-# not in it, become their text.
+# The gem's README with the pages that it links to. Links lead to their place in the gem; a link to a file that is not
+# in the gem becomes its text.
 require "fileutils"
 require "pathname"
 
 class Readme
   LINK = /(?<image>!?)\[(?<text>[^\]]*)\]\((?<target>[^)\s]+)\)/
-  # What looks like a link in code is none.
+  # Text in code that looks like a link is skipped.
   TOKEN = /^```.*?^```|`[^`]*`|#{LINK}/m
 
   # The relative links in a text: what each leads to, without the part after "#".
@@ -19,7 +19,7 @@ class Readme
     @written = {}
   end
 
-  # What the gem's errors point at is in it too.
+  # Pages that the gem's errors name are included too.
   PAGES = %w[ruby/README.md docs/installing.md].freeze
 
   # ruby/README.md is README.md in the gem, and docs/ is where it is in the repository.

@@ -6,7 +6,7 @@ require_relative "readme"
 class Stage
   ENGINE = "hecaton_native.#{RbConfig::CONFIG["DLEXT"]}".freeze
 
-  # What RubyGems calls this machine, with the C library, whose kinds do not mix.
+  # RubyGems' name for this machine, with the C library, whose kinds do not mix.
   def self.platform
     system = RbConfig::CONFIG["host_os"]
     cpu = RbConfig::CONFIG["host_cpu"]

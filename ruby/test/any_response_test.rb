@@ -1,4 +1,4 @@
-# What answers say of their status and of their end: raise_for_status, Sunset, Deprecation and their links.
+# Facts of a response about its status and its deprecation: raise_for_status, Sunset, Deprecation and their links.
 require "test_helper"
 require "scripted"
 

@@ -10,7 +10,7 @@ class BadSettingTest < OriginTest
   OPTIONS = Hecaton::Client.instance_method(:request).parameters.filter_map { |kind, name| name if kind == :key } - [:body] # What that yields is seen while it is sent.
   LIMITS = %i[concurrency per_origin rate].freeze
 
-  # What is said of a setting need not say its very name where it is clear without.
+  # An error about a setting need not have its very name where it is clear without.
   NAMES = { basic_auth: /basic_auth/, user_agent: /user.agent/, base_url: /base.url|URL/i, app_name: /app_name|X-App-Name|user.agent/i,
             app_env: /app_env|X-App-Env/i, headers: /header/i }.freeze
 
@@ -67,7 +67,7 @@ class BadSettingTest < OriginTest
     assert_match(/headers is of class Integer/, error_of(ArgumentError) { Hecaton::Response.new(status: 200, headers: 5) }.message)
   end
 
-  # What would be dropped in silence, or sent as its inspect.
+  # Values that would be dropped in silence, or sent as their inspect.
   def test_what_cannot_be_sent_as_it_is_meant_is_refused
     io = StringIO.new("x")
     { headers: [%w[a b], [%w[a b c]], [["a"]], [:a, 1], { "X" => { a: 1 } }, { "X" => [[1]] }, { "X" => io }],

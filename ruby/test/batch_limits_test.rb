@@ -1,4 +1,4 @@
-# What a batch's limits, its order, and giving it up mean.
+# The meaning of a batch's limits, its order, and aborting it.
 require "test_helper"
 
 class BatchLimitsTest < OriginTest

@@ -112,7 +112,7 @@ class BatchPartsTest < OriginTest
         end
       end
       assert_instance_of IOError, error
-      # What the kernel's buffers take besides is some megabytes; a server that is not held up sends gigabytes.
+      # The kernel's buffers take some megabytes besides; a server that is not held up sends gigabytes.
       assert_operator sent[0] - read, :<, 32 << 20
       assert_operator memory - before, :<, 32 << 20
     end

@@ -1,4 +1,4 @@
-# Whom a request of a batch calls, when, in which order, and how often.
+# The callbacks of a batch's request: which are called, when, in which order, and how often.
 require "test_helper"
 
 class CallbackTest < OriginTest

@@ -5,7 +5,7 @@ require "logger"
 require "stringio"
 
 class ClientTest < OriginTest
-  # What arrived; names of headers in lower case, but where a test is about their case.
+  # The request that arrived; names of headers in lower case, but where a test is about their case.
   def echo(response)
     JSON.parse(response.body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
   end
@@ -366,7 +366,7 @@ class ClientTest < OriginTest
     assert_equal [0, Hecaton::Client], [kept.idle_connections, Hecaton::Client.open(timeout: 5).class]
   end
 
-  # What is plain goes to the engine by a short way, which must be the same as the long one.
+  # A plain request goes to the engine by a short way, which must give equal results to the long one.
   def test_a_request_of_a_door_is_as_any_other
     said = []
     logger = Logger.new(StringIO.new, formatter: ->(_, _, _, message) { said << message && "" })

@@ -7,7 +7,7 @@ require "tmpdir"
 class CookbookTest < Minitest::Test
   PAGE = File.read(File.expand_path("../../docs/cookbook.md", __dir__))
   LIB = File.expand_path("../lib", __dir__)
-  # What the page asks, which has no server here.
+  # The server that the page's examples use, which does not exist here.
   PLACE = "https://api.example.org"
   JSON_TYPE = { "Content-Type" => "application/json; charset=utf-8" }.freeze
 

@@ -8,8 +8,8 @@ require "tmpdir"
 class DownloadTest < OriginTest
   BODY = Random.new(3).bytes(300_000).freeze
 
-  # A server of one file that knows ranges. The block is given each request's headers, and returns what is to be
-  # different: cut: (bytes after which the connection ends), body:, head: (a whole head), status:, headers:.
+  # A server of one file that knows ranges. The block is given each request's headers, and returns the differences: cut:
+  # (bytes after which the connection ends), body:, head: (a whole head), status:, headers:.
   class Files
     include Listening
 

@@ -194,7 +194,7 @@ class FeaturesTest < OriginTest
     seen = []
     feature = Noting.new([], :a, before_request: ->(request) { request.notes[:a] = request.notes.size },
       after: ->(outcome) { seen << outcome.request.notes })
-    # What the block returns is no Request.
+    # The block's value is not a Request.
     feature.define_singleton_method(:before_request) { |request| request.notes[:a] = request.notes.size and nil }
     request = Hecaton::Request.new(:get, url("/r/1"))
     client = client(features: [feature])

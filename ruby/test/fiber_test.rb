@@ -235,7 +235,7 @@ class FiberTest < OriginTest
     Async { |task| Array.new(count) { |number| task.async { yield number } }.map(&:wait) }.wait
   end
 
-  # Of the whole process, those included that Ruby does not know.
+  # Threads of the whole process, including those that Ruby does not know.
   def threads = Dir.children("/proc/self/task").size
 
   def hecaton_threads = Thread.list.select { |thread| thread.name == "hecaton" }

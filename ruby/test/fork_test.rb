@@ -1,4 +1,4 @@
-# What a forked child has of its parent's connections: nothing, and the parent has them as they were.
+# A forked child has none of its parent's connections, and the parent keeps them as they were.
 require "test_helper"
 require "tmpdir"
 
@@ -24,7 +24,7 @@ class ForkTest < OriginTest
     server.close
   end
 
-  # What a child says, which lives until the block that it is given to has ended.
+  # The output of a child, which lives until the given block has ended.
   def beside_child(body = -> {})
     reader, writer = IO.pipe
     hold, release = IO.pipe
@@ -102,8 +102,8 @@ class ForkTest < OriginTest
     end
   end
 
-  # What a script says in a process of its own, where no other test has left a descriptor. It has a client, an address,
-  # and `links`: how many descriptors of a client there are more than at its begin.
+  # The output of a script in a process of its own, where no other test has left a descriptor. It has a client, an
+  # address, and `links`: how many descriptors of a client there are more than at its begin.
   def alone(script, *arguments)
     lib = ENV.fetch("HECATON_LIB") { File.expand_path("../lib", __dir__) }
     command = [RbConfig.ruby, "-I#{lib}", "-e", ALONE + script, url("/r/1"), *arguments]

@@ -1,4 +1,4 @@
-# What stands between a program and the network: it answers, lets pass or hears, in requests, streams and batches alike.
+# Interceptors between a program and the network: they respond, let pass or observe, in requests, streams and batches.
 require "test_helper"
 require "scripted"
 require "pathname"

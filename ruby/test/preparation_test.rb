@@ -1,4 +1,4 @@
-# What keywords and defaults come to: parameters, base URL, default headers, credentials, identity.
+# The results of keywords and defaults: parameters, base URL, default headers, credentials, identity.
 require "test_helper"
 
 class PreparationTest < OriginTest

@@ -3,7 +3,7 @@ require "test_helper"
 require "tmpdir"
 
 class ProcessTest < OriginTest
-  # What a child prints; it must end well. Its own test run, which it inherits, is skipped.
+  # The output of a child, which must end well. Its own test run, which it inherits, is skipped.
   def in_child
     reader, writer = IO.pipe
     pid = fork do

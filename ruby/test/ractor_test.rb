@@ -3,7 +3,7 @@ require "test_helper"
 require "open3"
 
 class RactorTest < OriginTest
-  # What a process of its own prints: Ractors change how the whole process runs.
+  # The output of a process of its own: Ractors change how the whole process runs.
   def printed(code)
     lib = File.expand_path("../lib", __dir__)
     output, status = Open3.capture2e(RbConfig.ruby, "-W0", "-I#{lib}", "-rhecaton", "-e", "Thread.report_on_exception = false\n#{code}", url("/echo"))

@@ -1,4 +1,4 @@
-# What a response says beside its body: JSON, types, cookies, links, and what pattern matching sees of it.
+# The readers of a response beside its body: JSON, types, cookies, links, and pattern matching.
 require "test_helper"
 require "scripted"
 
@@ -42,7 +42,7 @@ class ReadingTest < OriginTest
   end
 
   # The engine's own rule, for whole bodies.
-  # What a server sends is bytes: none of it may raise where it is read.
+  # A server sends bytes: none of them may raise where they are read.
   def test_fields_that_are_no_text_say_nothing_and_raise_nothing
     { "content-type" => ["text/plain\xFF; charset=utf-8", "\xFF", "a/b; charset=\xFF", "application/json; a=\xFF"], "link" => ["<\xFF>; rel=next", "<a>; rel=\xFF", "\xFF"],
       "deprecation" => ["\xFF", "@1\xFF"], "sunset" => ["\xFF"], "set-cookie" => ["\xFF=\xFF; path=\xFF"], "etag" => ["\"\xFF\""] }.each do |name, values|

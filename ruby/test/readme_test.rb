@@ -29,7 +29,7 @@ class ReadmeTest < Minitest::Test
     [said, complaints]
   end
 
-  # What is said of a line behind it is what the line gives.
+  # The comment after a line is the line's result.
   def test_the_first_program_of_the_readme
     served do |server|
       first = programs("ruby/README.md").first

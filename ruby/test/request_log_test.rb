@@ -7,7 +7,7 @@ require "stringio"
 class RequestLogTest < OriginTest
   SECRET = "hush"
 
-  # What a logger of this level is told while the block runs with it: [level, message].
+  # The messages that a logger of this level gets while the block runs with it: [level, message].
   def logged(level = :info)
     said = []
     logger = Logger.new(StringIO.new, level: level, formatter: ->(severity, _, _, message) { said << [severity.downcase.to_sym, message]; "" })

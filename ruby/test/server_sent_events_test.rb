@@ -75,7 +75,7 @@ class ServerSentEventsTest < OriginTest
     assert_equal ["y", nil], [parser.shift&.data, parser.shift]
   end
 
-  # What each end of this queue says is sent, one after the other; nil ends the body.
+  # The server sends each String in this queue, one after the other; nil ends the body.
   def server(type = "text/event-stream", status = 200)
     said = Queue.new
     listener = TCPServer.new("127.0.0.1", 0)

@@ -1,12 +1,12 @@
-# What sig/ says of the gem, and what the gem has, in forms that can be compared.
+# The signatures in sig/, and the gem's own methods, in forms that can be compared.
 require "rbs"
 require "hecaton"
 require "hecaton/interception/engine"
 
-# Of a class or module: what it has by itself. What it inherits or includes is told where it comes from.
+# The methods that a class or module has by itself. Inherited and included methods are listed where they come from.
 module Signatures
   FOLDER = File.expand_path("../sig", __dir__)
-  # What Struct.new gives to every class it makes, and what is written of Struct itself.
+  # The methods that Struct.new gives to every class it makes, which sig/ has at Struct itself.
   STRUCTS_OWN = Struct.new(:any, keyword_init: true).singleton_methods(false)
 
   LIBRARY = File.expand_path("../lib/", __dir__)

@@ -7,7 +7,7 @@ require "tempfile"
 require "zlib"
 
 class StreamReadingTest < OriginTest
-  # What the block returns of a stream of this body, which comes in these pieces.
+  # The block's value for a stream of this body, which comes in these pieces.
   def stream(*pieces, type: "text/plain; charset=utf-8", **options)
     head = "HTTP/1.1 200 OK\r\nContent-Type: #{type}\r\nTransfer-Encoding: chunked\r\n\r\n"
     chunks = pieces.map { |piece| "#{piece.bytesize.to_s(16)}\r\n".b + piece.b + "\r\n".b }.join

@@ -21,7 +21,7 @@ class Origin
     raise "the origin did not start: #{@url}#{@output.read}" unless @url.start_with?("http")
   end
 
-  # What the origin has seen so far; asked over one connection, which counts as one of its own.
+  # The test server's log so far. The request for it uses one connection, which counts as one of its own.
   def ledger
     uri = URI(url)
     @asking ||= Net::HTTP.start(uri.host, uri.port)

@@ -272,7 +272,8 @@ class TlsTest < OriginTest
     end
   end
 
-  # What is switched off is the chain. Net::HTTP without verification and `curl -k` refuse such a server too.
+  # Only the verification of the chain is switched off. Net::HTTP without verification and `curl -k` refuse such a
+  # server too.
   def test_a_server_without_the_key_of_its_certificate_is_refused_even_unverified
     [2048, 1024].each do |bits|
       key = OpenSSL::PKey::RSA.new(bits)
@@ -348,7 +349,7 @@ class TlsTest < OriginTest
     OpenSSL::PKey::RSA.new(OpenSSL::ASN1::Sequence(numbers.map { |number| OpenSSL::ASN1::Integer(number) }).to_der)
   end
 
-  # What Net::HTTP gets that verifies nothing.
+  # The result of Net::HTTP without verification.
   def unverified(port)
     http = Net::HTTP.new("127.0.0.1", port, nil)
     http.use_ssl = true

@@ -54,7 +54,7 @@ class UploadTest < OriginTest
     end
   end
 
-  # What the system says of them, 0 bytes or a page, is not so.
+  # The system reports 0 bytes or a page for their size, which is wrong.
   def test_files_that_are_made_up_are_sent_in_chunks
     skip "this system has no /proc" unless File.exist?("/proc/self/status") && File.exist?("/sys/kernel/mm/transparent_hugepage/enabled")
     %w[/proc/version /sys/kernel/mm/transparent_hugepage/enabled].each do |path|

@@ -1,4 +1,4 @@
-# What is a URL: encoded as browsers do, refused in a sentence, user and password in it; and a bad one in a batch.
+# URLs: encoded as browsers do, refused in a sentence, with user and password; and a bad one in a batch.
 require "test_helper"
 require "scripted"
 require "uri"

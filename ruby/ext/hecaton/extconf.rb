@@ -61,7 +61,7 @@ module Engine
     end
   end
 
-  # What RubyGems calls next: it installs, and has nothing to compile.
+  # The Makefile that RubyGems runs next: it installs, and has nothing to compile.
   def makefile
     File.write("Makefile", <<~MAKE)
       sitearchdir = #{RbConfig::CONFIG["sitearchdir"]}

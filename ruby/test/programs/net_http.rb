@@ -8,7 +8,7 @@ BASE = URI(ARGV.fetch(0))
 
 def show(title, value) = puts("#{title}: #{value.inspect}".gsub(BASE.port.to_s, "PORT"))
 
-# What the service says that it was asked.
+# The request that the service echoes.
 def echoed(response)
   told = JSON.parse(response.body)
   names = told["headers"].map { |name, _| name.downcase } - %w[connection content-length]

@@ -1,5 +1,4 @@
-# What a back end sends and its proxy passes on wrongly over HTTP/2: the request concerned fails, its neighbours are
-# answered.
+# Faults of a back end that its proxy passes on over HTTP/2: the request concerned fails, its neighbours succeed.
 module Servers
   class Asked
     # GETs of these paths in turn, of each so many, at 50 on few connections: the outcomes by path.

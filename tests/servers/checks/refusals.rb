@@ -1,4 +1,4 @@
-# What the server does not want: bodies too large, streams too many, connections that have served enough.
+# Requests that the server rejects: bodies too large, streams too many, connections that have served enough.
 module Servers
   LARGE = 20_000_000
 
@@ -32,8 +32,8 @@ module Servers
     end
   end
 
-  # How uploads end on kept connections where the server answers with a body at once and closes: with the response, or,
-  # where its system threw the body away, with an error that says the status.
+  # Uploads on keep-alive connections where the server responds with a body at once and closes. They end in the
+  # response, or, where the server's system threw the body away, in an error with the status.
   check "early cut", "413 with a body while 100 kB are sent on a kept connection, and the end of it, 40 times: the status is had each time",
     needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
     endpoint = server.endpoint(:early_cut)
@@ -60,7 +60,7 @@ module Servers
     end
   end
 
-  # What the server says that it did not process moves, whatever its method; nothing is done twice.
+  # A request that the server did not process is re-sent, whatever its method; nothing is done twice.
   check "GOAWAY POST", "1,000 POSTs at 100 there: each arrives once", needs: %i[few ledger] do |server|
     endpoint = server.endpoint(:few)
     before = server.origin.ledger

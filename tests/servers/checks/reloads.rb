@@ -136,7 +136,8 @@ module Servers
     end
   end
 
-  # What fails may fail, for it may have been processed: but nothing arrives twice, and what was answered has arrived.
+  # A POST may fail, for it may have been processed. But nothing arrives twice, and every POST with a response has
+  # arrived.
   check "reload POST", "#{RELOADS} reloads while 5 threads POST: none reaches the back end twice",
     needs: %i[reload clear ledger] do |server|
     endpoint = server.endpoint

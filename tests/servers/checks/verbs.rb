@@ -4,7 +4,7 @@ module Servers
   PIECES = Array.new(10) { |at| BODY[at * 30_000, 30_000] }.freeze
 
   class Asked
-    # What the server says of a request with a body is true.
+    # The server's report of a request with a body is true.
     def arrived(response, body, method)
       same(200, response.status, "#{method} status")
       told = JSON.parse(response.body)

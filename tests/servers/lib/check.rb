@@ -1,6 +1,6 @@
-# A check: what is asked of a server through one of its endpoints, what must come of it, and what curl makes of the same.
+# A check: the requests to one endpoint of a server, the results that they must have, and curl's results for them.
 module Servers
-  # What a check raises when the gem did not do what it promises.
+  # The exception of a check when the gem did not do what it promises.
   class Failed < StandardError; end
 
   # One column of the table. Made by Servers.check; `needs` are the endpoints or abilities without which it says nothing.
@@ -17,7 +17,7 @@ module Servers
     # Runs it; returns a short note or nil. Raises Failed, or what the gem raised.
     def call(server) = Timeout.timeout(limit) { Asked.new(server).instance_exec(server, &@body) }
 
-    # What curl does where the gem failed: :alike, :better, or nil when there is no such thing to ask of curl.
+    # curl's result where the gem failed: :alike, :better, or nil when curl has no such request.
     def curl(server)
       return unless @like_curl
 
@@ -27,7 +27,7 @@ module Servers
     end
   end
 
-  # What the body of a check is evaluated in: words that fail with what differs.
+  # The object in which the body of a check is evaluated: methods that fail and name the difference.
   class Asked
     attr_reader :server
 
@@ -82,8 +82,8 @@ module Servers
   class << self
     def checks = @checks ||= []
 
-    # Adds a check. needs: endpoints by name, :reload, or another ability of the server; limit: seconds; like_curl: a block
-    # that is true when curl does the same well, asked only after the gem failed.
+    # Adds a check. needs: endpoints by name, :reload, or another ability of the server. limit: seconds. like_curl: a
+    # block that is true when curl succeeds too, called only after the gem failed.
     def check(name, tells, needs: :clear, limit: 45, like_curl: nil, &body)
       checks << Check.new(name, tells, needs: needs, limit: limit, like_curl: like_curl, &body)
     end

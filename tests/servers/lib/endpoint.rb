@@ -1,6 +1,6 @@
 # One way into a server: a URL, and with what the gem and curl go there.
 module Servers
-  # options: keywords of Hecaton::Client; curl: arguments that say the same to curl.
+  # options: keywords of Hecaton::Client; curl: the equivalent arguments of curl.
   class Endpoint
     attr_reader :base, :options, :curl_options
 
@@ -19,7 +19,7 @@ module Servers
 
     def client(**more) = Hecaton::Client.new(**{ timeout: 20, proxy: false }, **options, **more)
 
-    # What curl says: its exit code, status and body.
+    # curl's exit code, status and body.
     def curl(path, *more, limit: 20)
       command = ["curl", "-sS", "--noproxy", "*", "--max-time", limit.to_s, "-o", "-", "-w", "\n%{http_code} %{http_version}",
                  *curl_options, *more, url(path)]

@@ -1,4 +1,4 @@
-# What forward proxies have in common.
+# The parts that forward proxies share.
 module Servers
   # Endpoints lead through it to test servers, in the clear and over TLS.
   class Forward < Server

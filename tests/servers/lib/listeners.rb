@@ -1,10 +1,11 @@
 # For servers that are programs: what they shall listen to, as a file of JSON that each of them reads.
 module Servers
-  # In apps/ such a program has one argument, that file: a list of {port, kind, cert, key, ca, min, max, streams, idle}.
-  # kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both); ca: clients must show a certificate of it;
+  # In apps/ such a program has that file as its one argument: a list of {port, kind, cert, key, ca, min, max, streams,
+  # idle}. kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both). ca: clients must show a certificate of it.
   # idle: seconds that an idle connection is kept.
-  # What it answers: /echo is {"method", "path"}; /upload is {"method", "bytes", "crc32"}; /bytes/<n>; /gzipped, 100 kB
-  # of text in gzip; /fields/<n>: so many fields; /early is 413 at once, without reading what is sent.
+  #
+  # Its responses: /echo is {"method", "path"}; /upload is {"method", "bytes", "crc32"}; /bytes/<n>; /gzipped, 100 kB of
+  # text in gzip; /fields/<n>: n fields. /early is 413 at once, without reading the body.
   module Listeners
     include Kinds
 

@@ -1,6 +1,6 @@
 # Runs the checks of each server in a process of its own, some servers side by side, and gathers what came of them.
 module Servers
-  # What became of one check of one server: passed, failed, explained, absent.
+  # The result of one check of one server: passed, failed, explained, absent.
   Cell = Struct.new(:server, :check, :state, :note, :curl, :seconds, keyword_init: true)
 
   class Runner

@@ -1,6 +1,6 @@
 # A server: how it is found, what its version is, how it is configured, started, told to reload and stopped.
 module Servers
-  # What keeps a server from being asked: it is not installed, or does not start.
+  # The exception for a server that cannot be checked: it is not installed, or does not start.
   class Absent < StandardError; end
 
   # One file of servers/ a subclass. It must have command and endpoints; the rest has defaults.
@@ -61,7 +61,7 @@ module Servers
     def title = self.class.title
     def path = self.class.path
 
-    # What runs in the foreground, or several; and what it needs written before.
+    # The command or commands that run in the foreground, and the files that they need.
     def command = raise(NotImplementedError)
     def commands = [command]
     def configure = nil
@@ -123,7 +123,7 @@ module Servers
       @back_end&.stop
     end
 
-    # What it said last, for the one who wonders why it did not start.
+    # The last lines of its log, for a server that does not start.
     def last_words
       text = Dir[File.join(dir, "log*")].map { |log| File.read(log).scrub.lines.last(3).join(" ") }.join(" ").gsub(/\s+/, " ").strip
       text[-300..] || text
@@ -133,7 +133,7 @@ module Servers
       @pids.any? && @pids.all? { |pid| alive?(pid) }
     end
 
-    # Of the first command, for signals.
+    # The first command's process id, for signals.
     def pid = @pids.first
 
     private

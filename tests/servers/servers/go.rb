@@ -18,7 +18,7 @@ module Servers
     def reload = Process.kill(:HUP, pid)
     def fields = true
     def codings = { "gzip" => "/gzipped" }
-    # What Go allows when it is told nothing.
+    # Go's default, without a setting.
     def streams = 100
 
     def listeners

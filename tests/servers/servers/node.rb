@@ -38,7 +38,7 @@ module Servers
     end
   end
 
-  # What the frameworks add is how they refuse: the rest is Node's.
+  # The frameworks differ in how they refuse; the rest is Node's.
   class Framework < Server
     include Listeners
 

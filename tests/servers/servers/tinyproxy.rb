@@ -5,7 +5,7 @@ module Servers
     program "tinyproxy"
     version_by "-v"
 
-    # What is not idempotent is not sent again once it was sent; curl sends it again.
+    # A request that is not idempotent is never sent twice; curl sends it again.
     explains "verbs", "it ends each connection after one answer without saying so, and a POST that meets that end may have been processed",
       seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
 

@@ -276,10 +276,10 @@ impl Batch {
         Ok(true)
     }
 
-    /// Waits until some have ended and adds all that have to `ended`, four values each: the request, status or nil, record,
-    /// body or the facts of the error. Adds requests that need another piece of their body to `wanting`, and parts that came to
-    /// `parts`, three values each: the request, status and record of a head, or nil and a piece. False when there was nothing
-    /// left to wait for.
+    /// Waits until some requests have ended and adds all ended ones to `ended`, four values each: the request, status
+    /// or nil, record, body or the facts of the error. Adds requests that need another piece of their body to
+    /// `wanting`. Adds parts that came to `parts`, three values each: the request, status and record of a head, or nil
+    /// and a piece. False when there was nothing left to wait for.
     fn wait(
         ruby: &Ruby,
         this: &Batch,

@@ -1,9 +1,9 @@
 //! Waits without the GVL. The only file with unsafe code.
 //!
-//! `rb_thread_call_without_gvl` checks interrupts itself, and then jumps out over the Rust frames:
-//! neither the code after it nor `Drop` runs, and what the frames own leaks at every
-//! `Timeout.timeout` and `Thread#kill`. So the call here is `rb_nogvl` with `RB_NOGVL_INTR_FAIL`,
-//! which returns instead, and interrupts are checked afterwards under `protect`, as a value.
+//! `rb_thread_call_without_gvl` checks interrupts itself, and then jumps out over the Rust frames. Neither the code
+//! after it nor `Drop` runs, and the frames' values leak at every `Timeout.timeout` and `Thread#kill`. So the call here
+//! is `rb_nogvl` with `RB_NOGVL_INTR_FAIL`, which returns instead, and interrupts are checked afterwards under
+//! `protect`, as a value.
 //!
 //! While a process has only one Ruby thread, `rb_nogvl` starts another for each call, to pass signals on. It waits for that
 //! thread's end, and checks interrupts there after all (thread.c, `rb_thread_start_unblock_thread`, in Ruby 3.1).
@@ -11,15 +11,17 @@
 //! it only stores to an atomic and wakes the reactor of the only thread. That is a swap of atomics and a write to an eventfd;
 //! nothing is allocated, freed or locked.
 //!
-//! A signal is for the main thread, and in Ruby 3.1 a thread that sleeps or waits for the GVL passes it on. If all threads wait
-//! without the GVL, no thread does (since Ruby 3.3 a thread of its own does it), and Ctrl-C would wait for a request to end. So
-//! the main thread, unless it is the only one, looks for signals itself now and then.
+//! A signal is for the main thread, and in Ruby 3.1 a thread that sleeps or waits for the GVL passes it on. If all
+//! threads wait without the GVL, no thread passes it on, and Ctrl-C would wait for a request to end. (Since Ruby 3.3 a
+//! thread of its own passes signals on.) So the main thread, unless it is the only one, looks for signals itself now
+//! and then.
 //!
-//! Rules: nothing of Ruby is touched while the GVL is away; a panic does not cross C; an interrupt
-//! is Ruby's own exception, never an error of ours.
+//! Rules: no Ruby value is touched without the GVL; a panic does not cross C; an interrupt is Ruby's own exception,
+//! never an error of ours.
 //!
-//! Seen in Ruby 3.1: Ctrl-C left a batch locked where `RB_NOGVL_INTR_FAIL` stood alone, and it waited for a response in a process
-//! whose main thread ran a batch while another thread got something. The main thread looks every 50 ms (`BETWEEN_LOOKS`).
+//! Seen in Ruby 3.1 with `RB_NOGVL_INTR_FAIL` alone: Ctrl-C left a batch locked. It also waited for a response in a
+//! process whose main thread ran a batch while another thread sent a request. The main thread looks every 50 ms
+//! (`BETWEEN_LOOKS`).
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -151,8 +153,8 @@ fn is_main(ruby: &Ruby) -> bool {
     ruby.thread_current().as_raw() == ruby.thread_main().as_raw()
 }
 
-/// The future's output, or none as soon as the interrupt is raised: by Ruby, from any thread and without
-/// the GVL, when the waiting thread should look up.
+/// The future's output, or none as soon as the interrupt is raised. Ruby raises it, from any thread and without the
+/// GVL, when the waiting thread should look up.
 fn poll_or<F: Future>(
     interrupt: &Signal,
     cx: &mut Context<'_>,

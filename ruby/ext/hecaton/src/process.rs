@@ -1,7 +1,7 @@
 //! Values that belong to one process: a child of `fork` never uses or drops its parent's.
 //!
-//! A forked child shares the parent's sockets and its epoll instance. Dropping a connection there
-//! would take the parent's registration away, so the child forgets them, and closes the bare descriptors
+//! A forked child shares the parent's sockets and its epoll instance. Dropping a connection there would remove the
+//! parent's registration. So the child forgets its connections, and closes the bare descriptors
 //! (`hecaton::forget_inherited`); the next use makes new ones.
 //!
 //! That is done by a handler of `pthread_atfork` (`gvl.rs`), so that it holds for whatever forks.

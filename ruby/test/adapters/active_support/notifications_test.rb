@@ -15,7 +15,7 @@ class NotificationsTest < OriginTest
 
   def teardown = Hecaton.instrumenter = nil
 
-  # What a subscriber of the real library is told while the block runs.
+  # The events that a subscriber of the real library receives while the block runs.
   def told(pattern, receiver)
     subscription = ActiveSupport::Notifications.subscribe(pattern, receiver)
     yield

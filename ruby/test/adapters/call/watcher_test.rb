@@ -1,4 +1,4 @@
-# What a server says of its end is warned of, by whatever the program has to warn with.
+# The warnings about a server's sunset and deprecation, through each means that the program has.
 require "test_helper"
 require_relative "../faraday/server"
 require "hecaton/call"
@@ -9,7 +9,7 @@ class WatcherTest < Minitest::Test
   def setup = Hecaton::Call.instance_variable_set(:@configuration, nil)
   def teardown = @server&.stop
 
-  # What was written of a request to a server that says this.
+  # The warnings about a request to a server that sends these headers.
   def warned(headers, detect = true, path = "/users?token=secret")
     Hecaton::Call.configure { |config| config.detect_deprecations = detect }
     @server = Server.new { |_| [200, headers] }

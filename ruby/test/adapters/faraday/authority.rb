@@ -18,7 +18,7 @@ class Authority
     [make(OpenSSL::X509::Name.parse("/CN=leaf"), key, [["subjectAltName", names]]), key]
   end
 
-  # What a server shows that has such a certificate.
+  # The TLS context of a server that has such a certificate.
   def context(names = "DNS:localhost")
     OpenSSL::SSL::SSLContext.new.tap do |context|
       context.cert, context.key = sign(names)

@@ -1,4 +1,4 @@
-# What the tests of Faraday's adapter have in common.
+# The helpers that the tests of Faraday's adapter share.
 require "test_helper"
 require_relative "server"
 require "hecaton/faraday"
@@ -25,7 +25,7 @@ class FaradayTest < OriginTest
     end
   end
 
-  # What /echo of the origin says it was sent.
+  # The request that /echo of the test server received.
   def seen(response)
     told = JSON.parse(response.body)
     told.merge("headers" => told["headers"].to_h.transform_keys(&:downcase))

@@ -2,8 +2,8 @@
 require "openssl"
 require "socket"
 
-# The block is given a Request and returns [status, headers, body] or [status, headers, body, reason]; :hang answers
-# nothing, and a String is written as it stands, and the connection closed behind it.
+# The block is given a Request and returns [status, headers, body] or [status, headers, body, reason]. :hang sends
+# nothing. A String is written as it stands, and the connection is closed after it.
 class Server
   Request = Struct.new(:verb, :target, :headers, :body, :connection) do
     def path = target[/\A[^?]*/]
@@ -29,7 +29,7 @@ class Server
   # Connections so far.
   def connections = @lock.synchronize { @connections }
 
-  # What has arrived, in order; empties what was kept.
+  # The requests that have arrived, in order; empties the list.
   def arrived = Array.new(@requests.size) { @requests.pop }
 
   def stop

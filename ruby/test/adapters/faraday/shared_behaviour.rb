@@ -1,5 +1,5 @@
-# What Faraday demands of every adapter, asked over real sockets. Included by tests that say which `adapter` they are
-# for.
+# The behaviour that Faraday demands of every adapter, tested over real sockets. Included by tests that say which
+# `adapter` they are for.
 require "zlib"
 
 module SharedBehaviour

@@ -3,7 +3,7 @@
 require "test_helper"
 require "scripted"
 
-# What opentelemetry-api documents, as far as a feature uses it.
+# The part of opentelemetry-api's documented interface that the feature uses.
 module OpenTelemetry
   Span = Struct.new(:name, :kind, :attributes, :started, :finished, :status, :exceptions) do
     def set_attribute(key, value) = attributes[key] = value

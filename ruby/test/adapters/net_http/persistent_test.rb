@@ -6,7 +6,7 @@ class PersistentTest < NetHTTPTest
   PAIR = [Net::HTTP::Persistent, Hecaton::Persistent].freeze
   NEWER = Gem::Version.new(Net::HTTP::Persistent::VERSION) >= Gem::Version.new("4")
 
-  # What the block makes of one of each must be the same; returns it.
+  # The block's value must be equal for one of each; returns it.
   def same_of_both(**options)
     real, ours = PAIR.map do |klass|
       http = klass.new(name: "test", **options)
@@ -62,7 +62,7 @@ class PersistentTest < NetHTTPTest
     end
   end
 
-  # Of the original's methods none is missing: what takes a connection apart is refused.
+  # None of the original's methods is missing; methods that take a connection apart are refused.
   def test_what_belongs_to_connections_is_refused
     missing = Net::HTTP::Persistent.public_instance_methods(false) - Hecaton::Persistent.public_instance_methods
     assert_empty missing

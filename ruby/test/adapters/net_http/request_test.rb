@@ -1,4 +1,4 @@
-# What arrives at the server is the same as from Net::HTTP, whatever the request is made of.
+# The request that arrives at the server equals Net::HTTP's, whatever the request is made of.
 require_relative "support"
 require "stringio"
 require "tempfile"

@@ -1,4 +1,4 @@
-# What programs get is what Net::HTTP gives: classes, headers, bodies in each coding, whole or in pieces.
+# Programs get Net::HTTP's results: classes, headers, bodies in each coding, whole or in pieces.
 require_relative "support"
 
 class NetHTTPResponseTest < NetHTTPTest

@@ -1,4 +1,4 @@
-# What the tests of this drop-in share: the same asked by Net::HTTP and by Hecaton::NetHTTP.
+# The helpers that the tests of this drop-in share: each request by Net::HTTP and by Hecaton::NetHTTP.
 require "test_helper"
 require "scripted"
 require "hecaton/net_http"
@@ -18,7 +18,7 @@ class NetHTTPTest < OriginTest
   # Connections are kept for longer than a busy machine may need between two requests.
   def start(klass = Hecaton::NetHTTP, **options, &block) = klass.start(host, port, keep_alive_timeout: 60, **options, &block)
 
-  # What the block makes of each class must be the same; returns it.
+  # The block's value must be equal for each class; returns it.
   def same
     real, ours = BOTH.map { |klass| yield klass }
     real.nil? ? assert_nil(ours) : assert_equal(real, ours)
@@ -28,8 +28,8 @@ class NetHTTPTest < OriginTest
   # The same within a started object of each.
   def same_started(**options, &block) = same { |klass| start(klass, **options, &block) }
 
-  # What the origin says that arrived, without what says who asks over which connection, and without Content-Length: 0,
-  # which the engine leaves out where a method has no body by itself.
+  # The request that the test server received, without the fields about the sender and the connection. Content-Length: 0
+  # is dropped too, because the engine leaves it out where a method has no body by itself.
   def arrived_at(response)
     told = JSON.parse(response.body)
     headers = told["headers"].reject { |name, value| name == "Connection" || [name, value] == %w[Content-Length 0] }
@@ -50,7 +50,7 @@ class NetHTTPTest < OriginTest
     error
   end
 
-  # What a test says a server does with each connection, on a port of its own; yields host and port.
+  # A server on a port of its own that treats each connection as the test's proc does; yields host and port.
   def served(behaviour)
     server = TCPServer.new("127.0.0.1", 0)
     accepting = Thread.new { loop { Thread.new(server.accept) { |socket| behaviour.call(socket) rescue nil } } }
@@ -63,7 +63,7 @@ end
 
 # For libraries that call Net::HTTP inside.
 class ReplacedNetHTTPTest < NetHTTPTest
-  # What the block makes of it must be the same before and after.
+  # The block's value must be equal before and after; returns it.
   def same
     real = yield
     before = Hecaton::NetHTTP.pool.size

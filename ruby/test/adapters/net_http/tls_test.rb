@@ -1,4 +1,5 @@
-# Whom programs trust, and what they show of themselves: as Net::HTTP, from the same objects of OpenSSL.
+# The authorities that programs trust, and the certificates that they show: as Net::HTTP, from the same objects of
+# OpenSSL.
 require_relative "support"
 require "tmpdir"
 

@@ -6,7 +6,8 @@ require "tmpdir"
 class NetHTTPVersionsTest < NetHTTPTest
   LIB = File.expand_path("../../../lib", __dir__)
 
-  # What net-http 0.7 has removed, and private methods and variables of its requests and responses under other names.
+  # Changes to net-http: methods that 0.7 has removed, and other names for private methods and variables of its requests
+  # and responses.
   CHANGES = {
     /^ *supply_default_content_type\n/ => "", /^  def supply_default_content_type.*?^  end\n/m => "",
     /\bresponse_class\b/ => "class_of_code", /\bencode_multipart_form_data\b/ => "write_parts",

@@ -24,7 +24,7 @@ class FaradayProgramTest < Minitest::Test
 
   private
 
-  # What it printed, and what the server was sent.
+  # The program's output, and the requests that the server received.
   def run_against_a_server(program)
     busy = [503, 503, 200]
     server = Server.new { |request| answer(request, busy) }

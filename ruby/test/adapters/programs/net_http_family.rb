@@ -25,7 +25,7 @@ module NetHTTPFamily
 
   private
 
-  # What it printed, what it warned of, and what its origin saw.
+  # The program's output, its warnings, and the requests that its test server received.
   def run_program(program)
     origin = Origin.new
     Tempfile.create(["program", ".rb"]) do |file|

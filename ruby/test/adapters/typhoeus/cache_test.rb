@@ -4,7 +4,7 @@ require "active_support"
 require "active_support/cache"
 
 class TyphoeusCacheTest < DropInTest
-  # What the adapter asks of a Redis client.
+  # The methods of a Redis client that the adapter calls.
   class Redis
     attr_reader :expiries
 

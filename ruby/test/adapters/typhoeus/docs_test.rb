@@ -12,7 +12,7 @@ class TyphoeusDocsTest < DropInTest
     assert_equal ["133\n" * 10, "200\n"], outputs
   end
 
-  # What the page says of options that have no effect.
+  # The page's list of options that have no effect.
   def test_options_without_effect
     names = File.read(PAGE)[/^Options without effect.*?\n\n/m].scan(/`(\w+)`/).flatten.map(&:to_sym)
     assert_operator names.size, :>, 8

@@ -61,7 +61,7 @@ class TyphoeusHydraTest < DropInTest
   end
 
   # The original answers 200 of them.
-  # Whose options forbid the scheme of the URL.
+  # Requests whose options forbid the scheme of the URL.
   def test_thousands_that_are_never_sent
     hydra = Typhoeus::Hydra.new(max_concurrency: 50)
     codes = Hash.new(0)

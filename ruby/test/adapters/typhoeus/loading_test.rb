@@ -1,4 +1,4 @@
-# Who has the name Typhoeus, and what a later require finds.
+# The owner of the name Typhoeus, and the file that a later require finds.
 require "minitest/autorun"
 require "open3"
 

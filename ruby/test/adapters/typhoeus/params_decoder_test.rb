@@ -1,4 +1,4 @@
-# What Typhoeus makes of an Array in params is an Array again behind the middleware.
+# An Array in Typhoeus' params is an Array again behind the middleware.
 require "rack"
 require_relative "drop_in"
 

@@ -3,7 +3,7 @@ require_relative "both"
 require "tmpdir"
 
 class TyphoeusParityTest < Minitest::Test
-  # What an echo of the origin has of a request, in a form that two ages and two libraries can share.
+  # The facts of a request that the test server echoes, in a form that two ages and two libraries can share.
   ECHO = <<~'RUBY'
     require "uri"
     def echoed(response)
@@ -280,7 +280,7 @@ class TyphoeusParityTest < Minitest::Test
       p Typhoeus.get("#{url}/r/8", cache: false).cached?, Typhoeus::Request.new("u", cache_ttl: 5).cache_ttl }
   }.freeze
 
-  # What the drop-in prints otherwise, on purpose: how the original's becomes that, and why.
+  # Deliberate differences in the drop-in's output: how the original's becomes that, and why.
   DIFFERENCES = {
     # Accept: */* means the same as no Accept, and there is always a User-Agent.
     "headers" => lambda do |text|

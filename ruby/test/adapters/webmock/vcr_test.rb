@@ -22,7 +22,7 @@ class VCRTest < Minitest::Test
   def client(**options) = Hecaton::Client.new(timeout: 5, **options)
   def cassette(name) = YAML.unsafe_load_file("#{FOLDER}/#{name}.yml")["http_interactions"]
 
-  # What the block returns when it is recorded, and when it is replayed; the requests that the server saw, and the
+  # The block's values when it is recorded and when it is replayed, the requests that the server received, and the
   # server's URL.
   def twice(name, answers, **options)
     Scripted.run(answers) do |server|

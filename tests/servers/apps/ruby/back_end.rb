@@ -2,8 +2,8 @@
 #
 # /hints: 103, then 200; the connection is closed after it.
 # /trailers/<n>: two chunks of n bytes. The second comes a while later and has a trailer after it.
-# /plain/<n>: the same without a trailer.
-# /counts: how often each path was asked for, as JSON.
+# /plain/<n>: two chunks without a trailer.
+# /counts: the number of requests for each path, as JSON.
 # Any other path: an echo.
 require "json"
 require "socket"
