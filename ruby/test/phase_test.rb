@@ -94,8 +94,8 @@ class PhaseTest < OriginTest
     flunk "more than #{LATE} s late, #{TRIES} times in a row"
   end
 
-  # The errors at the limit of a phase, and at the total in that phase; arrived returns the number of requests that the
-  # server has seen.
+  # The errors at the limit of a phase, and at the total in that phase. Calling arrived returns the number of requests
+  # that the server has seen.
   def holds(phase, address, arrived, **request)
     { phase => { "#{phase}_timeout": LIMIT }, total: { timeout: LIMIT } }.each do |told, settings|
       client = client(**settings)

@@ -63,8 +63,8 @@ module Hecaton
     # Time from which on what was asked for is likely to be gone, by Sunset (RFC 8594); nil when nothing is said.
     def sunset = Deprecation.sunset(headers.get_all("sunset").first)
 
-    # Time of the deprecation, from Deprecation (RFC 9745); it may be past or to come. true when the header has no time,
-    # as in drafts of the RFC; nil without the header.
+    # Time of the deprecation, from Deprecation (RFC 9745); it may be past or to come. The value is true when the header
+    # has no time, as in drafts of the RFC, and nil without the header.
     def deprecation = Deprecation.deprecation(headers.get_all("deprecation").first)
 
     # Whether either is said.

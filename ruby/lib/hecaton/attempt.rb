@@ -1,7 +1,7 @@
 # The facts that led to an outcome: attempts, redirects, times.
 module Hecaton
-  # One try. Durations are Floats in seconds. nil means not reached or not needed: a reused connection has no resolve,
-  # connect and tls, and without a limit to wait for there is no queue.
+  # One try. Durations are Floats in seconds. A duration is nil if its phase was not reached or not needed. A reused
+  # connection has no resolve, connect and tls; without a limit to wait for there is no queue.
   #
   # - connection: number of the connection, unique within the client; nil when none was had
   # - reused: whether the connection had carried a request before

@@ -13,9 +13,9 @@ module Hecaton
   # Every request ends in exactly one outcome, a Response or an Error. A request's timeout starts
   # when its turn comes, so waiting in a long queue does not use it up.
   #
-  # Nothing of the batch goes on while a callback runs. So queue further requests in the batch. A callback that sends
-  # one by Client#get may wait until its timeout for a connection (per_origin, max_connections), or for an HTTP/2
-  # stream, that requests of this batch hold.
+  # Nothing of the batch goes on while a callback runs. So queue further requests in the batch. A callback that calls
+  # Client#get may wait until its timeout for a connection (per_origin, max_connections), or for an HTTP/2 stream.
+  # Requests of this batch may hold them all.
   #
   # A large body need not be held: on_headers and on_body of a Pending hand a response over as it comes in.
   #

@@ -1,7 +1,7 @@
 # The body of a request that is read while it is sent: files, IOs, and whatever yields Strings.
 module Hecaton
-  # Made by Content. Parts are sent one after the other. A part is a String, an IO (from its position to its end), a
-  # Pathname (opened when its turn comes), or an object that yields Strings by `each`.
+  # Made by Content. Parts are sent one after the other. A part is a String, an IO (from its position to its end) or a
+  # Pathname (opened when its turn comes). Or it is an object that yields Strings by `each`.
   #
   # Pieces are read by the thread that waits for the request, between two waits: one when the one before has been sent.
   class BodySource

@@ -212,11 +212,10 @@ module Hecaton
     # A client with these settings instead of this one's, on the same connections. It shares the pool, its limits, the
     # counters (stats) and the nonces of digest authentication, so it costs next to nothing. This one stays as it is.
     #
-    # settings:: those of new. nil is the engine's default. headers are added to this client's: a name takes the place
-    #   of the same one here, nil as its value leaves it out, and headers: nil leaves out all. basic_auth, bearer or
-    #   digest_auth takes the place of whichever of them there is here. cookies are this client's jar unless others are
-    #   given. All else is replaced whole: so headers and credentials go to a base_url that is given, even if it is
-    #   another server's.
+    # settings:: the keywords of new. The value nil is the engine's default. headers are added to this client's: a name
+    #   replaces the same one here, a nil value drops it, and headers: nil drops all. One of basic_auth, bearer and
+    #   digest_auth replaces the one here. cookies are this client's jar unless others are given. All else is replaced
+    #   whole: so headers and credentials go to a base_url that is given, even if it is another server's.
     #
     # ArgumentError for settings of connections, which are shared: connect_timeout, resolve_timeout, resolve,
     # allow_address, unix_socket, proxy, no_proxy, tls_timeout, queue_timeout, http, per_origin, max_connections,

@@ -9,8 +9,8 @@ module Hecaton
   end
 
   # Given to clients as `cookies:`, it keeps the cookies of every response, redirects included. It sends them back by
-  # RFC 6265: to the host that set them (with Domain also to its subdomains), under their path, and Secure ones by https
-  # alone. A request with a Cookie header of its own is sent with that and no other.
+  # RFC 6265: to the host that set them (with Domain also to its subdomains) and under their path. Secure cookies go
+  # over https alone. A request with a Cookie header of its own is sent with that and no other.
   #
   # A server of a.co.uk may set a cookie for a.co.uk and its subdomains, but not for all of co.uk and not for an
   # address. The gem has Mozilla's list of public suffixes from the day when it was built. It holds at most 3000 cookies

@@ -14,10 +14,10 @@ module Hecaton
     # path:: a String or a Pathname; a file that is there is replaced by one of the same mode, but no device or pipe
     #   (ArgumentError). A symbolic link stays: the file that it leads to is replaced, or made.
     # resume:: whether to resume from the "PATH.part" that an earlier call with resume left (for a link, beside its
-    #   target), and to leave one there if this download fails. Default false: what came is deleted. The request is for
-    #   the rest alone (Range), or for the whole if the file has changed meanwhile (If-Range with its strong ETag, or
-    #   else its Last-Modified). Without either validator nothing is left to resume from. One that refuses the range
-    #   (416) is asked for the whole once more, in the same call and within its timeout.
+    #   target). If this download fails, it leaves one there too. Default false: what came is deleted. The request is
+    #   for the rest alone (Range). If the file has changed meanwhile, the server sends the whole (If-Range with its
+    #   strong ETag, or else its Last-Modified). Without either validator nothing is left to resume from. One that
+    #   refuses the range (416) is asked for the whole once more, in the same call and within its timeout.
     # timeout:: seconds for all of it, instead of the client's.
     #
     # Other options go to the request, see Client#request. The file gets the bytes as the server keeps them:
@@ -25,7 +25,7 @@ module Hecaton
     #
     # With a block, yields after each piece how many bytes are there, and how many there will be, nil if nobody knows.
     #
-    # Raises StatusError for every status but 200 (and 203, and 206 for a resumed download), and BodyError for a body
+    # Raises StatusError for every status but 200 (and 203, and 206 for a resumed download). Raises BodyError for a body
     # that does not fit the request. Errors of Client#request and of the file system (SystemCallError) are raised too.
     # RuntimeError when another download with resume writes to the same file.
     def download(url, path, resume: false, timeout: nil, **options, &progress)

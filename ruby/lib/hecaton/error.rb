@@ -175,14 +175,14 @@ module Hecaton
     end
   end
 
-  # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did.
-  # sent? is then true for every request that had been started, since it may have been sent.
+  # The batch ended before the request did, by an exception or Batch#abort; or the block that reads a response did. For
+  # every request that had been started sent? is true, since it may have been sent.
   class CancelledError < Error; end
 
   # A feature of the client (see Features) raised an exception; cause is that.
   class FeatureError < Error; end
 
-  # The object belongs to the parent process: a response that was being read there, a batch that ran, or a request that
-  # was waited for when a signal handler forked.
+  # The object belongs to the parent process. Examples: a response that was being read there, a batch that ran, or a
+  # request that was waited for when a signal handler forked.
   class ForkError < Error; end
 end

@@ -1,7 +1,7 @@
 # Tells subscribers what became of requests and of their attempts.
 module Hecaton
-  # One event, in the shape of ActiveSupport::Notifications::Event. name; started and finished as Times; id, a String
-  # that a request's event shares with the events of its attempts; payload, a Hash.
+  # One event, in the shape of ActiveSupport::Notifications::Event. It has name, started and finished as Times, payload
+  # (a Hash), and id. A request's event shares its id, a String, with the events of its attempts.
   #
   # The name is "request.hecaton" (one for each request that ended) or "attempt.hecaton" (one for each time it was sent,
   # or should have been). Events of attempts come first, in order. The payload's keys are the attributes of

@@ -22,7 +22,7 @@ module Hecaton
     # Does a job and waits for its end. The same call again goes on where it was: after an exception, a crash or a power
     # cut.
     #
-    # urls:: the path of a list or of a job file, a String or Pathname; or an object with `each` that yields URLs, or
+    # urls:: the path of a list or of a job file, a String or Pathname. Or an object with `each` that yields URLs, or
     #   Hashes of columns for a template. Each yielded value is handed over as it comes, and must be the same when the
     #   job resumes.
     # into:: the job's folder.

@@ -47,8 +47,8 @@ module Hecaton
     # Sends all these requests, of whatever methods, and returns an Array of their outcomes in the same order, as
     # get_all does.
     #
-    # requests:: an object with `each` that yields a Request, [method, url] or [method, url, { … }]. method is a Symbol
-    #   or a String, and the Hash has the options of Client#request.
+    # requests:: an object with `each` that yields a Request, [method, url] or [method, url, { … }]. A method is a
+    #   Symbol or a String, and the Hash has the options of Client#request.
     #
     # Other options go to each request that does not set them itself.
     #

@@ -100,8 +100,8 @@ module Hecaton
     # For the batch: whether its head is handed over before its end.
     def in_parts? = !(@on_headers || @on_body).nil?
 
-    # For the batch: hands the head on, unless one of those callbacks aborts the batch. nil if the status is an error
-    # and its body is not wanted.
+    # For the batch: hands the head on, unless one of those callbacks aborts the batch. Without a response the status is
+    # an error, and its body is not wanted.
     def head(response)
       return @unwanted = true unless response
 

@@ -42,7 +42,7 @@ module Hecaton
     end
 
     # The head of a response that is handed over in parts, as a Response without body, after its deprecation has been
-    # reported. nil if its outcome will be a StatusError.
+    # reported. Or nil, if its outcome will be a StatusError.
     def head(status, record, strict)
       response = Response.from_engine(status, record, "")
       deprecated(response) if @on_deprecation

@@ -9,7 +9,7 @@ module Hecaton
   #   end
   #
   # Only requested bytes are read, so a slow reader holds up the server. Less than 1 MiB of the body is held, whatever
-  # the server sends (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). The
+  # the server sends. Over HTTP/2 it is at most 1 MiB, or up to 16 MiB on a connection whose readers took much. The
   # request's timeout goes on, the reader's own time included, and so does read_timeout between two pieces; max_body
   # does not apply. Content codings are taken off, unless decode: false. It can be read as an IO too: see StreamReading.
   #
@@ -27,8 +27,8 @@ module Hecaton
     # For adapters: the engine's record of the head, for Record.
     attr_reader :head
 
-    # For Client#get and the like with a block, which are the way to a Stream. most: bytes that may be held whole, by
-    # default the client's max_body.
+    # For Client#get and the like with a block, which are the way to a Stream. At most `most` bytes may be held whole,
+    # by default the client's max_body.
     def initialize(status, record, native, most = Native::MAX_BODY)
       @status = status
       @native = native

@@ -1,11 +1,10 @@
 # Reads a Stream as an IO is read: so many bytes, line by line, or all that is left.
 module Hecaton
   # Included by Stream. Methods that read an IO can read a Stream: IO.copy_stream, CSV.new, Zlib::GzipReader.new and the
-  # like. All of these and each_chunk go on where the one before stopped, and raise what
-  #   each_chunk raises.
+  # like. All of these and each_chunk resume where the one before stopped, and raise the errors
+  # of each_chunk.
   #
-  # A text that has to be held whole (a line, the rest of the body) is at most the client's max_body long; more is a
-  # BodyError.
+  # At most the client's max_body is held whole, for a line or the rest of the body; more is a BodyError.
   module StreamReading
     # With length, so many bytes, fewer only at the end of the body: a String in ASCII-8BIT, nil when nothing is left.
     # Without, all that is left: a String in the encoding of the charset, "" when nothing is.

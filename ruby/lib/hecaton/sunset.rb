@@ -36,8 +36,8 @@ module Hecaton
     #
     # datetime:: Date, DateTime, Time, or a String that says one. TypeError for others.
     # link:: String, a URL that tells more; or called with the env to return one.
-    # only:: which requests: a path ("/v1" is /v1 and all under it), a Regexp for paths, an object that is called with
-    #   the env, or an Array of these. Default all.
+    # only:: which requests: a path ("/v1" is /v1 and all under it) or a Regexp for paths. Or an object that is called
+    #   with the env, or an Array of these. Default all.
     def sunset(datetime, link: nil, only: nil)
       @rules << Rule.new(Sunset.date(datetime), Sunset.checked(link), Array(only))
     end

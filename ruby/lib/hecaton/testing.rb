@@ -15,9 +15,9 @@ module Hecaton
     #   Hecaton.stub(:get, "http://api.test/users/1") { { status: 200, json: { name: "Ada" } } }
     #
     # method:: a Symbol or String in any case, :any, or an Array of some.
-    # url:: a String (or URI): the absolute URL, which must be equal, whatever the order of the query's parameters; a
-    #   Regexp, which is searched in the URL; a Proc or another object with call, which gets the Interception::Request
-    #   and returns whether it matches. Default nil: any.
+    # url:: a String (or URI): the absolute URL, which must be equal, whatever the order of the query's parameters. A
+    #   Regexp is searched in the URL. A Proc, or another object with call, gets the Interception::Request and returns
+    #   whether it matches. Default nil: any.
     # query:: Hash or Array of pairs: the parameters, as for params in Client#request; :any for any parameters. Default
     #   nil: those in the url.
     # headers:: Hash of required fields; other fields may be beside them. A value is compared by ===, an Array with all

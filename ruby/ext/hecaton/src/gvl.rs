@@ -12,11 +12,11 @@
 //! nothing is allocated, freed or locked.
 //!
 //! A signal is for the main thread, and in Ruby 3.1 a thread that sleeps or waits for the GVL passes it on. If all
-//! threads wait without the GVL, no thread passes it on, and Ctrl-C would wait for a request to end. (Since Ruby 3.3 a
-//! thread of its own passes signals on.) So the main thread, unless it is the only one, looks for signals itself now
-//! and then.
+//! threads wait without the GVL, no thread passes it on, and Ctrl-C would wait for a request to end. So the main
+//! thread, unless it is the only one, looks for signals itself now and then. Since Ruby 3.3 a thread of its own passes
+//! signals on.
 //!
-//! Rules: no Ruby value is touched without the GVL; a panic does not cross C; an interrupt is Ruby's own exception,
+//! Rules: no Ruby value is touched without the GVL, and a panic does not cross C. An interrupt is Ruby's own exception,
 //! never an error of ours.
 //!
 //! Seen in Ruby 3.1 with `RB_NOGVL_INTR_FAIL` alone: Ctrl-C left a batch locked. It also waited for a response in a

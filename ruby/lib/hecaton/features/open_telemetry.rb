@@ -6,9 +6,9 @@ module Hecaton
     #   require "opentelemetry-api"
     #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::OpenTelemetry.new])
     #
-    # The spans follow the semantic conventions for HTTP clients (version 1.27): kind client, one for each time that the
-    # request is sent, named by its method. Without a query, user or password in url.full. The context goes along in the
-    # headers that the propagator sets, such as traceparent.
+    # The spans follow the semantic conventions for HTTP clients (version 1.27). Their kind is client; there is one for
+    # each time that the request is sent, named by its method. Without a query, user or password in url.full. The
+    # context goes along in the headers that the propagator sets, such as traceparent.
     class OpenTelemetry
       METHODS = %w[CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE].freeze
       private_constant :METHODS

@@ -17,7 +17,7 @@ module Hecaton
       module_function
 
       # Error for an exception (or its class). An error of Hecaton's is returned as it is, and one of the network's
-      # becomes the cause of a new Error; any other is nil. url is the request's URL.
+      # becomes the cause of a new Error. Any other is nil. The argument url is the request's URL.
       def of(exception, url)
         return by_class(exception, url) if exception.is_a?(Class)
         return exception if exception.is_a?(Error)

@@ -21,7 +21,7 @@ module Hecaton
       attr_reader :headers
 
       # String, nil for none. A body that is read while it is sent (an IO, a file, an object with each) is read whole by
-      # this call, and then sent as that String.
+      # this call. It is then sent as that String.
       def body = @content.is_a?(BodySource) ? @content = @content.read : @content
 
       # Array of [name, value]: the query's parameters, decoded.

@@ -57,8 +57,8 @@ module Hecaton
       end
       private_class_method :refuse
 
-      # open_timeout holds for each of resolving, connecting and TLS. read_timeout holds for the wait for the response,
-      # and between two pieces of its body. nil is no limit but the total.
+      # open_timeout holds for each of resolving, connecting and TLS. The wait for the response, and the wait between
+      # two pieces of its body, have read_timeout. A timeout of nil is no limit but the total.
       def times(http)
         open, read, write = http.open_timeout, http.read_timeout, http.hecaton_write_timeout
         open = nil if open == 0 # As by Timeout: no limit.

@@ -51,8 +51,8 @@ module Hecaton
       end
 
       class << self
-        # The body that Client#request takes for this stream. length nil means chunks. patience is the number of seconds
-        # that a pipe or a socket may have nothing.
+        # The body that Client#request takes for this stream. A length of nil means chunks. The patience is the number
+        # of seconds that a pipe or a socket may have nothing.
         def of(io, length, patience)
           return "" if length == 0
           return Sized.new(io, length, patience) if length

@@ -39,8 +39,8 @@ module Hecaton
           end
 
           # For a request: called while its body comes in, and at the end, as Typhoeus' own callbacks are, with the
-          # Response. Its arguments on the way are the body's expected bytes (0 if unknown), its bytes so far, 0, 0, and
-          # the Response if there is on_body.
+          # Response. Its arguments on the way are the body's expected bytes (0 if unknown), its bytes so far, 0, 0. The
+          # Response follows if there is on_body.
           def on_progress(&block)
             list = @on_progress ||= []
             list << block if block

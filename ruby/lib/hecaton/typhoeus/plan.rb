@@ -64,7 +64,7 @@ module Hecaton
       def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
 
       # The return code of a response whose status the options make a failure: failonerror, maxredirs: 0, and
-      # resume_from where the server starts from the beginning. nil for others.
+      # resume_from where the server starts from the beginning. Or nil.
       def unwanted(response)
         return unless @fail_on_error || @resumes || @redirects == 0
         return :too_many_redirects if @redirects == 0 && REDIRECTS.include?(response.status) && response.headers["location"]

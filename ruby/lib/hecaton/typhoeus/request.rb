@@ -10,8 +10,8 @@ module Hecaton
       include Callbacks::Types
       include Callbacks
 
-      # base_url is the URL without params; hydra the last Hydra that it was queued in; original_options the options as
-      # given; block_connection whether this request raises NoStub if it is not stubbed (nil: as in Config).
+      # The URL without params; the last Hydra that it was queued in; the options as given. Last, whether this request
+      # raises NoStub if it is not stubbed (nil: as in Config).
       attr_accessor :base_url, :hydra, :original_options, :block_connection
       # The options, as they are from here on.
       attr_writer :options

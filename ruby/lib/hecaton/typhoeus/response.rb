@@ -20,8 +20,8 @@ module Hecaton
         @headers = Header.new(options[:headers]) if options[:headers]
       end
 
-      # For Exchange and Hydra. outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body is the part that
-      # was read. return_code and status are given where they differ from the outcome's own.
+      # For Exchange and Hydra. The outcome is a Hecaton::Response, Hecaton::Error or Hecaton::Stream; body is the part
+      # that was read. A return_code or status is given where it differs from the outcome's own.
       def self.of(outcome, return_code = nil, body = nil, status = nil)
         allocate.load(outcome, return_code, body, status)
       end

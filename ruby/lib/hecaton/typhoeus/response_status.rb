@@ -19,8 +19,8 @@ module Hecaton
         # Whether the request went well and the status is 2xx.
         def success? = (mock || return_code == :ok) && good_status?
 
-        # As in Typhoeus: false for every real response; for a stub, whether its status is not 2xx. on_failure is called
-        # for real ones all the same; use `!success?` instead.
+        # As in Typhoeus: false for every real response; for a stub, whether its status is not 2xx. But on_failure is
+        # called for real ones all the same; use `!success?` instead.
         def failure? = (mock || return_code == :internal_server_error) && !good_status?
 
         # Whether the request went well and the status is not 304.

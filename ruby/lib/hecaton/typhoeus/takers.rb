@@ -2,8 +2,8 @@
 module Hecaton
   module Typhoeus
     class Plan
-      # Option → the method that takes it. nil for options that need nothing: Hecaton does it anyhow, or they only say
-      # how much memory to use.
+      # Option → the method that takes it. An option with nil needs nothing: Hecaton does it anyhow, or it only says how
+      # much memory to use.
       TAKERS = {
         method: :set_method, body: :set_body, params: :set_params, headers: :set_headers, params_encoding: :set_params_encoding,
         escape: :set_escape, multipart: :set_multipart, timeout: :set_timeout, timeout_ms: :set_timeout_ms,

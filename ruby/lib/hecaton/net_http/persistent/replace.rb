@@ -34,8 +34,8 @@ module Hecaton
       # Whether Net::HTTP::Persistent is this class now.
       def replaced? = NetHTTP.superclass.const_defined?(:Persistent, false) && NetHTTP.superclass.const_get(:Persistent, false).equal?(self)
 
-      # Seconds that a server keeps an idle connection, measured with HEAD / after 0, 1, 2 … seconds, max at most; nil
-      # without a response of 200.
+      # Seconds that a server keeps an idle connection, measured with HEAD / after 0, 1, 2 … seconds, max at most. Or
+      # nil without a response of 200.
       def detect_idle_timeout(uri, max = 10)
         http = new(name: "detect_idle_timeout")
         http.idle_timeout = nil
