@@ -7,7 +7,7 @@ require "tmpdir"
 
 # Asked of the machine before anything is compiled, so that one sentence says all that it lacks.
 module Machine
-  # The newest that a crate in Cargo.lock asks for; `rake package` checks it.
+  # The newest that a crate in Cargo.lock needs; `rake package` checks it.
   RUST = "1.87".freeze
   PACKAGES = "Debian: apt-get install ruby-dev gcc make libclang-dev; Alpine: apk add ruby-dev build-base clang-dev; " \
              "Fedora: dnf install ruby-devel gcc make clang-devel; macOS: xcode-select --install".freeze

@@ -24,15 +24,15 @@ module Hecaton
     # server's own reason phrase is dropped: it means nothing (RFC 9110 §15.1), and HTTP/2 has none.
     def reason = Reasons.of(status)
 
-    # String: the media type without parameters in lower case, "text/html"; nil when the answer says none.
+    # String: the media type without parameters in lower case, "text/html"; nil without a Content-Type.
     def content_type = ContentType.media_type(headers.get_all("content-type").first)
 
     # String: the charset that Content-Type names, in lower case, "utf-8"; nil when it names none.
     def charset = ContentType.charset(headers.get_all("content-type").first)
 
     # Array of Cookie: the cookies that the response set and that a jar of its own would keep (see Cookies). Expired
-    # cookies are left out, and so are cookies for a host that the server may not set. Of an answer made by hand without
-    # URL they are for the host "invalid".
+    # cookies are left out, and so are cookies for a host that the server may not set. For a response made by hand
+    # without URL they are for the host "invalid".
     def cookies
       values = headers.get_all("set-cookie")
       return [] if values.empty?
@@ -57,10 +57,10 @@ module Hecaton
       headers.each { |name, value| yield name.dup, value.dup }
     end
 
-    # String: "1.1" or "2", the HTTP that the server answered in; nil in a response made by hand.
+    # String: "1.1" or "2", the HTTP version of the response; nil in a response made by hand.
     def http_version = attempts.last&.version
 
-    # Time from which on what was asked for is likely to be gone, by Sunset (RFC 8594); nil when nothing is said.
+    # Time after which the requested resource is likely to be gone, from Sunset (RFC 8594); nil without the header.
     def sunset = Deprecation.sunset(headers.get_all("sunset").first)
 
     # Time of the deprecation, from Deprecation (RFC 9745); it may be past or to come. The value is true when the header

@@ -27,7 +27,7 @@ module Hecaton
     def later(seconds) = dup.tap { |copy| copy.begun += seconds; copy.ended &&= ended + seconds }
   end
 
-  # A redirect that was followed: the String URL that was asked, and the Integer status that it answered.
+  # A redirect that was followed: the requested URL (a String), and its status (an Integer).
   Redirect = Struct.new(:status, :url, keyword_init: true)
 
   # Where the time of a request went, in seconds as Floats. The phases are those of its last attempt (nil for a phase

@@ -168,7 +168,7 @@ module Hecaton
       push(request, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
     end
 
-    # Keeps a request until the batch waits, for its features to be asked then.
+    # Keeps a request until the batch waits, and its features are called then.
     def defer(token, request, queue)
       Batch.with_queue(nil, queue) if queue # ArgumentError now.
       kind = @deferred_kind
@@ -223,7 +223,7 @@ module Hecaton
       end
     end
 
-    # With a token that is asked for now, and perhaps once more.
+    # With a token that is fetched now, and perhaps once more.
     def enqueue_with_token(token, request, queue, pending = nil)
       run = pending&.run
       loaded = false
@@ -262,7 +262,7 @@ module Hecaton
       any
     end
 
-    # The retry predicate, which decides whether a request is sent again. From now on the engine may ask.
+    # The retry predicate, which decides whether a request is sent again. From now on the engine may call it.
     def predicate(block, strict)
       @asked = true
       RetryPredicate.new(block, @response_builder, strict)

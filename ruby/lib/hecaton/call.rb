@@ -1,4 +1,4 @@
-# Connections of Faraday's that must say who asks and how long they wait, and that notice what is deprecated.
+# Connections of Faraday's that must name the calling application and set a timeout, and that notice deprecations.
 require_relative "faraday"
 
 module Hecaton

@@ -297,7 +297,7 @@ module Hecaton
       ended(method, nil, *engine.perform(method, url, flat, body, timeout && Client.seconds(timeout), nil))
     end
 
-    # Cookies: the jar that was asked for; nil without one.
+    # Cookies: the jar of the settings; nil without one.
     attr_reader :cookies
 
     # Connections that wait to be used again.

@@ -1,6 +1,6 @@
-# Requests of a batch whose features have not been asked yet.
+# Requests of a batch whose features have not been called yet.
 module Hecaton
-  # For Batch: it stands in for the engine's batch until the request is handed to that. Features are asked when the
+  # For Batch: it stands in for the engine's batch until the request is handed to that. Features are called when the
   # batch waits, so that callbacks (and what they want to see in parts) are known by then.
   class Deferral
     # Values of an entry: its Pending, its Request, its place in the queue, and whether its body is handed over in

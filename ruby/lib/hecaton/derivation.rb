@@ -9,7 +9,7 @@ module Hecaton
       max_header_fields max_header_bytes
     ].freeze
 
-    # Who asks. They exclude each other, so one takes the place of all.
+    # Credentials. They exclude each other, so one takes the place of all.
     CREDENTIALS = %i[basic_auth bearer digest_auth].freeze
     private_constant :OF_CONNECTIONS, :CREDENTIALS
 

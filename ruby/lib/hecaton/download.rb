@@ -16,8 +16,8 @@ module Hecaton
     # resume:: whether to resume from the "PATH.part" that an earlier call with resume left (for a link, beside its
     #   target). If this download fails, it leaves one there too. Default false: what came is deleted. The request is
     #   for the rest alone (Range). If the file has changed meanwhile, the server sends the whole (If-Range with its
-    #   strong ETag, or else its Last-Modified). Without either validator nothing is left to resume from. One that
-    #   refuses the range (416) is asked for the whole once more, in the same call and within its timeout.
+    #   strong ETag, or else its Last-Modified). Without either validator nothing is left to resume from. If the server
+    #   refuses the range (416), the whole is requested once more, in the same call and within its timeout.
     # timeout:: seconds for all of it, instead of the client's.
     #
     # Other options go to the request, see Client#request. The file gets the bytes as the server keeps them:
@@ -36,7 +36,7 @@ module Hecaton
 
     private
 
-    # The whole URL that is asked for, as far as it is one: what another left is not gone on with.
+    # The whole requested URL, as far as it is valid: a part that another URL left is not resumed.
     def download_source(url, params)
       url = params ? RequestBuilder.with_query(url.to_s, params) : url.to_s
       base = @settings[:base_url]

@@ -23,7 +23,7 @@ module Hecaton
       @elapsed = elapsed
     end
 
-    # From the engine; the record is decoded when it is asked for.
+    # From the engine; the record is decoded when it is needed.
     def self.from_engine(record, facts)
       return facts if facts.is_a?(Error) # An interceptor's.
 
@@ -51,11 +51,11 @@ module Hecaton
     # Seconds from the start of the request to this error.
     attr_reader :elapsed
 
-    # Itself: an outcome answers to response and error alike.
+    # Itself: every outcome has the methods response and error.
     def error = self
 
-    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds
-    # earlier.
+    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
+    # seconds earlier.
     def behind(earlier, seconds)
       @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
       @elapsed += seconds
@@ -98,14 +98,14 @@ module Hecaton
   # The body was cut short, is larger than allowed, or is not what its Content-Encoding says.
   class BodyError < Error; end
 
-  # A redirect that cannot or must not be followed. Only with redirects asked for; else it is a response.
+  # A redirect that cannot or must not be followed. Only with redirects enabled; else it is a response.
   class RedirectError < Error; end
 
-  # In a batch, in get_all and in each_response: a URL that cannot be asked, so nothing was sent. Client#get and its
+  # In a batch, in get_all and in each_response: an invalid URL, so nothing was sent. Client#get and its
   # sisters raise ArgumentError for it.
   class URLError < Error; end
 
-  # A status of 400 or more, for those who asked that it be an error: by raise_for_status, of a response or of a
+  # A status of 400 or more, when it is to be an error: by raise_for_status, of a response or of a
   # request. It has a response, as JSONError has. Its message has the beginning of the body.
   class StatusError < Error
     EXCERPT = 200
@@ -133,7 +133,7 @@ module Hecaton
     # Integer.
     def status = response.status
 
-    # String: the method that was answered; nil for a response made by hand without one.
+    # String: the request's method; nil for a response made by hand without one.
     def http_method = response.http_method
 
     # Those of the status.

@@ -15,7 +15,7 @@ module Hecaton
   #
   # One that is sent once more with another token (bearer as a Proc) is told of as two requests.
   #
-  # A request's URL is the one that was asked first, an attempt's its own. None has credentials, query or fragment.
+  # A request's URL is the first one, an attempt's its own. None has credentials, query or fragment.
   Event = Struct.new(:name, :started, :finished, :id, :payload) do
     alias_method :time, :started
     alias_method :end, :finished

@@ -8,23 +8,23 @@ module Hecaton
   # name:: Symbol, for bypass.
   # respond(request):: called with each Interception::Request before it is sent. A Response or an Error is the outcome,
   #   and nothing is sent; nil lets it pass to the next interceptor, and then to the network.
-  # refuse(request):: called when nobody has answered it, and it is about to be sent. An Error is the outcome; nil lets
-  #   it pass.
+  # refuse(request):: called when no interceptor has responded, and the request is about to be sent. An Error is the
+  #   outcome; nil lets it pass.
   # observes?:: whether observe is called. The body of a stream, and of a request with on_body, is held in memory then.
-  # observe(request, outcome):: called with what the network answered, a Response or an Error, its body decoded and
+  # observe(request, outcome):: called with the network's outcome, a Response or an Error, its body decoded and
   #   whole. A stream that is left before its end is not told of.
   #
   # An Error may as well be raised. Any other exception leaves the request (or the batch) as one of a callback would.
   #
   # For an interceptor's response, the client's settings hold as for one of the network. That covers redirects, cookies,
   # raise_for_status, on_deprecation, its events and retries (without their waits). Limits of connections, concurrency
-  # and rate do not, nor timeouts. A batch asks for each request when its turn comes, one by one, and before those of
-  # the network are started.
+  # and rate do not, nor timeouts. A batch calls them for each request when its turn comes, one by one, and before those
+  # of the network are started.
   module Interception
     autoload :Interceptor, File.expand_path("interception/interceptor", __dir__)
 
     BYPASSED = :__hecaton_bypassed
-    # Settings of a client that answers of interceptors are treated by.
+    # Settings of a client that hold for responses of interceptors.
     SETTINGS = %i[
       timeout base_url headers public_headers user_agent decode cookies retry redirects redirects_to_http redirect_hosts
     ].freeze
@@ -52,7 +52,7 @@ module Hecaton
 
       # For libraries on top of a client with an interceptor of their own, which has seen the requests already. The next
       # request, stream or batch that the block makes, in this fiber, bypasses the interceptors of these names, or all
-      # if none is named. No more than that one: what its callbacks ask for is seen. Returns what the block does.
+      # if none is named. No more than that one: requests of its callbacks are seen. Returns what the block does.
       def bypass(*names)
         before = Thread.current[BYPASSED]
         Thread.current[BYPASSED] = names

@@ -1,4 +1,4 @@
-# The links of an answer, by their relation (RFC 8288).
+# The links of a response, by their relation (RFC 8288).
 module Hecaton
   # One link. url: String, absolute if the response's own URL is known; rel: its relations, an Array of Strings in lower
   # case; parameters: a Hash of its other parameters ("title", "type", "hreflang", "anchor" and the like), names in

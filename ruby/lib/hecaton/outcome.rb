@@ -1,4 +1,4 @@
-# How a request ends: in a Response or an Error, which answer to the same questions.
+# How a request ends: in a Response or an Error, which have these methods in common.
 module Hecaton
   # Included by Response and Error: `response` and `error` (one of them nil), `attempts`, `elapsed`, `success?` and the
   # like.

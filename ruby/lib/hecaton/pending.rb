@@ -15,7 +15,8 @@ module Hecaton
   #
   # Both are given in the expression that queues the request, or at least before it starts: later ones raise a
   # RuntimeError. They are called whatever the status, unless raise_for_status makes an error of it. Retries and
-  # redirects come before; a body that fails is not asked for again, and the outcome is the Error, behind the pieces.
+  # redirects come before; a request whose body fails is not sent again, and the outcome is the Error, behind the
+  # pieces.
   class Pending
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome

@@ -1,6 +1,6 @@
 # Decodes what the engine says about an outcome; layout in ext/hecaton/src/record.rs.
 module Hecaton
-  # Called when somebody asks for attempts, timings or headers, not before.
+  # Called when a program reads attempts, timings or headers, not before.
   module Record
     HEAD = "Q<L<L<L<"
     HEAD_SIZE = 20
@@ -21,10 +21,10 @@ module Hecaton
       Array.new(record.unpack(HEAD)[1]) { |index| attempt(record, HEAD_SIZE + index * ATTEMPT_SIZE) }
     end
 
-    # The URL that answered.
+    # The URL of the response.
     def url(record) = text(record, url_offset(record)).split(" ", 2).last
 
-    # The method that it answered.
+    # The method of its request.
     def http_method(record) = text(record, url_offset(record)).split(" ", 2).first
 
     # Array of Redirect.

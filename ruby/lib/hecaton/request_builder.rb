@@ -16,7 +16,7 @@ module Hecaton
     # For clients and batches: TokenSource, if bearer is code to call; the client's timeout.
     attr_reader :token_source, :timeout
 
-    # Whether a request that asks for no more than a URL can go to the engine as it is.
+    # Whether a request that is no more than a URL can go to the engine as it is.
     def plain? = @token_source.nil? && @log.nil? && @predicate.nil?
 
     # For the engine: user and password of digest authentication, nil for none.

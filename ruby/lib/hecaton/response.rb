@@ -31,7 +31,7 @@ module Hecaton
       @trailers = trailers.is_a?(Headers) ? trailers : Headers.new(trailers)
     end
 
-    # From the engine; the record is decoded when it is asked for.
+    # From the engine; the record is decoded when it is needed.
     def self.from_engine(status, record, body)
       allocate.load_engine(status, record, body)
     end
@@ -86,7 +86,7 @@ module Hecaton
     # String: the URL that answered, with its query and without fragment; after redirects the last one.
     def url = @url || (@url = Record.url(@record) if @record)
 
-    # String: the method that was answered, "GET" and the like; after redirects the last one.
+    # String: the method of its request, "GET" and the like; after redirects the last one.
     def http_method = @http_method || (@http_method = Record.http_method(@record) if @record)
 
     # Array of Redirect: those that were followed, in order.
@@ -107,7 +107,7 @@ module Hecaton
       )
     end
 
-    # So that it can be handed to other Ractors too, by Ractor.make_shareable: what is decoded when it is asked for is
+    # So that it can be handed to other Ractors too, by Ractor.make_shareable: what is decoded when it is needed is
     # decoded now.
     def freeze
       headers && trailers && redirects && attempts && elapsed
@@ -115,7 +115,7 @@ module Hecaton
       super
     end
 
-    # Itself: an outcome answers to response and error alike.
+    # Itself: every outcome has the methods response and error.
     def response = self
 
     # Equal in status, headers and body, whatever the way here.
@@ -134,8 +134,8 @@ module Hecaton
     # content_type, charset, url, http_method, redirects, attempts, elapsed, response.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
 
-    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds
-    # earlier.
+    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
+    # seconds earlier.
     def behind(earlier, seconds)
       @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
       @elapsed = elapsed + seconds

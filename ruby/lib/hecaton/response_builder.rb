@@ -1,6 +1,6 @@
 # The engine's result → the outcome of a request, and the callbacks that receive it.
 module Hecaton
-  # One for each client; Client#request and Batch both ask it, so that both end alike.
+  # One for each client; Client#request and Batch both use it, so that both end alike.
   class ResponseBuilder
     # The client's settings; Client.new says what each is.
     def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)

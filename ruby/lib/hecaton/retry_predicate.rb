@@ -1,6 +1,6 @@
 # Whether a request is sent again, in the eyes of the program: retry: { if: … }.
 module Hecaton
-  # Made for each request that is judged. The engine asks it, between two waits.
+  # Made for each request with a retry predicate. The engine calls it, between two waits.
   class RetryPredicate
     # block: what was given as `if`. The outcome that it is called with is the one that would be handed over.
     def initialize(block, response_builder, strict)

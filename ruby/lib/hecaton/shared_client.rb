@@ -10,7 +10,7 @@ module Hecaton
   # Options, return values and exceptions are those of Client's method with that name.
   module SharedClient
     LOCK = Mutex.new
-    # For what is asked for in another Ractor.
+    # For requests in another Ractor.
     MAIN_ALONE = "Hecaton sends requests in the main Ractor alone: ask there, and hand over outcomes (Ractor.make_shareable)".freeze
     private_constant :LOCK
 

@@ -59,10 +59,10 @@ module Hecaton
     # read to its end.
     def trailers = Record.trailers(record)
 
-    # String: the URL that answered, with its query and without fragment; after redirects the last one.
+    # String: the URL of the response, with its query and without fragment; after redirects the last one.
     def url = Record.url(record)
 
-    # String: the method that was answered, "GET" and the like; after redirects the last one.
+    # String: the method of its request, "GET" and the like; after redirects the last one.
     def http_method = Record.http_method(record)
 
     # Array of Redirect: those that were followed, in order.
@@ -77,8 +77,8 @@ module Hecaton
     # Seconds from the start of the request to the head of the response; to the last byte once it is read.
     def elapsed = Record.elapsed(record) + (@spent || 0)
 
-    # For what asks twice in one call: itself, with the attempts of the request before it, which began so many seconds
-    # earlier.
+    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
+    # seconds earlier.
     def behind(earlier, seconds)
       @earlier = earlier
       @spent = seconds
@@ -98,10 +98,10 @@ module Hecaton
       Response.from_engine(status, @head, "")
     end
 
-    # For the client: the same of the last request alone, for what was asked before it has been told of.
+    # For the client: the facts of the last request alone; the earlier ones were reported already.
     def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome
 
-    # For the client: whether this is the process that asked. Another cannot tell how it ended.
+    # For the client: whether this process sent the request. Another cannot tell how it ended.
     def ours? = @home == Process.pid
 
     # For the client: yields the stream, and closes it when the block is left. Returns what the block does.

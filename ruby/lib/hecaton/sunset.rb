@@ -1,9 +1,9 @@
-# For Rack: tells clients when what they ask for will end, and logs who they are. Needs no other part of Hecaton.
+# For Rack: tells clients when the requested resource will end, and logs who they are. Needs no other part of Hecaton.
 require "date"
 require "time"
 
 module Hecaton
-  # A middleware for Rack 2 and 3, which says by Sunset (RFC 8594) and Link until when answers are to be had:
+  # A middleware for Rack 2 and 3, which says by Sunset (RFC 8594) and Link until when responses are available:
   #
   #   use Hecaton::Sunset, DateTime.new(2027, 1, 31), link: "https://api.example/v2", only: "/v1"
   #
@@ -53,7 +53,7 @@ module Hecaton
     end
 
     class << self
-      # For a single answer: puts Sunset and Link into its headers, a Hash, and returns it.
+      # For a single response: puts Sunset and Link into its headers, a Hash, and returns it.
       def mark(headers, datetime, link: nil)
         put(headers, "sunset", date(datetime).httpdate)
         add(headers, "link", "<#{link}>; rel=\"sunset\"") if checked(link)
@@ -88,7 +88,7 @@ module Hecaton
         end
       end
 
-      # String in UTF-8: the path that was asked for.
+      # String in UTF-8: the requested path.
       def path(env) = text(env["SCRIPT_NAME"]) + text(env["PATH_INFO"])
 
       # Text from a client in UTF-8, whatever its bytes are.

@@ -1,4 +1,4 @@
-# Stubs for the tests of programs: what Hecaton answers in the place of the network.
+# Stubs for the tests of programs: responses without the network.
 require "hecaton"
 require_relative "interception/engine"
 require_relative "testing/answers"
@@ -27,8 +27,8 @@ module Hecaton
     # form:: Hash or Array of pairs that the body must be as by form in Client#request, in any order. Default nil:
     #   anything.
     #
-    # The block is called with the Interception::Request each time, and what it returns is the answer, see
-    # Testing::Stub#returns. Without a block, and without returns, the answer is an empty 200. ArgumentError when
+    # The block is called with the Interception::Request each time, and its value is the response, see
+    # Testing::Stub#returns. Without a block, and without returns, the response is an empty 200. ArgumentError when
     #   something cannot be matched.
     def stub(method, url = nil, query: nil, headers: nil, body: nil, json: nil, form: nil, &answer)
       conditions = Testing::Conditions.new(
@@ -50,7 +50,7 @@ module Hecaton
       # For Hecaton.stub.
       attr_reader :registry
 
-      # Array of Interception::Request: all that were asked for since reset, in order, whatever became of them.
+      # Array of Interception::Request: all requests since reset, in order, whatever their outcomes.
       def requests = @registry.requests
 
       # Array of Interception::Request: those that no stub matched, and that were not allowed. For programs that take
@@ -60,7 +60,7 @@ module Hecaton
       # Array of Stub, the last one first.
       def stubs = @registry.stubs
 
-      # Array of hosts that may be really asked where no stub matches; see allowed_hosts=.
+      # Array of hosts that may receive real requests where no stub matches; see allowed_hosts=.
       def allowed_hosts = @registry.allowed_hosts
 
       # Sets them, an Array: "host", "host:port", "*.example.org" (all names under that one), or a Regexp, which is
@@ -73,7 +73,7 @@ module Hecaton
       # each test.
       def reset = @registry.reset
 
-      # Lets stubs answer again after disable!. Returns nil.
+      # Enables stubs again after disable!. Returns nil.
       def enable! = Interception.add(@registry)
 
       # Lets all requests through to the network, as if this were not loaded. Returns nil.

@@ -59,7 +59,7 @@ module Hecaton
     # For a batch: the first token; nil if none is wanted.
     def value = @idle ? nil : @value = checked(call(nil))
 
-    # For a batch: what to ask with after this outcome; nil if that stands.
+    # For a batch: the token to send after this outcome; nil if that stands.
     def renewed(outcome)
       return if @idle || !outcome.response || !refused?(outcome)
 

@@ -17,10 +17,10 @@ module WebMock
       INTERCEPTOR = Hecaton::WebMock::Interceptor.new
       private_constant :INTERCEPTOR
 
-      # Has WebMock asked about each request of Hecaton's.
+      # Consults WebMock about each request of Hecaton's.
       def self.enable! = Hecaton::Interception.add(INTERCEPTOR)
 
-      # Has it asked no more.
+      # Stops consulting it.
       def self.disable! = Hecaton::Interception.remove(INTERCEPTOR)
 
       # As it is for the other libraries at this moment: WebMock does not say so itself, but its stand-in for Net::HTTP

@@ -3,7 +3,8 @@ module Hecaton
   module Call
     # Set in Hecaton::Call.configure; read when a connection is made.
     class Configuration
-      # String: who asks. Default nil: APP_NAME of the environment, or the name of the Rails application.
+      # String: the name of the calling application. Default nil: APP_NAME of the environment, or the name of the Rails
+      # application.
       attr_accessor :app_name
       # String: from which environment. Default nil: RACK_ENV of the environment, or that of Rails.
       attr_accessor :app_env

@@ -23,7 +23,8 @@ module Hecaton
         # host:: URL that requests are relative to.
         # timeout:: seconds for a request with all its tries and the waits between them. Required.
         # open_timeout:: seconds to connect, and for TLS. Default 1.
-        # app::, env:: who asks, sent as User-Agent, X-App-Name and X-App-Env. Default: see Application.
+        # app::, env:: the calling application and its environment, sent as User-Agent, X-App-Name and X-App-Env.
+        #   Default: see Application.
         # retry_options:: Hash of options of Retry for this connection, or false for no retries.
         #
         # With a block, yields the Faraday::Connection, for middlewares, headers, or another adapter than :hecaton.

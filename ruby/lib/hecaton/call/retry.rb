@@ -95,7 +95,7 @@ module Hecaton
           [nil, error]
         end
 
-        # Middlewares behind this one have encoded the body and named its type; and the answer of the try before is
+        # Middlewares behind this one have encoded the body and named its type; and the response of the try before is
         # there.
         def begin_anew
           @env.request_headers = @headers.dup
@@ -125,7 +125,7 @@ module Hecaton
           wait if gone + wait < @total
         end
 
-        # Whether on_data has had something of an answer, which another try would hand over once more.
+        # Whether on_data has had some of a response, which another try would hand over once more.
         def handed_over? = @env.request.stream_response? && !@env.status.nil?
 
         def again?(error)

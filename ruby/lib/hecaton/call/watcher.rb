@@ -1,4 +1,4 @@
-# Warns when a server says by Sunset (RFC 8594) that what was asked will end.
+# Warns when a server says by Sunset (RFC 8594) that the requested resource will end.
 module Hecaton
   module Call
     # A middleware. Warnings go to each of these: ActiveSupport::Deprecation and Rollbar if the program has loaded them,

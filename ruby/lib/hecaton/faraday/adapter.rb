@@ -4,7 +4,7 @@ module Faraday
     class Hecaton
       self.supports_parallel = true
 
-      # The client for requests that say the same, so that most requests ask no cache.
+      # The client for requests with equal settings, so that most requests need no look into a cache.
       Found = Struct.new(:open, :read, :write, :timed, :bind, :proxy, :ssl, :plain, :entry) do
         def for?(request, options, is_plain)
           open == request.open_timeout && read == request.read_timeout && write == request.write_timeout &&

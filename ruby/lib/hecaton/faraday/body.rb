@@ -89,7 +89,7 @@ module Faraday
 
           private
 
-          # By its length first, for this is asked of every header of every request.
+          # By its length first, for this is called for every header of every request.
           def framing?(name)
             case name.size
             when 14 then name.casecmp?("content-length")

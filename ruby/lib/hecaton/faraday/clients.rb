@@ -4,10 +4,10 @@ module Faraday
     class Hecaton
       # Safe in threads; a client works on both sides of a fork.
       module Clients
-        # Most that are kept; the one that was asked for longest ago is closed for another.
+        # Most that are kept; the one that was used longest ago is closed for another.
         MOST = 64
 
-        # A client in the cache. It is dropped when another took its place: who holds it asks again.
+        # A client in the cache. It is dropped when another took its place: its holder looks for a new one.
         Entry = Struct.new(:client, :dropped)
         private_constant :Entry
 

@@ -19,7 +19,7 @@ module Faraday
         private_constant :VERSIONS, :HASHED, :REFUSED
 
         class << self
-          # The settings that these options ask for. Raises Faraday::Error for what is refused.
+          # The settings for these options. Raises Faraday::Error for an option that is refused.
           def settings(ssl)
             return {} unless ssl
 
@@ -57,7 +57,7 @@ module Faraday
             refuse(:version, "one version alone cannot be asked for: give min_version") unless [nil, "1.3"].include?(only)
           end
 
-          # An older one than 1.2 asks for no more than what holds anyway.
+          # A minimum of 1.2 or less changes nothing.
           def oldest(ssl)
             asked = [version(:min_version, ssl.min_version), version(:version, ssl.version)].compact.max
             "1.3" if asked == "1.3"

@@ -1,4 +1,4 @@
-# A feature that stops asking a server for a while after it has failed several times in a row.
+# A feature that stops requests to a server for a while after it has failed several times in a row.
 require "hecaton"
 
 module Hecaton

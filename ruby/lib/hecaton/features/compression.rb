@@ -6,9 +6,9 @@ module Hecaton
   class Features
     #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::Compression.new(:gzip)])
     #
-    # The server must be known to take it: HTTP has no way to ask first. Some bodies are sent as they are. They are
-    # small, are read while they are sent, or have a Content-Encoding or a digest (Content-MD5, Digest, Content-Digest)
-    # already.
+    # The server must be known to accept it: HTTP has no way to find out first. Some bodies are sent as they are. They
+    # are small, are read while they are sent, or have a Content-Encoding or a digest (Content-MD5, Digest,
+    # Content-Digest) already.
     class Compression
       CODERS = {
         gzip: ->(body) { Zlib.gzip(body) },

@@ -9,7 +9,7 @@ module Hecaton
     #
     # Each attempt is signed anew. A redirect to another scheme, host or port is not signed.
     class MessageSignature
-      # Array of Strings: what is signed unless something else is asked for.
+      # Array of Strings: the components that are signed by default.
       COMPONENTS = %w[@method @target-uri content-type content-digest].freeze
       # Hash of names of algorithms (RFC 9421 §3.3): what signs a text with a key.
       ALGORITHMS = {

@@ -1,7 +1,7 @@
 # The queue for a batch's requests while interceptors are active.
 module Hecaton
   module Interception
-    # Has the methods of Native::Batch, and answers in the same form. Requests wait here until the interceptors have
+    # Has the methods of Native::Batch, and returns values in their form. Requests wait here until the interceptors have
     # seen them, one each time the batch waits. Requests that pass are queued in the real batch, which runs when all
     # have been seen.
     class Batch
@@ -118,7 +118,7 @@ module Hecaton
         raise ThreadError, "this batch belongs to another thread: use it in its block and its callbacks"
       end
 
-      # In the order in which they were asked about. Those for the front go there the last one first.
+      # In the order in which the interceptors saw them. Those for the front go there the last one first.
       def pass_on
         front, back = @passing.partition(&:front)
         @passing.replace(front.reverse + back)
@@ -164,7 +164,7 @@ module Hecaton
         !call.redirected
       end
 
-      # Hands an outcome over, or has it asked for elsewhere.
+      # Hands an outcome over, or has the request sent elsewhere.
       def take(call, values, ended)
         if call.course.goes_on?(values, call.body)
           @waiting[call.request] = call

@@ -1,4 +1,4 @@
-# The body of an answer that an interceptor gave, as the engine would hand it over.
+# The body of a response that an interceptor gave, as the engine would hand it over.
 module Hecaton
   module Interception
     # Codings are taken off by what Ruby has.

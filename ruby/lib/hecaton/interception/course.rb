@@ -1,11 +1,11 @@
-# The way of one request past the interceptors, to an answer of theirs or to the network.
+# The way of one request past the interceptors, to a response of theirs or to the network.
 module Hecaton
   module Interception
     # The real engine handles retries, redirects and cookies for the network's responses; this class does it for theirs.
     # Redirects of the network are followed here too, one at a time, for where they lead the interceptors are asked
     # again.
     class Course
-      # Interception::Request: the one that is asked about, after redirects the last one.
+      # Interception::Request: the current one, after redirects the last one.
       attr_reader :request
 
       # arguments are those of Native::Client#perform of native.
@@ -34,7 +34,7 @@ module Hecaton
         false
       end
 
-      # Takes what the network answered, as Native::Client#perform returns it, and tells of it those who want to hear.
+      # Takes the network's outcome, as Native::Client#perform returns it, and passes it to the observers.
       # Whether it leads elsewhere: then run is to be called again. body is the whole body where it was handed over in
       # pieces.
       def goes_on?(answered, body = nil)
@@ -47,7 +47,7 @@ module Hecaton
         follow(response) ? true : false
       end
 
-      # Whether an answer of the network is a redirect that may be followed.
+      # Whether a response of the network is a redirect that may be followed.
       def leads_elsewhere?(status, record, _rest)
         most_redirects.positive? && Redirects::STATUSES.include?(status) && Record.headers(record).key?("location")
       end
@@ -81,18 +81,18 @@ module Hecaton
         values
       end
 
-      # For a batch: who decides whether to ask again, where that is not by rules.
+      # For a batch: the retry predicate, where no rules decide.
       def predicate=(predicate)
         @retries.predicate = predicate && ->(outcome) { predicate.again?(*judged(outcome)) }
       end
 
-      # Array of Strings, and perhaps an Error behind them: the body of the answer, if there is one.
+      # Array of Strings, and perhaps an Error behind them: the body of the response, if there is one.
       attr_reader :pieces
 
-      # Error: what the answer ends in when it is read whole, nil when it is a Response.
+      # Error: the failure at the end of the response when it is read whole, nil when it is a Response.
       def failure = @error || @pieces&.grep(Error)&.first
 
-      # Array: status and record of an answer.
+      # Array: status and record of a response.
       def head = [@response.status, Record.write(@response)]
 
       # The arguments for Native::Client#perform.
@@ -109,10 +109,10 @@ module Hecaton
         [@request.http_method, @request.url, @redirects.fields, content, left, options]
       end
 
-      # Whether anybody wants to hear of what the network answers.
+      # Whether anybody observes the network's outcomes.
       def observes? = @interceptors.any?(&:observes?)
 
-      # Tells of what the network answered.
+      # Reports the network's outcome.
       def observed(answered, body = nil)
         hearing = @interceptors.select(&:observes?)
         return if hearing.empty?
@@ -122,10 +122,10 @@ module Hecaton
         hearing.each { |interceptor| interceptor.observe(@request, outcome) }
       end
 
-      # Tells of an answer of the network whose body was read in pieces.
+      # Reports a response of the network whose body was read in pieces.
       def told_in_pieces(record, body) = observed([@status, record, body])
 
-      # The record of an answer of the network, with what was before it.
+      # The record of a response of the network, with what was before it.
       def merged_record(record)
         return record if @attempts.empty?
 
@@ -144,7 +144,7 @@ module Hecaton
         login && !named ? [*fields, "Authorization", login] : fields
       end
 
-      # The first answer, or refusal.
+      # The first response, or refusal.
       def ask
         outcome = nil
         answered = @interceptors.find { |interceptor| outcome = checked(interceptor, interceptor.respond(@request)) }
@@ -156,7 +156,7 @@ module Hecaton
         error
       end
 
-      # Features see an attempt that an interceptor answers here, and one of the network when the engine makes it.
+      # Features see an attempt that an interceptor responds to here, and one of the network when the engine makes it.
       def stopped_by_feature
         run = @arguments.last && @arguments.last[:attempts] or return
         facts = [@attempts.size + 1, @request.http_method, @request.url, @request.headers.to_a.flatten, !@request.content.nil?]
@@ -169,7 +169,7 @@ module Hecaton
         raise TypeError, "#{interceptor.name} answers #{@request} with #{outcome.class}: give a Response, an Error or nil"
       end
 
-      # An attempt of its own for each answer, as the network would have had; and its cookies.
+      # An attempt of its own for each response, as the network would have had; and its cookies.
       def note(outcome)
         status = outcome.response&.status
         keep_cookies(outcome) if status && @settings[:cookies]

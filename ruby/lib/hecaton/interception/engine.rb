@@ -14,8 +14,8 @@ require_relative "batch"
 
 module Hecaton
   module Interception
-    # Has the methods of Native::Client that a request needs, and answers in the same form. Made for one request or one
-    # batch.
+    # Has the methods of Native::Client that a request needs, and returns values in their form. Made for one request or
+    # one batch.
     class Engine
       # settings are the client's, as the real engine takes them.
       def initialize(native, settings, interceptors)

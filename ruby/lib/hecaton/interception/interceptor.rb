@@ -19,7 +19,7 @@ module Hecaton
       # Whether observe is called.
       def observes? = false
 
-      # Takes note of what the network answered.
+      # Records the network's outcome.
       def observe(_request, _outcome) = nil
     end
   end

@@ -1,7 +1,7 @@
-# Redirects that an interceptor answered with: where they lead, and what of the request goes there.
+# Redirects in an interceptor's response: where they lead, and what of the request goes there.
 module Hecaton
   module Interception
-    # The rules are the engine's own, which is asked about each step; nothing of them is here.
+    # The rules are the engine's own, which decides about each step; nothing of them is here.
     class Redirects
       # Those that lead elsewhere.
       STATUSES = [301, 302, 303, 307, 308].freeze
@@ -20,7 +20,7 @@ module Hecaton
       # Whether one was followed.
       def any? = !@list.empty?
 
-      # The Request that this answer asks for, nil when there is none to follow. Raises RedirectError.
+      # The Request that this response leads to, nil when there is none to follow. Raises RedirectError.
       def follow(request, response)
         return unless STATUSES.include?(response.status) && response.headers.key?("location")
 

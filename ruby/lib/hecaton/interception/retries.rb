@@ -1,4 +1,4 @@
-# Whether an answer of an interceptor makes the client ask again, without the waits between.
+# Whether an interceptor's response makes the client retry, without the waits between.
 module Hecaton
   module Interception
     # The rules are the engine's (crates/hecaton/src/config/retry.rs).
@@ -12,13 +12,13 @@ module Hecaton
       # The retry predicate that replaces the rules, nil for none: called with an outcome.
       attr_writer :predicate
 
-      # options are those of the client, as the real engine takes them, nil for none; own are what the request asks for.
+      # options are those of the client, as the real engine takes them, nil for none; own are the request's.
       def initialize(options, own)
         @options = own&.key?(:retry) ? own[:retry] || nil : options
         @left = @options ? @options[:max] || 2 : 0
       end
 
-      # Whether to ask again, after this outcome of a request of this method. Counts.
+      # Whether to send the request again, after this outcome of a request of this method. Counts.
       def again?(method, outcome)
         return false unless @left.positive? && !%i[queue total].include?(outcome.error&.phase) && wanted?(method, outcome)
 

@@ -36,7 +36,7 @@ module Hecaton
         Headers.new(default_fields(url, named) + fields)
       end
 
-      # Whether the engine takes content codings off the answer to a request of these Headers.
+      # Whether the engine decodes the response to a request with these Headers.
       def decodes?(headers) = @decode && headers["accept-encoding"] == CODINGS
 
       private

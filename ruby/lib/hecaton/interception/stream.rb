@@ -1,7 +1,7 @@
 # Reads the bodies of streams while interceptors are active. Both have the methods of Native::Stream.
 module Hecaton
   module Interception
-    # The body of an interceptor's answer.
+    # The body of an interceptor's response.
     class Given
       # String.
       attr_reader :record
@@ -24,7 +24,7 @@ module Hecaton
       def close = nil
     end
 
-    # The body of an answer of the network, of which the course is told as a whole when it has been read to its end.
+    # The body of a response of the network, of which the course is told as a whole when it has been read to its end.
     class Tee
       # The rest of a body, as one String; nil if it fails.
       def self.rest(native)
@@ -62,7 +62,7 @@ module Hecaton
 
       private
 
-      # Once, though the end may be asked for twice.
+      # Once, though the end may be read twice.
       def tell
         read, @read = @read, nil
         @course.told_in_pieces(@native.record, read) if read

@@ -10,7 +10,7 @@ module Hecaton
       class Lease
         # Hecaton::Client; and the Hash that it was made of.
         attr_reader :client, :settings
-        # Float, seconds of the monotonic clock, when it was asked for last; true once it is another's turn.
+        # Float, seconds of the monotonic clock, when it was used last; true once it is another's turn.
         attr_accessor :used, :stale
 
         # For Clients.

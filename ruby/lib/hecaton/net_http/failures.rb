@@ -56,7 +56,7 @@ module Hecaton
       end
       private_class_method :unconnected
 
-      # As Net::HTTPResponse#value, which Net::HTTP asks of the proxy's answer.
+      # As Net::HTTPResponse#value, which Net::HTTP calls on the proxy's response.
       def refused_by_proxy(status, error)
         response = Incoming.response(status.to_i, "1.1")
         response.error_type.new("#{status} #{response.message.dump} (#{error.message})", response)

@@ -81,7 +81,7 @@ module Hecaton
       end
       private_class_method :addresses
 
-      # Net::HTTP sends again by itself, once; here only who sets max_retries asks for that.
+      # Net::HTTP sends again by itself, once; here that needs max_retries.
       def repeats(http)
         count = http.hecaton_max_retries || (1 if http.hecaton_repeated)
         return {} if count.nil?

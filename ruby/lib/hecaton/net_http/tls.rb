@@ -10,7 +10,7 @@ module Hecaton
         verify_callback: "certificates are verified outside of Ruby; cert_store and ca_file say whom to trust",
         verify_depth: "the engine has no limit of its own for chains"
       }.freeze
-      # Names and numbers of versions; what is older than 1.2 is never spoken, so a bound below it asks for nothing
+      # Names and numbers of versions; versions before 1.2 are never used, so a bound below it means nothing
       # more.
       VERSIONS = {
         SSL3: 0x0300, TLS1: 0x0301, TLS1_1: 0x0302, TLS1_2: 0x0303, TLS1_3: 0x0304,

@@ -47,7 +47,7 @@ module Hecaton
       # For Persistent: methods whose requests may be sent again, beside the idempotent ones; nil for none.
       attr_accessor :hecaton_repeated
 
-      # For Settings: the limit for writing a request, if one was asked for. It holds for the whole request, where
+      # For Settings: the limit for writing a request, if one was set. It holds for the whole request, where
       # Net::HTTP's is for each piece, so its own default of 60 would end long uploads.
       def hecaton_write_timeout = (write_timeout if @hecaton_given&.key?(:write_timeout))
 

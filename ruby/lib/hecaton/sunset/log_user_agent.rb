@@ -1,7 +1,7 @@
-# A middleware for Rack that logs who asks.
+# A middleware for Rack that logs the User-Agent.
 module Hecaton
   class Sunset
-    # Writes a line for each request, before it is answered:
+    # Writes a line for each request, before its response:
     #
     #   user_agent=pokedex; app_name=pokedex; app_env=staging;
     #

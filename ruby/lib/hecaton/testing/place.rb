@@ -1,4 +1,4 @@
-# The URL of a stub, and whether a request asks for it.
+# The URL of a stub, and whether a request matches it.
 module Hecaton
   module Testing
     # Compared as the URL that goes on the wire: of "HTTP://API.test:80" and "http://api.test/" both match both.

@@ -1,4 +1,4 @@
-# The stubs that there are: what Hecaton asks about each request.
+# The registered stubs, which Hecaton consults for each request.
 module Hecaton
   module Testing
     # There is one, Testing's own. Known to Interception.bypass as :testing.
@@ -30,12 +30,12 @@ module Hecaton
 
       # Array of Stub, the last one first.
       def stubs = @lock.synchronize { @stubs }
-      # Array of Interception::Request: all that were asked, in order.
+      # Array of Interception::Request: all requests, in order.
       def requests = @lock.synchronize { @requests.dup }
-      # Array of Interception::Request: those that no stub answered.
+      # Array of Interception::Request: requests without a matching stub.
       def unmatched = @lock.synchronize { @unmatched.dup }
 
-      # Hosts that may be asked for real.
+      # Hosts that may receive real requests.
       def allowed_hosts=(hosts)
         unless hosts.is_a?(Array) && hosts.all? { |host| host.is_a?(String) || host.is_a?(Regexp) }
           raise ArgumentError, "allowed_hosts is #{hosts.inspect}: give an Array of Strings such as \"127.0.0.1\", and Regexps"

@@ -1,4 +1,4 @@
-# One stub: what it matches, what it answers, and what it was asked.
+# One stub: its conditions, its responses, and its requests so far.
 module Hecaton
   module Testing
     # Made by Hecaton.stub.
@@ -28,7 +28,7 @@ module Hecaton
         self
       end
 
-      # Array of Interception::Request: those that it answered, in order.
+      # Array of Interception::Request: the requests that it matched, in order.
       def requests = @lock.synchronize { @requests.dup }
 
       # Integer: how many they are.
@@ -50,7 +50,7 @@ module Hecaton
       # The requests that it matches, as a test names them.
       def to_s = @conditions.to_s
 
-      # The same, and how often it was asked.
+      # Its conditions, and the number of its requests.
       def inspect = "#<Hecaton::Testing::Stub #{self}, asked #{count} times>"
     end
   end

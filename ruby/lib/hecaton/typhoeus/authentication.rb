@@ -1,4 +1,4 @@
-# userpwd, username, password and httpauth → who asks.
+# userpwd, username, password and httpauth → credentials.
 module Hecaton
   module Typhoeus
     # Included by Plan.

@@ -71,7 +71,7 @@ module Hecaton
         setting(:first_byte_timeout, @low_speed_time)
       end
 
-      # The engine asks for all that it can decode.
+      # The engine's Accept-Encoding has all codings that it can decode.
       def set_up_decoding
         return unless @accept_encoding
         return add_header("Accept-Encoding", @accept_encoding.empty? ? CODINGS.drop(1).join(", ") : @accept_encoding) if @raw

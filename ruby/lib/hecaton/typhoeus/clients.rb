@@ -31,7 +31,7 @@ module Hecaton
           kept
         end
 
-        # One that is not kept; whoever asks for it closes it.
+        # One that is not kept; the caller closes it.
         def make(settings) = Hecaton::Client.new(**DEFAULTS, features: Config.features, **settings)
 
         # Closes connections that wait to be used again.

@@ -7,7 +7,7 @@ module Hecaton
       class << self
         # Whether requests that are not stubbed raise Errors::NoStub.
         attr_accessor :block_connection
-        # Whether a hydra answers a GET from that of an equal one which has ended in the same run.
+        # Whether a GET gets the response of an equal one that has ended in the same run of its hydra.
         attr_accessor :memoize
         # An object with get(request) and set(request, response), nil for none.
         attr_accessor :cache

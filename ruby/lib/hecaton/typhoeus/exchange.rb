@@ -1,7 +1,7 @@
-# One request asked of its client, whole or piece by piece → a Response.
+# One request sent by its client, whole or piece by piece → a Response.
 module Hecaton
   module Typhoeus
-    # Without callbacks of its own: whoever asks gives a listener, which is told of the head and of each piece.
+    # Without callbacks of its own: the caller gives a listener, which receives the head and each piece.
     module Exchange
       class << self
         # A Response. listener has head(response), takes_body?, and chunk(bytes, head), which may say :abort; nil for

@@ -1,4 +1,4 @@
-# Stubs: which requests are answered without the network, and with what.
+# Stubs: the requests that do not go to the network, and their responses.
 module Hecaton
   module Typhoeus
     # Made by Typhoeus.stub.

@@ -1,7 +1,7 @@
 # The outcome of a request → what libcurl tells of a transfer.
 module Hecaton
   module Typhoeus
-    # Worked out when somebody asks a Response for its options, not before.
+    # Computed when a program reads a Response's options, not before.
     module Facts
       # How names of fields are written where "Etag" would not be it.
       NAMES = { "etag" => "ETag", "www-authenticate" => "WWW-Authenticate", "te" => "TE", "dnt" => "DNT", "nel" => "NEL",
@@ -23,7 +23,7 @@ module Hecaton
         )
       end
 
-      # The status that was answered, 0 for none. That of an error is the one whose body failed, or that led on.
+      # The status of the response, 0 for none. That of an error is the one whose body failed, or that led on.
       def status(outcome)
         return outcome.status unless outcome.is_a?(Hecaton::Error)
 

@@ -64,13 +64,13 @@ module Hecaton
         add(queued_requests.shift) until queued_requests.empty? || full?
       end
 
-      # Starts a request now, queue and limit notwithstanding, or answers it without the network. It goes on in `run`.
+      # Starts a request now, queue and limit notwithstanding, or ends it without the network. It goes on in `run`.
       def add(request)
         Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
       end
 
-      # For Layers: a request was answered without the network, so the first of the queue starts in its place. In a
-      # loop, for that may be answered so, too.
+      # For Layers: a request has ended without the network, so the first of the queue starts in its place. In a
+      # loop, for that may end so, too.
       def left
         @places = @places.to_i + 1
         return if @places > 1

@@ -3,8 +3,8 @@ module Hecaton
   module Typhoeus
     # Asked by Request#run and Hydra#add, so that both go the same way.
     module Layers
-      # Yields if none of them answers. hydra is the one that the request is in, nil for none; memory is its own, or
-      # nil.
+      # Yields if none of them has a response. hydra is the one that the request is in, nil for none; memory is its own,
+      # or nil.
       def self.pass(request, hydra = nil, memory = nil)
         return left(request.response, hydra) if Typhoeus.before? && stopped?(request)
 

@@ -1,4 +1,4 @@
-# For Rack applications that are asked by Typhoeus: <code>a[0]=x&a[1]=y</code> as an Array again.
+# For Rack applications that receive requests of Typhoeus: <code>a[0]=x&a[1]=y</code> as an Array again.
 module Rack
   # See ParamsDecoder.
   module Typhoeus

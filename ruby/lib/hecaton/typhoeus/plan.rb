@@ -19,7 +19,7 @@ module Hecaton
       private_constant :LASTING, :OPTIONS_OF, :REDIRECTS
 
       class << self
-        # The plan for a request. Most programs ask with the same options again and again.
+        # The plan for a request. Most programs repeat the same options.
         def of(request)
           options = request.raw_options
           last = @last
@@ -60,7 +60,7 @@ module Hecaton
         nil
       end
 
-      # The URL to ask for a request of this plan.
+      # The URL for a request of this plan.
       def url_of(request) = @lasting ? absolute(request.base_url.to_s) : @url
 
       # The return code of a response whose status the options make a failure: failonerror, maxredirs: 0, and
@@ -146,7 +146,7 @@ module Hecaton
 
       def setting(name, value) = (@settings ||= {})[name] = value
 
-      # Cookies are those of one request: no client has them that another request asks, too.
+      # Cookies are those of one request: a client that other requests share never has them.
       def choose_client
         return Clients.make((@settings || {}).merge(cookies: @cookies)) if @cookies
         return Clients.default unless @settings

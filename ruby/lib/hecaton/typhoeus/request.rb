@@ -39,7 +39,7 @@ module Hecaton
       # For Plan: the options, maybe without the defaults, which Plan has too.
       def raw_options = @options
 
-      # String: the URL with its params, as it will be asked.
+      # String: the URL with its params, as it will be sent.
       def url = Query.join(base_url.to_s, options[:params], options[:params_encoding], options[:escape] != false)
 
       # Sends it and returns its Response, whatever became of it; calls its callbacks before.
@@ -89,7 +89,7 @@ module Hecaton
         (@on_body || @on_headers || @on_progress) && (streaming? || some?(@on_headers) || some?(@on_progress))
       end
 
-      # For Hydra: whether it is a GET that asks for nothing else.
+      # For Hydra: whether it is a GET without any other option.
       def plain?
         return false unless @bare && (@options.empty? || (@options.size == 1 && @options[:method] == :get))
 
@@ -115,7 +115,7 @@ module Hecaton
       # responses.
       def cache_key = Digest::SHA1.hexdigest("hecaton#{self.class.name}#{base_url}#{text(options)}")
 
-      # Integer: equal for requests that ask for the same.
+      # Integer: equal for equal requests.
       def hash = Zlib.crc32(cache_key)
 
       # Equal in URL and options.

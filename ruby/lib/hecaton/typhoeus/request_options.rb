@@ -1,4 +1,4 @@
-# Options of a single request: what is asked, and what is sent along.
+# Options of a single request: method, URL, headers and body.
 require "time"
 
 module Hecaton

@@ -48,7 +48,7 @@ module Hecaton
       # Whether a cache had it.
       def cached? = defined?(@cached) ? !!@cached : false
 
-      # The four that nearly everybody asks for have a short way.
+      # The four that nearly every program reads have a short way.
 
       # See Informations.
       def response_code = @options ? super : @own_status || Facts.status(@outcome)

@@ -53,7 +53,7 @@ module Hecaton
         # That all redirects took together.
         def redirect_time = options[:redirect_time]
 
-        # The URL that answered; with the fragment of the request, unless a redirect led elsewhere.
+        # The URL of the response; with the fragment of the request, unless a redirect led elsewhere.
         def effective_url = options[:effective_url]
 
         # The server's address if the URL has one; nil if it has a name, for the engine does not tell.

@@ -10,7 +10,7 @@ module Hecaton
       def configure = yield(Config)
 
       # The Expectation for requests of this URL (a String, a Regexp, a URI, nil for any) and these options. An existing
-      # one is returned again. The block, if given, makes responses when they are asked for, from the request.
+      # one is returned again. The block, if given, makes responses when they are needed, from the request.
       def stub(base_url, options = {}, &block)
         expectation = Expectation.all.find { |each| each.base_url == base_url && each.options == options }
         Expectation.all << (expectation = Expectation.new(base_url, options)) unless expectation

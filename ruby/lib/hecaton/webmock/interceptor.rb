@@ -1,4 +1,4 @@
-# Asks WebMock about each request, and tells it what the network answered.
+# Consults WebMock about each request, and reports the network's outcome to it.
 require "net/http/status"
 
 module Hecaton

@@ -9,8 +9,8 @@ module Hecaton
                         trailer].freeze
         # Fields of a 304 that say nothing of the response that is kept.
         KEPT = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
-        # Fields that say who asks: a response is used for the same values alone. The engine may add them, unseen by
-        # features.
+        # Fields that identify the sender: a response is used for the same values alone. The engine may add them, unseen
+        # by features.
         PERSONAL = %w[authorization cookie].freeze
         # The share of its age on arrival for which a response counts as fresh, if the server does not say (RFC 9111
         # §4.2.2).
@@ -20,7 +20,7 @@ module Hecaton
         # Hash.
         attr_reader :fields
 
-        # The Entry of a response that was asked for, and came, at these times.
+        # The Entry of a response that was requested, and received, at these times.
         def self.of(request, response, asked, came)
           dropped = HOP_BY_HOP + response.headers.get_all("connection").flat_map { |value| value.downcase.split(/\s*,\s*/) }
           new(status: response.status, url: response.url, body: response.body.dup, asked: asked, came: came,
@@ -49,7 +49,7 @@ module Hecaton
         # Directives of the response.
         def directives = @directives ||= Directives.of_response(@headers)
 
-        # Whether a request with these headers may be answered by it.
+        # Whether a request with these headers may get its response.
         def selected_by?(headers) = fields[:vary].all? { |name, value| Entry.selector(name, headers) == value }
 
         # Seconds since the server made it (RFC 9111 §4.2.3).
@@ -69,7 +69,7 @@ module Hecaton
           changed ? [((date || fields[:came]) - changed) * HEURISTIC, 0].max : 0
         end
 
-        # The headers that ask whether it still stands; none if nothing can be asked.
+        # The headers that validate it; none without a validator.
         def conditions
           { "if-none-match" => @headers["etag"], "if-modified-since" => @headers.get_all("last-modified").first }.compact
         end

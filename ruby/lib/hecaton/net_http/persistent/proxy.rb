@@ -5,7 +5,7 @@ module Hecaton
     module Proxy
       # URI::HTTP or nil.
       attr_reader :proxy_uri
-      # Array of Strings: ends of hosts, or of "host:port", that are asked without it.
+      # Array of Strings: ends of hosts, or of "host:port", that are reached without it.
       attr_reader :no_proxy
 
       # Sets it: a URI::HTTP, whose query may have no_proxy=…; :ENV; or nil. Connections are opened anew.
@@ -37,7 +37,7 @@ module Hecaton
         uri
       end
 
-      # Whether this host is asked without the proxy.
+      # Whether this host is reached without the proxy.
       def proxy_bypass?(host, port)
         host = host.downcase
         @no_proxy.any? { |name| host.end_with?(name) || "#{host}:#{port}".end_with?(name) }

@@ -1,4 +1,4 @@
-# How a Hecaton::Persistent asks.
+# How a Hecaton::Persistent sends requests.
 module Hecaton
   class Persistent
     # Included by Persistent.
@@ -43,7 +43,7 @@ module Hecaton
         request
       end
 
-      # "1.1", "2", or nil if nothing was asked there yet.
+      # "1.1", "2", or nil if no request went there yet.
       def http_version(uri)
         uri = URI(uri)
         @http_versions["#{uri.hostname}:#{uri.port}"]
@@ -77,7 +77,7 @@ module Hecaton
 
       private
 
-      # The URI, if it can be asked. Raises NetHTTP::Refused for others.
+      # The URI, if requests can go to it. Raises NetHTTP::Refused for others.
       def place(given)
         uri = URI(given)
         return uri if uri.is_a?(URI::HTTP) && uri.hostname
