@@ -22,7 +22,7 @@ task :package do
   stage.build
 end
 
-# What the gem says of Rust, in its check before it compiles, is what the newest of its crates asks for.
+# The Rust version in the gem's check before it compiles is the one that its newest crate needs.
 def check_rust_version
   metadata = JSON.parse(IO.popen(["cargo", "metadata", "--quiet", "--format-version", "1", "--locked", "--manifest-path", "#{SOURCE}/Cargo.toml"], &:read))
   used = File.read("#{SOURCE}/Cargo.lock").scan(/^name = "(.*)"\nversion = "(.*)"/)

@@ -1,4 +1,4 @@
-# A name with several addresses, and addresses that are known without asking.
+# A name with several addresses, and addresses that need no look-up.
 require "test_helper"
 
 class AddressTest < OriginTest

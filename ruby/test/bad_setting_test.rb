@@ -83,7 +83,7 @@ class BadSettingTest < OriginTest
     assert_match(/\Aheaders\b/, refusal { Hecaton::Response.new(status: 200, headers: ["a"]) })
   end
 
-  # Whatever the client is asked to look at, so that it has no short way.
+  # Settings that make the client take the long way.
   def test_a_request_of_a_batch_without_a_method_is_refused
     [{}, { retry: { if: ->(_) { false } } }, { bearer: -> { "token" } }].each do |settings|
       client(**settings).batch { |batch| assert_raises(ArgumentError) { batch.request(nil, url("/r/1")) } }

@@ -283,7 +283,7 @@ class ClientTest < OriginTest
     end
   end
 
-  # Its to_json knows what JSON.generate does not ask for.
+  # Its to_json has what JSON.generate does not call for.
   def test_json_of_active_support
     program = <<~'RUBY'
       require "active_support"

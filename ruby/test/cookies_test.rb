@@ -1,4 +1,4 @@
-# Cookies: only when asked for, on every hop, shared as far as the jar is, and for no other host.
+# Cookies: only with a jar, on every hop, shared as far as the jar is, and for no other host.
 require "test_helper"
 require "scripted"
 

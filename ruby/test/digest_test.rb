@@ -1,4 +1,4 @@
-# Digest authentication: real servers are content with the sums, and nobody else is told who asks.
+# Digest authentication: real servers accept the digests, and no other server gets the credentials.
 require "test_helper"
 require "openssl"
 require "scripted"

@@ -1,4 +1,4 @@
-# Events: one for each request and each attempt, whoever asked, and none of them costs an outcome.
+# Events: one for each request and each attempt, whatever sent it, and none of them costs an outcome.
 require "test_helper"
 require "scripted"
 

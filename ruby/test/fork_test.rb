@@ -3,7 +3,7 @@ require "test_helper"
 require "tmpdir"
 
 class ForkTest < OriginTest
-  # A server of one connection that never answers: [its address, a queue of :asked and :ended].
+  # A server of one connection that never responds: [its address, a queue of :asked and :ended].
   def silent
     server = TCPServer.new("127.0.0.1", 0)
     seen = Queue.new

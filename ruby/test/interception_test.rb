@@ -5,7 +5,7 @@ require "pathname"
 require "hecaton/interception/engine"
 
 class InterceptionTest < OriginTest
-  # Answers and refuses by blocks, and keeps what it was asked and told.
+  # Responds and refuses by blocks, and keeps the requests and outcomes that it saw.
   class Interceptor < Hecaton::Interception::Interceptor
     attr_accessor :asked, :told, :observes, :answers, :refuses
 

@@ -1,4 +1,4 @@
-# Redirects: off unless asked for, all listed, and nothing secret goes elsewhere.
+# Redirects: off by default, all listed, and nothing secret goes elsewhere.
 require "test_helper"
 require "scripted"
 

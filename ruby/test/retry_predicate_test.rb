@@ -1,4 +1,5 @@
-# Retries of a request's own, and those that a block decides about: asked of outcomes alone, listed in one, told once.
+# Retries of a request's own, and those that a block decides about: it sees outcomes alone, all tries are listed in one,
+# which is reported once.
 require "test_helper"
 require "scripted"
 require "timeout"
@@ -8,7 +9,7 @@ class RetryPredicateTest < OriginTest
 
   def statuses(outcome) = outcome.attempts.map { |attempt| attempt.ending == :status ? attempt.status : attempt.ending }
 
-  # Retries that want everything again, and note what they were asked about.
+  # Retries that want everything again, and note the outcomes that they saw.
   def all(asked = [], **settings) = { if: ->(outcome) { asked << outcome }, **QUICK, **settings }
 
   def test_a_request_says_itself_when_it_is_sent_again

@@ -1,4 +1,4 @@
-# Retries: none unless asked for, all visible, as many as the ledger saw.
+# Retries: none by default, all visible, and their number is that of the server's log.
 require "test_helper"
 require "socket"
 require "time"

@@ -1,4 +1,4 @@
-# A server that answers each path with what a test says, and keeps what arrived.
+# A server that responds to each path as a test says, and keeps the requests.
 require "socket"
 
 # For a server of a test: `serve(connection)` has a thread for each connection, until `stop`.

@@ -28,7 +28,7 @@ class Origin
     JSON.parse(@asking.get("/ledger").body)
   end
 
-  # Requests that arrived, whether or not they were answered.
+  # Requests that arrived, with or without a response.
   def arrived = ledger.values_at("requests", "aborted").sum
 
   def stop

@@ -1,11 +1,11 @@
-# bearer as a Proc: asked for each request, once more after a 401, in sight and within the deadline; and the token goes
+# bearer as a Proc: called for each request, once more after a 401, in sight and within the deadline; and the token goes
 # nowhere else.
 require "test_helper"
 require "logger"
 require "scripted"
 
 class TokenTest < OriginTest
-  # A server that takes these tokens, and answers others with 401. Keeps what it was asked, as [path, token, body].
+  # A server that accepts these tokens, and responds to others with 401. Keeps its requests, as [path, token, body].
   class Guarded
     include Listening
 

@@ -95,7 +95,7 @@ class UploadTest < OriginTest
     error_of(ArgumentError) { echo(body: "ab", headers: { "Transfer-Encoding" => "chunked" }) }
   end
 
-  # The engine waits for it with all else: Ruby is asked once, and again when there is something.
+  # The engine waits for it with all else: Ruby is called once, and again when there is something.
   def test_a_silent_pipe_holds_up_no_other_request_of_its_batch
     reader, writer = IO.pipe
     waits = []

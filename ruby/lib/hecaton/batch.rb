@@ -13,7 +13,7 @@ module Hecaton
   # Every request ends in exactly one outcome, a Response or an Error. A request's timeout starts
   # when its turn comes, so waiting in a long queue does not use it up.
   #
-  # Nothing of the batch goes on while a callback runs. So queue further requests in the batch. A callback that calls
+  # Nothing of the batch proceeds while a callback runs. So queue further requests in the batch. A callback that calls
   # Client#get may wait until its timeout for a connection (per_origin, max_connections), or for an HTTP/2 stream.
   # Requests of this batch may hold them all.
   #
@@ -86,7 +86,7 @@ module Hecaton
     # stopped and their connections are closed; queued requests are never sent. As after an exception, their callbacks
     # are not called. The outcome of each is a CancelledError, or its real outcome if it had ended.
     #
-    # The batch goes on, with what is queued from then on; if that is nothing, Client#batch returns. Those that were
+    # The batch continues, with what is queued from then on; if that is nothing, Client#batch returns. Those that were
     # given up are in none of its counts. Returns nil.
     def abort
       abandon("was aborted")

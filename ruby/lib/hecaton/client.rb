@@ -309,7 +309,7 @@ module Hecaton
     def stats = @native.stats
 
     # Closes all connections and gives back the descriptors of what waited for them. Requests that other threads wait
-    # for, and those of a batch that runs, go on to their outcomes, and their connections are closed then. A client that
+    # for, and those of a batch that runs, reach their outcomes, and their connections are closed then. A client that
     # is used again begins anew. Returns nil.
     def close = @native.close
 

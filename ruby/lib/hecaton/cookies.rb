@@ -15,7 +15,7 @@ module Hecaton
   # A server of a.co.uk may set a cookie for a.co.uk and its subdomains, but not for all of co.uk and not for an
   # address. The gem has Mozilla's list of public suffixes from the day when it was built. It holds at most 3000 cookies
   # of 4 KiB each, and 180 for a registrable domain. It takes 50 of a response. Beyond these limits the cookies that
-  # were used longest ago are dropped. Safe to share between threads. A forked child goes on with a copy.
+  # were used longest ago are dropped. Safe to share between threads. A forked child has a copy.
   class Cookies
     include Enumerable
 

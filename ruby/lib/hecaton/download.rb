@@ -1,4 +1,4 @@
-# Downloads to a file, which is there when it is whole and not before; and goes on where an earlier download stopped.
+# Downloads to a file, which appears only when it is whole; and resumes where an earlier download stopped.
 module Hecaton
   # The result of Client#download. path: String, the path of the file; size: its bytes; resumed: bytes of it that an
   # earlier download had brought; response: the Response without body, whose attempts are all that were made.

@@ -19,7 +19,7 @@ module Hecaton
 
     module_function
 
-    # Does a job and waits for its end. The same call again goes on where it was: after an exception, a crash or a power
+    # Does a job and waits for its end. The same call again resumes where it was: after an exception, a crash or a power
     # cut.
     #
     # urls:: the path of a list or of a job file, a String or Pathname. Or an object with `each` that yields URLs, or

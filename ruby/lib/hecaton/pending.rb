@@ -86,7 +86,7 @@ module Hecaton
     #
     # Nothing more of this body is read before the block has returned, so a slow block holds up the server. Less than 1
     # MiB is held (over HTTP/2: at most 1 MiB, or up to 16 MiB on a connection whose readers took much). As with any
-    # callback, the other requests wait meanwhile too. The request's timeout goes on.
+    # callback, the other requests wait meanwhile too. The request's timeout keeps running.
     def on_body(&block)
       raise ArgumentError, "on_body needs a block" unless block
 

@@ -10,7 +10,7 @@ module Hecaton
   #
   # Only requested bytes are read, so a slow reader holds up the server. Less than 1 MiB of the body is held, whatever
   # the server sends. Over HTTP/2 it is at most 1 MiB, or up to 16 MiB on a connection whose readers took much. The
-  # request's timeout goes on, the reader's own time included, and so does read_timeout between two pieces; max_body
+  # request's timeout runs on, the reader's own time included, and so does read_timeout between two pieces; max_body
   # does not apply. Content codings are taken off, unless decode: false. It can be read as an IO too: see StreamReading.
   #
   # The connection is kept for the next request when the body has been read to its end. It is closed when the block is

@@ -65,7 +65,7 @@ module Hecaton
     # Yields each ServerSentEvent (WHATWG's text/event-stream) as soon as it is whole, and returns self at the end of
     # the body; without a block an Enumerator. One that the body's end cuts off is left out, as the standard says.
     #
-    # The request's timeout goes on, so it bounds how long events are listened to. Connecting again is the program's own
+    # Its timeout keeps running, so it bounds how long events are listened to. Connecting again is the program's own
     # business: with `headers: { "Last-Event-ID" => event.id }`, after event.retry milliseconds.
     #
     # Raises StatusError when the status is 400 or more, and BodyError when the Content-Type is another than

@@ -1,7 +1,7 @@
 # Connections: kept, shared, and never at the cost of a request when the server lets go of one.
 module Servers
   class Asked
-    # The failures of so many GETs by some threads, and what was answered, which is verified.
+    # The failures of GETs by some threads, and the responses, which are verified.
     def gets(endpoint, threads:, each:, client: endpoint.client)
       answered = Queue.new
       failures = Queue.new
@@ -18,7 +18,7 @@ module Servers
       [Array.new(answered.size) { answered.pop }, Array.new(failures.size) { failures.pop }]
     end
 
-    # So many GETs in a batch; each answer is that of its question.
+    # GETs in a batch; each response belongs to its request.
     def batch(endpoint, count, concurrency, client: endpoint.client)
       failures = []
       moves = 0

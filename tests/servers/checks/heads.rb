@@ -1,4 +1,4 @@
-# Heads of answers: many fields are taken, too many end that answer alone.
+# Heads of responses: many fields are accepted, too many end that response alone.
 module Servers
   [[:clear, ""], [:h2, "/2"]].each do |name, suffix|
     check "fields#{suffix}", "900 fields are taken#{" over HTTP/2" if name == :h2}; 3,000 are one error among 20 neighbours that are answered",

@@ -1,4 +1,4 @@
-# The server is told to read its configuration anew while it is asked: a user of the gem must not notice.
+# The server reads its configuration anew while it receives requests: a user of the gem must not notice.
 module Servers
   RELOADS = 4
   APART = 0.4
@@ -106,7 +106,7 @@ module Servers
     # How many connections a batch at 50 opens where nothing is closed.
     def connections_of(endpoint) = endpoint.options[:http] == "2" ? 1 : 50
 
-    # The same by curl, 500 GETs a command: whether all were answered.
+    # The same by curl, 500 GETs a command: whether all got a response.
     def curl_reload_batch(endpoint, *more)
       reloading = Thread.new { reload { true } }
       codes = []

@@ -12,7 +12,7 @@ module Servers
         "what arrived of #{method}")
     end
 
-    # Answered, with the answer to this very question.
+    # There is a response, and it belongs to this very request.
     def answers(response, id)
       same(200, response.status, "GET status")
       path = JSON.parse(response.body)["path"]

@@ -8,7 +8,7 @@ module Servers
       @port = Integer(@output.gets, exception: false) || raise(Absent, "the back end did not start")
     end
 
-    # How often this path was asked for.
+    # The number of requests for this path.
     def count(path) = JSON.parse(Net::HTTP.get(URI("http://127.0.0.1:#{port}/counts"))).fetch(path, 0)
 
     def stop

@@ -48,7 +48,7 @@ module Servers
       error
     end
 
-    # Nothing failed of what was asked so many times; else the kinds of failures, counted.
+    # None of the repeated requests failed; else the kinds of failures, counted.
     def none_failed(failures, asked)
       return if failures.empty?
 

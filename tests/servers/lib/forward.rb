@@ -1,6 +1,6 @@
 # The parts that forward proxies share.
 module Servers
-  # Endpoints lead through it to test servers, in the clear and over TLS.
+  # Endpoints lead through it to test servers, with and without TLS.
   class Forward < Server
     def secure_server = @secure_server ||= Origin.new("--tls", "--http2", "--tls-ca-out",
       File.join(dir, "origin-ca.pem"))

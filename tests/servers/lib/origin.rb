@@ -1,4 +1,4 @@
-# The project's own server behind a proxy: it answers, and its ledger says what really arrived.
+# The project's own server behind a proxy: it responds, and its log (the ledger) has the requests that really arrived.
 module Servers
   class Origin
     BINARY = ENV.fetch("HECATON_BINARY") { File.join(ROOT, "target/release/hecaton") }

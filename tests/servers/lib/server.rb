@@ -28,7 +28,7 @@ module Servers
         @names || []
       end
 
-      # How to ask for the version: arguments, and what to take of the answer.
+      # How to get the version: arguments, and the part of the output to take.
       def version_by(*arguments, pattern: /\d+(\.\d+)+/)
         @version_arguments, @version_pattern = arguments, pattern
       end
@@ -69,7 +69,7 @@ module Servers
     # The endpoints by name; and the ports that must accept before it counts as started.
     def endpoints = raise(NotImplementedError)
     def awaited = @ports.values
-    # Whether a connection is kept after an answer.
+    # Whether a connection is kept after a response.
     def keeps? = true
     # The same while others wait for their turn.
     def keeps_under_load? = keeps?
@@ -80,7 +80,7 @@ module Servers
     def endpoint(name = :clear) = (@endpoints ||= endpoints).fetch(name)
     def offers?(need) = (@endpoints ||= endpoints).key?(need) || (need == :ledger ? !origin.nil? : need == :keeps ? keeps? : respond_to?(need))
 
-    # A free port under this name, the same each time it is asked for until a new try.
+    # A free port under this name, the same at each call until a new try.
     def port(name) = @ports[name] ||= Servers.free_port
 
     # The project's own server, for what stands in front of another; nil when it was not needed.
@@ -155,7 +155,7 @@ module Servers
       true
     end
 
-    # Ports that accept are not yet workers that answer.
+    # Ports that accept are not yet workers that respond.
     def answers?
       @endpoints = nil
       5.times { endpoint.curl("/echo?id=0", limit: 2).ok? ? (return true) : sleep(0.3) } && false

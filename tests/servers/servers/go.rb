@@ -1,4 +1,4 @@
-# Go's net/http: HTTP/1.1 and HTTP/2 in the clear and over TLS of all kinds, graceful shutdowns under load, limits on
+# Go's net/http: HTTP/1.1 and HTTP/2 without TLS and over TLS of all kinds, graceful shutdowns under load, limits on
 # streams.
 module Servers
   class Go < Server

@@ -13,7 +13,7 @@ module Servers
 
     explains "early/2", "h2o refuses the stream without an answer when a body is too large", seen: /REFUSED_STREAM/
 
-    # It asks for no certificates, reads no keys of Ed25519, and speaks TLS 1.3 whatever its maximum is.
+    # It demands no certificates, reads no keys of Ed25519, and offers TLS 1.3 whatever its maximum is.
     def without_kinds = %w[client ed25519 12]
 
     def endpoints

@@ -1,4 +1,4 @@
-# nghttpx in front of the test server: HTTP/2 over TLS and in the clear, ten streams a connection, another with short
+# nghttpx in front of the test server: HTTP/2 with and without TLS, ten streams a connection, another with short
 # keep-alive.
 module Servers
   class Nghttpx < Server

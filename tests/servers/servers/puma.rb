@@ -5,7 +5,7 @@ module Servers
     program "puma"
 
     def commands = %w[one two].map { |name| [path, "-C", File.join(dir, "#{name}.rb")] }
-    # It ends connections that asked ten times while others wait.
+    # It ends connections after ten requests while others wait.
     def keeps_under_load? = false
     def codings = { "gzip" => "/gzipped" }
 

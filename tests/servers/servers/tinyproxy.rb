@@ -1,4 +1,4 @@
-# tinyproxy as a forward proxy: it closes after each answer without saying so; credentials in another.
+# tinyproxy as a forward proxy: it closes after each response without saying so; credentials in another.
 module Servers
   class Tinyproxy < Forward
     title "tinyproxy"

@@ -1,4 +1,4 @@
-# toxiproxy between the gem and the test server: what it does to the bytes is asked for by its own API.
+# toxiproxy between the gem and the test server: its own API sets what it does to the bytes.
 module Servers
   class Toxiproxy < Server
     title "toxiproxy"

@@ -1,4 +1,4 @@
-# Varnish in front of the test server: HTTP/1.1 and HTTP/2 in the clear, another one with short keep-alive.
+# Varnish in front of the test server: HTTP/1.1 and HTTP/2 without TLS, another one with short keep-alive.
 module Servers
   class Varnish < Server
     title "varnish"

@@ -11,7 +11,7 @@ module Hecaton
         @piece = nil
       end
 
-      # Never before the end: whoever reads later has left the block.
+      # Never before the end: a later reader has left the block.
       def closed? = @closed == true
 
       # Ends it.

@@ -35,7 +35,7 @@ module Hecaton
         lease
       end
 
-      # Closes all; what runs goes on to its end. Returns nil.
+      # Closes all; requests under way continue to their ends. Returns nil.
       def clear
         leases = @lock.synchronize do
           had = @leases.values
@@ -74,7 +74,7 @@ module Hecaton
         Client.new(max_connections: @connections.call, features: NetHTTP.features, **settings)
       end
 
-      # A client that is used again begins anew, so whoever holds it is told not to.
+      # A client that is used again begins anew, so its holders are told not to use it.
       def retire(lease)
         lease.stale = true
         lease.client.close

@@ -76,7 +76,7 @@ module Hecaton
         told.is_a?(String) ? Response.from_engine(response.code.to_i, told, "") : told
       end
 
-      # Closes all connections that wait to be used again. Requests that run go on to their end. Returns nil.
+      # Closes all connections that wait to be used again. Requests that run continue to their ends. Returns nil.
       def shutdown = pool.clear
 
       private

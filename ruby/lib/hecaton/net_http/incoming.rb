@@ -56,7 +56,7 @@ module Hecaton
       end
 
       def head(http, request, outcome, record)
-        # The version, which is always needed, needs no look at the record.
+        # The version is in the record, which is not read where only HTTP/1.1 is possible.
         response = response(outcome.status, NetHTTP.http == "1.1" ? "1.1" : outcome.http_version || "1.1")
         add_fields(response, outcome, record)
         response.decode_content = request.decode_content

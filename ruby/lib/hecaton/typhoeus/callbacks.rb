@@ -1,4 +1,4 @@
-# Blocks that are called as requests go on and end.
+# Blocks that are called while requests run and when they end.
 module Hecaton
   module Typhoeus
     class Request
@@ -47,7 +47,7 @@ module Hecaton
             list
           end
 
-          # For whoever calls them: each list if there is anything in it, else an empty one.
+          # For the caller of the blocks: each list if it has any, else an empty one.
           def listening_to_headers = @on_headers || NONE
           # Array of the blocks that on_progress was given.
           def listening_to_progress = @on_progress || NONE

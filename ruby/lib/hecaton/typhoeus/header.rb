@@ -27,7 +27,7 @@ module Hecaton
 
         private
 
-        # A line that begins with white space goes on with the one before.
+        # A line that begins with white space continues the one before.
         def parse_lines(raw)
           raw.split(/\r?\n(?!\s)/).each do |line|
             line = line.strip

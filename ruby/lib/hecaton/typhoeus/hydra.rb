@@ -25,7 +25,7 @@ module Hecaton
       end
 
       # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once; a further
-      # `run` goes on with the rest.
+      # `run` continues with the rest.
       #
       # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
       def run
@@ -64,7 +64,7 @@ module Hecaton
         add(queued_requests.shift) until queued_requests.empty? || full?
       end
 
-      # Starts a request now, queue and limit notwithstanding, or ends it without the network. It goes on in `run`.
+      # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
       def add(request)
         Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
       end

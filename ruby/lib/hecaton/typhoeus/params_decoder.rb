@@ -7,7 +7,7 @@ module Rack
       class ParamsDecoder
         # Also to be included in a controller, for decode_typhoeus_arrays.
         module Helper
-          # Decodes the `params` of whoever includes it, in place.
+          # Decodes the `params` of the including object, in place.
           def decode_typhoeus_arrays = decode!(params)
 
           # Decodes a Hash in place, however deep, and returns it.

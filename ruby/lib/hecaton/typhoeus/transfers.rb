@@ -145,7 +145,7 @@ module Hecaton
           @message.last
         end
 
-        # Calls the callbacks for what it says, and lets it go on.
+        # Calls the callbacks for its message, and lets it continue.
         def go_on
           message, @message = @message, nil
           @answers << @listener.public_send(*message)

@@ -1,4 +1,4 @@
-# Hecaton::Call: who asks, how long it may take, and what is tried again.
+# Hecaton::Call: the calling application, its timeouts, and its retries.
 require "test_helper"
 require_relative "../faraday/server"
 require "hecaton/call"
@@ -28,7 +28,7 @@ class CallTest < OriginTest
     Connection.new(host: host, timeout: timeout, app: app, env: env, **options, &block)
   end
 
-  # A server that answers with one status after the other, and with what it was sent.
+  # A server that responds with one status after the other, and with the request it received.
   def answering(*statuses) = server { |request| [statuses.size > 1 ? statuses.shift : statuses.first, {}, request.body] }
 
   def tries(error_or_response)
@@ -211,7 +211,7 @@ class CallTest < OriginTest
 
   private
 
-  # Stands for Rails, which is asked for two things.
+  # Stands for Rails, with the two methods that the gem calls.
   def with_rails
     application = Class.new
     application.define_singleton_method(:name) { "MyHTTPShop::Application" }

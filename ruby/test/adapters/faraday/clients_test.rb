@@ -1,10 +1,10 @@
-# Connections are shared by all who ask with the same settings, in threads and on both sides of a fork.
+# Requests with equal settings share connections, in threads and on both sides of a fork.
 require_relative "faraday_helper"
 
 class FaradayClientsTest < FaradayTest
   CLIENTS = Faraday::Adapter::Hecaton::Clients
 
-  # A server that answers with the number of the connection.
+  # A server that responds with the number of the connection.
   def numbering = server { |request| [200, {}, request.connection.to_s] }
 
   def test_connections_of_equal_settings_share_their_connection

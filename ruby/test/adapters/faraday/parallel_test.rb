@@ -4,7 +4,7 @@ require_relative "faraday_helper"
 class FaradayParallelTest < FaradayTest
   ADAPTER = Faraday::Adapter::Hecaton
 
-  # A server that answers only when so many requests are there.
+  # A server that responds only when this number of requests has arrived.
   def together(number)
     lock = Mutex.new
     all = ConditionVariable.new

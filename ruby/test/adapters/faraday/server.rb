@@ -1,4 +1,4 @@
-# A server on a free port that answers each request with what a block says, and keeps what arrived.
+# A server on a free port that responds to each request with a block's value, and keeps the requests.
 require "openssl"
 require "socket"
 

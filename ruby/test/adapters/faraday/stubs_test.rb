@@ -1,4 +1,4 @@
-# Stubs of WebMock and of the gem's own answer what is asked through Faraday, each request once.
+# Stubs of WebMock and of the gem's own respond to requests through Faraday, each request once.
 require "minitest/autorun"
 require "hecaton/faraday"
 require "webmock/minitest"

@@ -14,7 +14,8 @@ class CacheTest < OriginTest
 
   def date(seconds = 0) = (@now + seconds).httpdate
 
-  # A server whose answer is in @headers and @status, and its body how often it was asked. It knows its validators.
+  # A server whose response is in @headers and @status, and whose body is its number of requests. It knows its
+  # validators.
   def serve(**options)
     @cache = Hecaton::Features::Cache.new(clock: -> { @now }, **options)
     Scripted.run(Hash.new { |answers, path| answers[path] = method(:answer).to_proc }.tap { |answers| answers.define_singleton_method(:fetch) { |key, *| self[key] } }) do |server|
@@ -33,7 +34,7 @@ class CacheTest < OriginTest
 
   def get(url, **headers) = @client.get(url, headers: headers).body
 
-  # Whether the second of two requests is answered by the cache.
+  # Whether the second of two requests gets its response from the cache.
   def kept?(url, after: 0, first: {}, **second)
     one = get(url, **first)
     @now += after

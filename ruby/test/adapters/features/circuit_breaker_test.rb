@@ -6,7 +6,7 @@ require "hecaton/features/circuit_breaker"
 class CircuitBreakerTest < OriginTest
   def breaker(**options) = @breaker = Hecaton::Features::CircuitBreaker.new(failures: 2, cooldown: 60, **options)
 
-  # A server whose answers have this status as long as it stands here.
+  # A server whose responses have this status until it changes here.
   def serve
     @status = 500
     Scripted.run("/" => ->(_) { Scripted.answer(@status) }) { |server| yield "#{server.url}/", server }

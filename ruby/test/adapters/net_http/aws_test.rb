@@ -22,7 +22,7 @@ class AwsTest < NetHTTPTest
     super
   end
 
-  # A bucket's service, of which answers says what it answers to.
+  # A bucket's service; answers has its responses.
   def service(answers)
     Scripted.run(answers) do |server|
       uri = URI(server.url)

@@ -5,7 +5,7 @@ require_relative "support"
 class NetHTTPPoolTest < NetHTTPTest
   def pool = Hecaton::NetHTTP.pool
 
-  # Connections that the origin saw, without the one that asks it.
+  # Connections that the test server saw, without the one that reads its log.
   def connections(origin = self.origin) = origin.ledger["connections"]
 
   def test_objects_and_threads_share_connections
@@ -33,7 +33,7 @@ class NetHTTPPoolTest < NetHTTPTest
     end
     refute_equal(*settings)
     start { |http| http.get("/r/1") }
-    # The same host and port over TLS must not be asked in the clear: this server speaks no TLS.
+    # A request over TLS to the same host and port must not be sent without TLS: this server has no TLS.
     assert_raises(OpenSSL::SSL::SSLError) { start(use_ssl: true) { |http| http.get("/r/1") } }
   end
 

@@ -2,7 +2,7 @@
 require_relative "support"
 
 class NetHTTPProxyTest < NetHTTPTest
-  # Answers everything, and keeps what was asked.
+  # Responds to everything, and keeps the requests.
   def proxied(answers = {})
     Scripted.run(Hash.new(Scripted.answer(200, {}, "by the proxy")).merge(answers)) do |server|
       uri = URI(server.url)
@@ -21,7 +21,7 @@ class NetHTTPProxyTest < NetHTTPTest
     ENV.update(before)
   end
 
-  # Request line and credentials of what a proxy was asked.
+  # Request line and credentials that a proxy received.
   def asked(server)
     server.requests.map { |head| [head.lines.first.chomp, head[/^proxy-authorization: (.*)\r$/i, 1]] }
   end

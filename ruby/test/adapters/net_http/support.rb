@@ -43,7 +43,7 @@ class NetHTTPTest < OriginTest
     ours
   end
 
-  # One that no setting can ask for.
+  # One that no setting can produce.
   def refused(pattern = nil, &block)
     error = assert_raises(Hecaton::NetHTTP::Refused, &block)
     assert_match pattern, error.message if pattern

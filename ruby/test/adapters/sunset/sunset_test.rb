@@ -11,7 +11,7 @@ class SunsetTest < Minitest::Test
   DATE = DateTime.new(2089, 12, 31, 23, 59, 59)
   SAID = "Sat, 31 Dec 2089 23:59:59 GMT".freeze
 
-  # The answer to a request, of an application behind the middleware; both checked by Rack.
+  # The response to a request, of an application behind the middleware; both checked by Rack.
   def answer(*arguments, path: "/v1/users", headers: {}, env: {}, middleware: Hecaton::Sunset, **options, &block)
     app = Rack::Lint.new(->(_) { [200, { "content-type" => "text/plain" }.merge(headers), ["ok"]] })
     checked = Rack::Lint.new(middleware.new(app, *arguments, **options, &block))
@@ -82,7 +82,7 @@ class SunsetTest < Minitest::Test
     assert_match(/INFO.*user_agent=pokedex;/, out.string)
   end
 
-  # Whatever a client sends: the answer is the application's, and the log has a line for it.
+  # Whatever a client sends: the response is the application's, and the log has a line for it.
   def test_bytes_that_are_no_text
     app = ->(_) { [200, {}, ["ok"]] }
     path, agent = "/v1/\xFF", "a\xFF\u0085\nb"

@@ -1,4 +1,4 @@
-# Stubs of the gem's own, without any other library: what they match, what they answer, what they count.
+# Stubs of the gem's own, without any other library: their conditions, their responses, and their counts.
 require "test_helper"
 require "hecaton/testing/minitest"
 require "scripted"

@@ -1,4 +1,4 @@
-# Stubs answer batches, streams, parts, events and redirects as the network would.
+# Stubs respond to batches, streams, parts, events and redirects as the network would.
 require "test_helper"
 require "hecaton/testing/minitest"
 require "timeout"

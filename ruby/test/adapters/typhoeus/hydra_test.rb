@@ -60,8 +60,7 @@ class TyphoeusHydraTest < DropInTest
     assert_empty hydra.queued_requests
   end
 
-  # The original answers 200 of them.
-  # Requests whose options forbid the scheme of the URL.
+  # Their options forbid the scheme of the URL.
   def test_thousands_that_are_never_sent
     hydra = Typhoeus::Hydra.new(max_concurrency: 50)
     codes = Hash.new(0)

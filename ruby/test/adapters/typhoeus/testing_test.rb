@@ -1,4 +1,4 @@
-# Hecaton's own stubs answer what the drop-in asks.
+# Hecaton's own stubs respond to the drop-in's requests.
 require_relative "drop_in"
 require "hecaton/testing"
 

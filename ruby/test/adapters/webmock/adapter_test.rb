@@ -22,7 +22,7 @@ class AdapterTest < OriginTest
 
   def site(path = "/") = "#{SITE}#{path}"
 
-  # The outcome of one request, asked for in each way that there is.
+  # The outcomes of one request that is sent in each possible way.
   def ways(verb, url, **options)
     whole = begin
       client.public_send(verb, url, **options)

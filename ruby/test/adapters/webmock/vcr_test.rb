@@ -1,4 +1,4 @@
-# VCR records what Hecaton asks for, and replays it, through WebMock.
+# VCR records Hecaton's requests, and replays them, through WebMock.
 require "test_helper"
 begin
   require "vcr"
