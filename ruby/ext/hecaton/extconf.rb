@@ -1,11 +1,11 @@
-# Compiles the engine when the gem is installed from source: says what is missing first, then lets Cargo work.
+# Compiles the engine when the gem is installed from source: reports what is missing first, then runs Cargo.
 require "fileutils"
 require "open3"
 require "rbconfig"
 require "rubygems"
 require "tmpdir"
 
-# Asked of the machine before anything is compiled, so that one sentence says all that it lacks.
+# Checks the machine before anything is compiled, so that one sentence names all that it lacks.
 module Machine
   # The newest that a crate in Cargo.lock needs; `rake package` checks it.
   RUST = "1.87".freeze
@@ -31,7 +31,7 @@ module Machine
   def make = ("make is missing, by which RubyGems installs what was compiled" unless found?(ENV["MAKE"] || "make"))
   def headers = ("Ruby's headers are missing (ruby.h)" unless File.exist?(File.join(RbConfig::CONFIG["rubyhdrdir"], "ruby.h")))
 
-  # Elsewhere than on Linux, and where it is told, the crate itself says what it does not find.
+  # Elsewhere than on Linux, and where these variables are set, the crate itself reports what it does not find.
   def clang
     return unless RUBY_PLATFORM.include?("linux") && ENV.values_at("LIBCLANG_PATH", "LLVM_CONFIG_PATH", "LD_LIBRARY_PATH").none?
 
@@ -52,7 +52,7 @@ module Engine
 
   def compile
     Dir.mktmpdir do |target|
-      # The symbols of Ruby are found when it loads the library; macOS wants to be told.
+      # The symbols of Ruby are found when it loads the library; macOS needs a flag for that.
       lookup = DARWIN ? %w[-- -C link-arg=-Wl,-undefined,dynamic_lookup] : []
       done = system({ "RUBY" => RbConfig.ruby }, "cargo", "rustc", "--release", "--locked", "--lib",
         "--manifest-path", File.join(__dir__, "Cargo.toml"), "--target-dir", target, *lookup)

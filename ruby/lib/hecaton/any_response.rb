@@ -8,7 +8,7 @@ module Hecaton
     # The same.
     def ok? = success?
 
-    # Whether the status is 3xx, whether it says where to or not (304 does not).
+    # Whether the status is 3xx, with a Location or without (as 304).
     def redirect? = status.between?(300, 399)
 
     # Whether the status is 4xx.
@@ -45,7 +45,7 @@ module Hecaton
     # Links (RFC 8288): links["next"] is a URL or nil.
     def links = Links.new(headers["link"], url)
 
-    # Itself if the status is below 400 (a redirect that was not followed is no error); else raises StatusError.
+    # Itself if the status is below 400 (a redirect that was not followed is not an error); else raises StatusError.
     def raise_for_status
       return self if status < 400
 
@@ -67,10 +67,10 @@ module Hecaton
     # has no time, as in drafts of the RFC, and nil without the header.
     def deprecation = Deprecation.deprecation(headers.get_all("deprecation").first)
 
-    # Whether either is said.
+    # Whether the response has either.
     def deprecated? = !(sunset || deprecation).nil?
 
-    # String: the absolute URL that tells about the sunset, by Link with rel="sunset"; nil for none.
+    # String: the absolute URL of the page about the sunset, by Link with rel="sunset"; nil for none.
     def sunset_link = link("sunset")
 
     # String: the same about the deprecation, by Link with rel="deprecation".

@@ -67,7 +67,7 @@ module Hecaton
       enqueue(request, queue)
     end
 
-    # Requests that are queued, or in flight, or have ended without having been told so yet.
+    # Requests that are queued, or in flight, or have ended without their callbacks having been called.
     def size = @native.size + (@ended.size - @told) / 4 + (@deferral ? @deferral.size : 0)
 
     # Without what came, which may be secret.
@@ -281,7 +281,7 @@ module Hecaton
       forget
     end
 
-    # Before the outcomes, for they came before them. Each is told once at most.
+    # Before the outcomes, for they came before them. Each is handed on once at most.
     def tell_parts
       until @parts.empty?
         request, status, content = @parts.shift(3)

@@ -1,4 +1,4 @@
-# The body of a request that is read while it is sent: files, IOs, and whatever yields Strings.
+# The body of a request that is read while it is sent: files, IOs, and objects that yield Strings.
 module Hecaton
   # Made by Content. Parts are sent one after the other. A part is a String, an IO (from its position to its end) or a
   # Pathname (opened when its turn comes). Or it is an object that yields Strings by `each`.
@@ -7,7 +7,7 @@ module Hecaton
   class BodySource
     PIECE = 64 * 1024
     LATER = :later
-    # Systems of files that say of their files what is not so: 0 bytes, or a page.
+    # File systems that report a wrong size of their files: 0 bytes, or a page.
     MADE_UP = %r{\A/(?:proc|sys)/}
     private_constant :PIECE, :LATER, :MADE_UP
 
@@ -80,7 +80,7 @@ module Hecaton
       left = file.size - start
       return left if left.positive?
 
-      # Other systems of files have some that say they are empty and are not.
+      # Other file systems have files that seem empty and are not.
       (file.is_a?(File) ? file.pread(1, start) : file.binread(1, start)) ? nil : 0
     rescue EOFError
       0

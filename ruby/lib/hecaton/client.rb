@@ -262,7 +262,7 @@ module Hecaton
     # params:: Hash or Array of pairs, percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
     #   repeats the name, nil leaves it out; what is nested is named as in form.
     # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
-    #   client's; false sends none; an Authorization among headers goes first.
+    #   client's; false sends none; an Authorization among headers takes precedence.
     # bearer:: the token for Authorization (RFC 6750). Or a Proc (or an object with `call`) that returns it. The Proc is
     #   called for each request, right before that is sent, or queued in a batch. After a 401 it is called again. If
     #   that gives another token, the request is sent once more (with a block, in any case), within the same timeout;

@@ -1,6 +1,6 @@
 # The content given for a request → a String or a BodySource, and its Content-Type.
 module Hecaton
-  # Asked by RequestBuilder when a body is more than a String. Client#request says what may be given.
+  # Called by RequestBuilder when a body is more than a String. Client#request lists the accepted values.
   #
   # Libraries are loaded when they are needed: what they bring lives for ever, and each collection of garbage pays for
   # it.

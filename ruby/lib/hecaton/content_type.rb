@@ -1,6 +1,6 @@
 # Reads a Content-Type: the media type, the charset, and the encoding that Ruby has for it.
 module Hecaton
-  # Never raises: what cannot be read says nothing.
+  # Never raises: an unreadable value is ignored.
   module ContentType
     CHARSET = /;[ \t]*charset[ \t]*=[ \t]*(?:"([^"]*)"|([^\s;"]+))/i
     # Ruby's names for the encodings of its process; no charset has such a name.

@@ -1,6 +1,6 @@
-# Reads what a server says of the end of a resource: Sunset (RFC 8594), Deprecation (RFC 9745), Link (RFC 8288).
+# Reads a server's announcement that a resource will end: Sunset (RFC 8594), Deprecation (RFC 9745), Link (RFC 8288).
 module Hecaton
-  # Never raises: a field that cannot be read says nothing.
+  # Never raises: an unreadable field is ignored.
   module Deprecation
     # RFC 9651 §3.3.7: a date is @ and seconds since 1970; parameters may follow.
     DATE = /\A@(-?\d{1,15})(?:[ \t]*;.*)?\z/m
@@ -12,7 +12,7 @@ module Hecaton
     # The value of a Sunset as a Time, nil for none.
     def sunset(value) = value && http_date(value)
 
-    # The value of a Deprecation as a Time; true when it says no time; nil for none. Beside RFC 9745 this takes what its
+    # The value of a Deprecation as a Time; true when it has no time; nil for none. Beside RFC 9745 this takes what its
     # drafts had: true and an HTTP-date.
     def deprecation(value)
       case value&.scrub&.strip

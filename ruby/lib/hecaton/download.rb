@@ -110,7 +110,7 @@ module Hecaton
 
     private
 
-    # Behind a 416, whose attempts are told with those of what comes now.
+    # Behind a 416, whose attempts are listed before those of the next request.
     def again(refused)
       ask(0, @timeout - refused.elapsed).behind(refused, refused.elapsed)
     rescue Error => error
@@ -150,7 +150,7 @@ module Hecaton
       refuse(stream, "the server has sent bytes #{offset} to #{last} of #{total}: ask again for the rest", keep: true)
     end
 
-    # Where the range ends, and how long the whole is, nil if that is not said.
+    # Where the range ends, and how long the whole is, nil if it is unknown.
     def range(stream, offset)
       said = stream.headers["content-range"]
       first, last, total = RANGE.match(said.to_s.scrub)&.captures&.map { |number| number&.to_i }

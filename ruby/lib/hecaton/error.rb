@@ -41,8 +41,8 @@ module Hecaton
     # Array of Redirect: those that were followed before, in order.
     attr_reader :redirects
 
-    # Exception: what the operating system said, where it did, as Ruby names it (Errno::ECONNREFUSED and the like). Else
-    # what Ruby says: the exception that was being handled when this one was raised, or nil.
+    # Exception: the operating system's error, if there was one, as Ruby names it (Errno::ECONNREFUSED and the like).
+    # Else Ruby's own cause: the exception that was being handled when this one was raised, or nil.
     def cause = @cause || super
 
     # Array of Attempt: what was tried, in order.
@@ -79,7 +79,7 @@ module Hecaton
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
   end
 
-  # A deadline passed; phase says which.
+  # A deadline passed; phase names it.
   class TimeoutError < Error; end
 
   # The host's name has no address, or the resolver failed.
@@ -95,7 +95,7 @@ module Hecaton
   # The connection broke, or what came is not HTTP.
   class ProtocolError < Error; end
 
-  # The body was cut short, is larger than allowed, or is not what its Content-Encoding says.
+  # The body was cut short, is larger than allowed, or does not fit its Content-Encoding.
   class BodyError < Error; end
 
   # A redirect that cannot or must not be followed. Only with redirects enabled; else it is a response.
@@ -115,7 +115,7 @@ module Hecaton
 
     # Response; of one that was to be read piece by piece with an empty body.
     attr_reader :response
-    # String: the first 200 characters of the body on one line; empty if it is no text.
+    # String: the first 200 characters of the body on one line; empty if it is not text.
     attr_reader :excerpt
 
     # response is the Response with that status.

@@ -13,7 +13,7 @@ module Hecaton
   # "hecaton.connection", "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending", as in Attempt. A
   # failed request has ActiveSupport's :exception ([class name, message]) and :exception_object.
   #
-  # One that is sent once more with another token (bearer as a Proc) is told of as two requests.
+  # One that is sent once more with another token (bearer as a Proc) has the events of two requests.
   #
   # A request's URL is the first one, an attempt's its own. None has credentials, query or fragment.
   Event = Struct.new(:name, :started, :finished, :id, :payload) do

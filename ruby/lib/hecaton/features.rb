@@ -88,7 +88,7 @@ module Hecaton
       self
     end
 
-    # Whether the features have been told of the outcome.
+    # Whether the features have received the outcome.
     def done? = @turns.negative?
 
     # Seconds of a clock that only goes forward.

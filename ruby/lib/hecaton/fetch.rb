@@ -26,7 +26,7 @@ module Hecaton
     #   Hashes of columns for a template. Each yielded value is handed over as it comes, and must be the same when the
     #   job resumes.
     # into:: the job's folder.
-    # progress:: whether the command tells on standard error how far it is. Default false.
+    # progress:: whether the command reports its progress on standard error. Default false.
     #
     # Other keywords are the command's options: `per_host: 4` is `--per-host 4`, and `robots: true` is `--robots`. An
     # Array repeats the option, and a Hash is an Array of "name: value", for header.
@@ -112,7 +112,7 @@ module Hecaton
       Process.kill(signal, child.pid) if !done && child.alive?
     end
 
-    # For itself: reads while the child is written to. A pipe that is closed meanwhile is no news.
+    # For itself: reads while the child is written to. A pipe that is closed meanwhile is ignored.
     def self.aside
       Thread.new do
         Thread.current.report_on_exception = false
@@ -120,7 +120,7 @@ module Hecaton
       end
     end
 
-    # For itself: the last lines that were said, all of which are told on.
+    # For itself: the last lines of the command, all of which are passed on.
     def self.listen(pipe, progress)
       last = []
       pipe.set_encoding(Encoding::UTF_8)

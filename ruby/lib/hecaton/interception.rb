@@ -12,7 +12,7 @@ module Hecaton
   #   outcome; nil lets it pass.
   # observes?:: whether observe is called. The body of a stream, and of a request with on_body, is held in memory then.
   # observe(request, outcome):: called with the network's outcome, a Response or an Error, its body decoded and
-  #   whole. A stream that is left before its end is not told of.
+  #   whole. A stream that is left before its end is not observed.
   #
   # An Error may as well be raised. Any other exception leaves the request (or the batch) as one of a callback would.
   #
@@ -38,7 +38,8 @@ module Hecaton
     class << self
       # Whether anybody intercepts. Asked once for each single request and for each batch.
       #
-      # WebMock tells nobody when it is loaded, so it is looked for: without it that costs what reading a constant does.
+      # WebMock does not announce that it is loaded, so it is looked for: without it that costs what reading a constant
+      # does.
       def active? = defined?(::WebMock) ? active_beside_webmock? : @active
 
       # Adds an interceptor behind the others, unless it is there. Returns nil.

@@ -9,7 +9,7 @@ module Hecaton
     # Error, or nil when there is a response.
     def error = nil
 
-    # Request: the one that was sent. For features, while they are told of the outcome; else nil.
+    # Request: the one that was sent. For features, while they receive the outcome; else nil.
     def request = @request
 
     # For features: itself, or a copy, as the outcome of this request.

@@ -2,7 +2,7 @@
 module Hecaton
   # For deconstruct_keys.
   module Patterns
-    # A Hash of what the object says by these methods; of those that the pattern names alone, if it names any.
+    # A Hash of the values of these methods; if the pattern names some, of these alone.
     def self.keys(object, asked, all)
       (asked ? all & asked : all).to_h { |name| [name, name == :sent ? object.sent? : object.public_send(name)] }
     end

@@ -114,7 +114,7 @@ module Hecaton
       @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
     end
 
-    # For the batch: keeps the outcome, once features have been told of it. The first one counts.
+    # For the batch: keeps the outcome, after features have received it. The first one counts.
     def settle(outcome) = @outcome ||= @run ? through(outcome) : outcome
 
     # For the batch: settles a request that has come to its end. A request with a token may be sent once more.

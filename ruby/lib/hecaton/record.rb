@@ -1,4 +1,4 @@
-# Decodes what the engine says about an outcome; layout in ext/hecaton/src/record.rs.
+# Decodes the engine's record of an outcome; layout in ext/hecaton/src/record.rs.
 module Hecaton
   # Called when a program reads attempts, timings or headers, not before.
   module Record

@@ -22,7 +22,7 @@ module Hecaton
     # For the engine: user and password of digest authentication, nil for none.
     attr_reader :login
 
-    # The client's defaults; Client.new says what each is.
+    # The client's defaults; Client.new documents each.
     def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, predicate: nil,
       base: nil, log: nil, timeout: nil, public_headers: nil)
       code = bearer if bearer.respond_to?(:call)
@@ -199,7 +199,7 @@ module Hecaton
     # The values that headers have for a field, an Array for each time.
     def values(flat, name) = flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
 
-    # The value of Authorization; nil when nothing is said of it, or when it is the engine's business, false when there
+    # The value of Authorization; nil without a setting, or when it is the engine's business, false when there
     # shall be none.
     def authorization(basic_auth, bearer, digest_auth)
       if basic_auth ? bearer || digest_auth : bearer && digest_auth

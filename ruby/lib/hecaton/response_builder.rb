@@ -2,7 +2,7 @@
 module Hecaton
   # One for each client; Client#request and Batch both use it, so that both end alike.
   class ResponseBuilder
-    # The client's settings; Client.new says what each is.
+    # The client's settings; Client.new documents each.
     def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)
       unless on_deprecation.nil? || on_deprecation.respond_to?(:call)
         raise ArgumentError, "on_deprecation is a #{on_deprecation.class}: give a block of code, such as a Proc"
@@ -19,7 +19,7 @@ module Hecaton
       @heard = !(on_deprecation.nil? && log.nil?)
     end
 
-    # Response or Error. strict is what the request says of raise_for_status, nil for the client's.
+    # Response or Error. strict is the request's raise_for_status, nil for the client's.
     def outcome(status, record, rest, strict)
       return rest.is_a?(Response) ? checked(rest, strict) : Error.from_engine(record, rest) unless status
 
@@ -54,10 +54,10 @@ module Hecaton
       error.cause ? raise(error, cause: error.cause) : raise(error)
     end
 
-    # Whether anybody wants to be told of outcomes now.
+    # Whether anybody receives outcomes now.
     def heard? = Events.subscribed? || @heard
 
-    # Tells of an outcome, once. request is the one of a batch, whose deprecation may have been told with its head.
+    # Reports an outcome, once. request is the one of a batch, whose deprecation may have been told with its head.
     def announce(method, outcome, request = nil)
       Events.request(method, outcome) if Events.subscribed?
       @log&.outcome(method, outcome)

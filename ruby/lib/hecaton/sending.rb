@@ -68,7 +68,7 @@ module Hecaton
       outcome
     end
 
-    # The features are told of the end of a request that an exception of the program has cut off, an interrupt for
+    # The features receive the end of a request that an exception of the program has cut off, an interrupt for
     # example.
     def cut_off(run)
       run.after(CancelledError.new("the request was cut off by an exception", phase: :queue, sent: true)) unless run.done?

@@ -1,4 +1,4 @@
-# Reads a Stream as an IO is read: so many bytes, line by line, or all that is left.
+# Reads a Stream as an IO is read: a number of bytes, line by line, or all that is left.
 module Hecaton
   # Included by Stream. Methods that read an IO can read a Stream: IO.copy_stream, CSV.new, Zlib::GzipReader.new and the
   # like. All of these and each_chunk resume where the one before stopped, and raise the errors
@@ -6,8 +6,8 @@ module Hecaton
   #
   # At most the client's max_body is held whole, for a line or the rest of the body; more is a BodyError.
   module StreamReading
-    # With length, so many bytes, fewer only at the end of the body: a String in ASCII-8BIT, nil when nothing is left.
-    # Without, all that is left: a String in the encoding of the charset, "" when nothing is.
+    # With length, that number of bytes, fewer only at the end of the body: a String in ASCII-8BIT, nil when nothing is
+    # left. Without, all that is left: a String in the encoding of the charset, "" when nothing is.
     #
     # buffer:: a String whose content is replaced by what was read, and returned.
     def read(length = nil, buffer = nil)
@@ -124,7 +124,7 @@ module Hecaton
       left
     end
 
-    # At most so many bytes.
+    # At most length bytes.
     def take(length)
       taken = "".b
       while (want = length - taken.bytesize).positive? && (piece = self.piece)

@@ -12,7 +12,7 @@ module Hecaton
   #     sunset "2028-01-01", only: [%r{\A/old/}, ->(env) { env["REQUEST_METHOD"] == "PUT" }]
   #   end
   #
-  # Of several that fit, the first counts. A Sunset that the application says itself stays.
+  # Of several that fit, the first counts. A Sunset that the application sets itself stays.
   class Sunset
     # One date, and which requests it is for.
     Rule = Struct.new(:date, :link, :only) do
@@ -22,7 +22,7 @@ module Hecaton
     end
     private_constant :Rule
 
-    # datetime:: as in #sunset; nil when a block says it.
+    # datetime:: as in #sunset; nil when a block returns it.
     # logger:: whatever has `warn`, told of each request for what will end, and by whom. Default none.
     def initialize(app, datetime = nil, link: nil, only: nil, logger: nil, &block)
       @app = app
@@ -35,7 +35,7 @@ module Hecaton
     # Adds a date.
     #
     # datetime:: Date, DateTime, Time, or a String that says one. TypeError for others.
-    # link:: String, a URL that tells more; or called with the env to return one.
+    # link:: String, a URL with more information; or called with the env to return one.
     # only:: which requests: a path ("/v1" is /v1 and all under it) or a Regexp for paths. Or an object that is called
     #   with the env, or an Array of these. Default all.
     def sunset(datetime, link: nil, only: nil)

@@ -13,7 +13,7 @@ module Hecaton
       @home = origin("") if base
     end
 
-    # The Token of a request that says nothing of Authorization itself; nil for one that none goes to.
+    # The Token of a request without an Authorization of its own; nil for a request that gets no token.
     def token(url, headers)
       return if Token.named?(headers) || LOGIN.match?(url.to_s)
 
@@ -44,7 +44,7 @@ module Hecaton
       new(bearer, named?(request[:headers])) if bearer.respond_to?(:call)
     end
 
-    # Whether headers say something of Authorization, be it that there shall be none: that goes first.
+    # Whether headers set Authorization, or forbid it: that takes precedence.
     def self.named?(headers)
       !headers.nil? && RequestBuilder.pairs(:headers, headers).any? { |name, _| Headers.field(name).casecmp?("authorization") }
     end

@@ -4,7 +4,7 @@
 //! parent's registration. So the child forgets its connections, and closes the bare descriptors
 //! (`hecaton::forget_inherited`); the next use makes new ones.
 //!
-//! That is done by a handler of `pthread_atfork` (`gvl.rs`), so that it holds for whatever forks.
+//! That is done by a handler of `pthread_atfork` (`gvl.rs`), so that it holds for every way to fork.
 
 use std::process;
 
@@ -33,7 +33,7 @@ impl<T> ProcessLocal<T> {
         };
     }
 
-    /// The value in whatever process. It is for code that touches memory alone, and runs so often that a system call for the
+    /// The value in any process. It is for code that touches memory alone, and runs so often that a system call for the
     /// process each time would be measurable.
     pub fn anywhere(&mut self) -> Option<&mut T> {
         self.value.as_mut()

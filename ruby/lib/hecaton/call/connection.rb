@@ -6,9 +6,9 @@ module Hecaton
       # Seconds in which a connection is there, or most likely never.
       OPEN_TIMEOUT = 1
 
-      # These are raised when nobody says what must be said.
+      # These are raised when a required setting is missing.
       class MissingApp < ArgumentError; end
-      # Nobody says in which environment the program runs.
+      # The environment in which the program runs is not set.
       class MissingEnv < ArgumentError; end
       # No timeout: was given.
       class MissingTimeout < ArgumentError; end

@@ -1,10 +1,10 @@
-# Tries a request again, within its total timeout, and tells of each try.
+# Tries a request again, within its total timeout, and reports each try.
 module Hecaton
   module Call
     # A middleware with the options of Faraday's own :retry:
     #
     # max:: most tries after the first. Default 3.
-    # interval:: seconds before the first of them. Default 1; a longer Retry-After goes first.
+    # interval:: seconds before the first of them. Default 1; a longer Retry-After takes precedence.
     # interval_randomness:: the share of it that chance may add. Default 0.
     # backoff_factor:: what each further wait is multiplied with. Default 1.
     # max_interval:: most seconds to wait; a longer Retry-After ends the tries. Default none.

@@ -13,7 +13,7 @@ module Faraday
       end
       private_constant :Found
 
-      # A ParallelManager, which says what the options are.
+      # A ParallelManager, which documents the options.
       def self.setup_parallel_manager(options = {}) = ParallelManager.new(**options)
 
       # options:: keywords of Hecaton::Client.new that Faraday has no place for: http:, retry:, redirects:, per_origin:,

@@ -4,8 +4,8 @@ module Faraday
     class Hecaton
       # Keeps the response itself in <code>env[:hecaton_response]</code>: its attempts, timings and redirects.
       module Answer
-        # The content codings that the engine decodes. Then Content-Encoding and Content-Length say nothing true of the
-        # body, and go.
+        # The content codings that the engine decodes. Then Content-Encoding and Content-Length are no longer true of
+        # the body, and go.
         CODINGS = /\A[\s,]*(?:(?:gzip|x-gzip|deflate|br|zstd|identity)[\s,]*)+\z/i
         private_constant :CODINGS
 

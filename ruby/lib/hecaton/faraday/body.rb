@@ -24,7 +24,7 @@ module Faraday
             @pos = 0
           end
 
-          # String of at most so many bytes; nil at the end.
+          # String of at most size bytes; nil at the end.
           def read(size)
             piece = @io.read(size)
             @pos += piece.bytesize if piece

@@ -2,7 +2,7 @@
 module Faraday
   class Adapter
     class Hecaton
-      # Each has the error of Hecaton's as its cause, which says the phase, the attempts and whether anything was sent.
+      # Each has the error of Hecaton's as its cause, with the phase, the attempts and whether anything was sent.
       module Errors
         # Phases that open_timeout limits.
         OPENING = %i[resolve connect tls].freeze
@@ -27,7 +27,7 @@ module Faraday
           # Raises Faraday's error for an option or a body that cannot be honoured.
           def refuse(sentence) = raise(Faraday::Error, sentence)
 
-          # Calls the block, in which such an error says which request it is about.
+          # Calls the block, in which such an error names its request.
           def about(env)
             yield
           rescue Faraday::Error => error

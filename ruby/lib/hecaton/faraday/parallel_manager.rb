@@ -2,7 +2,7 @@
 module Faraday
   class Adapter
     class Hecaton
-      # Faraday makes one by itself for conn.in_parallel { … }. To say how many at once:
+      # Faraday makes one by itself for conn.in_parallel { … }. To set how many run at once:
       #
       #   manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: 50, per_origin: 8)
       #   conn.in_parallel(manager) { … }

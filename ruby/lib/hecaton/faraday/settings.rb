@@ -4,7 +4,7 @@ module Faraday
     class Hecaton
       # Made by an adapter, once.
       class Settings
-        # Seconds for a whole request when nothing is said of time.
+        # Seconds for a whole request without a timeout of its own.
         TOTAL = 300
         # Seconds for each phase then, as Net::HTTP has them.
         PHASE = 60
@@ -32,13 +32,13 @@ module Faraday
           @redirects = most == true || (most.is_a?(Integer) && most.positive?)
         end
 
-        # Whether bodies are decoded, unless a request says how it wants them.
+        # Whether bodies are decoded, unless a request sets that itself.
         def decode? = @decode
 
         # Whether redirects are followed by the engine.
         def redirects? = @redirects
 
-        # Settings of the client for a request: what it says goes before the adapter's options. plain: whether its URL
+        # Settings of the client for a request: its own options precede the adapter's. plain: whether its URL
         # is one of http.
         def of(request, ssl, plain = false)
           Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind

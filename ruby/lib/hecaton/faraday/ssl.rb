@@ -37,8 +37,8 @@ module Faraday
           # An option that this version of Faraday may not have.
           def value(ssl, name) = (ssl[name] if ssl.members.include?(name))
 
-          # nil where nothing is said. verify_mode goes first, as with Net::HTTP. Its numbers are OpenSSL's: 0 is none,
-          # 1 peer.
+          # nil without a setting. verify_mode takes precedence, as with Net::HTTP. Its numbers are OpenSSL's: 0 is
+          # none, 1 peer.
           def verify(ssl)
             mode = ssl.verify_mode
             return ssl.verify if mode.nil?
@@ -48,7 +48,7 @@ module Faraday
             refuse(:verify_mode, "#{mode.inspect} is neither VERIFY_PEER nor VERIFY_NONE")
           end
 
-          # No version beside 1.2 and 1.3 is spoken, and 1.3 cannot be forbidden.
+          # No version beside 1.2 and 1.3 is supported, and 1.3 cannot be forbidden.
           def check_newest(ssl)
             newest = version(:max_version, ssl.max_version)
             refuse(:max_version, "the newest version cannot be limited to #{newest}") unless [nil, "1.3"].include?(newest)

@@ -19,7 +19,7 @@ module Hecaton
     # that are read in pieces are given from the cache while they are fresh, and never kept. A response behind a
     # redirect that the engine has followed is not kept.
     class Cache
-      # Hash by heuristics: statuses that are kept if nothing is said of how long (RFC 9110 §15.1), but 206.
+      # Hash by heuristics: statuses that are stored without an explicit lifetime (RFC 9110 §15.1), but 206.
       HEURISTIC = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].freeze
       SAFE = %w[GET HEAD OPTIONS TRACE].freeze
       ERRORS = [500, 502, 503, 504].freeze
@@ -35,7 +35,7 @@ module Hecaton
       # store:: what has read(key), write(key, value) and delete(key), such as Rails.cache. Values are Arrays of Hashes
       #   of plain objects. Default: a Memory of its own.
       # stale_if_error:: seconds after its end that a response is still used when the server fails or cannot be reached,
-      #   unless the response says otherwise (RFC 5861). Default 0.
+      #   unless the response sets another (RFC 5861). Default 0.
       # clock:: what has `call` and returns a Time. Default: Time.now.
       def initialize(store: Memory.new, stale_if_error: 0, clock: Time.method(:now))
         @store = store

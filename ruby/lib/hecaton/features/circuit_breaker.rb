@@ -10,7 +10,7 @@ module Hecaton
     #   client = Hecaton::Client.new(timeout: 5, features: [breaker])
     #   breaker.stats # {"https://api.example:443" => {state: :open, failures: 5, refused: 12}}
     #
-    # Each origin (scheme, host and port) has a circuit. It is closed at first, and open after so many failures in a
+    # Each origin (scheme, host and port) has a circuit. It is closed at first, and open after a number of failures in a
     # row: then each attempt ends in a CircuitOpenError at once. After the cool-down one request is let through (half
     # open): a success closes the circuit, a failure opens it again. It is safe with threads; clients may share one.
     class CircuitBreaker
@@ -95,7 +95,7 @@ module Hecaton
         false
       end
 
-      # A trial that says nothing leaves its place to another.
+      # A trial without a result leaves its place to another.
       def release(origin, request)
         @lock.synchronize do
           circuit = @circuits[origin]

@@ -156,7 +156,7 @@ module Hecaton
         ended.concat(answered) if answered # What an exception has left.
       end
 
-      # Keeps the pieces of a body for those who want to hear of it as a whole. Whether the part is for the program: not
+      # Keeps the pieces of a body for observers, who receive it as a whole. Whether the part is for the program: not
       # if it is one of a redirect that is followed.
       def take_part(call, status, content)
         call.redirected = call.course.leads_elsewhere?(status, content, nil) if status

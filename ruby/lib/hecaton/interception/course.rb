@@ -248,7 +248,7 @@ module Hecaton
         body.empty? ? [] : [body.b]
       end
 
-      # Without the fields that tell of the coding that was taken off.
+      # Without the fields that describe the removed coding.
       def plain(response)
         coded = response.headers.key?("content-encoding") && !response.body.empty? && @sender.decodes?(@request.headers)
         return response unless coded

@@ -26,7 +26,7 @@ module Hecaton
         kind&.new(exception.message, phase: phase, sent: sent, url: url.sub(/[?#].*\z/m, ""), cause: exception)
       end
 
-      # A TimeoutError of a stub that says no more than that.
+      # A TimeoutError of a stub without further facts.
       def timeout(url)
         url = url.sub(/[?#].*\z/m, "")
         TimeoutError.new("#{url}: the total time is over, a stub says", phase: :total, sent: true, url: url)

@@ -1,7 +1,7 @@
 # An interceptor that does nothing, to be made one that does something.
 module Hecaton
   module Interception
-    # Interception says what each method is for.
+    # Interception documents each method.
     class Interceptor
       # Symbol.
       attr_reader :name

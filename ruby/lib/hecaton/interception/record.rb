@@ -1,4 +1,4 @@
-# Writes what the engine would say about an outcome; the other way round than record.rb.
+# Writes an outcome as the engine would; the reverse of record.rb.
 module Hecaton
   module Record
     # The record of a Response, or of its head: it is decoded as one of the engine's is.

@@ -24,7 +24,7 @@ module Hecaton
       def close = nil
     end
 
-    # The body of a response of the network, of which the course is told as a whole when it has been read to its end.
+    # The body of a response of the network, which the course receives as a whole when it has been read to its end.
     class Tee
       # The rest of a body, as one String; nil if it fails.
       def self.rest(native)

@@ -20,7 +20,7 @@ module Hecaton
         end
       end
 
-      # most: how many are kept. The block says how many connections a new one may have.
+      # most: how many are kept. The block returns the number of connections that a new one may have.
       def initialize(most, &connections)
         @most = most
         @connections = connections

@@ -6,7 +6,7 @@ module Hecaton
     module Debug
       module_function
 
-      # The request. output is whatever has <<, or nil for nobody, as in the others.
+      # The request. output is an object with <<, or nil for none, as in the others.
       def sent(output, outgoing, authority)
         return unless output
 

@@ -1,7 +1,7 @@
 # Defaults for all objects of Hecaton::NetHTTP, which a program can change.
 module Hecaton
   class NetHTTP
-    # Seconds a request may take in all, unless it is told otherwise.
+    # Seconds a request may take in all, unless another limit is set.
     TOTAL_TIMEOUT = 300
     # Most clients, each of other settings, that are kept.
     MOST_CLIENTS = 12

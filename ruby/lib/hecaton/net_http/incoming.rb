@@ -77,7 +77,7 @@ module Hecaton
       end
       private_class_method :add_fields
 
-      # The next piece of a stream. A body that was cut short is whole for who says so by ignore_eof.
+      # The next piece of a stream. A body that was cut short counts as whole with ignore_eof.
       def piece(http, stream)
         stream.each_chunk { |chunk| return chunk }
         nil

@@ -22,7 +22,7 @@ module Hecaton
       ].select { |name| NetHTTP.method_defined?(:"#{name}=") }.freeze
       private_constant :SETTERS
 
-      # Which of these the program said itself makes a difference to what it left alone.
+      # Notes which settings the program itself has set: defaults apply only to the others.
       SETTERS.each do |name|
         define_method(:"#{name}=") do |value|
           @hecaton_lease = nil
@@ -51,10 +51,10 @@ module Hecaton
       # Net::HTTP's is for each piece, so its own default of 60 would end long uploads.
       def hecaton_write_timeout = (write_timeout if @hecaton_given&.key?(:write_timeout))
 
-      # For Settings: how often a request may be sent again, if that was said.
+      # For Settings: how often a request may be sent again, if that was set.
       def hecaton_max_retries = (max_retries if @hecaton_given&.key?(:max_retries))
 
-      # For Incoming: whether a body that was cut short is wanted, because the program said so.
+      # For Incoming: whether the program accepts a body that was cut short, by setting ignore_eof.
       def hecaton_ignore_eof = @hecaton_ignore_eof || (@hecaton_given&.key?(:ignore_eof) && ignore_eof)
 
       # For Persistent: the same, where Net::HTTP has no such setting.

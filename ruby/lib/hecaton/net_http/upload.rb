@@ -21,7 +21,7 @@ module Hecaton
           @patience = patience
         end
 
-        # At most so many bytes, nil at the end.
+        # At most length bytes, nil at the end.
         def read(length)
           piece = Upload.piece(@io, length, @patience)
           @pos += piece.bytesize if piece
@@ -46,7 +46,7 @@ module Hecaton
           @patience = patience
         end
 
-        # At most so many bytes, nil at the end.
+        # At most length bytes, nil at the end.
         def read(length) = Upload.piece(@io, length, @patience)
       end
 

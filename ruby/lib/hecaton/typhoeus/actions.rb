@@ -1,4 +1,4 @@
-# get and its sisters: one request, run at once.
+# get and the other verbs: one request, run at once.
 module Hecaton
   module Typhoeus
     class Request

@@ -2,7 +2,7 @@
 module Hecaton
   module Typhoeus
     # Each is given to Config.cache, or to a request's option cache. default_ttl is in seconds, nil for ever; a
-    # request's cache_ttl goes first. Anything else with get(request) and set(request, response) will do as well.
+    # request's cache_ttl takes precedence. Anything else with get(request) and set(request, response) will do as well.
     module Cache
       # A Dalli::Client.
       class Dalli

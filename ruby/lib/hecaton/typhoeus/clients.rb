@@ -4,7 +4,7 @@ module Hecaton
     # Requests' options that are settings of a client (proxy, cainfo, connecttimeout, …) choose one here. Safe with
     # threads and fork, as clients are.
     module Clients
-      # Seconds that a request may take that says nothing of it.
+      # Seconds that a request without a timeout may take.
       TIMEOUT = 300
       # Most clients that are kept; the one that was used longest ago is closed for another.
       MOST = 64

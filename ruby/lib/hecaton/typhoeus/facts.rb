@@ -1,4 +1,4 @@
-# The outcome of a request → what libcurl tells of a transfer.
+# The outcome of a request → libcurl's facts about a transfer.
 module Hecaton
   module Typhoeus
     # Computed when a program reads a Response's options, not before.

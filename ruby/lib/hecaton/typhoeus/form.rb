@@ -3,7 +3,7 @@ require "pathname"
 
 module Hecaton
   module Typhoeus
-    # A String is sent as it is. A Hash is a form, or multipart where there is a File in it or `multipart` says so.
+    # A String is sent as it is. A Hash is a form, or multipart where there is a File in it or `multipart` is set.
     module Form
       module_function
 

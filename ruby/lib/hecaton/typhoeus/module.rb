@@ -6,7 +6,7 @@ module Hecaton
   module Typhoeus
     # The version of Typhoeus with this interface.
     VERSION = "1.6.0"
-    # Sent as User-Agent unless the request or Config.user_agent says another.
+    # Sent as User-Agent unless the request or Config.user_agent sets another.
     USER_AGENT = "Typhoeus - https://github.com/typhoeus/typhoeus"
   end
 end

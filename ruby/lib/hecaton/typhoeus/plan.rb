@@ -1,4 +1,4 @@
-# The options of a request → the client that sends it, and what that is told.
+# The options of a request → the client that sends it, and its arguments.
 module Hecaton
   module Typhoeus
     # Made for each request that is more than a plain GET.
@@ -134,7 +134,7 @@ module Hecaton
         end
       end
 
-      # The rest that is said in more than one option.
+      # The rest, which depends on more than one option.
       def set_up
         connect_within(@connect_within) if @connect_within
         set_up_decoding if @accept_encoding

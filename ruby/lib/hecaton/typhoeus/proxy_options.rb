@@ -1,4 +1,4 @@
-# proxy and its sisters → the setting `proxy` of a client.
+# proxy and related options → the setting `proxy` of a client.
 module Hecaton
   module Typhoeus
     # Included by Plan.

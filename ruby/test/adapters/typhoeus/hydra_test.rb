@@ -60,7 +60,7 @@ class TyphoeusHydraTest < DropInTest
     assert_empty hydra.queued_requests
   end
 
-  # Their options forbid the scheme of the URL.
+  # The original responds to only 200 of them. Their options forbid the scheme of the URL.
   def test_thousands_that_are_never_sent
     hydra = Typhoeus::Hydra.new(max_concurrency: 50)
     codes = Hash.new(0)

@@ -21,7 +21,7 @@ module Hecaton
         # Of a response.
         def of_response(headers) = read(headers["cache-control"])
 
-        # Seconds; what is no number is 0, so that nothing is used too long.
+        # Seconds; text that is not a number is 0, so that nothing is used too long.
         def seconds(text) = text.to_s.match?(/\A\d+\z/) ? [text.to_i, LONGEST].min : 0
 
         # The first of several with the same name counts.

@@ -4,10 +4,10 @@ module Hecaton
     class Cache
       # Its fields are a Hash of plain objects, for stores that marshal.
       class Entry
-        # Fields that speak of one connection (RFC 9111 §3.1).
+        # Fields that concern one connection (RFC 9111 §3.1).
         HOP_BY_HOP = %w[connection keep-alive proxy-connection proxy-authenticate proxy-authentication-info transfer-encoding te upgrade
                         trailer].freeze
-        # Fields of a 304 that say nothing of the response that is kept.
+        # Fields of a 304 that do not describe the stored response.
         KEPT = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
         # Fields that identify the sender: a response is used for the same values alone. The engine may add them, unseen
         # by features.

@@ -54,7 +54,7 @@ module Hecaton
       def shutdown = reconnect
       alias reload shutdown
 
-      # Raises NetHTTP::Refused: HTTP/1.1 pipelining is not spoken.
+      # Raises NetHTTP::Refused: HTTP/1.1 pipelining is not supported.
       def pipeline(_uri, _requests)
         NetHTTP::Settings.refuse_setting(:pipeline, "requests are not pipelined; Hecaton::Client#batch sends many at once")
       end

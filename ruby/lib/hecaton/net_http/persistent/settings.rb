@@ -41,9 +41,9 @@ module Hecaton
       attr_reader :headers
       # Hash: put in the place of those that a request has.
       attr_reader :override_headers
-      # Hash of "host:port" and the version of HTTP that was spoken last.
+      # Hash of "host:port" and the version of HTTP that was used last.
       attr_reader :http_versions
-      # Integer: what the Keep-Alive header of requests says. Default 30.
+      # Integer: the value of the Keep-Alive header of requests. Default 30.
       attr_accessor :keep_alive
       # Array of options of sockets; only its default, TCP_NODELAY, can be honoured.
       attr_reader :socket_options
