@@ -82,8 +82,8 @@ module Servers
   class << self
     def checks = @checks ||= []
 
-    # Adds a check. needs: endpoints by name, :reload, or another ability of the server. limit: seconds. like_curl: a
-    # block that is true when curl succeeds too, called only after the gem failed.
+    # Adds a check, limited to `limit` seconds. Its `needs` are endpoints by name, :reload, or another ability of the
+    # server. The block like_curl is true when curl succeeds. It is called only after the gem failed.
     def check(name, tells, needs: :clear, limit: 45, like_curl: nil, &body)
       checks << Check.new(name, tells, needs: needs, limit: limit, like_curl: like_curl, &body)
     end

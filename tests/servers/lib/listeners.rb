@@ -4,8 +4,14 @@ module Servers
   # idle}. kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both). ca: clients must show a certificate of it.
   # idle: seconds that an idle connection is kept.
   #
-  # Its responses: /echo is {"method", "path"}; /upload is {"method", "bytes", "crc32"}; /bytes/<n>; /gzipped, 100 kB of
-  # text in gzip; /fields/<n>: n fields. /early is 413 at once, without reading the body.
+  # Its responses:
+  #
+  # - /echo is {"method", "path"}
+  # - /upload is {"method", "bytes", "crc32"}
+  # - /bytes/<n> is n bytes
+  # - /gzipped is 100 kB of text in gzip
+  # - /fields/<n> has n fields
+  # - /early is 413 at once, without reading the body
   module Listeners
     include Kinds
 

@@ -22,7 +22,7 @@ module Hecaton
       ].select { |name| NetHTTP.method_defined?(:"#{name}=") }.freeze
       private_constant :SETTERS
 
-      # Notes which settings the program itself has set: defaults apply only to the others.
+      # Notes which settings the program itself has set. Net::HTTP's defaults of some settings do not count.
       SETTERS.each do |name|
         define_method(:"#{name}=") do |value|
           @hecaton_lease = nil
