@@ -169,6 +169,16 @@ class FeaturesTest < OriginTest
     end
   end
 
+  def test_an_attempt_can_change_fields_that_are_repeated
+    { %w[1] => %w[1 2], %w[1 2] => %w[2 1], %w[2 1] => %w[1], [] => %w[1 2] }.each do |old, new|
+      Scripted.run("/" => Scripted.answer(200)) do |server|
+        feature = Noting.new([], :a, before_attempt: ->(request, _) { request.with(headers: { "x-a" => new }) })
+        client(features: [feature]).get("#{server.url}/", headers: { "x-a" => old })
+        assert_equal new, server.requests.first.scan(/^x-a: (.*)\r/i).flatten, [old, new]
+      end
+    end
+  end
+
   def test_attempts_before_an_exception_are_listed
     Scripted.run("/" => Scripted.answer(503)) do |server|
       feature = Noting.new([], :a, before_attempt: ->(_, number) { raise KeyError if number == 2 })
@@ -233,6 +243,23 @@ class FeaturesTest < OriginTest
   # A server that never says anything.
   module Silent
     def self.url = "http://127.0.0.1:#{(@server ||= TCPServer.new("127.0.0.1", 0)).local_address.ip_port}"
+  end
+
+  def test_what_cuts_off_one_feature_hides_the_outcome_from_no_other
+    exits = { throw: -> { throw :out }, exception: -> { raise NoMemoryError }, kill: -> { Thread.current.kill } }
+    exits.to_a.product(%i[before_request respond before_attempt after]).each do |(kind, leave), hook|
+      each_way(%i[a b c], b: { hook => ->(*) { leave.call } }) do |ask, notes, way|
+        Thread.new { left { ask.call(url("/r/1")) } }.join
+        called = notes.map(&:first).uniq.map { |name| notes.count([name, :after]) }
+        assert_equal [1], called.uniq, [kind, hook, way, notes]
+      end
+    end
+  end
+
+  def left(&block)
+    catch(:out, &block)
+  rescue NoMemoryError
+    nil
   end
 
   def test_a_token_and_a_retry_predicate_work_beside_them

@@ -126,20 +126,7 @@ module Hecaton
       turns, @turns = @turns, -1
       outcome = outcome.behind(nil, @spent) if @spent
       told = @features.after or return outcome
-      outcome = outcome.of(@request)
-      list = @features.list
-      while turns > 0
-        turns -= 1
-        next unless told[turns]
-
-        begin
-          other = list[turns].after(outcome)
-          outcome = other.of(@request) if other.is_a?(Response) || other.is_a?(Error)
-        rescue StandardError => error
-          outcome = failure(error, list[turns], :after).of(@request)
-        end
-      end
-      outcome.of(nil)
+      tell(told, outcome.of(@request), turns).of(nil)
     end
 
     # Whether a feature wants to see each attempt.
@@ -170,16 +157,15 @@ module Hecaton
       failed.dup.in_place_of(outcome)
     end
 
-    # The fields that a feature has changed; a value that is nil leaves the field out.
+    # The fields that a feature has changed, with all values of each, for the engine replaces them by name; a value that
+    # is nil leaves the field out.
     def self.changes(before, after)
       return [] if before.equal?(after)
 
       raise ArgumentError, "before_attempt can change headers alone: use before_request" unless before.same_but_headers?(after)
 
-      kept = before.headers.to_a
-      changed = after.headers.reject { |field| kept.include?(field) }
-      gone = before.headers.map(&:first) - after.headers.map(&:first)
-      (changed + gone.map { |name| [name, nil] }).flatten(1)
+      old, new = [before, after].map { |request| request.headers.group_by(&:first) }
+      (old.keys | new.keys).reject { |name| old[name] == new[name] }.flat_map { |name| new[name]&.flatten(1) || [name, nil] }
     end
 
     private
@@ -190,7 +176,26 @@ module Hecaton
       nil
     end
 
-    # The value that a feature made of the Request.
+    # Tells the first so many features of the outcome, the last one first. Returns the one that takes its place. If an
+    # exception that nobody may rescue, such as an interrupt, leaves one of them, the others are told all the same.
+    def tell(told, outcome, turns)
+      while turns.positive?
+        turns -= 1
+        outcome = told_by(@features.list[turns], outcome) if told[turns]
+      end
+      outcome
+    ensure
+      tell(told, outcome, turns) if turns.positive?
+    end
+
+    def told_by(feature, outcome)
+      other = feature.after(outcome)
+      other.is_a?(Response) || other.is_a?(Error) ? other.of(@request) : outcome
+    rescue StandardError => error
+      failure(error, feature, :after).of(@request)
+    end
+
+    # What a feature made of the Request.
     def changed(value, before)
       return before if value.nil? || value.equal?(before)
       return value.in_place_of(before) if value.is_a?(Request)
