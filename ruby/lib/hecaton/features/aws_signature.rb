@@ -1,6 +1,7 @@
 # A feature that signs each attempt by AWS Signature Version 4.
 require "hecaton"
 require "openssl"
+require_relative "origins"
 
 module Hecaton
   class Features
@@ -8,7 +9,7 @@ module Hecaton
     #   service: "s3") client = Hecaton::Client.new(timeout: 5, features: [signature])
     #
     # Each attempt is signed anew, with the time at which it is made. A redirect to another scheme, host or port is not
-    # signed.
+    # signed, nor is a redirect back.
     class AWSSignature
       ALGORITHM = "AWS4-HMAC-SHA256".freeze
       UNSIGNED = "UNSIGNED-PAYLOAD".freeze
@@ -33,8 +34,7 @@ module Hecaton
 
       # For the client.
       def before_attempt(request, _number)
-        home = request.notes[self] ||= request.origin
-        return request.with(headers: { "authorization" => nil }) unless home == request.origin
+        return request.with(headers: { "authorization" => nil, "x-amz-security-token" => nil }) unless Origins.home?(self, request)
 
         time = @clock.call.getutc.strftime("%Y%m%dT%H%M%SZ")
         payload = payload(request)
@@ -78,7 +78,7 @@ module Hecaton
 
       # Names and values in the order of the names.
       def signed(request)
-        named = request.headers.to_h { |name, value| [name, value.strip.gsub(/ +/, " ")] }
+        named = request.headers.group_by(&:first).transform_values { |lines| lines.map { |_, value| value.strip.gsub(/ +/, " ") }.join(",") }
         host = named["host"] || request.url[%r{//([^/?]*)}, 1]
         chosen = named.select { |name, _| name == "content-type" || name.start_with?("x-amz-") || @headers.include?(name) }
         chosen.merge("host" => host).sort
@@ -98,7 +98,7 @@ module Hecaton
       end
 
       def canonical_query(query)
-        pairs = query.to_s.split("&").map { |pair| pair.split("=", 2).then { |name, value| [name, value || ""] } }
+        pairs = query.to_s.split("&").map { |pair| pair.partition("=").values_at(0, 2) }
         pairs.map { |pair| pair.map { |part| encoded(decoded(part)) } }.sort.map { |pair| pair.join("=") }.join("&")
       end
 

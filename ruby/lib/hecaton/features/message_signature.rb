@@ -1,13 +1,15 @@
 # A feature that signs each attempt by HTTP Message Signatures (RFC 9421).
 require "hecaton"
 require "openssl"
+require_relative "origins"
 
 module Hecaton
   class Features
     #   signature = Hecaton::Features::MessageSignature.new(key: OpenSSL::PKey.read(File.read("key.pem")), key_id:
     #   "mine", algorithm: "ed25519") client = Hecaton::Client.new(timeout: 5, features: [signature])
     #
-    # Each attempt is signed anew. A redirect to another scheme, host or port is not signed.
+    # Each attempt is signed anew. A redirect to another scheme, host or port is not signed, nor is
+    # a redirect back.
     class MessageSignature
       # Array of Strings: the components that are signed by default.
       COMPONENTS = %w[@method @target-uri content-type content-digest].freeze
@@ -47,8 +49,7 @@ module Hecaton
 
       # For the client.
       def before_attempt(request, _number)
-        home = request.notes[self] ||= request.origin
-        return request.with(headers: { "signature" => nil, "signature-input" => nil }) unless home == request.origin
+        return request.with(headers: { "signature" => nil, "signature-input" => nil }) unless Origins.home?(self, request)
 
         request = with_digest(request)
         covered = @components.filter_map { |name| value(request, name)&.then { |value| [name, value] } }

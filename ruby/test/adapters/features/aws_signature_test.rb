@@ -30,6 +30,16 @@ class AWSSignatureTest < OriginTest
       signature(feature, "POST", "https://example.amazonaws.com/", **form)
   end
 
+  def test_a_field_that_is_repeated
+    assert_equal "c9d5ea9f3f72853aea855b47ea873832890dbdd183b4468f858259531a5138ea",
+      signature(feature(headers: %w[my-header1]), "GET", "https://example.amazonaws.com/", headers: { "My-Header1" => %w[value2 value2 value1] })
+  end
+
+  def test_queries_with_empty_parts
+    expected = signature(feature, "GET", "https://example.amazonaws.com/?=&a=1&b=")
+    assert_equal expected, signature(feature, "GET", "https://example.amazonaws.com/?a=1&&b")
+  end
+
   def test_the_example_of_iam
     feature = feature(service: "iam")
     headers = { "content-type" => "application/x-www-form-urlencoded; charset=utf-8" }
@@ -55,6 +65,18 @@ class AWSSignatureTest < OriginTest
         assert_match(/^authorization: AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/, first)
         assert_match(/^x-amz-security-token: session/, first)
         refute_match(/amz|authorization/i, second)
+      end
+    end
+  end
+
+  def test_a_redirect_back_is_not_signed
+    back = nil
+    Scripted.run("/" => ->(_) { Scripted.answer(302, "Location" => back) }) do |other|
+      Scripted.run("/" => Scripted.answer(302, "Location" => "#{other.url}/"), "/2" => Scripted.answer(200)) do |server|
+        back = "#{server.url}/2"
+        client = client(redirects: 3, features: [Hecaton::Features::AWSSignature.new(**KEYS, session_token: "session")])
+        assert_equal 200, client.get("#{server.url}/").status
+        refute_match(/amz|authorization/i, server.requests.last)
       end
     end
   end

@@ -62,6 +62,18 @@ class MessageSignatureTest < OriginTest
     end
   end
 
+  def test_a_redirect_back_is_not_signed
+    back = nil
+    Scripted.run("/" => ->(_) { Scripted.answer(302, "Location" => back) }) do |other|
+      Scripted.run("/" => Scripted.answer(302, "Location" => "#{other.url}/"), "/2" => Scripted.answer(200)) do |server|
+        back = "#{server.url}/2"
+        feature = Hecaton::Features::MessageSignature.new(key: "secret", key_id: "k", algorithm: "hmac-sha256")
+        assert_equal 200, client(redirects: 3, features: [feature]).get("#{server.url}/").status
+        refute_match(/^signature/i, server.requests.last)
+      end
+    end
+  end
+
   def test_what_is_unknown
     assert_match(/hmac-sha256/, assert_raises(ArgumentError) { feature(key: "k", key_id: "k", algorithm: "md5") }.message)
     assert_raises(ArgumentError) { signed(feature(key: "k", key_id: "k", algorithm: "hmac-sha256", components: ["@status"])) }
