@@ -27,9 +27,9 @@ module Hecaton
       MOST_VARIANTS = 10
       # A URL with a user, who is not to be in a key.
       LOGIN = %r{\A[a-z]+://[^/?#]*@}i
-      # The state of a request: the Entry that was found, the time of the request, and whether the Entry is to be
-      # validated.
-      State = Struct.new(:entry, :asked, :directives, :validating)
+      # What became of a request: the Entry that was found, when it was asked, whether it is to be validated, at which
+      # URL, and whether the outcome is the cache's own.
+      State = Struct.new(:entry, :asked, :directives, :validating, :place, :given)
       private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :LOGIN, :State
 
       # store:: what has read(key), write(key, value) and delete(key), such as Rails.cache. Values are Arrays of Hashes
@@ -46,7 +46,7 @@ module Hecaton
       # For the client: adds the conditions that a stale response is validated by.
       def before_request(request)
         return unless request.http_method == "GET" && CONDITIONS.none? { |name| request.headers.key?(name) }
-        return if LOGIN.match?(request.url)
+        return if LOGIN.match?(request.url) || unseen_credentials?(request)
 
         directives = Directives.of_request(request.headers)
         return if directives.key?("no-store")
@@ -64,9 +64,20 @@ module Hecaton
       # For the client: a response that is kept and fresh.
       def respond(request)
         state = request.notes[self] or return
-        return state.entry.response(now, "hit") if state.entry && usable?(state)
+        response = own_response(state)
+        state.given = true if response
+        response
+      end
 
-        Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" }) if state.directives.key?("only-if-cached")
+      # For the client: what a redirect leads to is not the response that is kept, so the conditions do not go there
+      # (RFC 9110 §15.4).
+      def before_attempt(request, _number)
+        state = request.notes[self]
+        return unless state&.validating
+        return if (state.place ||= request.url) == request.url
+
+        state.validating = false
+        request.with(headers: state.entry.conditions.transform_values { nil })
       end
 
       # For the client.
@@ -74,7 +85,7 @@ module Hecaton
         request = outcome.request
         state = request.notes[self]
         return invalidate(request, outcome) unless state || SAFE.include?(request.http_method)
-        return if state.nil? || outcome.response&.headers&.key?("cache-status")
+        return if state.nil? || state.given
         return stale(state) if failed?(outcome) && may_be_stale?(state, request)
         return freshened(state, request, outcome) if state.validating && outcome.status == 304
 
@@ -91,7 +102,16 @@ module Hecaton
 
       def key(url) = "hecaton GET #{url[/\A[^#]*/]}"
 
-      def entries(url) = Array(@store.read(key(url))).map { |fields| Entry.new(fields) }
+      def entries(url) = Entry.all(@store.read(key(url)))
+
+      # Of one request alone: those that its client has too are the same for all that a cache of its own keeps.
+      def unseen_credentials?(request) = !request[:digest_auth].nil? || request[:bearer].respond_to?(:call)
+
+      def own_response(state)
+        return state.entry.response(now, "hit") if state.entry && usable?(state)
+
+        Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" }) if state.directives.key?("only-if-cached")
+      end
 
       def find(request) = entries(request.url).find { |entry| entry.selected_by?(request.headers) }
 

@@ -254,6 +254,72 @@ class CacheTest < OriginTest
     end
   end
 
+  def test_what_another_store_returns_is_no_response
+    good = { status: 200, url: "http://127.0.0.1/", body: "x", headers: [], vary: {}, asked: 1, came: 1 }
+    [["x", 1, {}, good, [nil], [1], ["x"], [[]]], good.keys.map { |key| [good.merge(key => :rubbish)] },
+     [[good.merge(headers: [1])], [good.merge(headers: [["age"]])], [good.transform_keys(&:to_s)]]].flatten(1).each do |value|
+      store = Object.new
+      store.define_singleton_method(:read) { |_| value }
+      store.define_singleton_method(:write) { |*| nil }
+      serve(store: store) { |url| assert_equal 200, @client.get(url).status, value.inspect }
+    end
+  end
+
+  def test_bytes_that_are_no_text
+    %w[Vary Connection Age Expires Date ETag Last-Modified Cache-Control].each do |name|
+      serve do |url|
+        @headers = { "Cache-Control" => "max-age=0", name => "\xff\xfe" }
+        2.times { assert_equal 200, @client.get(url, headers: { "x-a" => "\xff" }).status, name }
+      end
+    end
+    serve do |url|
+      @headers = { "Cache-Control" => "max-age=9", "Vary" => "x-a" }
+      assert kept?(url, first: { "x-a" => "\xff" }, "x-a" => "\xff")
+      refute kept?(url, first: { "x-a" => "\xff" }, "x-a" => "\xfe")
+    end
+  end
+
+  def test_another_cache_on_the_way_has_its_say_too
+    serve do |url|
+      @headers["Cache-Status"] = "CDN; hit"
+      assert kept?(url)
+      assert_equal "CDN; hit, Hecaton; hit", @client.get(url).headers["cache-status"]
+    end
+    serve do |url|
+      @headers = { "Cache-Control" => "max-age=0", "ETag" => '"a"', "Cache-Status" => "CDN; hit" }
+      assert_equal [[200, "2"]], Array.new(2) { @client.get(url).then { |response| [response.status, response.body] } }.uniq
+    end
+  end
+
+  def test_conditions_do_not_follow_a_redirect
+    serve do |url|
+      @headers = { "Cache-Control" => "max-age=0", "ETag" => '"same"' }
+      client = @client.with(redirects: 1)
+      assert_equal "1", client.get(url).body
+      usual = method(:answer)
+      define_singleton_method(:answer) { |request| request.start_with?("GET / ") ? Scripted.answer(302, "Location" => "/b") : usual.call(request) }
+      @server.instance_variable_get(:@answers).clear
+      assert_equal [200, "2"], client.get(url).then { |response| [response.status, response.body] }
+    end
+  end
+
+  def test_a_host_of_the_programs_own
+    serve do |url|
+      get(url, host: "other.example")
+      assert_equal "2", get(url)
+      assert_equal "1", get(url, host: "other.example")
+    end
+  end
+
+  def test_credentials_that_features_do_not_see
+    serve do |url|
+      @client.get(url, bearer: -> { "secret" })
+      @client.get(url, digest_auth: %w[user password])
+      assert_equal "3", get(url)
+      assert_equal "4", @client.get(url, bearer: -> { "secret" }).body
+    end
+  end
+
   def test_memory_has_a_bound
     memory = Hecaton::Features::Cache::Memory.new(bytes: 1000)
     entry = ->(size) { [{ body: "x" * size, headers: [] }] }

@@ -12,24 +12,41 @@ module Hecaton
         # Fields that identify the sender: a response is used for the same values alone. The engine may add them, unseen
         # by features.
         PERSONAL = %w[authorization cookie].freeze
-        # The share of its age on arrival for which a response counts as fresh, if the server does not say (RFC 9111
-        # §4.2.2).
+        # Fields that select a response whatever Vary says. A program's own Host asks for another resource.
+        SELECTING = [*PERSONAL, "host"].freeze
+        # The share of its age when it came that a response is taken to be fresh for, if the server does not say (RFC
+        # 9111 §4.2.2).
         HEURISTIC = 0.1
-        private_constant :HOP_BY_HOP, :KEPT, :PERSONAL, :HEURISTIC
+        private_constant :HOP_BY_HOP, :KEPT, :PERSONAL, :SELECTING, :HEURISTIC
 
         # Hash.
         attr_reader :fields
 
-        # The Entry of a response that was requested, and received, at these times.
+        # The Entries in what a store has returned: none for what is not of the form that was written.
+        def self.all(values) = values.is_a?(Array) ? values.select { |fields| sound?(fields) }.map { |fields| new(fields) } : []
+
+        def self.sound?(fields)
+          form = (fields in { status: Integer, url: String | nil, body: String, headers: Array, vary: Hash, asked: Numeric, came: Numeric })
+          form && fields[:headers].all? { |pair| (pair in [String, String]) } && fields[:vary].each_key.all?(String)
+        end
+        private_class_method :sound?
+
+        # The Entry of a response that was asked for, and came, at these times.
         def self.of(request, response, asked, came)
-          dropped = HOP_BY_HOP + response.headers.get_all("connection").flat_map { |value| value.downcase.split(/\s*,\s*/) }
+          dropped = HOP_BY_HOP + names(response.headers, "connection")
           new(status: response.status, url: response.url, body: response.body.dup, asked: asked, came: came,
             headers: response.headers.reject { |name, _| dropped.include?(name) },
-            vary: (varies(response.headers) | PERSONAL).to_h { |name| [name, selector(name, request.headers)] })
+            vary: (varies(response.headers) | SELECTING).to_h { |name| [name, selector(name, request.headers)] })
         end
 
         # Names of the fields that select a response, in lower case.
-        def self.varies(headers) = headers.get_all("vary").flat_map { |value| value.downcase.split(/\s*,\s*/) }.map(&:strip).reject(&:empty?)
+        def self.varies(headers) = names(headers, "vary")
+
+        # Names that a field lists, in lower case. A server may send any bytes.
+        def self.names(headers, field)
+          headers.get_all(field).flat_map { |value| value.scrub.downcase.split(",") }.map(&:strip).reject(&:empty?)
+        end
+        private_class_method :names
 
         # Whether features see the field of a request, so that the cache can tell what it selects.
         def self.knowable?(name, headers) = name != "*" && (!PERSONAL.include?(name) || headers.key?(name))
@@ -37,7 +54,7 @@ module Hecaton
         # The value that a field selects by, without differences that mean nothing (RFC 9111 §4.1). Of who asks a hash,
         # for stores keep it.
         def self.selector(name, headers)
-          value = headers[name]&.strip&.gsub(/\s*,\s*/, ",")
+          value = headers[name]&.b&.strip&.gsub(/\s*,\s*/, ",")
           value && PERSONAL.include?(name) ? OpenSSL::Digest::SHA256.hexdigest(value) : value
         end
 
@@ -54,7 +71,7 @@ module Hecaton
 
         # Seconds since the server made it (RFC 9111 §4.2.3).
         def age(now)
-          said = @headers.get_all("age").first.to_s[/\A\d+/].to_i
+          said = @headers.get_all("age").first.to_s.scrub[/\A\d+/].to_i
           apparent = [fields[:came] - (date || fields[:came]), 0].max
           corrected = said + (fields[:came] - fields[:asked])
           [apparent, corrected].max + (now - fields[:came])
