@@ -36,6 +36,7 @@ module Hecaton
       # For the client. Raises CircuitOpenError.
       def before_attempt(request, _number)
         origin = request.origin
+        (request.notes[self] ||= []) << origin
         return if @circuits.empty? || closed?(origin, request)
 
         raise CircuitOpenError.new("the circuit of #{origin} is open after #{@circuits[origin]&.failures} failures in a row",
@@ -44,11 +45,13 @@ module Hecaton
 
       # For the client.
       def after(outcome)
-        origin = Request.origin_of(outcome.url || outcome.request.url)
-        if INNOCENT.any? { |kind| outcome.is_a?(kind) } then release(origin, outcome.request)
-        elsif @failure.call(outcome) then failed(origin)
-        else @lock.synchronize { @circuits.delete(origin) } if @circuits.key?(origin)
-        end
+        request = outcome.request
+        *earlier, last = request.notes.delete(self)
+        return if last.nil? && outcome.response # Of another feature: it says nothing of a server.
+
+        last ||= Request.origin_of(outcome.url || request.url)
+        (earlier - [last]).each { |origin| succeeded(origin) } # Their responses were redirects.
+        judge(last, outcome)
         nil
       end
 
@@ -61,6 +64,18 @@ module Hecaton
       end
 
       private
+
+      # What the outcome says of the server that was asked last.
+      def judge(origin, outcome)
+        if INNOCENT.any? { |kind| outcome.is_a?(kind) } then release(origin, outcome.request)
+        elsif @failure.call(outcome) then failed(origin)
+        else succeeded(origin)
+        end
+      end
+
+      def succeeded(origin)
+        @lock.synchronize { @circuits.delete(origin) } if @circuits.key?(origin)
+      end
 
       def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 

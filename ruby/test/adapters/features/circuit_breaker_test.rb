@@ -69,6 +69,58 @@ class CircuitBreakerTest < OriginTest
     end
   end
 
+  def test_a_redirect_to_another_origin_is_a_success_of_the_first
+    serve do |url, server|
+      client = client(redirects: 1, features: [breaker])
+      2.times { client.get(url) }
+      cool_down
+      server.instance_variable_get(:@answers)["/"] = Scripted.answer(302, "Location" => url("/r/1"))
+      2.times { assert_equal 200, client.get(url).status }
+      assert_empty @breaker.stats
+    end
+  end
+
+  def test_a_redirect_to_an_open_origin_ends_the_trial_of_the_first
+    serve do |other|
+      Scripted.run("/" => Scripted.answer(500)) do |server|
+        client = client(redirects: 1, features: [breaker])
+        2.times { client.get("#{server.url}/") }
+        cool_down
+        2.times { client.get(other) }
+        server.instance_variable_get(:@answers)["/"] = Scripted.answer(302, "Location" => other)
+        2.times { assert_match other.chomp("/"), error_of(Hecaton::CircuitOpenError) { client.get("#{server.url}/") }.message }
+        assert_equal [Hecaton::Request.origin_of(other)], @breaker.stats.keys
+      end
+    end
+  end
+
+  def test_an_outcome_of_another_feature_says_nothing_of_the_server
+    serve do |url|
+      local = Object.new
+      local.define_singleton_method(:respond) { |request| Hecaton::Response.new(status: 200) if request.url.end_with?("?local") }
+      client = client(features: [breaker, local])
+      2.times { client.get(url) }
+      assert_equal 200, client.get("#{url}?local").status
+      assert_equal :open, state(url)
+    end
+  end
+
+  def test_many_threads_make_one_trial
+    serve do |url, server|
+      client = client(features: [breaker])
+      2.times { client.get(url) }
+      cool_down
+      server.requests
+      server.instance_variable_get(:@answers)["/"] = lambda do |_|
+        Thread.pass until @breaker.stats.values.first[:refused] == 7
+        Scripted.answer(200)
+      end
+      ended = Array.new(8) { Thread.new { client.get_all([url]).first } }.map(&:value)
+      assert_equal({ Hecaton::Response => 1, Hecaton::CircuitOpenError => 7 }, ended.map(&:class).tally)
+      assert_equal 1, server.asked.size
+    end
+  end
+
   def test_in_a_batch_what_has_not_started_is_spared
     serve do |url, server|
       outcomes = client(features: [breaker]).get_all([url] * 10, concurrency: 1)
