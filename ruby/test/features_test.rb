@@ -262,6 +262,15 @@ class FeaturesTest < OriginTest
     nil
   end
 
+  def test_all_requests_of_a_batch_end_if_features_cut_off_each_of_them
+    notes, pending = [], []
+    features = [Noting.new(notes, :a), Noting.new([], :b, after: ->(_) { raise NoMemoryError })]
+    assert_raises(NoMemoryError) do
+      client(features: features).batch { |batch| 4.times { |number| pending << batch.get(url("/r/#{number}")) } }
+    end
+    assert_equal [4, [:a, :after] => 4], [pending.count(&:outcome), notes.tally.slice(%i[a after])]
+  end
+
   def test_a_token_and_a_retry_predicate_work_beside_them
     answer = ->(request) { Scripted.answer(request.include?("Bearer new") ? 200 : 401) }
     Scripted.run("/" => answer) do |server|

@@ -325,7 +325,19 @@ module Hecaton
     def close
       @over = true
       abandon("ended") unless size.zero?
+    ensure
       @native.finish
+    end
+
+    # Each request gets its outcome, also if features of many are cut off. By halves, so that the stack stays small.
+    def settle(ends)
+      return ends.each { |request, outcome| request.settle(outcome) } if ends.size < 2 || @features.nil?
+
+      begin
+        settle(ends.first(ends.size / 2))
+      ensure
+        settle(ends.drop(ends.size / 2))
+      end
     end
 
     def abandon(why)
@@ -333,14 +345,13 @@ module Hecaton
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
         queued += @deferral.clear if @deferral
-        @ended.drop(@told).each_slice(4) do |request, *answer|
-          request.settle(@response_builder.outcome(*answer, request.strict))
-        end
+        ends = @ended.drop(@told).each_slice(4).map { |request, *answer| [request, @response_builder.outcome(*answer, request.strict)] }
         forget
         { false => queued, true => started }.each do |sent, requests|
           message = "the batch #{why} before this request did"
-          requests.each { |request| request.settle(CancelledError.new(message, phase: :queue, sent: sent)) }
+          requests.each { |request| ends << [request, CancelledError.new(message, phase: :queue, sent: sent)] }
         end
+        settle(ends)
       end
     end
   end

@@ -114,8 +114,12 @@ module Hecaton
       @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
     end
 
-    # For the batch: keeps the outcome, after features have received it. The first one counts.
-    def settle(outcome) = @outcome ||= @run ? through(outcome) : outcome
+    # For the batch: keeps the outcome, once features have been told of it, or have been cut off. The first one counts.
+    def settle(outcome)
+      @outcome ||= @run ? through(outcome) : outcome
+    ensure
+      @outcome ||= outcome
+    end
 
     # For the batch: settles a request that has come to its end. A request with a token may be sent once more.
     def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome
