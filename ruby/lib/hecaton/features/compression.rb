@@ -6,17 +6,19 @@ module Hecaton
   class Features
     #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::Compression.new(:gzip)])
     #
-    # The server must be known to accept it: HTTP has no way to find out first. Some bodies are sent as they are. They
-    # are small, are read while they are sent, or have a Content-Encoding or a digest (Content-MD5, Digest,
-    # Content-Digest) already.
+    # The server must be known to take it: HTTP has no way to ask first. Sent as they are: bodies that are small, that
+    # have a Content-Encoding already, a Content-Range or a sum of their bytes (Content-MD5, Digest, X-Amz-Checksum-CRC32),
+    # or that are read while they are sent.
     class Compression
       CODERS = {
         gzip: ->(body) { Zlib.gzip(body) },
         deflate: ->(body) { Zlib.deflate(body) },
         zstd: ->(body) { ::Zstd.compress(body) }
       }.freeze
-      KEEP = %w[content-encoding content-md5 content-digest digest repr-digest content-length].freeze
-      private_constant :CODERS, :KEEP
+      KEEP = %w[content-encoding content-length content-range].freeze
+      # Names of fields with a sum of the body: Content-MD5, Repr-Digest, X-Amz-Content-SHA256, X-Amz-Checksum-CRC32.
+      SUM = /md5|digest|sha-?(1|256|512)\b|checksum|-hash\z/
+      private_constant :CODERS, :KEEP, :SUM
 
       # name:: :gzip, :deflate, or :zstd, which needs the gem zstd-ruby.
       # minimum:: bytes from which on a body is compressed.
@@ -30,7 +32,7 @@ module Hecaton
       # For the client.
       def before_request(request)
         body = request.body
-        return unless body.is_a?(String) && body.bytesize >= @minimum && KEEP.none? { |name| request.headers.key?(name) }
+        return unless body.is_a?(String) && body.bytesize >= @minimum && request.headers.none? { |name, _| KEEP.include?(name) || SUM.match?(name) }
 
         request.with(body: @coder.call(body), headers: { "Content-Encoding" => @coding })
       end
