@@ -41,11 +41,22 @@ class RequestTest < OriginTest
 
   def test_what_was_given_may_change_afterwards
     text = +"http://host/"
-    options = { headers: { "x-a" => "b" } }
+    options = { headers: { "x-a" => +"b" } }
     request = Hecaton::Request.new(:get, text, **options)
     text << "elsewhere"
     options[:timeout] = 1
-    assert_equal ["http://host/", nil, "http://host:80"], [request.url, request[:timeout], request.origin]
+    options[:headers]["x-a"] << "c"
+    assert_equal ["http://host/", nil, "http://host:80", "b"], [request.url, request[:timeout], request.origin, request.headers["x-a"]]
+  end
+
+  def test_what_values_hold_may_change_afterwards
+    { headers: { "x" => ["a"] }, params: { x: ["a"] }, form: { x: "a" }, json: [{ x: ["a"] }], body: "a" }.each do |name, value|
+      value = Marshal.load(Marshal.dump(value)) # Not frozen.
+      requests = [Hecaton::Request.new(:post, "http://host/", name => value), Hecaton::Request.new(:post, "http://host/").with(name => value)]
+      expected = requests.map { |request| Marshal.dump(request.given[name]) }
+      value.respond_to?(:merge!) ? value.merge!(x: "b") : value << "b"
+      assert_equal expected, requests.map { |request| Marshal.dump(request.given[name]) }, name
+    end
   end
 
   def test_unknown_options_are_named

@@ -32,7 +32,7 @@ module Hecaton
     # url:: a String or a URI, absolute unless the client has a base_url.
     # options:: as in Client#request.
     def initialize(http_method, url, **options)
-      load(http_method, url.nil? ? url : url.to_s.dup.freeze, options.freeze)
+      load(http_method, url.nil? ? url : url.to_s.dup.freeze, Request.own(options).freeze)
     end
 
     # For verbs: the same without a copy of what was given.
@@ -76,6 +76,7 @@ module Hecaton
     # All other options are replaced. nil is the client's setting.
     def with(http_method: @http_method, url: nil, **changes)
       Request.checked(changes)
+      changes = Request.own(changes)
       given = @given.merge(changes)
       given[:headers] = Request.merged(@given[:headers], changes[:headers]) if changes.key?(:headers)
       changed = changes.keys & CONTENT
@@ -179,6 +180,14 @@ module Hecaton
       # Itself, if there is nothing unknown among the options.
       def checked(options)
         options.each_key { |name| refuse(name) unless KNOWN.key?(name) }
+      end
+
+      # A copy of plain values, whatever they hold, which the program may change later; other objects as they are.
+      def own(value)
+        return value.to_h { |name, inner| [name, own(inner)] } if value.instance_of?(Hash)
+        return value.map { |inner| own(inner) } if value.instance_of?(Array)
+
+        value.instance_of?(String) && !value.frozen? ? value.dup.freeze : value
       end
 
       # A Request, from what Client#request and Batch#request take.

@@ -88,7 +88,10 @@ class CircuitBreakerTest < OriginTest
         cool_down
         2.times { client.get(other) }
         server.instance_variable_get(:@answers)["/"] = Scripted.answer(302, "Location" => other)
-        2.times { assert_match other.chomp("/"), error_of(Hecaton::CircuitOpenError) { client.get("#{server.url}/") }.message }
+        2.times do
+          error = error_of(Hecaton::CircuitOpenError) { client.get("#{server.url}/") }
+          assert_match other.chomp("/"), error.message
+        end
         assert_equal [Hecaton::Request.origin_of(other)], @breaker.stats.keys
       end
     end
@@ -97,7 +100,9 @@ class CircuitBreakerTest < OriginTest
   def test_an_outcome_of_another_feature_says_nothing_of_the_server
     serve do |url|
       local = Object.new
-      local.define_singleton_method(:respond) { |request| Hecaton::Response.new(status: 200) if request.url.end_with?("?local") }
+      local.define_singleton_method(:respond) do |request|
+        Hecaton::Response.new(status: 200) if request.url.end_with?("?local")
+      end
       client = client(features: [breaker, local])
       2.times { client.get(url) }
       assert_equal 200, client.get("#{url}?local").status
