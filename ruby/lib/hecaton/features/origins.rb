@@ -5,8 +5,8 @@ module Hecaton
   class Features
     # For features that add credentials.
     module Origins
-      # Whether this attempt, and each one before it that the feature saw, goes to the same scheme, host and port. Once a
-      # redirect has left them it is never so again, for another server chose the URL of what follows.
+      # Whether this attempt and each one before it go to the same scheme, host and port. Once a redirect has left them
+      # it is never so again, because another server chose the URL of what follows.
       def self.home?(feature, request)
         request.notes[feature] = request.origin unless request.notes.key?(feature)
         return true if request.notes[feature] == request.origin

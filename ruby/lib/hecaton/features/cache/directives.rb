@@ -13,7 +13,8 @@ module Hecaton
 
         # Of a request. Pragma counts where there is no Cache-Control (RFC 9111 §5.4).
         def of_request(headers)
-          return { "no-cache" => nil } if headers["pragma"]&.scrub&.match?(/\bno-cache\b/i) && !headers.key?("cache-control")
+          pragma = headers["pragma"].to_s.scrub
+          return { "no-cache" => nil } if pragma.match?(/\bno-cache\b/i) && !headers.key?("cache-control")
 
           read(headers["cache-control"])
         end
