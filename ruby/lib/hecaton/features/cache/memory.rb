@@ -4,7 +4,13 @@ module Hecaton
     class Cache
       # It drops what was used longest ago. Safe with threads.
       class Memory
-        # bytes:: most bytes of bodies and headers that are kept.
+        # Bytes that Ruby takes for an entry and for a pair of Strings, beside what they hold: with small responses they
+        # are the most.
+        ENTRY = 1024
+        PAIR = 120
+        private_constant :ENTRY, :PAIR
+
+        # bytes:: most bytes of memory that responses take, as far as it can be told.
         def initialize(bytes: 64 * 1024 * 1024)
           @most = bytes
           @values = {}
@@ -23,7 +29,7 @@ module Hecaton
 
         # Keeps an Array of entries, unless it is too large.
         def write(key, value)
-          size = value.sum { |fields| fields[:body].bytesize + fields[:headers].sum { |pair| pair.sum(&:bytesize) } } + key.bytesize
+          size = value.sum { |fields| size_of(fields) } + key.bytesize
           @lock.synchronize do
             drop(key)
             next if size > @most
@@ -45,6 +51,11 @@ module Hecaton
         def bytes = @lock.synchronize { @total }
 
         private
+
+        def size_of(fields)
+          headers = fields[:headers].sum { |pair| PAIR + pair.sum(&:bytesize) }
+          ENTRY + headers + fields[:vary].sum { |pair| PAIR + pair.sum { |text| text.to_s.bytesize } } + fields[:body].bytesize
+        end
 
         def drop(key)
           @total -= @sizes.delete(key) || 0
