@@ -1,4 +1,4 @@
-//! Tells on stderr how far a run has come: a bar in a terminal, a line now and then elsewhere.
+//! Shows on stderr how far a run has come: a bar in a terminal, a line now and then elsewhere.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
@@ -16,7 +16,7 @@ const BAR: usize = 17;
 
 /// The progress of one run.
 pub enum Progress {
-    /// Says nothing.
+    /// No progress is shown.
     Quiet,
     /// A bar that is drawn again and again.
     Bar(ProgressBar),
@@ -121,7 +121,7 @@ fn rounds(bar: &ProgressBar, cell: &str) -> String {
     format!("{done}/{total} rounds{left}  {cell}")
 }
 
-/// A duration as one says it: `40 s`, `2 min 10 s`.
+/// A duration for people: `40 s`, `2 min 10 s`.
 pub fn words(duration: Duration) -> String {
     let seconds = duration.as_secs_f64().ceil() as u64;
     match (seconds / 60, seconds % 60) {

@@ -1,4 +1,4 @@
-//! The terminal as a view of progress is drawn on it: `^C`, which the terminal itself shows, does not break the view.
+//! The terminal that a view of progress is drawn on. The terminal itself prints `^C`, which must not break the view.
 
 use std::io::Result;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,15 +9,15 @@ use indicatif::{ProgressDrawTarget, TermLike};
 /// Columns that stay free at the end of a line, for `^C`.
 const ROOM: usize = 3;
 
-/// The error output. `indicatif` fills each line up to the last column, so that what is written next begins a line of its own. `^C` would
-/// begin one too, and of the view, which then is a line further up than `indicatif` knows, the first line would stay. So lines are not
-/// filled here; those below the first begin with a line break.
+/// The error output. `indicatif` fills each line up to the last column, so that the next text begins a new line. `^C` would then
+/// begin a new line too, and the view would be one line further up than `indicatif` knows: its first line would stay on the screen.
+/// Lines are therefore not filled here, and each line below the first begins with a line break.
 #[derive(Debug)]
 struct Screen {
     term: Term,
-    /// What is written next fills the line.
+    /// The next text is the blanks that fill the line.
     fills: AtomicBool,
-    /// What is written next begins a line.
+    /// The next text begins a line.
     is_below: AtomicBool,
 }
 

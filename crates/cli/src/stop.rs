@@ -10,7 +10,7 @@ use signal_hook::flag;
 /// The one flag of this process: a signal between two parts of a run ends the next too.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// A flag that becomes true when someone wants the run to end.
+/// A flag that becomes true when the user or the system asks the run to end.
 ///
 /// # Errors
 /// When the system refuses a signal handler.

@@ -63,7 +63,7 @@ impl Common {
     /// Where a recording's drivers run, and how long they may take.
     ///
     /// # Errors
-    /// When this program cannot be found, or signals cannot be heard.
+    /// When this program cannot be found, or signals cannot be received.
     pub fn setup(&self, recording: &Recording, tolerant: bool) -> Result<Setup> {
         Ok(Setup {
             program: std::env::current_exe()?,
@@ -157,7 +157,7 @@ fn rounds(experiment: &Experiment, common: &Common, recording: &mut Recording) -
     result
 }
 
-/// Prints first: a disk that is full or a folder that is gone does not take the result away.
+/// Prints the result first, so that it is not lost if the disk is full or the folder is gone.
 fn finish(recording: &Recording, common: &Common, csv: bool) -> Result<()> {
     let (folder, document) = (&recording.folder, &recording.document);
     let findings = judge(&document.rounds, &document.plan.delay);

@@ -26,10 +26,11 @@ pub struct How<'a> {
 
 /// Checks all of these, and prints the list of each in one piece when it is done.
 ///
-/// A process checks one driver, because it adopts what its driver leaves behind: it must not find what another's left.
+/// A process checks one driver, because it adopts the processes that its driver leaves behind. It must not find those of another
+/// driver.
 ///
 /// # Errors
-/// When a check fails, or someone wants it to end.
+/// When a check fails, or the user interrupts.
 pub fn check_each(manifests: &[&Manifest], how: &How<'_>) -> Result<()> {
     let stop = stop::on_request()?;
     let next = AtomicUsize::new(0);
@@ -58,7 +59,7 @@ pub fn check_each(manifests: &[&Manifest], how: &How<'_>) -> Result<()> {
     }
 }
 
-/// Takes the next driver until there is none, or someone wants it to end.
+/// Takes the next driver until there is none, or the user interrupts.
 fn work(
     manifests: &[&Manifest],
     how: &How<'_>,

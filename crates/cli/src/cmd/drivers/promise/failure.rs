@@ -12,7 +12,7 @@ pub(super) fn refuses_the_unheard(check: &Check<'_>) -> Result<()> {
     check.ask(|asked| is_unsupported(asked.driver.unheard()))
 }
 
-/// Whether a driver said that it cannot do what it was asked.
+/// Whether a driver refused a command that it cannot do.
 fn is_unsupported<T>(answer: Result<T>) -> Result<()> {
     let Err(error) = answer else {
         bail!("it said ok")
@@ -53,11 +53,11 @@ pub(super) fn counts_refusals(check: &Check<'_>) -> Result<()> {
     check.ask(|asked| fails_whole(check, &mut asked.driver, &prepare))
 }
 
-/// Whether a round of which nothing can succeed is counted so.
+/// Whether a driver counts only failures in a round in which no request can succeed.
 pub(super) fn fails_whole(check: &Check<'_>, driver: &mut Driver, prepare: &Prepare) -> Result<()> {
     match check.round(driver, prepare, go(5)) {
         Ok(claim) => all_failed(&claim, 5),
-        // A driver that opens its connections early says so when asked to prepare.
+        // A driver that opens its connections early fails already at `prepare`.
         Err(error) => match error.downcast_ref::<DriverError>() {
             Some(DriverError {
                 problem: Problem::Refused(kind, _),
