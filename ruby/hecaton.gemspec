@@ -18,7 +18,7 @@ Gem::Specification.new do |spec|
     spec.requirements = ["Rust >= 1.87", "libclang"]
     spec.files += Dir.chdir(__dir__) { Dir["ext/**/*.{rb,rs,toml}", "crates/**/*.{rs,toml}", "Cargo.{toml,lock}", "rustfmt.toml"] }
     spec.extensions = ["ext/hecaton/extconf.rb"]
-  else # with the engine inside, for the platform and the Rubies that it was compiled for
+  else # the precompiled gem, for the platform and the Rubies that it was compiled for
     libraries = Dir.chdir(__dir__) { Dir["lib/hecaton/*/hecaton_native.{so,bundle}"] }
     abis = libraries.map { |library| Gem::Version.new("#{library.split("/")[-2]}.0") }.sort
     spec.required_ruby_version = [">= #{abis.first}", "< #{abis.last.bump}.dev"]

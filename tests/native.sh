@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The gem with the engine inside, as others get it: installed where there is no compiler, no Rust and no libclang, and used there.
+# The precompiled gem, as others get it: installed where there is no compiler, no Rust and no libclang, and used there.
 # With the Ruby of this machine in a folder of packages that has nothing else, and with the current one where bin/setup current-ruby
 # has made it.
 set -euo pipefail

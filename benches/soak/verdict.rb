@@ -68,12 +68,12 @@ class Verdict
     ledger["chaos"].values.map { |dealt| Sum.new(*dealt.values_at("count", "ids", "squares")) }.sum(Sum.new)
   end
 
-  # Good answers that no attempt has.
+  # Good responses that no attempt has.
   def late(name, ledger)
     GOOD.sum { |kind| ledger["chaos"][kind]["count"] } - of(name).sum { |load| load.tally.answered(200) }
   end
 
-  # Early answers that no attempt has.
+  # Early responses that no attempt has.
   def early_lost(name, ledger) = ledger["chaos"][EARLY]["count"] - of(name).sum { |load| load.tally.answered(413) }
 
   def failures(name) = of(name).sum { |load| load.tally.answered(500) }

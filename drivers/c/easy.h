@@ -26,6 +26,6 @@ void request_ended(struct request *request, CURLcode code);
 // Answers commands until told to end, with what a driver says of itself and its three functions.
 int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void));
 // What it says, but for its name, its model and the most requests that it keeps in flight. libcurl sends again what a kept
-// connection lost without an answer.
+// connection lost without a response.
 #define HELLO(name, model, most) \
     "\"name\":\"" name "\",\"engine\":\"libcurl\",\"models\":[\"" model "\"],\"retries\":\"fixed:5\",\"max_concurrency\":" most

@@ -1,4 +1,4 @@
-// The harness's side of every driver in C: answers commands, hands out requests, verifies and counts answers.
+// The harness's side of every driver in C: answers commands, hands out requests, verifies and counts responses.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@ struct ticket {
     int64_t taken;
 };
 
-// The body of an answer, kept in a buffer that grows.
+// The body of a response, kept in a buffer that grows.
 struct body {
     char *bytes;
     size_t length, room;
@@ -25,7 +25,7 @@ struct body {
 
 // The next request; false when all are taken. These three may be called by several threads.
 bool kit_take(struct ticket *ticket);
-// Counts an answer whose body has been read, and empties the body for the next.
+// Counts a response whose body has been read, and empties the body for the next.
 void kit_done(long status, struct body *body, const struct ticket *ticket);
 void kit_failed(const char *kind);
 // Collects a body, in the form that libcurl's CURLOPT_WRITEFUNCTION asks for.

@@ -1,4 +1,4 @@
-// One `go`: hands out requests, verifies and counts answers; threads take turns.
+// One `go`: hands out requests, verifies and counts responses; threads take turns.
 #include "round.h"
 
 #include <cjson/cJSON.h>

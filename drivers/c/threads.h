@@ -1,4 +1,4 @@
-// As many threads as requests in flight, for clients that wait for each answer.
+// As many threads as requests in flight, for clients that wait for each response.
 #pragma once
 
 // Starts them; each waits until `threads_go` lets it call `work` with its index.

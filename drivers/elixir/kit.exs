@@ -1,4 +1,4 @@
-# The harness's side of every driver in Elixir: answers commands, hands out requests, verifies and counts answers.
+# The harness's side of every driver in Elixir: answers commands, hands out requests, verifies and counts responses.
 defmodule Kit do
   @hello %{
     ok: true, proto: 2, http: ["1.1"], tls: false, keepalive: [true, false], retries: "off", cores: 1,

@@ -1,4 +1,4 @@
-// One `go`: hands out requests, verifies and counts answers; threads take turns.
+// One `go`: hands out requests, verifies and counts responses; threads take turns.
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;

@@ -1,4 +1,4 @@
-// The harness's side of every driver in Node: answers commands, hands out requests, verifies and counts answers.
+// The harness's side of every driver in Node: answers commands, hands out requests, verifies and counts responses.
 import { createInterface } from 'node:readline'
 import { readFileSync, writeSync } from 'node:fs'
 import http from 'node:http'

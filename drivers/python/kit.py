@@ -1,4 +1,4 @@
-# The harness's side of every Python driver: answers commands, hands out requests, verifies and counts answers.
+# The harness's side of every Python driver: answers commands, hands out requests, verifies and counts responses.
 import collections
 import json
 import os
@@ -44,7 +44,7 @@ class Round:  # One `go`.
                 self.next, timed, self.untimed = self.next + 1, self.untimed == 0, (self.untimed or self.every) - 1
             yield url, timed and time.perf_counter_ns()
 
-    def done(self, status, body, taken):  # Counts an answer whose body has been read.
+    def done(self, status, body, taken):  # Counts a response whose body has been read.
         if status // 100 != 2:
             return self.failed(f"status {status}")
         try:
@@ -82,7 +82,7 @@ def value(page):  # The check value of a document, plus the numbers of all its r
 def run(driver_class, **about):  # Answers commands until told to end.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     out, driver, job = os.fdopen(os.dup(1), "w", buffering=1), None, None
-    os.dup2(2, 1)  # what a library prints must not stand between the answers
+    os.dup2(2, 1)  # what a library prints must not stand between the responses
     for line in sys.stdin:
         ask, answer = json.loads(line), {"ok": True}
         try:

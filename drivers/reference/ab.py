@@ -1,4 +1,4 @@
-# ab, Apache's load generator: HTTP/1.0 with keep-alive; counts answers whose length changes, looks at no body.
+# ab, Apache's load generator: HTTP/1.0 with keep-alive; counts responses whose length changes, looks at no body.
 import kit
 
 

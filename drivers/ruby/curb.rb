@@ -31,7 +31,7 @@ class CurbDriver
     end
   end
 
-  def send_next(easy, _counted = nil) # once its last answer, if there was one, has been counted
+  def send_next(easy, _counted = nil) # once its last response, if there was one, has been counted
     easy.url, easy.taken = @round.take
     @multi.add(easy) if easy.url
   end

@@ -19,7 +19,7 @@ class HttpRbDriver < Kit::Threads
     response = client.request(@job.method, url, headers: @job.headers, ssl: { ca_file: @job.ca })
     [response.code, response.to_s]
   rescue StandardError
-    client.close # else the next request would find this answer unread
+    client.close # else the next request would find this response unread
     raise
   end
 

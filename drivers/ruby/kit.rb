@@ -1,4 +1,4 @@
-# The harness's side of every Ruby driver: answers commands, hands out requests, verifies and counts answers.
+# The harness's side of every Ruby driver: answers commands, hands out requests, verifies and counts responses.
 require "json"
 
 module Kit
@@ -65,7 +65,7 @@ module Kit
     about[:name] = "jruby-#{about[:name]}" if RUBY_ENGINE == "jruby" # another row than the same client on Ruby
     trap("TERM") { exit!(0) } # on JRuby `exit` would wait for the next line
     out = $stdout.dup.tap { |stdout| stdout.sync = true }
-    $stdout.reopen($stderr) # what a library prints must not stand between the answers
+    $stdout.reopen($stderr) # what a library prints must not stand between the responses
     while (line = $stdin.gets)
       out.puts(JSON.generate({ id: (ask = JSON.parse(line, symbolize_names: true))[:id], **answer(ask, driver, about) }))
       break if ask[:cmd] == "bye"

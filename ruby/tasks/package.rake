@@ -1,4 +1,4 @@
-# rake package: the gem that compiles its engine · rake package:native: the gem with the engine inside, for each Ruby at
+# rake package: the gem that compiles its engine · rake package:native: the precompiled gem, for each Ruby at
 # hand.
 require_relative "stage"
 
@@ -36,7 +36,7 @@ def check_rust_version
   end
 end
 
-desc "Make the gem with the engine inside: for this Ruby, those in RUBIES (commands, separated by spaces) and the current one; " \
+desc "Make the precompiled gem: for this Ruby, those in RUBIES (commands, separated by spaces) and the current one; " \
      "or of what other machines have built, for what they are: ENGINES=folder (ABI/hecaton_native.so) GEM_PLATFORM=aarch64-linux-musl"
 task "package:native" do
   stage = Stage.new(NATIVE)

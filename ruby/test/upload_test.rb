@@ -263,7 +263,7 @@ class UploadTest < OriginTest
     status = client.post(url("/early"), body: endless).status
     assert_equal 413, status
   rescue Hecaton::ProtocolError => error
-    assert error.sent? # The reset behind the answer came first.
+    assert error.sent? # The reset behind the response came first.
   end
 
   def test_a_body_that_is_slow_to_read_meets_the_deadline

@@ -22,7 +22,7 @@ fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
                 raw.request();
             }
             raw.go_away(1, code);
-            thread::sleep(Duration::from_millis(50)); // The answer comes in another read.
+            thread::sleep(Duration::from_millis(50)); // The response comes in another read.
             count.fetch_add(1, Ordering::SeqCst);
             raw.respond(1);
             return raw.wait_for_end();

@@ -109,7 +109,7 @@ fn a_proxy_may_use_tls_itself() {
         std::thread::sleep(Duration::from_millis(5));
     }
     assert_eq!(front.proxy.accepted(), 2);
-    // Large bodies both ways, in the clear behind the proxy's TLS.
+    // Large bodies both ways, as plaintext HTTP inside the proxy's TLS.
     let body: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
     let tunnelled = client(&|config| config.http = Protocol::Http2);
     let http2 = Some(Http2::default());

@@ -1,4 +1,4 @@
-// Package kit is the harness's side of every driver in Go: answers commands, hands out requests, verifies and counts answers.
+// Package kit is the harness's side of every driver in Go: answers commands, hands out requests, verifies and counts responses.
 package kit
 
 import (

@@ -78,7 +78,7 @@ lacks = Machine.lacks
 abort <<~SENTENCE if lacks.any?
   hecaton: this gem compiles its engine when it is installed, and cannot here: #{lacks.join("; ")}.
   Install what is missing (#{Machine::PACKAGES}; Rust by https://rustup.rs) and try again,
-  or install a gem that has the engine inside, where there is one for this platform (docs/installing.md).
+  or install the precompiled gem, where there is one for this platform (docs/installing.md).
 SENTENCE
 Engine.compile
 Engine.makefile

@@ -39,7 +39,7 @@ module Hecaton
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
     # expect_timeout:: how long a request with Expect: 100-continue waits for the server to ask for its body before it
-    #   sends it anyway. Default 1; 0 sends it at once. After a final answer, such as 417, no body is sent.
+    #   sends it anyway. Default 1; 0 sends it at once. After a final response, such as 417, no body is sent.
     # read_timeout:: between two pieces of the body.
     # queue_timeout:: to wait for a connection when a limit below is reached, or for a stream of one when the server's
     #   limit on streams is (HTTP/2). Default none.
@@ -79,8 +79,8 @@ module Hecaton
     #   in it goes where one of a callback would: out of the request, or out of the batch. Default none.
     # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses
     #   set, and sends them back. Default none: cookies are headers like others.
-    # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS what the server chooses (ALPN), in the clear
-    #   "1.1". With "2" in the clear the server must be known to speak it (RFC 9113 §3.3). Over HTTP/2 the requests to
+    # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS what the server chooses (ALPN), without
+    #   TLS "1.1". With "2" and no TLS the server must support it (RFC 9113 §3.3). Over HTTP/2 the requests to
     #   an origin share one connection, up to the number of streams that the server allows, and then another one: limits
     #   count connections. Pings of the server are answered while no thread waits, too.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
@@ -97,9 +97,9 @@ module Hecaton
     # verify_hostname:: whether it must be for the host asked, beside being valid and trusted. Default true. Dangerous
     #   when false, unless ca or pins say whom to trust: whoever has any certificate of a trusted authority can pass for
     #   the server.
-    # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each answer.
+    # idle_timeout:: how long an unused connection is kept. Default 30; 0 closes it after each response.
     # max_idle:: most connections that are kept idle, to all origins together. Default none; 0 closes each after its
-    #   answer.
+    #   response.
     # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
     # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB,
     #   counted after decoding.

@@ -1,4 +1,4 @@
-//! `work`: does parts as NATS hands them out, until every part of the job is done.
+//! `worker`: does parts as NATS hands them out, until every part of the job is done.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};

@@ -64,7 +64,7 @@ pub struct Config {
     /// The longest time from the last byte of the request to the head of the response. Default none.
     pub first_byte_timeout: Option<Duration>,
     /// How long a request with `Expect: 100-continue` waits for the server to ask for its body (RFC 9110 §10.1.1)
-    /// before it sends it anyway. Default 1 s. Zero sends it at once. After a final answer, such as 417, no body is sent.
+    /// before it sends it anyway. Default 1 s. Zero sends it at once. After a final response, such as 417, no body is sent.
     pub expect_timeout: Duration,
     /// The longest time between two pieces of a body. Default none. It does not limit the whole: a
     /// body that drips is ended by the total deadline.

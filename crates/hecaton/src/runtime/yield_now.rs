@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::Poll;
 
-/// How many pieces of one answer are read before others have their turn; a piece is what one read
+/// How many pieces of one response are read before others have their turn; a piece is what one read
 /// brings, at most 64 KiB.
 pub(crate) const PIECES_PER_TURN: u32 = 8;
 

@@ -68,7 +68,7 @@ impl Client {
         self.answer()
     }
 
-    /// Reads one answer with a body.
+    /// Reads one response with a body.
     pub fn answer(&mut self) -> Response {
         let mut response = self.head();
         response.body = match response.header("content-length") {

@@ -1,4 +1,4 @@
-//! The harness's side of every driver in Rust: answers commands, hands out requests, verifies and counts answers.
+//! The harness's side of every driver in Rust: answers commands, hands out requests, verifies and counts responses.
 
 mod hello;
 mod round;

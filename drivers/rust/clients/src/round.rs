@@ -1,4 +1,4 @@
-//! One `go`: hands out requests, verifies and counts answers.
+//! One `go`: hands out requests, verifies and counts responses.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -92,7 +92,7 @@ class CallTest < OriginTest
   end
 
   def test_failures_are_tried_three_times_more_and_each_try_is_told
-    silent = server { "" } # Closes each connection without an answer.
+    silent = server { "" } # Closes each connection without a response.
     error = assert_raises(Faraday::ConnectionFailed) { connect(silent.url, retry_options: { interval: 0 }).get("/") }
     assert_equal (1..4).map { |number| [number, nil, Faraday::ConnectionFailed] }, tries(error)
     assert_equal 4, silent.arrived.size

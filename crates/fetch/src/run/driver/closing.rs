@@ -122,7 +122,7 @@ fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
     folder.attempt(part, attempt + 1).exists() || folder.commit(part).exists()
 }
 
-/// Seals a part and commits it; false if another worker was first.
+/// Finalizes a part and commits it; false if another worker was first.
 fn finish(
     folder: &Folder,
     (part, attempt): (u32, u32),

@@ -15,7 +15,7 @@ use crate::message::origin::Origin;
 use crate::message::request::Request;
 use crate::message::zone;
 
-/// Most bytes of a proxy's answer to CONNECT. They say some hundred.
+/// Most bytes of a proxy's response to CONNECT. They say some hundred.
 const MOST_BYTES: usize = 64 << 10;
 const MOST_FIELDS: usize = 256;
 
