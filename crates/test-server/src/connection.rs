@@ -1,4 +1,4 @@
-//! One connection: reads requests, has them answered in order, and reports to the ledger.
+//! One connection: reads requests, sends the responses in order, and reports to the ledger.
 
 use std::future::poll_fn;
 use std::io;
@@ -28,7 +28,8 @@ use crate::wire::Wire;
 /// How long a closing connection waits for the client's end, so that the last response is not lost
 /// to a reset.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
-/// How long it waits when the client was not told of the end. Clients look at idle connections now and then only.
+/// How long a closing connection waits when nothing announced its end to the client. Clients look at idle connections only now
+/// and then.
 const LATE: Duration = Duration::from_secs(30);
 
 /// A connection and all that is under way on it.
@@ -43,12 +44,12 @@ pub(crate) struct Connection {
     upload: Option<Box<Upload>>,
     /// Bytes of the next request came before the response to the last one was out.
     early: bool,
-    /// Until when a stranger's bytes are waited for, and whether they are the rest of a request.
+    /// If other machines may connect: whether a request has begun, and until when its bytes are waited for.
     allowed: Option<(bool, Instant)>,
     outbox: Outbox,
     /// The last response has been decided: nothing more is read as a request.
     last: bool,
-    /// Nothing tells the client that the last response is the last.
+    /// The last response does not announce that it is the last.
     silent: bool,
     /// The client uses HTTP/2 from its first byte on.
     http2: bool,
@@ -240,7 +241,7 @@ impl Connection {
             .push(Held::refusal(status, receipt), &self.socket, now);
     }
 
-    /// Waits for bytes, the client's end, or the first response that is held; a stranger's bytes not for ever.
+    /// Waits for bytes, the client's end, or the first response that is held. The wait has a deadline if other machines may connect.
     async fn wait(&mut self) -> io::Result<()> {
         let hub = self.hub.clone();
         let begun = !self.reader.input.is_empty() || self.upload.is_some();
@@ -295,8 +296,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads and counts what a client sends that has not seen the end yet, until it ends its own side: so all that
-    /// was sent has arrived somewhere.
+    /// Reads and counts what a client still sends because it has not seen the end yet. Stops when the client ends its side, so that
+    /// every byte sent is counted.
     async fn read_late(&mut self, deadline: Instant) -> io::Result<()> {
         let mut asked = false;
         loop {

@@ -51,7 +51,7 @@ const LAYOUT: u64 = 1 << 8;
 const SHAPE: u64 = 1 << 16;
 
 impl Documents {
-    /// Draws forms that no earlier round had: a program that knows those cannot use it.
+    /// Draws forms that no earlier round had, so that a program gains nothing from what it learned of them.
     pub(crate) fn draw() -> Documents {
         Documents {
             key: SipHasher24::new_with_keys(rand::random(), rand::random()),
@@ -260,7 +260,7 @@ mod tests {
         };
         assert_ne!(documents.value(7), others.value(7));
         assert_ne!(records(&documents, 7), records(&others, 7));
-        // A form comes again, but its letters differ: what was learned of one record is not where it is in the next.
+        // A form comes again with other letters: the place of the number in one record is not its place in the next.
         let many: Vec<String> = (0..40).flat_map(|hash| records(&documents, hash)).collect();
         let lengths: BTreeSet<&str> = many.iter().map(|record| &record[7..]).collect();
         assert!(lengths.len() > 250, "{}", lengths.len());

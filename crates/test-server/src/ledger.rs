@@ -1,4 +1,4 @@
-//! The ledger: every request, answer and connection is written down here, and read out as intervals.
+//! The ledger: every request, response and connection is written down here, and read out as intervals.
 
 use std::time::{Duration, Instant};
 

@@ -16,7 +16,7 @@ use crate::socket::Socket;
 use crate::stream::{End, Stream};
 use crate::wire::Wire;
 
-/// Most answers that one connection may have waiting; further requests stay unread.
+/// Most responses that one connection may have waiting; further requests stay unread.
 const MOST_HELD: usize = 1024;
 /// More bytes than this are written before further requests are read.
 const MUCH_OUTPUT: usize = 256 * 1024;
@@ -62,7 +62,7 @@ impl Outbox {
         self.queue.front().is_some_and(ready)
     }
 
-    /// Writes bytes that are no response. Must not be called while answers wait.
+    /// Writes bytes that are no response. Must not be called while responses wait.
     pub(crate) fn interim(&mut self, bytes: &[u8]) {
         self.output.extend_from_slice(bytes);
     }

@@ -178,7 +178,7 @@ fn filler() -> impl Iterator<Item = u8> {
         .cycle()
 }
 
-/// Records as services answer them: they shrink to about a quarter, where text that repeats would all but vanish.
+/// Records as services send them: they shrink to about a quarter, where text that repeats would all but vanish.
 fn records(length: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(length + 128);
     let mut draw = 0x9e37_79b9_7f4a_7c15_u64; // xorshift64 (Marsaglia 2003): the same records each time

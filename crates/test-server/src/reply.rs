@@ -20,7 +20,7 @@ use crate::stream::{Kind, Stream};
 use crate::tls::Secure;
 use crate::varied::Variation;
 
-/// Into how many pieces chaos cuts a slow answer, and how long it waits between them.
+/// Into how many pieces chaos cuts a slow response, and how long it waits between them.
 const SLOW_PIECES: usize = 5;
 const SLOW_PAUSE: Duration = Duration::from_millis(40);
 

@@ -76,7 +76,7 @@ pub(crate) fn reason(status: u16) -> &'static str {
         .unwrap_or("")
 }
 
-/// Whether answers of this status have no body by definition.
+/// Whether responses of this status have no body by definition.
 pub(crate) fn is_bodiless(status: u16) -> bool {
     matches!(status, 204 | 304)
 }

@@ -1,6 +1,6 @@
-//! Which path asks for what.
+//! The paths of the test server, and what each returns.
 //!
-//! | path | answer |
+//! | path | response |
 //! |---|---|
 //! | `/r/<id>`, `/r/<word>/<id>` | a body that ends in the id's check value; JSON with `Accept: application/json` |
 //! | `/echo` | what arrived, as JSON |

@@ -17,9 +17,9 @@ use crate::response::{Field, Head, JSON, Length, TEXT};
 pub(crate) struct Script {
     pub(crate) nonce: u64,
     draw: Draw,
-    /// The first id, so that rounds of other ids meet the same delays.
+    /// The first id. Delays are counted from it, so that rounds of other ids have the same delays.
     base: u64,
-    /// Which of these delays each id meets.
+    /// The delay of each id.
     places: Places,
     /// The word in the paths of the round's requests.
     pub(crate) word: Option<u64>,
@@ -40,7 +40,7 @@ struct Prepared {
     second: u64,
 }
 
-/// How one `/r/<id>` is to be answered.
+/// The response to one `/r/<id>`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Item {
     pub(crate) hash: u64,

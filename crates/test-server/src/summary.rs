@@ -24,7 +24,7 @@ pub struct Summary {
     pub foreign: u64,
     /// Requests that ended without a whole response because the client went away.
     pub aborted: u64,
-    /// Messages that were no request, or one too long: answered 400, 413, 431, 501 or 505.
+    /// Messages that were not a request, or one too long. The response was 400, 413, 431, 501 or 505.
     pub refused: u64,
     /// Rounds closed.
     pub rounds: u64,

@@ -40,7 +40,7 @@ pub(crate) struct Tally {
     pub(crate) first_read: Option<Instant>,
     pub(crate) last_read: Option<Instant>,
     pub(crate) last_written: Option<Instant>,
-    /// Nanoseconds that answers came after their planned instant.
+    /// By how many nanoseconds responses were later than planned.
     pub(crate) lateness: Histogram<u32>,
 }
 

@@ -29,7 +29,7 @@ pub struct TestServer {
     thread: Option<JoinHandle<()>>,
 }
 
-/// The commands to the thread; each is answered when it has been done.
+/// The commands to the thread. The thread replies to each when it is done.
 enum Command {
     Open(RoundSpec, mpsc::Sender<()>),
     Close(mpsc::Sender<Interval>),
@@ -45,7 +45,7 @@ impl TestServer {
     /// descriptors to the hard one, so that thousands of connections fit.
     ///
     /// # Errors
-    /// When the address is taken or not of this machine, the core cannot be used, a certificate is
+    /// When the address is in use or not one of this machine, the core cannot be used, a certificate is
     /// given that cannot be used, or the system has no thread or descriptor left.
     pub fn start(options: Options) -> Result<TestServer, StartError> {
         let capacity = server::raise_capacity();
@@ -214,7 +214,7 @@ fn prepare(
     Ok((address, hub))
 }
 
-/// Does what is asked until the stop; an asker that has gone needs no response.
+/// Executes commands until the stop. A sender that has gone needs no reply.
 async fn obey(mut commands: commands::UnboundedReceiver<Command>, hub: &Hub) {
     while let Some(command) = commands.recv().await {
         let _ = match command {

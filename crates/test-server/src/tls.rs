@@ -25,7 +25,7 @@ use crate::hub::Hub;
 use crate::socket::Socket;
 use crate::wire::Wire;
 
-/// How a test server speaks TLS. The default shows a good certificate of an authority made for this
+/// The TLS settings of a test server. The default shows a good certificate of an authority made for this
 /// test server ([`crate::TestServer::ca_pem`]), in TLS 1.2 or 1.3.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tls {
@@ -39,7 +39,7 @@ pub struct Tls {
     pub client_certificate: bool,
     /// Whether TLS 1.2 is the newest version spoken. Default no: 1.3 is.
     pub only_1_2: bool,
-    /// Whether to accept connections and never answer a ClientHello. Default no.
+    /// Whether to accept connections and never respond to a ClientHello. Default no.
     pub stall: bool,
 }
 
@@ -49,9 +49,9 @@ pub enum Certificate {
     /// Good. Text `valid`.
     #[default]
     Valid,
-    /// Its time is over since 2001. Text `expired`.
+    /// It expired in 2001. Text `expired`.
     Expired,
-    /// Its time begins in 2999. Text `not-yet-valid`.
+    /// It becomes valid in 2999. Text `not-yet-valid`.
     NotYetValid,
     /// For `wrong.example`. Text `wrong-host`.
     WrongHost,

@@ -1,5 +1,5 @@
-//! Varied responses: a few of a round, drawn by chance, say the same in another form. A client that reads HTTP notices nothing; a
-//! program that takes all responses for one with another check value is lost.
+//! Varied responses: a few of a round, drawn by chance, say the same in another form. A client that reads HTTP notices nothing. A
+//! program that expects every response to differ in its check value alone reports a wrong sum.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -12,10 +12,10 @@ use crate::request::After;
 use crate::response::{Head, Length};
 use crate::script::{Item, Script};
 
-/// From so many requests on, a round has responses of status 503: in a short one, one request less would change the speed.
+/// The fewest requests of a round that has responses of status 503. In a shorter round, one failed request would change the speed.
 const MANY: u64 = 500;
 
-/// Bytes that a longer body has more, at most.
+/// The most bytes that are added to a longer body.
 const LONGER: usize = 40;
 
 /// Which responses of a round are varied.

@@ -1,4 +1,4 @@
-//! Many machines: the parts of a folder that all see, handed out by NATS JetStream.
+//! Many machines that see one folder: NATS JetStream hands out its parts.
 //!
 //! A part is one message of a work queue. `enqueue` publishes the parts that are not done. `worker` takes one after
 //! another and renews each lease (`lease`) until the part is done. `leased` is the state that the run and its NATS

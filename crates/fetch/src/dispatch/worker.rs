@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::run::{Observer, Options, Summary, run_supplied};
 use crate::start::Started;
 
-/// A lease as long as nobody said how long it is.
+/// The default length of a lease.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// The options of a worker.
@@ -24,14 +24,14 @@ pub struct WorkerOptions {
     pub url: String,
     /// Most parts at once.
     pub most: usize,
-    /// Send requests again of which nobody knows whether they were sent.
+    /// Send requests again that may have been sent already.
     pub resend_unknown: bool,
 }
 
-/// Does parts until all of the job are done, by whomever, or until it is to stop: then what is held goes back.
+/// Does parts until every part of the job is done, by this worker or another. If it is stopped before, it gives its parts back.
 ///
 /// # Errors
-/// When NATS cannot be reached at the start, a part cannot be done, or someone ended it.
+/// When NATS cannot be reached at the start, a part cannot be done, or the worker was interrupted.
 pub fn run_worker(
     started: &Started,
     worker: &WorkerOptions,

@@ -51,7 +51,7 @@ pub struct InputSettings {
     /// The URL of a sitemap.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sitemap: Option<String>,
-    /// Send requests again that were there before.
+    /// Send a request for every input, also for duplicates.
     pub keep_duplicates: bool,
     /// About how many inputs are a part: what one worker has at a time.
     pub part_size: u64,

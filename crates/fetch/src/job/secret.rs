@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 /// The prefix of a name of an environment variable.
 const PREFIX: &str = "env:";
 
-/// The text, or what the variable holds that it names as `env:NAME`.
+/// The text itself, or the value of the variable if the text is `env:NAME`.
 ///
 /// # Errors
 /// When there is no such variable.
@@ -20,7 +20,7 @@ pub fn reveal(text: &str) -> Result<String> {
     })
 }
 
-/// Whether a value is not named but written out.
+/// Whether a value is written out instead of named as `env:NAME`.
 pub(super) fn is_bare(value: &str) -> bool {
     !value.starts_with(PREFIX)
 }

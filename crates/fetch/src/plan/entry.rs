@@ -1,4 +1,4 @@
-//! One input as the plan keeps it: number, line, and what it held, in as few bytes as go.
+//! One input in the plan's compact form: number, line, and what the line held.
 
 use crate::record::{Columns, URL};
 
@@ -61,7 +61,7 @@ pub fn write_entry(number: u64, line: u64, held: &Content, out: &mut Vec<u8>) {
     out.extend_from_slice(content);
 }
 
-/// The first input of what is left of a frame, which is taken off; none if it is damaged.
+/// Takes the first input off the rest of a frame; none if the frame is damaged.
 pub fn read_entry(bytes: &mut &[u8]) -> Option<Planned> {
     let number = read_number(bytes)?;
     let line = read_number(bytes)?;

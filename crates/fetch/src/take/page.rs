@@ -19,7 +19,7 @@ const DEEPEST: usize = 600;
 /// How often these limits are looked at, in bytes.
 const PIECE: usize = 1024;
 
-/// How far a page may say its encoding, in bytes.
+/// In how many bytes from its beginning a page must declare its encoding.
 const DECLARED: usize = 1024;
 
 /// A body as text: by its byte order mark, its type or its own declaration; else as UTF-8.
@@ -52,7 +52,7 @@ fn declared(body: &[u8]) -> Option<&'static Encoding> {
         .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
         .copied()
         .collect();
-    // A page whose declaration can be read is in none of two bytes a letter.
+    // A page whose declaration can be read as ASCII is not in UTF-16.
     Encoding::for_label(&label).map(Encoding::output_encoding)
 }
 

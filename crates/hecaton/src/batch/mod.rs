@@ -105,7 +105,8 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         Ok(batch)
     }
 
-    /// Has the requests that are to be [`ask_retry_predicate`](Request::ask_retry_predicate), and start from now on, judged.
+    /// Sets the hooks of all requests that start from now on. The retry predicate is called for those with
+    /// [`ask_retry_predicate`](Request::ask_retry_predicate).
     pub fn with_hooks(&mut self, hooks: Arc<dyn Hooks>) {
         self.client = self.client.with_hooks(hooks);
     }

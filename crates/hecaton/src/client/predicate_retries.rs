@@ -16,7 +16,7 @@ use crate::message::request::Request;
 use crate::message::response::Response;
 
 impl Shared {
-    /// Who judges this request, and by which number.
+    /// The retry predicate of this request, and the number by which it knows the request.
     pub fn retry_predicate_of(&self, request: &Request) -> Option<(&Arc<dyn Hooks>, usize)> {
         let number = request.options.as_ref()?.predicate_number?;
         Some((self.hooks.as_ref()?, number))

@@ -36,7 +36,8 @@ impl Client {
         }))
     }
 
-    /// The same client with a judge of those of its requests that are to be [`ask_retry_predicate`](crate::Request::ask_retry_predicate).
+    /// The same client with these hooks. The retry predicate is called for requests with
+    /// [`ask_retry_predicate`](crate::Request::ask_retry_predicate).
     pub fn with_hooks(&self, hooks: Arc<dyn super::hooks::Hooks>) -> Client {
         Client(Arc::new(Shared {
             hooks: Some(hooks),

@@ -296,15 +296,15 @@ impl Request {
         self
     }
 
-    /// Has the client's judge, if it has one ([`Client::with_hooks`](crate::Client::with_hooks)), decide whether the request is sent
-    /// again. It knows the request by this number. Of the retries `max`, `interval`, `backoff` and `jitter` go on to count.
+    /// Lets the retry predicate decide whether the request is sent again, if the client has hooks
+    /// ([`Client::with_hooks`](crate::Client::with_hooks)). The predicate gets this number. The settings `max`, `interval`, `backoff`
+    /// and `jitter` of the retries still apply.
     pub fn ask_retry_predicate(mut self, number: usize) -> Request {
         self.options.get_or_insert_default().predicate_number = Some(number);
         self
     }
 
-    /// Has the client's judge, if it has one, see each attempt before it is made
-    /// ([`Hooks::before_attempt`](crate::Hooks::before_attempt)). It knows the request by this number.
+    /// Calls [`Hooks::before_attempt`](crate::Hooks::before_attempt) with this number before each attempt, if the client has hooks.
     pub fn watched(mut self, number: usize) -> Request {
         self.options.get_or_insert_default().watched_as = Some(number);
         self

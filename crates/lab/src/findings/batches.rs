@@ -24,7 +24,7 @@ pub struct Batch {
     pub size: u64,
     /// How many were sent each way.
     pub loops: usize,
-    /// One request after another; none when a batch took no time that can be told.
+    /// One request after another; none when a batch was too short to measure.
     pub sync_ms: Option<Estimate>,
     /// All at once.
     pub async_ms: Option<Estimate>,

@@ -48,7 +48,7 @@ impl<'a> Cells<'a> {
         ratio_of(&self.ratios(cell, than, value), 1)
     }
 
-    /// The same of one among `together` ratios that are judged at once.
+    /// Like `ratio_by`, for one among `together` ratios that are judged at once.
     pub(super) fn ratio_among(
         &self,
         together: usize,

@@ -29,7 +29,7 @@ pub struct Judgement {
 }
 
 /// Judges a goal in every cell of its client in which it is asked. `rows` are those of `rounds`; without any, the
-/// answer says that nothing was measured.
+/// judgement says that nothing was measured.
 pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement> {
     let promise = &goal.promise;
     let (name, asked) = match promise {

@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> Result<Document> {
     if is_unfinished(path) {
         let mut document = document(&path.join(HEAD))?;
         document.rounds = rounds(&path.join(ROUNDS))?;
-        // One of before did not note how many there were to be: each cell that was begun, in every block.
+        // An older document does not have the number of planned rounds. It is taken to be each cell that was begun, in every block.
         let mut cells: Vec<_> = document.rounds.iter().map(|round| &round.cell).collect();
         cells.sort();
         cells.dedup();
@@ -29,7 +29,7 @@ pub fn read(path: &Path) -> Result<Document> {
     document(&file(path))
 }
 
-/// Whether this is the folder of a run that was killed, or is still going on.
+/// Whether this is the folder of a run that was killed or is still running.
 fn is_unfinished(path: &Path) -> bool {
     path.join(HEAD).exists() && !path.join("run.json").exists()
 }

@@ -420,7 +420,7 @@ impl<'a> Runner<'a> {
         (!self.sweep.is_reference(&cell.client)).then_some(self.word)
     }
 
-    /// How many in flight are waited for at moments drawn by chance. Where answers are delayed, as many are seen at any time.
+    /// How many in flight are waited for at moments drawn by chance. If responses are delayed, the same number is seen at any time.
     fn checks(&self, cell: &Cell) -> Option<usize> {
         let waits = cell.overrides.delay.unwrap_or(self.sweep.delay).mean() + cell.round_trip();
         let shows = self.word_for(cell).is_some() && waits < SEEN_ANYWAY && cell.concurrency > 1;
@@ -462,7 +462,7 @@ impl<'a> Runner<'a> {
     fn count_for(&self, cell: &Cell, done: u64, wall: Duration) -> u64 {
         let rate = done as f64 / wall.as_secs_f64().max(1e-9);
         let count = (rate * self.sweep.round_time.as_secs_f64()) as u64;
-        // Whole waves: when answers take time, a last wave that is half empty lasts as long as a full one.
+        // Whole waves: when responses take time, a last wave that is half empty lasts as long as a full one.
         count
             .clamp(fewest(cell), MOST_REQUESTS)
             .next_multiple_of(cell.concurrency as u64)

@@ -345,7 +345,7 @@ fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
     }
 }
 
-/// Every concurrency that anyone was measured at.
+/// Every concurrency at which a client was measured.
 fn across(groups: &[&Group]) -> Across {
     let grid: BTreeSet<usize> = groups
         .iter()

@@ -38,7 +38,7 @@ pub(super) async fn send(
             let head = head(hub, 200, content_type, &fields, Some(body.len() as u64))?;
             whole(hub, respond, head, is_head, body.into()).await?;
         }
-        Response::Rest(..) => return Err(Lost), // answers are cut over HTTP/1.1 only
+        Response::Rest(..) => return Err(Lost), // responses are cut over HTTP/1.1 only
         Response::Small(small) => self::small(hub, respond, *small).await?,
         Response::Stream(stream) => match stream.kind {
             Kind::Body(length, source) => {

@@ -1,4 +1,4 @@
-//! Rules of latencies, which are claims: what the test server knows of its own answers bounds them from below, and the speed from above.
+//! Rules of latencies, which are claims: what the test server knows of its own responses bounds latencies from below, and the speed from above.
 
 use std::time::Duration;
 

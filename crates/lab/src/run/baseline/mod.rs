@@ -1,7 +1,7 @@
 //! The baseline loader: the lab's own driver, as fast as one thread can be. Every comparison shows clients beside it.
 //!
 //! It implements the driver protocol like any client's driver and is started as `hecaton baseline-loader`. Requests are
-//! prepared bytes, answers are read no further than correctness asks.
+//! prepared bytes, and responses are read no further than correctness demands.
 
 mod connection;
 mod loader;

@@ -1,4 +1,4 @@
-//! Reads answers: just enough of HTTP/1.1 to know where each one ends.
+//! Reads responses: just enough of HTTP/1.1 to know where each one ends.
 
 use memchr::memchr;
 use memchr::memmem::Finder;
@@ -47,7 +47,7 @@ enum Chunks {
 #[derive(Debug)]
 pub struct Reader {
     head_end: Finder<'static>,
-    /// Whether answers have no body, because they answer HEAD.
+    /// Whether responses have no body, because they answer HEAD.
     bodyless: bool,
     state: Option<(Response, Framing)>,
 }
