@@ -8,8 +8,8 @@ module Hecaton
   module Fibers
     @queues = {}
 
-    # For the engine: returns when what this fiber waits for has ended. The engine gives it up if the wait ends before,
-    # by an exception of the scheduler's or whoever's: nothing goes on behind the fiber's back.
+    # For the engine: returns when what this fiber waits for has ended. If an exception ends the wait before,
+    # the engine cancels the request, so that nothing continues without the fiber.
     def self.wait(wait)
       queue = @queues[wait.tag] = Queue.new
       until wait.ended?

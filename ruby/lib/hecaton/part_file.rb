@@ -48,7 +48,7 @@ module Hecaton
       remember(validator)
     end
 
-    # Goes on behind what is there.
+    # Appends to what is there.
     def continue = @file.seek(0, IO::SEEK_END)
 
     # Writes bytes behind those that are there.

@@ -109,10 +109,10 @@ module Hecaton
         [@request.http_method, @request.url, @redirects.fields, content, left, options]
       end
 
-      # Whether anybody observes the network's outcomes.
+      # Whether an interceptor observes what the network returns.
       def observes? = @interceptors.any?(&:observes?)
 
-      # Reports the network's outcome.
+      # Reports what the network returned.
       def observed(answered, body = nil)
         hearing = @interceptors.select(&:observes?)
         return if hearing.empty?
@@ -138,7 +138,7 @@ module Hecaton
 
       def most_redirects = @arguments.last&.fetch(:redirects, nil) || @settings[:redirects] || 0
 
-      # Those of a request whose URL had a user in it.
+      # The headers of a request whose URL had a user in it.
       def authorized(fields, login)
         named = fields.to_a.each_slice(2).any? { |name, _| name.casecmp?("authorization") }
         login && !named ? [*fields, "Authorization", login] : fields
@@ -173,7 +173,7 @@ module Hecaton
       def note(outcome)
         status = outcome.response&.status
         keep_cookies(outcome) if status && @settings[:cookies]
-        # One that was made by hand may have its own, and of what was refused there is none.
+        # A response that was made by hand may have its own attempts, and a refused request has none.
         return if outcome.attempts.any? || outcome.error&.phase == :queue
 
         @attempts << Attempt.new(
@@ -227,7 +227,7 @@ module Hecaton
         end
       end
 
-      # A Response that knows what one of the network knows.
+      # The Response with all facts that a response of the network has.
       def whole(response)
         decoded = @sender.decodes?(@request.headers)
         body = bodiless?(response.status) ? "".b : Body.of(response, decoded)

@@ -4,7 +4,7 @@ require "openssl"
 require "tmpdir"
 
 class TyphoeusTlsTest < DropInTest
-  # An origin that speaks TLS, and the folder with its authority.
+  # A server with TLS, and the folder with its authority.
   def with_tls(*arguments, tls: "--tls")
     Dir.mktmpdir do |folder|
       with_origin(tls, "--tls-ca-out", "#{folder}/ca.pem", *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |origin|
