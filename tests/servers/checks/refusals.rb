@@ -63,12 +63,12 @@ module Servers
   # A request that the server did not process is re-sent, whatever its method; nothing is done twice.
   check "GOAWAY POST", "1,000 POSTs at 100 there: each arrives once", needs: %i[few ledger] do |server|
     endpoint = server.endpoint(:few)
-    before = server.origin.ledger
+    before = server.test_server.ledger
     failures = []
     endpoint.client.batch(concurrency: 100) do |batch|
       1000.times { |id| batch.post(endpoint.url("/r/#{5_000_000 + id}"), body: "x" * 100).on_failure { |outcome| failures << outcome.error } }
     end
-    after = server.origin.ledger
+    after = server.test_server.ledger
     same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
     none_failed(failures, 1000)
     same(1000, after["distinct"] - before["distinct"], "POSTs that arrived")

@@ -142,11 +142,11 @@ module Servers
     needs: %i[reload clear ledger] do |server|
     endpoint = server.endpoint
     client = endpoint.client
-    before = server.origin.ledger
+    before = server.test_server.ledger
     answered, failed = while_reloading do |id|
       same(200, client.post(endpoint.url("/r/#{id}"), body: "x" * 1000).status, "status")
     end
-    after = server.origin.ledger
+    after = server.test_server.ledger
     same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
     arrived = after["distinct"] - before["distinct"]
     must(arrived.between?(answered.size, answered.size + failed.size),

@@ -78,15 +78,15 @@ module Servers
     def streams = 100
 
     def endpoint(name = :clear) = (@endpoints ||= endpoints).fetch(name)
-    def offers?(need) = (@endpoints ||= endpoints).key?(need) || (need == :ledger ? !origin.nil? : need == :keeps ? keeps? : respond_to?(need))
+    def offers?(need) = (@endpoints ||= endpoints).key?(need) || (need == :ledger ? !test_server.nil? : need == :keeps ? keeps? : respond_to?(need))
 
     # A free port under this name, the same at each call until a new try.
     def port(name) = @ports[name] ||= Servers.free_port
 
     # The project's own server, for what stands in front of another; nil when it was not needed.
-    attr_reader :origin
+    attr_reader :test_server
 
-    def behind = @origin ||= Origin.new
+    def behind = @test_server ||= TestServer.new
 
     # A back end that sends interim responses and trailers.
     def back_end = @back_end ||= BackEnd.new
@@ -119,7 +119,7 @@ module Servers
     def stop
       stop_process
     ensure
-      @origin&.stop
+      @test_server&.stop
       @back_end&.stop
     end
 

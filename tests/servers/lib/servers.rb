@@ -20,6 +20,6 @@ end
 
 $LOAD_PATH.unshift(File.join(Servers::ROOT, "ruby/lib"))
 require "hecaton"
-%w[certificates check endpoint origin back_end kinds listeners server forward runner table].each { |name| require_relative name }
+%w[certificates check endpoint test_server back_end kinds listeners server forward runner table].each { |name| require_relative name }
 %w[verbs connections reloads refusals bodies back_ends heads tls proxies].each { |name| require_relative "../checks/#{name}" }
 Dir[File.join(Servers::HOME, "servers/*.rb")].sort.each { |file| require file }

@@ -41,7 +41,7 @@ module Servers
     # One file of authorities for both, the proxy's and the test server's.
     def over_tls
       proxy = "https://127.0.0.1:#{port(:tls)}"
-      both = write("both.pem", File.read(certificates.ca) + File.read(origin_ca))
+      both = write("both.pem", File.read(certificates.ca) + File.read(test_server_ca))
       trusted = { proxy: proxy, ca: both }
       told = ["-x", proxy, "--proxy-cacert", both, "--cacert", both]
       { tls_proxy: Endpoint.new(behind.url, curl: told, **trusted),

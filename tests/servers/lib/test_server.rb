@@ -1,6 +1,6 @@
 # The project's own server behind a proxy: it responds, and its log (the ledger) has the requests that really arrived.
 module Servers
-  class Origin
+  class TestServer
     BINARY = ENV.fetch("HECATON_BINARY") { File.join(ROOT, "target/release/hecaton") }
 
     attr_reader :url, :port
