@@ -174,7 +174,9 @@ fn socks4a_leaves_the_name_to_the_proxy_and_socks4_resolves_it_here() {
         .unwrap_err();
     assert_eq!((error.kind(), error.sent()), (Kind::Connect, false));
     assert!(
-        error.to_string().contains("no addresses of IPv6"),
+        error
+            .to_string()
+            .contains("cannot connect to IPv6 addresses"),
         "{error}"
     );
     let refused = refusal_of("socks4a://127.0.0.1", |client| {

@@ -155,7 +155,7 @@ pub enum StartError {
         error: io::Error,
     },
     /// The certificate or its key cannot be used.
-    #[error("cannot speak TLS: {0}; give a certificate and its key as PEM, or a kind by name")]
+    #[error("cannot use TLS: {0}; give a certificate and its key as PEM, or a kind by name")]
     Tls(String),
     /// The system gave no thread, timer or event queue.
     #[error(

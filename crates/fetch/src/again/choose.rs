@@ -76,7 +76,7 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
     scanned.map_err(at("read", &path))?;
     match damaged {
         Some(error) => Err(Error::failed(format!(
-            "{} holds a line that is no record: {error}",
+            "{} holds a line that is not a record: {error}",
             path.display()
         ))),
         None => Ok(selected),

@@ -81,7 +81,7 @@ impl<R: Read + Send> Rows for Objects<R> {
 /// The members as columns: strings as they are, other values as they are written, null as no column.
 fn columns(line: &[u8]) -> Result<Columns, Bad> {
     let json = text(line)?;
-    let bad = |error: serde_json::Error| Bad::new(line, format!("is no JSON object: {error}"));
+    let bad = |error: serde_json::Error| Bad::new(line, format!("is not a JSON object: {error}"));
     let columns = if json.starts_with('"') {
         only_url(&serde_json::from_str::<String>(json).map_err(bad)?)
     } else {

@@ -37,7 +37,7 @@ impl Format {
             "jsonl" => Ok(Format::JsonLines),
             "parquet" => Ok(Format::Parquet),
             other => Err(InputError(format!(
-                "{other:?} is no form of input: use lines, csv, tsv, jsonl or parquet"
+                "{other:?} is not a format of input: use lines, csv, tsv, jsonl or parquet"
             ))),
         }
     }

@@ -255,7 +255,7 @@ fn objects_keep_numbers_as_they_are_written() {
     assert_eq!(found[1], "1:3 url=http://a/");
     for (index, line) in [(2, 4), (3, 5), (4, 6)] {
         assert!(
-            found[index].starts_with(&format!("{index}:{line} bad: is no JSON object")),
+            found[index].starts_with(&format!("{index}:{line} bad: is not a JSON object")),
             "{}",
             found[index]
         );

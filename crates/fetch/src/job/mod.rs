@@ -345,7 +345,7 @@ mod humantime_text {
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
         let text = String::deserialize(from)?;
         humantime::parse_duration(&text)
-            .map_err(|error| D::Error::custom(format!("{text:?} is no duration: {error}")))
+            .map_err(|error| D::Error::custom(format!("{text:?} is not a duration: {error}")))
     }
 }
 

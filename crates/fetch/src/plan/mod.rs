@@ -97,7 +97,7 @@ impl Plan {
         };
         let plan: Plan = serde_json::from_slice(&text).map_err(|error| {
             Error::failed(format!(
-                "{} is no plan of this program: {error}",
+                "{} is not a plan of this program: {error}",
                 path.display()
             ))
         })?;

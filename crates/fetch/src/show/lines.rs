@@ -102,7 +102,7 @@ pub fn record(line: &[u8]) -> Result<Record> {
     let read = serde_json::from_slice(line);
     read.map_err(|error| {
         Error::failed(format!(
-            "the results hold a line that is no record ({error}): they were written by another program, or by another version of this one"
+            "the results hold a line that is not a record ({error}): they were written by another program, or by another version of this one"
         ))
     })
 }
@@ -194,7 +194,7 @@ mod tests {
         let damaged: Result<()> = each_record(&folder, &mut |_| Ok(true));
         let why = damaged.unwrap_err().to_string();
         assert!(
-            why.starts_with("the results hold a line that is no record"),
+            why.starts_with("the results hold a line that is not a record"),
             "{why}"
         );
     }

@@ -198,7 +198,7 @@ impl StreamPermit {
 /// An error in our own words. The text of a peer's GOAWAY belongs in no message, except its code.
 pub(super) fn explain(error: &h2::Error, link: &Link) -> String {
     if let Some(why) = link.observed.refused() {
-        return format!("the server does not speak HTTP/2 as it should: {why}");
+        return format!("the server violates HTTP/2: {why}");
     }
     let last_word = link.last_word();
     let code = error.reason().map(|reason| format!("{reason:?}"));

@@ -254,7 +254,8 @@ fn inherited<'a>(
     for (name, value) in headers {
         request = request.header(name, value)?;
         if request.framing().is_some() {
-            let why = "speaks of the body of one request: give it with that, or leave it out";
+            let why =
+                "describes the body of one request: give it with that request, or leave it out";
             return Err(InvalidRequest(format!("header {name:?} {why}")));
         }
     }

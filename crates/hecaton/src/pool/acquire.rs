@@ -216,7 +216,7 @@ async fn begin(
     if origin.scheme == Scheme::Https && !wire.chose_http2() {
         if only {
             let host = &origin.host;
-            let detail = format!("{host} does not speak HTTP/2: it did not choose it (ALPN)");
+            let detail = format!("{host} does not support HTTP/2: it did not choose it (ALPN)");
             return Err(Failure::new(Kind::Tls, Phase::Tls, detail).for_good());
         }
         ticket.counted = Some(pool.connection_counts.join(origin));

@@ -129,5 +129,5 @@ fn rounds(file: &Path) -> Result<Vec<Round>> {
         .lines()
         .map(|line| serde_json::from_value(renamed(serde_json::from_str(line)?)))
         .collect::<Result<_, _>>()
-        .with_context(|| format!("{} holds what is no round", file.display()))
+        .with_context(|| format!("{} holds a line that is not a round", file.display()))
 }

@@ -86,7 +86,7 @@ fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String
         buffer.clear();
         let event = reader
             .read_event_into(&mut buffer)
-            .map_err(|error| format!("is no whole XML: {error}"))?;
+            .map_err(|error| format!("is not well-formed XML: {error}"))?;
         match event {
             Event::Eof if state.depth > 0 => return Err("ends in the middle".to_owned()),
             Event::Eof => return Ok(()),

@@ -80,7 +80,7 @@ impl Rewriting {
     /// A line that continues the field before it (RFC 9112 §5.2).
     fn take_more(&mut self, line: &[u8]) -> Result<(), &'static str> {
         if self.framing || hides_framing(line) {
-            return Err("a field that frames the body in a line that goes on with another");
+            return Err("a field that frames the body in a line that continues another");
         }
         if !self.skipped {
             put_value(line, &mut self.text)?;

@@ -30,7 +30,9 @@ fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
     let (port, address, name) = match target {
         Target::Address(SocketAddr::V4(address)) => (address.port(), address.ip().octets(), None),
         Target::Address(SocketAddr::V6(_)) => {
-            return Err("it speaks SOCKS 4, which knows no addresses of IPv6: use socks5".into());
+            return Err(
+                "it is a SOCKS 4 proxy, which cannot connect to IPv6 addresses: use socks5".into(),
+            );
         }
         Target::Name(name, _) if name.len() > MOST_NAME || name.contains('\0') => {
             return Err("the host's name is longer than 255 bytes, or no name".into());

@@ -47,7 +47,7 @@ pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<Str
         Error::PeerIncompatible(why) => incompatible(why),
         Error::PeerMisbehaved(why) => misbehaved(why),
         Error::InvalidMessage(_) => {
-            "what the server speaks is not TLS: is it a port for plain HTTP?".into()
+            "what the server sends is not TLS: is it a port for plain HTTP?".into()
         }
         Error::NoCertificatesPresented => "the server has no certificate".into(),
         _ => error.to_string(),
@@ -64,12 +64,12 @@ fn incompatible(why: &PeerIncompatible) -> String {
     use PeerIncompatible as P;
     match why {
         P::ServerDoesNotSupportTls12Or13 | P::SupportedVersionsExtensionRequired => {
-            "the protocol is too old: the server speaks no version of TLS from 1.2 on".into()
+            "the protocol is too old: the server supports no version of TLS from 1.2 on".into()
         }
         P::ServerTlsVersionIsDisabledByOurConfig
         | P::Tls12NotOffered
         | P::Tls12NotOfferedOrEnabled => {
-            "the protocol is too old: the server speaks no version of TLS that `tls_min` allows"
+            "the protocol is too old: the server supports no version of TLS that `tls_min` allows"
                 .into()
         }
         P::NoCipherSuitesInCommon => "the server chose no cipher that was offered".into(),
@@ -187,7 +187,7 @@ fn alert_received(alert: AlertDescription) -> String {
             format!("the server refused the client certificate ({alert:?}): see `client_cert`")
         }
         A::ProtocolVersion => "the server refused the versions of the protocol that were offered (TLS 1.2 and 1.3): see `tls_min`".into(),
-        A::NoApplicationProtocol => "the server speaks no version of HTTP that was offered (ALPN): see `http`".into(),
+        A::NoApplicationProtocol => "the server supports no version of HTTP that was offered (ALPN): see `http`".into(),
         A::UnrecognisedName => "the server does not know this host (UnrecognisedName)".into(),
         A::HandshakeFailure => {
             "the server demands a client certificate, or refused the one that was shown (HandshakeFailure): see \
