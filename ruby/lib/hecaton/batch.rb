@@ -35,10 +35,10 @@ module Hecaton
       @request_builder = request_builder
       @response_builder = response_builder
       @ended = [] # what the engine has handed back, four values a request
-      @told = 0   # up to where they have been told
+      @told = 0   # up to where they have been reported
       @responses = @errors = 0 # how many ended how
       @wanting = [] # those whose body the engine wants more of
-      @parts = [] # heads and pieces of bodies that were not told yet, three values each
+      @parts = [] # heads and pieces of bodies that were not reported yet, three values each
       @get = @kind = [GET, native].freeze
       # The method whose requests need no more than a URL, if any; nil is none.
       @plain = GET if request_builder.plain? && features.nil?

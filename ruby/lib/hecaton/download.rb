@@ -42,7 +42,7 @@ module Hecaton
       base = @settings[:base_url]
       base ? Native.resolve(Client.base(base), url) : url
     rescue ArgumentError
-      url.to_s # The request tells what is wrong with it.
+      url.to_s # The request reports what is wrong with it.
     end
   end
 
