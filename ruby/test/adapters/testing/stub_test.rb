@@ -214,7 +214,8 @@ class StubTest < Minitest::Test
   end
 
   def test_threads_count_right
-    stub = Hecaton.stub(:get).returns(Array.new(200) { |index| index.to_s })
+    numbers = Array.new(200, &:to_s)
+    stub = Hecaton.stub(:get).returns(*numbers)
     bodies = Array.new(8) { Thread.new { Array.new(25) { get.body } } }.flat_map(&:value)
     assert_equal [200, (0...200).to_a], [stub.count, bodies.map(&:to_i).sort]
   end
