@@ -2,8 +2,8 @@
 module Hecaton
   # application/json is known at first, with all types that end in "+json". A program may add others:
   #
-  #   Hecaton::MIME.register("application/msgpack", encode: MessagePack.method(:pack), decode:
-  #     MessagePack.method(:unpack))
+  #   Hecaton::MIME.register("application/msgpack",
+  #                          encode: MessagePack.method(:pack), decode: MessagePack.method(:unpack))
   #   client.post(url, body: { a: 1 }, headers: { content_type: "application/msgpack" })
   #   client.get(url).parse
   module MIME

@@ -5,8 +5,9 @@ require_relative "origins"
 
 module Hecaton
   class Features
-    #   signature = Hecaton::Features::AWSSignature.new(access_key: "AKID…", secret_key: "…", region: "eu-central-1",
-    #   service: "s3") client = Hecaton::Client.new(timeout: 5, features: [signature])
+    #   signature = Hecaton::Features::AWSSignature.new(access_key: "AKID…", secret_key: "…",
+    #                                                   region: "eu-central-1", service: "s3")
+    #   client = Hecaton::Client.new(timeout: 5, features: [signature])
     #
     # Each attempt is signed anew, with the time at which it is made. A redirect to another scheme, host or port is not
     # signed, nor is a redirect back.

@@ -5,8 +5,9 @@ require_relative "origins"
 
 module Hecaton
   class Features
-    #   signature = Hecaton::Features::MessageSignature.new(key: OpenSSL::PKey.read(File.read("key.pem")), key_id:
-    #   "mine", algorithm: "ed25519") client = Hecaton::Client.new(timeout: 5, features: [signature])
+    #   key = OpenSSL::PKey.read(File.read("key.pem"))
+    #   signature = Hecaton::Features::MessageSignature.new(key: key, key_id: "mine", algorithm: "ed25519")
+    #   client = Hecaton::Client.new(timeout: 5, features: [signature])
     #
     # Each attempt is signed anew. A redirect to another scheme, host or port is not signed, nor is
     # a redirect back.
