@@ -68,6 +68,22 @@ class RequestTest < OriginTest
     assert_match(/with/, assert_raises(ArgumentError) { client.request(post, url("/")) }.message)
   end
 
+  # A Request and what is made of it would cost such a request a quarter of its time.
+  def test_no_request_is_made_for_a_url_and_headers_alone
+    client.get(url("/r/1"), headers: { "x-a" => "b" })
+    GC.start
+    GC.disable
+    before = ObjectSpace.each_object(Hecaton::Request).count
+    [nil, {}, { "x-a" => "b" }].each do |headers|
+      client.request(:get, url("/r/1"), headers: headers)
+      client.post(url("/r/1"), headers: headers)
+      client.batch { |batch| batch.request("GET", url("/r/1"), headers: headers) }
+    end
+    assert_equal before, ObjectSpace.each_object(Hecaton::Request).count
+  ensure
+    GC.enable
+  end
+
   def test_it_shows_no_secrets
     request = Hecaton::Request.new(:get, "http://user:secret@host/path?token=secret", headers: { "x" => "secret" }, body: "secret")
     assert_equal "#<Hecaton::Request GET http://host/path>", request.inspect

@@ -40,8 +40,8 @@ module Hecaton
       @wanting = [] # those whose body the engine wants more of
       @parts = [] # heads and pieces of bodies that were not reported yet, three values each
       @get = @kind = [GET, native].freeze
-      # The method whose requests need no more than a URL, if any; nil is none.
-      @plain = GET if request_builder.plain? && features.nil?
+      # Whether a request of a URL and headers goes to the engine as it is.
+      @plain = request_builder.plain? && features.nil?
       @features = features
       @deferral = Deferral.new if features
       @bare = features && request_builder.plain? && !features.attempts?
@@ -147,15 +147,22 @@ module Hecaton
 
     private
 
-    # For Verbs. Most requests have no more than a URL, and no Request is made for them.
+    # For Verbs. Most requests have no more than a URL and headers, and no Request is made for them.
     def send_request(method, url, options, &block)
       refuse_when_over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
-      return @native.push_get(Pending.of(@get, nil, nil), url) if options.nil? && @plain && method == @plain
+      return push_plain(method, url, options && options[:headers]) if @plain && RequestBuilder.headers_alone?(options)
 
       queue = options && options[:queue]
       options = options.reject { |name, _| name == :queue } if options&.key?(:queue)
       enqueue(Request.of(method, url, options), queue)
+    end
+
+    def push_plain(method, url, headers)
+      return @native.push_get(Pending.of(@get, nil, nil), url) if headers.nil? && method == GET
+
+      method = RequestBuilder.verb(method)
+      @native.push(Pending.of(kind(method), nil, nil), method, url, RequestBuilder.flat_of(headers), nil, nil, nil)
     end
 
     def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)

@@ -285,6 +285,8 @@ module Hecaton
     # Raises Error (TimeoutError, ConnectError, …) when there is no response, and StatusError when raise_for_status is
     # set. ArgumentError is raised before anything is sent, when the request cannot be sent as given.
     def request(request, url = nil, options = nil, &block)
+      return send_request(RequestBuilder.verb(request), url, options, &block) unless request.is_a?(Request)
+
       transmit(Request.made(request, url, options), &block)
     end
 

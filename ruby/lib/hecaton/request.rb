@@ -108,9 +108,12 @@ module Hecaton
     def content
       return @content ||= NO_CONTENT if @given.empty?
 
-      body = @given[:body]
-      plain = @given[:json].nil? && @given[:form].nil? && @given[:multipart].nil? && (body.nil? || body.instance_of?(String))
-      return body.nil? ? NO_CONTENT : [body, nil] if plain
+      given = @given
+      body = given[:body]
+      if given[:json].nil? && given[:form].nil? && given[:multipart].nil?
+        return NO_CONTENT if body.nil?
+        return [body, nil] if body.instance_of?(String)
+      end
 
       @content ||= encoded(body) || Content.of(body, @given[:json], @given[:form], @given[:multipart])
     end

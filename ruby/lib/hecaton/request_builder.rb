@@ -83,6 +83,17 @@ module Hecaton
         method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
       end
 
+      # Whether these options of a request are headers alone, or none.
+      def headers_alone?(options) = options.nil? || (options.size == 1 && options.key?(:headers))
+
+      # Headers as the engine takes them, nil for none.
+      def flat_of(headers)
+        return if headers.nil?
+
+        flat = flat(headers)
+        flat unless flat.empty?
+      end
+
       # Most redirects as the engine takes them, nil for nil.
       def redirects(value)
         return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
@@ -183,10 +194,10 @@ module Hecaton
       headers = given[:headers]
       basic_auth, bearer, digest_auth = given[:basic_auth], given[:bearer], given[:digest_auth]
       plain = type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil?
-      headers = nil if headers && RequestBuilder.pairs(:headers, headers).size == 0
-      return headers ? RequestBuilder.flat(headers) : nil if plain
+      flat = RequestBuilder.flat_of(given[:headers])
+      return flat if plain
 
-      flat = headers ? RequestBuilder.flat(headers) : []
+      flat ||= []
       authorization = authorization(basic_auth, bearer, digest_auth)
       flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
       if type

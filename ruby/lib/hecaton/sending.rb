@@ -4,9 +4,12 @@ module Hecaton
   module Sending
     private
 
-    # For Verbs. Most requests have no more than a URL, and no Request is made for them.
+    # For Verbs. Most requests have no more than a URL and headers, and no Request is made for them.
     def send_request(method, url, options, &block)
-      return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if @plain && options.nil? && !block
+      if @plain && !block && RequestBuilder.headers_alone?(options)
+        flat = RequestBuilder.flat_of(options[:headers]) if options
+        return ended(method, nil, *engine.perform(method, url, flat, nil, nil, nil))
+      end
 
       request = Request.of(method, url, options)
       @features && !block ? send_through(@features.run_own(request, @request_builder)) : transmit(request, &block)

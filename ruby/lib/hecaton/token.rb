@@ -38,10 +38,12 @@ module Hecaton
 
     # The Token of a Request; nil for one with no code to call. source is the client's TokenSource.
     def self.for(source, request)
-      bearer = request[:bearer]
-      return source&.token(request.target, request[:headers]) if bearer.nil? && request[:basic_auth].nil? && request[:digest_auth].nil?
+      given = request.given
+      bearer = given[:bearer]
+      return if bearer.nil? && source.nil?
+      return source.token(request.target, given[:headers]) if bearer.nil? && given[:basic_auth].nil? && given[:digest_auth].nil?
 
-      new(bearer, named?(request[:headers])) if bearer.respond_to?(:call)
+      new(bearer, named?(given[:headers])) if bearer.respond_to?(:call)
     end
 
     # Whether headers set Authorization, or forbid it: that takes precedence.
