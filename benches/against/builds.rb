@@ -1,5 +1,7 @@
-# Builds the gem of this checkout and that of another revision, in one target folder beside this checkout's, and writes
-# the manifests of their clients: the drivers of this checkout, each with the library of one build.
+# Builds the gem of this checkout and that of another revision, and writes a manifest for each of their clients.
+#
+# Both are built in one target folder beside the own one of this checkout. The clients are the drivers of this checkout,
+# once with each library.
 require "fileutils"
 require "json"
 require "open3"

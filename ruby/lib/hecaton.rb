@@ -3,6 +3,7 @@ module Hecaton
 end
 
 require_relative "hecaton/version"
+require_relative "hecaton/clock"
 require_relative "hecaton/native"
 require_relative "hecaton/fibers"
 require_relative "hecaton/headers"

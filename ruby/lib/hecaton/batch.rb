@@ -225,7 +225,7 @@ module Hecaton
           options = (options || {}).merge(attempts: run)
         end
         pending = yield kind(method), strict, (content if content.is_a?(BodySource))
-        pending.predicate = predicate(options[:judge], strict) if options && options[:judge]
+        pending.predicate = predicate(options[:predicate], strict) if options && options[:predicate]
         @native.push(pending, method, url, flat, content, limit, options)
       end
     end

@@ -91,15 +91,12 @@ module Hecaton
     # Whether the features have received the outcome.
     def done? = @turns.negative?
 
-    # Seconds of a clock that only goes forward.
-    def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-
     # Asks all features, until one responds. Returns that Response or Error, nil if the request is to be sent.
     def before
       changes, responds = @features.before_request, @features.respond
       return turn_all unless changes || responds
 
-      began = FeatureRun.now
+      began = Clock.now
       list = @features.list
       while (feature = list[@turns]) && !@given
         at = @turns
@@ -111,7 +108,7 @@ module Hecaton
         name = :respond
         @given = given_by(other) if responds && responds[at] && !(other = feature.respond(@request)).nil?
       end
-      spent = FeatureRun.now - began
+      spent = Clock.now - began
       count(spent) if spent > COUNTED && !@given
       @given
     rescue StandardError => error

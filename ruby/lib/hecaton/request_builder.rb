@@ -184,14 +184,13 @@ module Hecaton
       return if redirects.nil? && digest_auth.nil? && again.nil? && @predicate.nil?
 
       options = { redirects: RequestBuilder.redirects(redirects), digest_auth: RequestBuilder.login(digest_auth) }
-      options[:judge] = again.nil? ? @predicate : RetryPredicate.block(again)
+      options[:predicate] = again.nil? ? @predicate : RetryPredicate.block(again)
       options[:retry] = Client.retry_options(again) || false unless again.nil?
       options
     end
 
     # The headers of a request, nil for none.
     def fields(given, type)
-      headers = given[:headers]
       basic_auth, bearer, digest_auth = given[:basic_auth], given[:bearer], given[:digest_auth]
       plain = type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil?
       flat = RequestBuilder.flat_of(given[:headers])

@@ -92,7 +92,7 @@ module Hecaton
       stream = Native::Stream.new if block
       status, record, rest =
         @request_builder.call(request) do |method, url, flat, content, limit, options|
-          options[:judge] &&= RetryPredicate.new(options[:judge], @response_builder, strict) if options
+          options[:predicate] &&= RetryPredicate.new(options[:predicate], @response_builder, strict) if options
           options = (options || {}).merge(attempts: run) if run&.attempts?
           next engine.open(stream, method, url, flat, content, limit, options) if stream
 

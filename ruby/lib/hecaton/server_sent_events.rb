@@ -1,8 +1,11 @@
 # Reads server-sent events out of a response, as the HTML standard (WHATWG, section 9.2) says.
 module Hecaton
-  # One event. event: its type, "message" without one; data: a String, its lines joined with "\n"; id: the last one so
-  # far, to be sent as Last-Event-ID on the next request, nil without one; retry: Integer, the last wait so far in
-  # milliseconds before connecting again, nil without one.
+  # One event.
+  #
+  # event:: its type. Default "message".
+  # data:: a String, whose lines are joined with "\n".
+  # id:: the last id so far, nil without one. The next request sends it as Last-Event-ID.
+  # retry:: Integer: the milliseconds to wait before connecting again, as last said so far; nil without any.
   ServerSentEvent = Struct.new(:event, :data, :id, :retry, keyword_init: true)
 
   # Bytes → events, for Stream#each_event.

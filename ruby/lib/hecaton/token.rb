@@ -72,23 +72,20 @@ module Hecaton
     # For Client#request: yields a token, seconds and the reader of the Stream, if there is one. It yields a second time
     # if the first request ends in a 401 and may be sent again.
     def ask(timeout, repeatable, reader, &request)
-      began = Token.now
+      began = Clock.now
       value = self.value
-      left = [timeout - (Token.now - began), 0.0].max
+      left = [timeout - (Clock.now - began), 0.0].max
       return request.call(value, left, reader) if @idle || !repeatable
 
       first = first(value, left, reader, &request)
       return @result unless first
 
       value = renewed(first) || (reader ? @value : (return stands(first)))
-      second(first, Token.now - began, value, timeout, reader, &request)
+      second(first, Clock.now - began, value, timeout, reader, &request)
     end
 
     # Without the token.
     def inspect = "#<Hecaton::Token>"
-
-    # Seconds of a clock that only goes forward.
-    def self.now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
     private
 

@@ -1,7 +1,6 @@
 //! Every cheating driver is rejected, with the reason that fits; the honest one is not.
 
-use crate::support::{hecaton, run};
-use std::os::unix::fs::MetadataExt;
+use crate::support::{hecaton, is_root, run};
 use std::path::Path;
 
 use serde_json::Value;
@@ -96,7 +95,7 @@ fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, 
             "leaves-its-core" | "commutes" => {
                 std::thread::available_parallelism().unwrap().get() == 1
             }
-            "connects-ahead" => std::fs::metadata("/proc/self").unwrap().uid() != 0,
+            "connects-ahead" => !is_root(),
             _ => false,
         };
         alone || words.split('|').any(|words| reason.contains(words))

@@ -39,9 +39,9 @@ impl Reactor {
 
     /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
     ///
-    /// Requests of a batch live on between two waits, and so must their wake-ups. tokio defers those of its cooperative budget
-    /// to the end of a turn, and forgets them when the wait ends first: hence `unconstrained`. A future that might run on for
-    /// too long (a body that is always ready) yields by itself.
+    /// A batch's requests stay alive between two waits, so no wake-up may be lost. With its cooperative budget, tokio keeps
+    /// some wake-ups until the end of a turn, and forgets them if the wait ends before. So it is switched off here
+    /// (`unconstrained`). A future that could run for too long, such as a body that is always ready, yields by itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let shared = self.0.as_ref().expect("it is not being dropped");
         let _waiting = shared.wait();

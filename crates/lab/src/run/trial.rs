@@ -30,8 +30,8 @@ const REQUESTS_OF_A_CUT: u64 = 1000;
 const MOST_CUTS: u64 = 2;
 const MOST_CUT_TOGETHER: u64 = 8;
 
-/// How often the server sends a response in another form: one in so many, and at most so many a round; of a round that is shorter, with
-/// this probability one.
+/// How often the server sends a response in another form: one in `REQUESTS_OF_A_VARIED`, at most `MOST_VARIED` a round. A
+/// round with fewer requests has one with the probability `VARIED_OF_A_SHORT_ROUND`.
 const REQUESTS_OF_A_VARIED: u64 = 200;
 const MOST_VARIED: u64 = 16;
 const VARIED_OF_A_SHORT_ROUND: f64 = 0.3;

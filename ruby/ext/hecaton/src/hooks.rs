@@ -48,9 +48,7 @@ impl Questions {
     pub fn next(&self) -> Option<Question> {
         lock(&self.pending).pop()
     }
-}
 
-impl Questions {
     fn ask<T: Send + 'static>(
         &self,
         tag: usize,
@@ -95,7 +93,7 @@ impl<T> Decision<T> {
     }
 }
 
-/// An attempt as Ruby's `FeatureRun#attempt` takes it: number, method, URL, headers as a flat list, and whether there is a body.
+/// An attempt as Ruby's `FeatureRun#before_attempt` takes it: number, method, URL, headers as a flat list, and whether there is a body.
 pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     let fields = ruby.ary_new();
     for (name, value) in &attempt.headers {
@@ -111,7 +109,7 @@ pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     Ok(list)
 }
 
-/// The answer of `FeatureRun#attempt`: a flat list of names and values, or nil.
+/// The answer of `FeatureRun#before_attempt`: a flat list of names and values, or nil.
 pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
     let Some(list) = list else {
         return Ok(None);

@@ -121,7 +121,7 @@ fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, 
 pub fn retry_predicate(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
     match options {
         None => Ok(None),
-        Some(options) => options.lookup(ruby.to_symbol("judge")),
+        Some(options) => options.lookup(ruby.to_symbol("predicate")),
     }
 }
 

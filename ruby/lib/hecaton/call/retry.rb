@@ -53,7 +53,7 @@ module Hecaton
           @headers = env.request_headers.dup
           @given = env.request.timeout
           @total = @given || Faraday::Adapter::Hecaton::Settings::TOTAL
-          @start = now
+          @start = Clock.now
           @tries = []
         end
 
@@ -75,9 +75,7 @@ module Hecaton
 
         private
 
-        def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
-
-        def gone = now - @start
+        def gone = Clock.now - @start
 
         # Response, or nil and the error. Raises an error that is none of those to try again after.
         def try

@@ -72,7 +72,7 @@ module Hecaton
       end
 
       def canonical(request, fields, names, payload)
-        path, query = request.url[%r{\Ahttps?://[^/?]*(.*)\z}m, 1].split("?", 2)
+        path, query = Origins.target(request).split("?", 2)
         [request.http_method, canonical_path(path), canonical_query(query),
          *fields.map { |name, value| "#{name}:#{value}" }, "", names, payload].join("\n")
       end
@@ -80,7 +80,7 @@ module Hecaton
       # Names and values in the order of the names.
       def signed(request)
         named = request.headers.group_by(&:first).transform_values { |lines| lines.map { |_, value| value.strip.gsub(/ +/, " ") }.join(",") }
-        host = named["host"] || request.url[%r{//([^/?]*)}, 1]
+        host = named["host"] || Origins.host(request)
         chosen = named.select { |name, _| name == "content-type" || name.start_with?("x-amz-") || @headers.include?(name) }
         chosen.merge("host" => host).sort
       end

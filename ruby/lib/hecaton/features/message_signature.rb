@@ -82,7 +82,7 @@ module Hecaton
 
       # RFC 9421 §2.2; a header's lines are joined (§2.1).
       def value(request, name)
-        rest = request.url[%r{\Ahttps?://[^/?]*(.*)\z}m, 1]
+        rest = Origins.target(request)
         path, query = rest.split("?", 2)
         case name
         when "@method" then request.http_method
@@ -101,7 +101,7 @@ module Hecaton
 
       # The host in lower case, without the scheme's own port.
       def authority(request)
-        host = (request.headers["host"] || request.url[%r{//([^/?]*)}, 1]).downcase
+        host = Origins.host(request).downcase
         host.delete_suffix(request.url.start_with?("https:") ? ":443" : ":80")
       end
 

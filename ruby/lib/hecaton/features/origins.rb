@@ -1,4 +1,4 @@
-# Whether the attempts of a request have stayed with the server that it was made for.
+# What features that add credentials ask of a request: whether it stays with its server, and the parts of its URL.
 require "hecaton"
 
 module Hecaton
@@ -14,6 +14,12 @@ module Hecaton
         request.notes[feature] = nil
         false
       end
+
+      # The URL behind the host, path and query: "/path?query".
+      def self.target(request) = request.url[%r{\Ahttps?://[^/?]*(.*)\z}m, 1]
+
+      # The value of Host, from the headers or the URL.
+      def self.host(request) = request.headers["host"] || request.url[%r{//([^/?]*)}, 1]
     end
     private_constant :Origins
   end

@@ -83,7 +83,7 @@ module Hecaton
 
       # For a batch: the retry predicate, where no rules decide.
       def predicate=(predicate)
-        @retries.predicate = predicate && ->(outcome) { predicate.again?(*judged(outcome)) }
+        @retries.predicate = predicate && ->(outcome) { predicate.again?(*engine_facts(outcome)) }
       end
 
       # Array of Strings, and perhaps an Error behind them: the body of the response, if there is one.
@@ -264,7 +264,7 @@ module Hecaton
       end
 
       # As the real engine would hand it over.
-      def judged(outcome)
+      def engine_facts(outcome)
         return [nil, "", outcome] if outcome.is_a?(Error)
 
         response = whole(outcome)

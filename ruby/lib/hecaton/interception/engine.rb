@@ -28,7 +28,7 @@ module Hecaton
       def perform(*arguments)
         return @native.perform(*arguments) if @interceptors.empty?
 
-        course = judged_course(arguments)
+        course = decided_course(arguments)
         nil until course.run || !course.goes_on?(@native.perform(*course.arguments))
         course.values
       end
@@ -37,7 +37,7 @@ module Hecaton
       def open(stream, *arguments)
         return @native.open(stream, *arguments) if @interceptors.empty?
 
-        course = judged_course(arguments)
+        course = decided_course(arguments)
         until course.run
           opened = @native.open(stream, *course.arguments)
           return course.tee(opened) unless course.leads_elsewhere?(*opened)
@@ -67,8 +67,8 @@ module Hecaton
 
       private
 
-      def judged_course(arguments)
-        course(arguments) { |error| raise_refused(error) }.tap { |course| course.predicate = arguments.last && arguments.last[:judge] }
+      def decided_course(arguments)
+        course(arguments) { |error| raise_refused(error) }.tap { |course| course.predicate = arguments.last && arguments.last[:predicate] }
       end
 
       # The real engine's outcome for a request that it cannot send. It is asked by queueing the request where none is

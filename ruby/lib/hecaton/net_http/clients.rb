@@ -31,7 +31,7 @@ module Hecaton
       # A Lease for these settings: those of Hecaton::Client, :scheme, and :trust (see Trust).
       def lease(settings)
         lease = @leases[settings] || @lock.synchronize { @leases[settings] || add(settings) }
-        lease.used = now
+        lease.used = Clock.now
         lease
       end
 
@@ -56,7 +56,7 @@ module Hecaton
 
       def add(settings)
         lease = Lease.new(make(settings), settings)
-        lease.used = now
+        lease.used = Clock.now
         leases = @leases.merge(settings => lease)
         while leases.size > @most
           oldest = leases.values.min_by(&:used)
@@ -79,8 +79,6 @@ module Hecaton
         lease.stale = true
         lease.client.close
       end
-
-      def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     end
   end
 end

@@ -1,7 +1,7 @@
 //! Verifies signatures of handshakes by RSA keys of lengths that ring does not verify (RFC 8017 §8.1.2 and §8.2.2).
 //!
-//! Only public numbers are computed with, so nothing here must take the same time whatever they are. webpki still verifies every chain
-//! with ring alone: a key that is too short for a chain proves at most that the server has it.
+//! All numbers here are public, so the time of a computation may depend on them. webpki still verifies chains with ring
+//! alone. So a key that is too short for a chain proves only that the server has the key of its certificate.
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};
