@@ -3,6 +3,7 @@
 //! `crash.c` is preloaded into the command and kills it at one operation. A test run takes a sample of the operations;
 //! `HECATON_CRASHES=all` takes all of them.
 
+use std::any::Any;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
@@ -16,20 +17,23 @@ const SAMPLE: u64 = 10;
 const INPUTS: usize = 38;
 
 /// A command that is killed, on a folder that `before` prepares.
-struct Case {
-    name: &'static str,
-    before: fn(&World, &Path),
-    command: fn(&World, &Path) -> Command,
+pub struct Case {
+    pub name: &'static str,
+    /// What the command needs beside the folder, for as long as this lives.
+    pub around: fn(&World) -> Box<dyn Any>,
+    pub before: fn(&World, &Path),
+    pub command: fn(&World, &Path) -> Command,
     /// Does the rest of the job after the command was repeated.
-    after: fn(&World, &Path),
+    pub after: fn(&World, &Path),
     /// Whether a request that was sent twice is a failure.
-    is_once: bool,
+    pub is_once: bool,
 }
 
-const NOTHING: fn(&World, &Path) = |_, _| {};
+pub const NOTHING: fn(&World, &Path) = |_, _| {};
+const ALONE: fn(&World) -> Box<dyn Any> = |_| Box::new(());
 
 /// Parts of about ten inputs, each a host shard.
-const SMALL: [&str; 4] = ["--part-size", "10", "--final-tables", "csv"];
+pub const SMALL: [&str; 4] = ["--part-size", "10", "--final-tables", "csv"];
 
 fn shim() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
@@ -86,6 +90,7 @@ fn run_all_parts(world: &World, list: &Path) {
 fn operations(case: &Case) -> u64 {
     let world = World::new();
     let list = list(&world);
+    let _around = (case.around)(&world);
     (case.before)(&world, &list);
     let mut command = (case.command)(&world, &list);
     let count = world.path("count");
@@ -98,6 +103,7 @@ fn operations(case: &Case) -> u64 {
 fn survives(case: &Case, operation: u64) {
     let world = World::new();
     let list = list(&world);
+    let _around = (case.around)(&world);
     let what = format!("{}, killed at operation {operation}", case.name);
     (case.before)(&world, &list);
     let mut command = (case.command)(&world, &list);
@@ -140,7 +146,8 @@ fn are_fresh(world: &World, what: &str) {
     assert!(report == read("report.html"), "{what}: the report is stale");
 }
 
-fn check(case: &Case) {
+/// Kills the command of a case at each operation, or at a sample of them.
+pub fn check(case: &Case) {
     let all = operations(case);
     let points: Vec<u64> = match std::env::var_os("HECATON_CRASHES") {
         Some(_) => (1..=all).collect(),
@@ -154,6 +161,7 @@ fn check(case: &Case) {
 fn a_job_survives_a_kill_at_any_operation() {
     check(&Case {
         name: "fetch LIST",
+        around: ALONE,
         before: NOTHING,
         command: |world, list| world.fetch(list, &SMALL),
         after: NOTHING,
@@ -165,6 +173,7 @@ fn a_job_survives_a_kill_at_any_operation() {
 fn a_job_of_posts_sends_none_twice() {
     check(&Case {
         name: "fetch LIST -X POST",
+        around: ALONE,
         before: NOTHING,
         command: |world, list| {
             let more = ["-X", "POST", "--keep-body", "tar"];
@@ -179,6 +188,7 @@ fn a_job_of_posts_sends_none_twice() {
 fn planning_survives_a_kill_at_any_operation() {
     check(&Case {
         name: "plan",
+        around: ALONE,
         before: NOTHING,
         command: planned,
         after: |world, _| {
@@ -195,6 +205,7 @@ fn planning_survives_a_kill_at_any_operation() {
 fn a_part_survives_a_kill_at_any_operation() {
     check(&Case {
         name: "run-part",
+        around: ALONE,
         before: |world, list| {
             good(&mut planned(world, list), "plan");
             good(&mut run_part(world, 1), "part 1");
@@ -209,6 +220,7 @@ fn a_part_survives_a_kill_at_any_operation() {
 fn the_last_part_survives_a_kill_at_any_operation() {
     check(&Case {
         name: "run-part, the last one",
+        around: ALONE,
         before: |world, list| {
             let planned = ending(&mut planned(world, list));
             let parts: u32 = planned.stdout.trim().parse().expect("a number of parts");
@@ -224,6 +236,7 @@ fn the_last_part_survives_a_kill_at_any_operation() {
 fn a_round_survives_a_kill_at_any_operation() {
     check(&Case {
         name: "again",
+        around: ALONE,
         before: |world, list| good(&mut world.fetch(list, &SMALL), "the job"),
         command: |world, _| again(world),
         after: NOTHING,

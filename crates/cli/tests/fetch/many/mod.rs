@@ -1,6 +1,7 @@
 //! Many workers that NATS hands parts to: real processes and a real server, killed, stopped and started again.
 
 mod again;
+mod kills;
 mod limits;
 mod refused;
 mod server;
