@@ -97,6 +97,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     let rules = PlanLimits {
         max_shards: own.min(foreign),
         part_size: job.input.part_size,
+        keep_duplicates: job.input.keep_duplicates,
         any_rate: job.pace.any_rate(),
     };
     let mut last = LastHost::default();
@@ -124,7 +125,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
             routed(Routed {
                 host,
                 foreign,
-                request: rendered.digest() as u64,
+                request: rendered.digest(),
             });
             Ok(())
         },

@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::{World, end_of, ending, hecaton};
+use crate::support::{World, end_of, ending, files, hecaton};
 
 /// The rows of a table of CSV, without its line of names.
 fn rows(text: &str) -> usize {
@@ -213,4 +213,52 @@ fn a_round_is_told_of_while_it_is_not_done() {
     let told: Value = serde_json::from_str(&status(&["--json"]).stdout).unwrap();
     assert_eq!(told["again"]["inputs"], 200);
     assert_eq!(told["inputs"], 300);
+}
+
+#[test]
+fn a_duplicate_is_found_in_whatever_part_it_is() {
+    const URLS: u64 = 300;
+    let world = World::new();
+    // Each URL three times, far from each other, on a host that is taken apart.
+    let list = world.list((0..3 * URLS).map(|n| n * 7 % URLS));
+    let arguments = ["--per-host", "6", "--part-size", "150"];
+    world.run(&list, &arguments);
+    assert_eq!(files(&world.out().join("results")).len(), 6);
+    let records = world.records();
+    assert_eq!(records.len() as u64, 3 * URLS);
+    let sent = records.range(..URLS).filter(|(_, it)| it["status"] == 200);
+    assert_eq!(sent.count() as u64, URLS, "the first of each is sent");
+    let skipped = records
+        .range(URLS..)
+        .filter(|(_, it)| it["why"] == "duplicate");
+    assert_eq!(skipped.count() as u64, 2 * URLS);
+    assert_eq!(world.server.summary().requests, URLS);
+    // A round has its own: of two records that were skipped, one is sent.
+    let mut again = hecaton(&["fetch", "again", "--where", "why == 'duplicate'"]);
+    let again = ending(again.arg(world.out()));
+    assert_eq!(again.status, Some(0), "{}", again.stderr);
+    assert_eq!(world.server.summary().requests, 2 * URLS);
+    assert_eq!(world.records().len() as u64, 3 * URLS);
+}
+
+#[test]
+fn a_plan_that_knows_no_duplicates_is_done_too() {
+    let world = World::new();
+    let list = world.list((0..90).map(|n| n % 30));
+    let mut plan = hecaton(&["fetch", "plan"]);
+    let planned = ending(plan.arg(&list).arg("-o").arg(world.out()));
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    let path = world.out().join("plan.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut plan: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(
+        plan.as_object_mut().unwrap().remove("repeats"),
+        Some(60.into())
+    );
+    std::fs::write(&path, plan.to_string()).unwrap();
+    std::fs::remove_file(world.out().join("plan/repeats")).unwrap();
+    let done = ending(hecaton(&["fetch", "-o"]).arg(world.out()));
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(world.records().len(), 90);
+    assert_eq!(world.server.summary().requests, 30);
 }

@@ -5,35 +5,36 @@ use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
 use crate::expression::Expression;
+use crate::job::Job;
 use crate::plan::{
-    Extent, Folder, Index, InputFile, Part, Plan, SHARDS, Spool, bucket, read_entry, write_entry,
-    write_whole,
+    Folder, Index, InputFile, Part, Plan, Planned, Repeats, Spool, read_entry, write_entry,
+    write_repeats, write_whole,
 };
 use crate::record::Record;
+use crate::request::Maker;
 use crate::segment::{Piece, scan};
 
 /// Writes the inputs of a round and their index. Returns the plan, which the caller writes.
 pub fn choose(
     folder: &Folder,
     base: &Plan,
-    round: &Folder,
+    (round, job): (&Folder, &Job),
     expression: &Expression,
 ) -> Result<Plan> {
     let path = round.inputs();
-    let mut spool = Spool::create(&path)?;
-    let mut file = InputFile::open(folder)?;
+    let mut copying = Copying {
+        file: InputFile::open(folder)?,
+        spool: Spool::create(&path, job.input.part_size)?,
+        maker: Maker::new(&job.request, &base.columns, base.job)?,
+        repeats: (!job.input.keep_duplicates).then(|| Repeats::new(round.digests())),
+        round,
+    };
     let mut parts = Vec::new();
     for part in &base.parts {
         let selected = matching(folder, part.number, expression)?;
         let index = match selected.is_empty() {
             true => Index::default(),
-            false => copy(
-                &mut file,
-                &mut spool,
-                &Plan::index(folder, part.number)?,
-                &selected,
-                &path,
-            )?,
+            false => copying.part(&Plan::index(folder, part.number)?, &selected)?,
         };
         let text = serde_json::to_vec(&index).expect("an index becomes JSON");
         write_whole(&round.index(part.number), &text)?;
@@ -42,11 +43,14 @@ pub fn choose(
             ..part.clone()
         });
     }
-    spool.finish().map_err(at("write", &path))?;
+    copying.spool.finish().map_err(at("write", &path))?;
+    let repeats = copying.repeats.map(Repeats::finish).transpose();
+    let repeats = repeats.map_err(at("read", &round.digests()))?;
     Ok(Plan {
         round: Some(Uuid::new_v4().simple().to_string()[..8].to_owned()),
         inputs: parts.iter().map(|part| part.inputs).sum(),
         sources: Vec::new(),
+        repeats: Some(write_repeats(round, &repeats.unwrap_or_default())?),
         parts,
         ..base.clone()
     })
@@ -83,44 +87,51 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
     }
 }
 
-/// Copies the inputs that are selected, each into its group and shard.
-fn copy(
-    file: &mut InputFile,
-    spool: &mut Spool,
-    index: &Index,
-    selected: &RoaringTreemap,
-    path: &std::path::Path,
-) -> Result<Index> {
-    let mut frame = Vec::new();
-    for (group, shards) in index.groups.iter().enumerate() {
-        for (shard, extents) in shards.iter().enumerate() {
-            for extent in extents {
-                file.read(*extent, &mut frame)?;
+/// Copies inputs into a round.
+struct Copying<'a> {
+    file: InputFile,
+    spool: Spool,
+    maker: Maker,
+    /// None when duplicates are sent.
+    repeats: Option<Repeats>,
+    round: &'a Folder,
+}
+
+impl Copying<'_> {
+    /// Copies the inputs of a part that are selected, each group by itself.
+    fn part(&mut self, index: &Index, selected: &RoaringTreemap) -> Result<Index> {
+        let mut frame = Vec::new();
+        for (group, shards) in index.groups.iter().enumerate() {
+            for extent in shards.iter().flatten() {
+                self.file.read(*extent, &mut frame)?;
                 let mut rest = &frame[..];
                 while !rest.is_empty() {
-                    let entry = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
+                    let entry = read_entry(&mut rest).ok_or_else(|| self.file.damaged())?;
                     if selected.contains(entry.number) {
-                        let add = spool.add(bucket(group, shard), |out| {
-                            write_entry(entry.number, entry.line, &entry.held, out);
-                        });
-                        add.map_err(at("write", path))?;
+                        self.input(group, &entry)?;
                     }
                 }
             }
         }
+        let spooled = self.spool.take();
+        let spooled = spooled.map_err(at("write", &self.round.inputs()))?;
+        let filled = spooled.into_iter().filter(|frames| !frames.is_empty());
+        let extents = filled.map(|frames| frames.into_iter().map(|(extent, _)| extent).collect());
+        Ok(Index {
+            groups: extents.map(|extents| vec![extents]).collect(),
+            numbers: index.numbers.clone(),
+            by_site: index.by_site,
+        })
     }
-    let spooled = spool.take().map_err(at("write", path))?;
-    let mut groups: Vec<Vec<Vec<Extent>>> = vec![vec![Vec::new(); SHARDS]; index.groups.len()];
-    for (bucket, extent) in spooled.extents {
-        groups[usize::from(bucket) / SHARDS][usize::from(bucket) % SHARDS].push(extent);
+
+    fn input(&mut self, group: usize, entry: &Planned) -> Result<()> {
+        if let (Some(repeats), Ok(rendered)) = (&mut self.repeats, self.maker.render(&entry.held)) {
+            let noted = repeats.note(rendered.digest(), entry.number);
+            noted.map_err(at("write", &self.round.digests()))?;
+        }
+        let add = self.spool.add(group, |out| {
+            write_entry(entry.number, entry.line, &entry.held, out);
+        });
+        add.map_err(at("write", &self.round.inputs()))
     }
-    for shards in &mut groups {
-        shards.retain(|extents| !extents.is_empty());
-    }
-    groups.retain(|shards| !shards.is_empty());
-    Ok(Index {
-        groups,
-        numbers: index.numbers.clone(),
-        by_site: index.by_site,
-    })
 }

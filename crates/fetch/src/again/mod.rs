@@ -90,7 +90,7 @@ pub fn prepare(
     for made in [round.planned(), round.results(), round.path().join("parts")] {
         fs::create_dir_all(&made).map_err(at("create", &made))?;
     }
-    let plan = choose(folder, &base.plan, &round, &expression)?;
+    let plan = choose(folder, &base.plan, (&round, &job), &expression)?;
     if plan.inputs == 0 {
         let _ = fs::remove_dir_all(round.path());
         return Ok(None);

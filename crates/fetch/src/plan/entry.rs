@@ -79,8 +79,8 @@ pub fn read_entry(bytes: &mut &[u8]) -> Option<Planned> {
     Some(Planned { number, line, held })
 }
 
-/// Seven bits a byte, the lowest first.
-fn write_number(mut number: u64, out: &mut Vec<u8>) {
+/// Appends a number: seven bits a byte, the lowest first.
+pub(super) fn write_number(mut number: u64, out: &mut Vec<u8>) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -88,7 +88,8 @@ fn write_number(mut number: u64, out: &mut Vec<u8>) {
     out.push(number as u8);
 }
 
-fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+/// Takes a number off the front.
+pub(super) fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for shift in (0..64).step_by(7) {
         let (byte, rest) = bytes.split_first()?;

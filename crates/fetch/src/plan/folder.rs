@@ -44,6 +44,16 @@ impl Folder {
         self.planned().join("inputs.zst")
     }
 
+    /// The digests of requests, while a plan is made.
+    pub fn digests(&self) -> PathBuf {
+        self.planned().join("digests")
+    }
+
+    /// The inputs whose request an earlier input has.
+    pub fn repeats(&self) -> PathBuf {
+        self.planned().join("repeats")
+    }
+
     /// Where the inputs of a part are.
     pub fn index(&self, part: u32) -> PathBuf {
         self.planned().join(format!("{part:06}.json"))

@@ -1,4 +1,4 @@
-//! Makes a plan: inputs → buckets → parts, and `plan.json` at the end.
+//! Makes a plan: inputs → groups → parts, and `plan.json` at the end.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -12,10 +12,11 @@ use uuid::Uuid;
 
 use super::entry::{Content, write_entry};
 use super::folder::{Folder, write_whole};
-use super::parts::{Buckets, Part, assign};
+use super::parts::{Frames, Part, assign};
+use super::repeats::Repeats;
 use super::sources::{Identity, is_standard_input};
-use super::spool::{Extent, GROUPS, SHARDS, Spool, Spooled, bucket};
-use super::{Index, Plan, VERSION};
+use super::spool::{GROUPS, Spool, Spooled};
+use super::{Index, Plan, VERSION, write_repeats};
 use crate::error::{Error, Result, at};
 use crate::host::site;
 use crate::input::Entry;
@@ -33,8 +34,8 @@ pub struct Routed<'a> {
     pub host: &'a str,
     /// Whether it is someone else's.
     pub foreign: bool,
-    /// A digest of the request: equal ones have equal ones.
-    pub request: u64,
+    /// The digest of the request: equal requests have equal digests.
+    pub request: u128,
 }
 
 /// The limits of a plan.
@@ -43,6 +44,8 @@ pub struct PlanLimits {
     pub max_shards: usize,
     /// About how many inputs are a part.
     pub part_size: u64,
+    /// Whether a request is sent for every input, also for duplicates.
+    pub keep_duplicates: bool,
     /// Whether the job may send more than 10 requests a second to hosts of others.
     pub any_rate: bool,
 }
@@ -77,7 +80,7 @@ pub fn make(
         .collect();
     let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
     let is_stream = files.iter().any(|path| is_standard_input(path));
-    let mut sorter = Sorter::new(folder, is_stream)?;
+    let mut sorter = Sorter::new(folder, is_stream, rules)?;
     let columns = feed(&mut |entry| sorter.take(entry, route))?;
     if let (Some(host), false) = (&sorter.hosts.busy, rules.any_rate) {
         let _ = fs::remove_dir_all(&planned);
@@ -94,6 +97,9 @@ pub fn make(
     }
     let own_hosts = sorter.hosts.any_own;
     let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
+    let repeats = sorter.repeats.map(Repeats::finish).transpose();
+    let repeats = repeats.map_err(at("read", &folder.digests()))?;
+    let repeats = write_repeats(folder, &repeats.unwrap_or_default())?;
     let path = folder.inputs();
     let spooled = sorter.spool.finish().map_err(at("write", &path))?;
     let parts = write_indexes(folder, &spooled, &heaviest, rules)?;
@@ -105,6 +111,7 @@ pub fn make(
         columns,
         sources,
         own_hosts,
+        repeats: Some(repeats),
         parts,
     };
     write_plan(folder, &plan)?;
@@ -125,24 +132,17 @@ fn write_indexes(
     heaviest: &[u64],
     rules: &PlanLimits,
 ) -> Result<Vec<Part>> {
-    let mut by_bucket: Vec<Vec<Extent>> = vec![Vec::new(); GROUPS * SHARDS];
-    for (bucket, extent) in &spooled.extents {
-        by_bucket[usize::from(*bucket)].push(*extent);
-    }
-    let assigned = assign(&spooled.counts, heaviest, rules.max_shards, rules.part_size);
+    let inputs = |frames: &Vec<_>| frames.iter().map(|(_, inputs)| *inputs).collect();
+    let counts: Vec<Vec<u32>> = spooled.iter().map(inputs).collect();
+    let assigned = assign(&counts, heaviest, rules.max_shards, rules.part_size);
     let owned = owned_groups(&assigned);
     let mut parts = Vec::new();
-    for ((part, buckets), numbers) in assigned.into_iter().zip(owned) {
-        let extents = |group: usize, shards: Vec<usize>| {
-            let shards = shards.into_iter();
-            let shards = shards.map(|shard| std::mem::take(&mut by_bucket[bucket(group, shard)]));
-            shards.filter(|extents| !extents.is_empty()).collect()
+    for ((part, frames), numbers) in assigned.into_iter().zip(owned) {
+        let extents = |(group, range): (usize, _)| {
+            let frames: &[_] = &spooled[group][range];
+            vec![frames.iter().map(|(extent, _)| *extent).collect()]
         };
-        let mut extents = extents;
-        let groups = buckets
-            .into_iter()
-            .map(|(group, shards)| extents(group, shards))
-            .collect();
+        let groups = frames.into_iter().map(extents).collect();
         let text = serde_json::to_vec(&Index {
             groups,
             numbers,
@@ -156,10 +156,10 @@ fn write_indexes(
 }
 
 /// The groups of each part; those without inputs are dealt out.
-fn owned_groups(assigned: &[(Part, Buckets)]) -> Vec<Vec<u16>> {
+fn owned_groups(assigned: &[(Part, Frames)]) -> Vec<Vec<u16>> {
     let mut owned: Vec<Vec<u16>> = assigned
         .iter()
-        .map(|(_, buckets)| buckets.iter().map(|(group, _)| *group as u16).collect())
+        .map(|(_, frames)| frames.iter().map(|(group, _)| *group as u16).collect())
         .collect();
     let filled: HashSet<u16> = owned.iter().flatten().copied().collect();
     let free = (0..GROUPS as u16).filter(|group| !filled.contains(group));
@@ -192,15 +192,18 @@ struct Sorter {
     path: PathBuf,
     hosts: HostCounts,
     inputs: u64,
+    /// None when duplicates are sent.
+    repeats: Option<Repeats>,
     /// The digest of standard input, which cannot be read again to look for changes.
     stream: Option<blake3::Hasher>,
 }
 
 impl Sorter {
-    fn new(folder: &Folder, is_stream: bool) -> Result<Sorter> {
+    fn new(folder: &Folder, is_stream: bool, rules: &PlanLimits) -> Result<Sorter> {
         let path = folder.inputs();
         Ok(Sorter {
-            spool: Spool::create(&path)?,
+            spool: Spool::create(&path, rules.part_size)?,
+            repeats: (!rules.keep_duplicates).then(|| Repeats::new(folder.digests())),
             path,
             hosts: HostCounts::default(),
             inputs: 0,
@@ -213,15 +216,22 @@ impl Sorter {
         if let Some(hasher) = &mut self.stream {
             note_entry(&entry, hasher);
         }
-        let (number, line, held, bucket) = match entry {
+        let (number, line, held, group) = match entry {
             Entry::Input(input) => {
-                let mut bucket = 0;
+                let (mut group, mut request) = (0, None);
                 let hosts = &mut self.hosts;
-                let routed = route(&input.columns, &mut |routed| bucket = hosts.note(&routed));
+                let routed = route(&input.columns, &mut |routed| {
+                    group = hosts.note(&routed);
+                    request = Some(routed.request);
+                });
+                if let (Some(repeats), Some(digest)) = (&mut self.repeats, request) {
+                    let noted = repeats.note(digest, input.number);
+                    noted.map_err(at("write", &self.path))?;
+                }
                 let held = match routed {
                     Ok(()) => Content::of(input.columns),
                     Err(reason) => {
-                        bucket = anywhere(input.number);
+                        group = anywhere(input.number);
                         let text = input
                             .columns
                             .values()
@@ -231,7 +241,7 @@ impl Sorter {
                         Content::Invalid(Box::new((text, reason)))
                     }
                 };
-                (input.number, input.line, held, bucket)
+                (input.number, input.line, held, group)
             }
             Entry::Invalid(invalid) => {
                 let held = Content::Invalid(Box::new((invalid.text, invalid.reason)));
@@ -240,7 +250,7 @@ impl Sorter {
         };
         let add = self
             .spool
-            .add(bucket, |out| write_entry(number, line, &held, out));
+            .add(group, |out| write_entry(number, line, &held, out));
         add.map_err(at("write", &self.path))
     }
 }
@@ -260,9 +270,9 @@ pub fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
     }
 }
 
-/// A bucket for what is sent to nobody.
+/// A group for what is sent to nobody.
 fn anywhere(number: u64) -> usize {
-    (number % (GROUPS * SHARDS) as u64) as usize
+    (number % GROUPS as u64) as usize
 }
 
 /// How many inputs the hosts have, as far as memory goes.
@@ -279,7 +289,7 @@ struct HostCounts {
 }
 
 impl HostCounts {
-    /// Counts an input; its bucket.
+    /// Counts an input; the group of its host.
     fn note(&mut self, routed: &Routed<'_>) -> usize {
         self.any_own |= !routed.foreign;
         if self.last.0 != routed.host || self.heaviest.is_empty() {
@@ -290,7 +300,7 @@ impl HostCounts {
             self.heaviest.resize(GROUPS, 0);
         }
         let host = self.last.1;
-        let (group, shard) = (self.last.2, routed.request as usize % SHARDS);
+        let group = self.last.2;
         if self.counts.len() < MOST_COUNTED || self.counts.contains_key(&host) {
             let count = self.counts.entry(host).or_default();
             *count = count.saturating_add(1);
@@ -299,7 +309,7 @@ impl HostCounts {
                 self.busy = Some(routed.host.to_owned());
             }
         }
-        bucket(group, shard)
+        group
     }
 }
 

@@ -1,9 +1,8 @@
 //! The plan of a job, made before anything is sent: inputs → parts by the hash of their host.
 //!
-//! A host's inputs are in one part, so that one worker finds its duplicates and keeps its limits. `spool` writes the
-//! inputs in buckets: 256 groups by host, each in 16 shards by request. `parts` puts small groups together, up to
-//! about 100,000 inputs, and divides a giant group into host shards. Each has its share of every limit, and the
-//! shares add up. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
+//! A host's inputs are in one part, so that one worker keeps its limits. `spool` writes the inputs in frames, by 256 groups of
+//! hosts. `parts` puts small groups together, up to about 100,000 inputs, and divides a giant group into host shards. Each
+//! has its share of every limit, and the shares add up. `repeats` finds duplicates. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
 //! nothing has been sent.
 
 mod entry;
@@ -11,9 +10,11 @@ mod folder;
 mod inputs;
 mod make;
 mod parts;
+mod repeats;
 mod sources;
 mod spool;
 
+use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -24,10 +25,12 @@ pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
 pub use self::make::{PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};
+pub use self::repeats::Repeats;
 pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
-pub use self::spool::{Extent, SHARDS, Spool, bucket};
+pub use self::spool::{Extent, Spool};
 
 use crate::error::{Error, Result, at};
+use crate::frame::{Frame, first, pack_aside};
 
 /// The version of the folder's layout.
 pub const VERSION: u32 = 2;
@@ -51,6 +54,10 @@ pub struct Plan {
     /// Whether hosts of this machine or of a private network are among the inputs.
     #[serde(default = "own_hosts")]
     pub own_hosts: bool,
+    /// How many inputs have the request of an earlier input. A plan of an earlier version does not say it, and those who read
+    /// its inputs find them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u64>,
     /// The parts, by their numbers.
     pub parts: Vec<Part>,
 }
@@ -133,6 +140,26 @@ impl Plan {
         })
     }
 
+    /// The inputs whose request an earlier input has; none if the plan does not know them.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn repeated(&self, folder: &Folder) -> Result<Option<RoaringTreemap>> {
+        match self.repeats {
+            None => return Ok(None),
+            Some(0) => return Ok(Some(RoaringTreemap::new())),
+            Some(_) => {}
+        }
+        let path = folder.repeats();
+        let bytes = std::fs::read(&path).map_err(at("read", &path))?;
+        let found = match first(&bytes) {
+            Some(Frame::Aside(content)) => RoaringTreemap::deserialize_from(content).ok(),
+            _ => None,
+        };
+        let damaged = || Error::failed(format!("{} is damaged", path.display()));
+        found.ok_or_else(damaged).map(Some)
+    }
+
     /// The part with this number.
     ///
     /// # Errors
@@ -162,4 +189,20 @@ impl Plan {
         serde_json::from_slice(&text)
             .map_err(|error| Error::failed(format!("{} is damaged: {error}", path.display())))
     }
+}
+
+/// Writes the inputs whose request an earlier input has; how many there are.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_repeats(folder: &Folder, repeats: &RoaringTreemap) -> Result<u64> {
+    if !repeats.is_empty() {
+        let mut content = Vec::with_capacity(repeats.serialized_size());
+        // Into a vector nothing fails.
+        let _ = repeats.serialize_into(&mut content);
+        let mut bytes = Vec::new();
+        pack_aside(&content, &mut bytes);
+        write_whole(&folder.repeats(), &bytes)?;
+    }
+    Ok(repeats.len())
 }

@@ -1,8 +1,11 @@
 //! Groups of hosts → parts: small groups together, a giant one divided into host shards. Pure decisions.
 
+use std::ops::Range;
+
 use serde::{Deserialize, Serialize};
 
-use super::spool::SHARDS;
+/// Most parts that a host is divided into. A process has at least as many open at once, and each has its share of the host's limits.
+pub const MOST_SHARDS: usize = 16;
 
 /// A part: what one worker does, and one `COMMIT` decides about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,50 +41,50 @@ impl HostShard {
     }
 }
 
-/// The buckets of a part: groups, each with some of its shards.
-pub type Buckets = Vec<(usize, Vec<usize>)>;
+/// The inputs of a part: groups, each with a range of its frames.
+pub type Frames = Vec<(usize, Range<usize>)>;
 
 /// Puts groups into parts, those that take longest first.
 ///
-/// `counts` has the inputs by bucket, and `heaviest` the inputs of the largest host by group. A host is divided into
+/// `groups` has the inputs of each frame by group, and `heaviest` the inputs of the largest host by group. A host is divided into
 /// at most `max_shards` parts, and a part has about `size` inputs.
 pub fn assign(
-    counts: &[u64],
+    groups: &[Vec<u32>],
     heaviest: &[u64],
     max_shards: usize,
     size: u64,
-) -> Vec<(Part, Buckets)> {
+) -> Vec<(Part, Frames)> {
     // A group that is a little larger is not worth being taken apart.
     let (small_enough, giant) = (size.saturating_mul(5) / 4, size.saturating_mul(3) / 2);
-    let groups: Vec<&[u64]> = counts.chunks(SHARDS).collect();
-    let total = |group: usize| groups[group].iter().sum::<u64>();
     let mut filled: Vec<usize> = (0..groups.len())
-        .filter(|group| total(*group) > 0)
+        .filter(|group| !groups[*group].is_empty())
         .collect();
     // A host of many inputs delays the end, and many small hosts do not.
-    filled.sort_by_key(|group| std::cmp::Reverse(heaviest[*group]));
-    let mut parts: Vec<(u64, Option<HostShard>, Buckets)> = Vec::new();
+    filled.sort_by_key(|group| std::cmp::Reverse(heaviest.get(*group)));
+    let mut parts: Vec<(u64, Option<HostShard>, Frames)> = Vec::new();
     let mut small: Vec<usize> = Vec::new();
     for group in filled {
-        let shards = shard_count(total(group), max_shards, size);
-        if total(group) > giant && shards > 1 {
-            parts.extend(take_apart(group, groups[group], shards));
+        let inputs = total(&groups[group]);
+        let shards = shard_count(inputs, max_shards, size);
+        if inputs > giant && shards > 1 {
+            parts.extend(take_apart(group, &groups[group], shards));
         } else {
             small.push(group);
         }
     }
     for group in small {
-        let all = (group, (0..SHARDS).collect());
+        let more = total(&groups[group]);
+        let all = (group, 0..groups[group].len());
         match parts.last_mut() {
-            Some((inputs, None, buckets)) if *inputs + total(group) <= small_enough => {
-                *inputs += total(group);
-                buckets.push(all);
+            Some((inputs, None, frames)) if *inputs + more <= small_enough => {
+                *inputs += more;
+                frames.push(all);
             }
-            _ => parts.push((total(group), None, vec![all])),
+            _ => parts.push((more, None, vec![all])),
         }
     }
     let numbered = parts.into_iter().enumerate();
-    let numbered = numbered.map(|(number, (inputs, shard, buckets))| {
+    let numbered = numbered.map(|(number, (inputs, shard, frames))| {
         let number = number as u32;
         (
             Part {
@@ -89,85 +92,124 @@ pub fn assign(
                 inputs,
                 shard,
             },
-            buckets,
+            frames,
         )
     });
     numbered.collect()
 }
 
+fn total(frames: &[u32]) -> u64 {
+    frames.iter().map(|inputs| u64::from(*inputs)).sum()
+}
+
 fn shard_count(inputs: u64, most: usize, size: u64) -> usize {
     let needed = inputs.div_ceil(size);
     usize::try_from(needed)
-        .unwrap_or(SHARDS)
+        .unwrap_or(MOST_SHARDS)
         .min(most)
-        .min(SHARDS)
+        .min(MOST_SHARDS)
 }
 
+/// Divides a group into runs of frames with about equally many inputs. The inputs of a part follow one another in the list, so
+/// a set of their numbers is small.
 fn take_apart(
     group: usize,
-    counts: &[u64],
+    frames: &[u32],
     shards: usize,
-) -> impl Iterator<Item = (u64, Option<HostShard>, Buckets)> {
-    let of = shards as u32;
-    (0..shards).map(move |index| {
-        let mine: Vec<usize> = (index..SHARDS).step_by(shards).collect();
-        let inputs = mine.iter().map(|shard| counts[*shard]).sum();
-        let shard = HostShard {
-            index: index as u32,
-            of,
-        };
-        (inputs, Some(shard), vec![(group, mine)])
+) -> impl Iterator<Item = (u64, Option<HostShard>, Frames)> {
+    let all = total(frames).max(1);
+    let mut runs: Vec<(u64, Range<usize>)> = Vec::new();
+    let (mut before, mut last) = (0, None);
+    for (index, inputs) in frames.iter().enumerate() {
+        let inputs = u64::from(*inputs);
+        // The middle of a frame decides where it belongs.
+        let run = (2 * before + inputs) * shards as u64 / (2 * all);
+        before += inputs;
+        match runs.last_mut() {
+            Some((of_run, range)) if last == Some(run) => {
+                *of_run += inputs;
+                range.end = index + 1;
+            }
+            _ => runs.push((inputs, index..index + 1)),
+        }
+        last = Some(run);
+    }
+    let of = runs.len() as u32;
+    let numbered = runs.into_iter().enumerate();
+    numbered.map(move |(index, (inputs, range))| {
+        let index = index as u32;
+        (inputs, Some(HostShard { index, of }), vec![(group, range)])
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::spool::{GROUPS, bucket};
+    use super::super::spool::GROUPS;
     use super::*;
 
-    fn counts(groups: &[(usize, u64)]) -> (Vec<u64>, Vec<u64>) {
-        let mut counts = vec![0; GROUPS * SHARDS];
-        let mut heaviest = vec![0; GROUPS];
-        for (group, each) in groups {
-            (0..SHARDS).for_each(|shard| counts[bucket(*group, shard)] = *each);
-            heaviest[*group] = each * SHARDS as u64;
+    /// Groups of this many inputs, in frames of 500.
+    fn groups(of: &[(usize, u64)]) -> (Vec<Vec<u32>>, Vec<u64>) {
+        let (mut groups, mut heaviest) = (vec![Vec::new(); GROUPS], vec![0; GROUPS]);
+        for (group, inputs) in of {
+            groups[*group] = vec![500; (inputs / 500) as usize];
+            groups[*group].extend((inputs % 500 > 0).then_some((inputs % 500) as u32));
+            heaviest[*group] = *inputs;
         }
-        (counts, heaviest)
+        (groups, heaviest)
     }
 
-    fn check(counts: &[u64], parts: &[(Part, Buckets)]) {
-        let mut seen = vec![0; counts.len()];
-        for (part, buckets) in parts {
+    fn check(groups: &[Vec<u32>], parts: &[(Part, Frames)]) {
+        let mut seen: Vec<Vec<u32>> = groups.iter().map(|frames| vec![0; frames.len()]).collect();
+        for (part, frames) in parts {
             let mut inputs = 0;
-            for (group, shards) in buckets {
-                for shard in shards {
-                    seen[bucket(*group, *shard)] += 1;
-                    inputs += counts[bucket(*group, *shard)];
+            for (group, range) in frames {
+                for frame in range.clone() {
+                    seen[*group][frame] += 1;
+                    inputs += u64::from(groups[*group][frame]);
                 }
             }
             assert_eq!(part.inputs, inputs);
+            assert!(inputs > 0);
         }
-        let filled = counts.iter().zip(&seen).filter(|(count, _)| **count > 0);
-        assert!(filled.into_iter().all(|(_, seen)| *seen == 1));
-        assert!(seen.iter().all(|seen| *seen <= 1));
+        assert!(seen.iter().flatten().all(|seen| *seen == 1));
     }
 
     #[test]
-    fn small_groups_share_a_part_and_every_bucket_is_in_one() {
-        let (counts, heaviest) = counts(&(0..100).map(|group| (group, 200)).collect::<Vec<_>>());
-        let parts = assign(&counts, &heaviest, 8, 100_000);
-        check(&counts, &parts);
+    fn small_groups_share_a_part_and_every_frame_is_in_one() {
+        let (groups, heaviest) = groups(&(0..100).map(|group| (group, 3200)).collect::<Vec<_>>());
+        let parts = assign(&groups, &heaviest, 8, 100_000);
+        check(&groups, &parts);
         assert_eq!(parts.len(), 3);
     }
 
     #[test]
     fn a_giant_is_taken_apart_as_far_as_its_limits_allow() {
-        let (counts, heaviest) = counts(&[(3, 50_000), (7, 10)]);
+        let (groups, heaviest) = groups(&[(3, 800_000), (7, 160)]);
         for (most, expected) in [(1, 2), (3, 4), (100, 9)] {
-            let parts = assign(&counts, &heaviest, most, 100_000);
-            check(&counts, &parts);
+            let parts = assign(&groups, &heaviest, most, 100_000);
+            check(&groups, &parts);
             assert_eq!(parts.len(), expected, "at most {most} shards");
+            let sizes = parts.iter().filter(|(part, _)| part.shard.is_some());
+            let sizes: Vec<u64> = sizes.map(|(part, _)| part.inputs).collect();
+            let (least, largest) = (sizes.iter().min(), sizes.iter().max());
+            let spread = largest
+                .zip(least)
+                .map_or(0, |(largest, least)| largest - least);
+            assert!(spread <= 500, "{sizes:?}");
         }
+    }
+
+    #[test]
+    fn a_giant_of_few_frames_has_as_many_shards_as_it_fills() {
+        let mut groups = vec![Vec::new(); GROUPS];
+        groups[5] = vec![90_000, 10, 90_000];
+        let parts = assign(&groups, &[0; GROUPS], 16, 20_000);
+        check(&groups, &parts);
+        let shards: Vec<u32> = parts
+            .iter()
+            .filter_map(|(part, _)| Some(part.shard?.of))
+            .collect();
+        assert_eq!(shards, vec![parts.len() as u32; parts.len()]);
     }
 
     #[test]

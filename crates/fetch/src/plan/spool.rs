@@ -1,6 +1,6 @@
-//! Writes the inputs of a plan in frames, each of one bucket: a group by host, a shard by request.
+//! Writes the inputs of a plan in frames, each of one group of hosts.
 //!
-//! Memory is bounded whatever the input: when what is held grows beyond [`MOST_HELD`], all of it is written.
+//! Memory is bounded whatever the input: a group that holds a frame is written, and each frame takes a few bytes from then on.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -13,12 +13,12 @@ use crate::frame::Packer;
 
 /// Groups by host.
 pub const GROUPS: usize = 256;
-/// Shards by request, in each group.
-pub const SHARDS: usize = 16;
-/// A bucket with more is written.
+/// A group with more is written.
 const FRAME: usize = 32 << 10;
-/// Most bytes that all buckets hold together.
-const MOST_HELD: usize = 12 << 20;
+/// A part of the usual size has so many frames or more, so that a host can be taken apart.
+const FRAMES_OF_A_PART: u64 = 16;
+/// The fewest inputs of a frame that is written before it is full.
+const FEWEST: u64 = 4;
 
 /// Where a frame is: its offset and its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,42 +29,37 @@ pub struct Spool {
     file: BufWriter<File>,
     packer: Packer,
     packed: Vec<u8>,
-    buckets: Vec<Vec<u8>>,
-    held: usize,
+    groups: Vec<Held>,
+    most_inputs: u64,
     written: u64,
-    extents: Vec<(u16, Extent)>,
-    counts: Vec<u64>,
+    frames: Spooled,
 }
 
-/// The inputs and their frames, by bucket.
-pub struct Spooled {
-    /// How many inputs each bucket has.
-    pub counts: Vec<u64>,
-    /// Where the frames of each bucket are, in the order they were written.
-    pub extents: Vec<(u16, Extent)>,
+/// The inputs of a group that are in no frame yet.
+#[derive(Default)]
+struct Held {
+    bytes: Vec<u8>,
+    inputs: u32,
 }
 
-/// The bucket of a group and a shard.
-pub fn bucket(group: usize, shard: usize) -> usize {
-    group * SHARDS + shard
-}
+/// The frames of each group in the order they were written, each with the number of its inputs.
+pub type Spooled = Vec<Vec<(Extent, u32)>>;
 
 impl Spool {
-    /// A new file at this path.
+    /// A new file at this path, for parts of about this many inputs.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn create(path: &Path) -> Result<Spool> {
+    pub fn create(path: &Path, part_size: u64) -> Result<Spool> {
         let file = File::create(path).map_err(at("create", path))?;
         Ok(Spool {
             file: BufWriter::with_capacity(1 << 18, file),
             packer: Packer::new(1),
             packed: Vec::new(),
-            buckets: vec![Vec::new(); GROUPS * SHARDS],
-            held: 0,
+            groups: (0..GROUPS).map(|_| Held::default()).collect(),
+            most_inputs: (part_size / FRAMES_OF_A_PART).max(FEWEST),
             written: 0,
-            extents: Vec::new(),
-            counts: vec![0; GROUPS * SHARDS],
+            frames: none(),
         })
     }
 
@@ -72,35 +67,29 @@ impl Spool {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn add(&mut self, bucket: usize, write: impl FnOnce(&mut Vec<u8>)) -> std::io::Result<()> {
-        let buffer = &mut self.buckets[bucket];
-        let before = buffer.len();
-        write(buffer);
-        self.held += buffer.len() - before;
-        self.counts[bucket] += 1;
-        if buffer.len() >= FRAME {
-            self.flush(bucket)?;
-        } else if self.held > MOST_HELD {
-            for bucket in 0..self.buckets.len() {
-                self.flush(bucket)?;
-            }
+    pub fn add(&mut self, group: usize, write: impl FnOnce(&mut Vec<u8>)) -> std::io::Result<()> {
+        let held = &mut self.groups[group];
+        write(&mut held.bytes);
+        held.inputs += 1;
+        match held.bytes.len() >= FRAME || u64::from(held.inputs) >= self.most_inputs {
+            true => self.flush(group),
+            false => Ok(()),
         }
-        Ok(())
     }
 
-    fn flush(&mut self, bucket: usize) -> std::io::Result<()> {
-        let buffer = &mut self.buckets[bucket];
-        if buffer.is_empty() {
+    fn flush(&mut self, group: usize) -> std::io::Result<()> {
+        let held = &mut self.groups[group];
+        if held.inputs == 0 {
             return Ok(());
         }
         self.packed.clear();
-        self.packer.pack(buffer, &mut self.packed)?;
+        self.packer.pack(&held.bytes, &mut self.packed)?;
         self.file.write_all(&self.packed)?;
         let extent = Extent(self.written, self.packed.len() as u32);
-        self.extents.push((bucket as u16, extent));
+        self.frames[group].push((extent, held.inputs));
         self.written += self.packed.len() as u64;
-        self.held -= buffer.len();
-        buffer.clear();
+        held.bytes.clear();
+        held.inputs = 0;
         Ok(())
     }
 
@@ -109,14 +98,10 @@ impl Spool {
     /// # Errors
     /// When the file cannot be written.
     pub fn take(&mut self) -> std::io::Result<Spooled> {
-        for bucket in 0..self.buckets.len() {
-            self.flush(bucket)?;
+        for group in 0..GROUPS {
+            self.flush(group)?;
         }
-        let none = vec![0; self.counts.len()];
-        Ok(Spooled {
-            counts: std::mem::replace(&mut self.counts, none),
-            extents: std::mem::take(&mut self.extents),
-        })
+        Ok(std::mem::replace(&mut self.frames, none()))
     }
 
     /// Writes the rest, to the disk.
@@ -129,4 +114,8 @@ impl Spool {
         self.file.get_ref().sync_all()?;
         Ok(spooled)
     }
+}
+
+fn none() -> Spooled {
+    vec![Vec::new(); GROUPS]
 }

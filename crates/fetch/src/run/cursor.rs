@@ -1,4 +1,4 @@
-//! The inputs of a part, read group by group in turns, frame by frame. Finds duplicates.
+//! The inputs of a part, read group by group in turns, frame by frame. Finds the duplicates that the plan does not know.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -9,7 +9,7 @@ use crate::plan::{Extent, InputFile, Planned, read_entry};
 
 /// The inputs of one group of hosts.
 pub struct Cursor {
-    /// By shard; equal requests are in one.
+    /// By shard; equal requests are in one, if the plan does not know duplicates.
     shards: VecDeque<VecDeque<Extent>>,
     frame: Vec<u8>,
     at: usize,

@@ -143,6 +143,7 @@ mod tests {
             inputs: 5,
             columns: Vec::new(),
             sources: Vec::new(),
+            repeats: None,
             own_hosts: true,
             parts: vec![Part {
                 number: 0,

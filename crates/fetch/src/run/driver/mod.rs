@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use hecaton::{Batch, Client, Reactor};
+use roaring::RoaringTreemap;
 
 use super::keep::Keeper;
 use super::line::RecordWriter;
@@ -141,6 +142,8 @@ struct Driver<'a> {
     maker: Maker,
     records: RecordWriter,
     file: InputFile,
+    /// The inputs that the plan found to be duplicates, if it looked.
+    repeats: Option<RoaringTreemap>,
     keeper: Keeper,
     /// Hands out parts.
     supply: &'a mut dyn Supply,
@@ -200,6 +203,7 @@ impl<'a> Driver<'a> {
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             records: RecordWriter::default(),
             file: InputFile::open(folder)?,
+            repeats: plan.repeated(folder)?,
             keeper: Keeper::new(
                 &job.results,
                 job.network.decode,

@@ -57,6 +57,7 @@ impl Driver<'_> {
                 writer: &mut self.records,
                 robots: self.job.pace.robots,
                 keep_duplicates: self.job.input.keep_duplicates,
+                repeats: self.repeats.as_ref(),
                 resend_unknown: self.options.resend_unknown,
             };
             match part.next(now, &mut reading)? {

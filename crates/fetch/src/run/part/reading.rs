@@ -2,6 +2,8 @@
 
 use std::time::Instant;
 
+use roaring::RoaringTreemap;
+
 use super::{FRAME, Group, OpenPart, Pending};
 use crate::error::Result;
 use crate::plan::{InputFile, Planned};
@@ -25,6 +27,8 @@ pub struct Reading<'a> {
     pub robots: bool,
     /// Whether requests that were there before are sent again.
     pub keep_duplicates: bool,
+    /// The inputs that the plan found to be duplicates, if it looked.
+    pub repeats: Option<&'a RoaringTreemap>,
     /// Whether requests of which nobody knows whether they were sent are sent again.
     pub resend_unknown: bool,
 }
@@ -130,9 +134,13 @@ impl OpenPart {
 
     fn take(&mut self, planned: Planned, cursor: u16, reading: &mut Reading<'_>) {
         let is_done = self.done.contains(planned.number);
+        if is_done && reading.repeats.is_some() {
+            return;
+        }
         let rendered = reading.maker.render(&planned.held);
-        let is_repeat = match &rendered {
-            Ok(rendered) if !reading.keep_duplicates => {
+        let is_repeat = match (&rendered, reading.repeats) {
+            (Ok(_), Some(repeats)) => repeats.contains(planned.number),
+            (Ok(rendered), None) if !reading.keep_duplicates => {
                 self.groups[usize::from(cursor)].is_repeat(rendered.digest())
             }
             _ => false,
