@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Display, Formatter, Write};
 
-use super::field::{TIMED, WORDS};
 use super::value::Literal;
 use super::{Expression, Field, Test};
 
@@ -62,13 +61,9 @@ impl Display for Field {
                 f.write_str("json:")?;
                 quoted(f, pointer)
             }
-            field => match WORDS.iter().find(|(_, it)| it == field) {
-                Some((word, _)) => f.write_str(word),
-                None => {
-                    let timed = TIMED.iter().find(|(_, it)| Field::Ms(*it) == *field);
-                    write!(f, "ms.{}", timed.map_or("", |(name, _)| name))
-                }
-            },
+            Field::Named(name) => f.write_str(name.name),
+            Field::Host => f.write_str("host"),
+            Field::Body => f.write_str("body"),
         }
     }
 }

@@ -1,44 +1,14 @@
-//! The fields that expressions can name.
+//! The fields that expressions can name: those that `record` declares, and parts of a response by their own names.
 
-use crate::record::Outcome;
+use crate::record::{Kind, Name, Outcome, Used, names};
 
 use super::value::Literal;
 
 /// A field of a response or a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// `status`
-    Status,
-    /// `error`: the kind of error; bare, whether there is one.
-    Error,
-    /// `phase`: the phase in which it happened.
-    Phase,
-    /// `message`: the error in a sentence.
-    Message,
-    /// `outcome`
-    Outcome,
-    /// `ok`
-    Ok,
-    /// `sent`
-    Sent,
-    /// `why`: why it was skipped.
-    Why,
-    /// `attempts`
-    Attempts,
-    /// `n`: the number of the input.
-    Number,
-    /// `line`: the line of the input.
-    Line,
-    /// `ms`, `ms.resolve`, `ms.connect`, `ms.tls`, `ms.wait`, `ms.read`: milliseconds.
-    Ms(Timed),
-    /// `bytes`: the length of the body.
-    Bytes,
-    /// `method`
-    Method,
-    /// `url`
-    Url,
-    /// `location`: where a redirect led.
-    Location,
+    /// A value of a record; bare, whether there is one.
+    Named(&'static Name),
     /// `host`: the canonical host, with its port unless that is the usual one.
     Host,
     /// `header.NAME`, in lower case.
@@ -53,67 +23,40 @@ pub enum Field {
     Json(String),
 }
 
-/// What took time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Timed {
-    /// All of it.
-    Total,
-    /// Turning the name into addresses.
-    Resolve,
-    /// Opening the connection.
-    Connect,
-    /// The TLS handshake.
-    Tls,
-    /// Waiting for the response.
-    Wait,
-    /// Reading the body.
-    Read,
-}
-
-pub(super) const TIMED: [(&str, Timed); 5] = [
-    ("resolve", Timed::Resolve),
-    ("connect", Timed::Connect),
-    ("tls", Timed::Tls),
-    ("wait", Timed::Wait),
-    ("read", Timed::Read),
-];
-
-/// Fields that are a word alone.
-pub(super) const WORDS: [(&str, Field); 18] = [
-    ("status", Field::Status),
-    ("error", Field::Error),
-    ("phase", Field::Phase),
-    ("message", Field::Message),
-    ("outcome", Field::Outcome),
-    ("ok", Field::Ok),
-    ("sent", Field::Sent),
-    ("why", Field::Why),
-    ("attempts", Field::Attempts),
-    ("n", Field::Number),
-    ("line", Field::Line),
-    ("ms", Field::Ms(Timed::Total)),
-    ("bytes", Field::Bytes),
-    ("method", Field::Method),
-    ("url", Field::Url),
-    ("location", Field::Location),
-    ("host", Field::Host),
-    ("body", Field::Body),
-];
-
 impl Field {
+    /// The field with this name, which has no parameter.
+    pub(super) fn plain(word: &str) -> Option<Field> {
+        match word {
+            "host" => Some(Field::Host),
+            "body" => Some(Field::Body),
+            word => named().find(|name| name.name == word).map(Field::Named),
+        }
+    }
+
+    /// The names of all fields without a parameter.
+    pub(super) fn words() -> impl Iterator<Item = &'static str> {
+        named().map(|name| name.name).chain(["host", "body"])
+    }
+
     /// Names whose letters' case says nothing.
     pub(super) fn ignores_case(&self) -> bool {
-        matches!(self, Field::Method | Field::Host)
+        match self {
+            Field::Named(name) => name.name == "method",
+            field => *field == Field::Host,
+        }
     }
 
     /// Why this field cannot be compared with this value.
     pub(super) fn objection(&self, literal: &Literal) -> Option<String> {
-        match (self, literal) {
-            (Field::Ok | Field::Sent, Literal::Bool(_)) => None,
-            (Field::Ok | Field::Sent, _) => Some("true or false".to_owned()),
-            (field, Literal::Number(_)) if field.is_number() => None,
-            (field, _) if field.is_number() => Some("a number".to_owned()),
-            (Field::Outcome, literal) => {
+        let Field::Named(name) = self else {
+            return None;
+        };
+        match (name.kind, literal) {
+            (Kind::Bool, Literal::Bool(_)) => None,
+            (Kind::Bool, _) => Some("true or false".to_owned()),
+            (kind, Literal::Number(_)) if kind.is_number() => None,
+            (kind, _) if kind.is_number() => Some("a number".to_owned()),
+            (Kind::Choice, literal) => {
                 let known = Outcome::ALL.map(|outcome| format!("'{}'", outcome.name()));
                 let is_one = matches!(literal, Literal::Text(text) if Outcome::ALL.iter().any(|it| it.name() == text));
                 (!is_one).then(|| format!("one of {}", known.join(", ")))
@@ -124,18 +67,10 @@ impl Field {
 
     /// Whether `contains` and `matches` make sense.
     pub(super) fn is_text(&self) -> bool {
-        !matches!(self, Field::Ok | Field::Sent)
+        !matches!(self, Field::Named(name) if name.kind == Kind::Bool)
     }
+}
 
-    fn is_number(&self) -> bool {
-        matches!(
-            self,
-            Field::Status
-                | Field::Attempts
-                | Field::Number
-                | Field::Line
-                | Field::Ms(_)
-                | Field::Bytes
-        )
-    }
+fn named() -> impl Iterator<Item = &'static Name> {
+    names().filter(|name| name.used != Used::InTables)
 }

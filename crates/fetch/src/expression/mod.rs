@@ -18,7 +18,7 @@ mod scan;
 mod value;
 
 pub use counts::{Counts, Threshold};
-pub use field::{Field, Timed};
+pub use field::Field;
 pub use known_fields::KnownFields;
 pub use value::Value;
 

@@ -1,6 +1,5 @@
 //! The text of one test of a record → what it asks for.
 
-use super::field::{TIMED, WORDS};
 use super::logic::Parsed;
 use super::scan::Scanner;
 use super::value::{Comparison, Literal, Pattern};
@@ -57,34 +56,41 @@ impl Parser<'_, '_> {
                 .map(|name| Field::Header(name.to_ascii_lowercase())),
             "column" => self.name()?.map(Field::Column),
             "taken" => self.name()?.map(Field::Taken),
-            "ms" if self.scanner.sign(".") => {
-                let word = self.scanner.word();
-                let timed = TIMED.iter().find(|(name, _)| *name == word);
-                let Some((name, timed)) = timed else {
-                    return Err(self.expected("resolve, connect, tls, wait or read"));
-                };
-                self.scanner.at += name.len();
-                Some(Field::Ms(*timed))
-            }
             "json" => {
                 if !self.scanner.sign(":") {
                     return Err(self.expected("a colon and a JSON pointer, as in json:/data/price"));
                 }
                 Some(Field::Json(self.pointer()?))
             }
-            word => WORDS
-                .iter()
-                .find(|(name, _)| *name == word)
-                .map(|(_, field)| field.clone()),
+            word => self.plain(word)?,
         };
         field.ok_or_else(|| {
             self.scanner.at = begin;
-            let words: Vec<&str> = WORDS.iter().map(|(word, _)| *word).collect();
+            let words: Vec<&str> = Field::words().collect();
             let words = words.join(", ");
             self.expected(&format!(
                 "{words}, header.NAME, column.NAME, taken.NAME, json:/POINTER, `not` or a bracket"
             ))
         })
+    }
+
+    /// A field without a parameter, such as `status` or `ms.wait`.
+    fn plain(&mut self, word: &str) -> Parsed<Option<Field>> {
+        let inside = format!("{word}.");
+        let inner: Vec<&str> = Field::words()
+            .filter_map(|it| it.strip_prefix(&*inside))
+            .collect();
+        if inner.is_empty() || !self.scanner.sign(".") {
+            return Ok(Field::plain(word));
+        }
+        let second = self.scanner.word();
+        match Field::plain(&[&inside, second].concat()) {
+            Some(field) => {
+                self.scanner.at += second.len();
+                Ok(Some(field))
+            }
+            None => Err(self.expected(&either(&inner))),
+        }
     }
 
     /// `.name` or `['name']`.
@@ -175,5 +181,14 @@ impl Parser<'_, '_> {
 
     fn expected(&self, expected: &str) -> ExpressionError {
         self.scanner.expected(expected)
+    }
+}
+
+/// `a, b or c`.
+fn either(words: &[&str]) -> String {
+    match words.split_last() {
+        Some((last, [])) => (*last).to_owned(),
+        Some((last, first)) => format!("{} or {last}", first.join(", ")),
+        None => String::new(),
     }
 }

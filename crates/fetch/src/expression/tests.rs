@@ -3,7 +3,6 @@
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::field::{TIMED, Timed, WORDS};
 use super::*;
 use crate::record::{Body, Elapsed, Failure, Outcome, Record};
 
@@ -224,12 +223,7 @@ fn it_says_what_it_needs() {
 
 fn field() -> impl Strategy<Value = Field> {
     prop_oneof![
-        proptest::sample::select(WORDS.map(|(_, field)| field).to_vec()),
-        proptest::sample::select(
-            TIMED
-                .map(|(_, timed): (_, Timed)| Field::Ms(timed))
-                .to_vec()
-        ),
+        proptest::sample::select(Field::words().filter_map(Field::plain).collect::<Vec<_>>()),
         "[a-z'\\\\\u{e9} ]{0,6}".prop_map(Field::Header),
         any::<String>().prop_map(Field::Column),
         any::<String>().prop_map(Field::Taken),

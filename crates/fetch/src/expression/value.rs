@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 
 use regex::{Regex, RegexBuilder};
 
+use crate::record::Cell;
+
 /// The value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
@@ -76,6 +78,18 @@ impl<'a> Value<'a> {
             serde_json::Value::Number(number) => number.as_f64().map(Value::Number),
             serde_json::Value::String(text) => Some(Value::Text(text.into())),
             other => Some(Value::Text(other.to_string().into())),
+        }
+    }
+
+    /// The value of a field; none if it is missing.
+    #[expect(clippy::cast_precision_loss, reason = "counts below 2^53")]
+    pub fn of_cell(cell: Cell<'a>) -> Option<Value<'a>> {
+        match cell {
+            Cell::Nothing => None,
+            Cell::Bool(truth) => Some(Value::Bool(truth)),
+            Cell::Integer(integer) => Some(Value::Number(integer as f64)),
+            Cell::Number(number) => Some(Value::Number(number)),
+            Cell::Text(text) => Some(Value::Text(text)),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use hecaton::Response;
 use http::StatusCode;
 
-use super::line::{KeptResponse, Tried};
+use super::line::{KeptResponse, Tried, of_response};
 use super::response_facts::ResponseFacts;
 use crate::error::{Error, Result, at};
 use crate::expression::{Expression, KnownFields};
@@ -183,15 +183,13 @@ impl Keeper {
             true => serde_json::Map::new(),
             false => take_all(&self.takes, response.body(), content_type(response)),
         };
-        let facts = ResponseFacts {
-            planned,
-            rendered,
-            tried,
-            response,
-            taken: &taken,
-        };
         let ok = match &self.check {
-            Some(check) => check.holds(&facts),
+            Some(check) => check.holds(&ResponseFacts {
+                planned,
+                ending: &of_response((planned, rendered), tried, response),
+                response,
+                taken: &taken,
+            }),
             None => response.status() < 300,
         };
         let body = match self.storage {

@@ -1,9 +1,11 @@
 //! Which columns a table of these records has.
 
+use std::collections::HashSet;
+
 use indexmap::IndexMap;
 
-use super::cell::{BODY, Cell, CellSource, FIXED, Kind, of_json};
-use crate::record::Record;
+use super::cell::CellSource;
+use crate::record::{Cell, FIELDS, Kind, Name, Record, Used, names, of_json};
 
 /// Most columns of one sort. Records of hostile inputs may each bring some of their own.
 const MOST: usize = 1000;
@@ -14,7 +16,8 @@ pub struct Layout {
     columns: IndexMap<String, ()>,
     headers: IndexMap<String, ()>,
     taken: IndexMap<String, Option<Kind>>,
-    body: [bool; BODY.len()],
+    /// Names that are columns only if a record has a value.
+    there: HashSet<&'static Name>,
 }
 
 /// A column of the table.
@@ -41,62 +44,76 @@ impl Layout {
                 }
             }
         }
-        for (index, (_, _, read)) in BODY.iter().enumerate() {
-            self.body[index] |= read(record) != Cell::Nothing;
+        for name in names().filter(|name| name.used != Used::Everywhere) {
+            if !self.there.contains(name) && (name.read)(record) != Cell::Nothing {
+                self.there.insert(name);
+            }
         }
     }
 
-    /// All columns in their order: number and line, the input's, the request's and the response's, headers, taken
-    /// values, bodies. A name that exists already gets a prefix.
+    /// All columns, in the order in which a record has them. The name of a column, a header or a taken value that exists already
+    /// gets a prefix.
     pub(super) fn columns(&self) -> Vec<Column> {
-        let mut table = Vec::new();
-        let mut push = |name: &str, prefix: &str, kind, source| {
-            let is_free = |name: &str| {
-                !table.iter().any(|column: &Column| column.name == name) && !is_fixed(name)
-            };
-            let always = matches!(source, CellSource::Fixed(_) | CellSource::Body(_));
-            let mut name = match (always, prefix) {
-                (false, "header_") => format!("header_{}", name.replace('-', "_")),
-                _ => name.to_owned(),
-            };
-            while !always && !is_free(&name) {
-                name.insert_str(0, prefix);
+        let mut table = Table::default();
+        for field in FIELDS {
+            for name in field.names.iter().filter(|name| self.has(name)) {
+                table.columns.push(Column {
+                    name: name.column(),
+                    kind: name.kind,
+                    source: CellSource::Named(name),
+                });
             }
-            table.push(Column { name, kind, source });
+            match field.key {
+                "columns" => self.columns.keys().for_each(|name| {
+                    table.push(
+                        name.clone(),
+                        "input_",
+                        (Kind::Text, CellSource::Column(name.clone())),
+                    );
+                }),
+                "headers" => self.headers.keys().for_each(|name| {
+                    let column = format!("header_{}", name.replace('-', "_"));
+                    table.push(
+                        column,
+                        "header_",
+                        (Kind::Text, CellSource::Header(name.clone())),
+                    );
+                }),
+                "taken" => self.taken.iter().for_each(|(name, kind)| {
+                    let kind = kind.unwrap_or(Kind::Text);
+                    table.push(
+                        name.clone(),
+                        "taken_",
+                        (kind, CellSource::Taken(name.clone())),
+                    );
+                }),
+                _ => {}
+            }
+        }
+        table.columns
+    }
+
+    fn has(&self, name: &Name) -> bool {
+        name.used == Used::Everywhere || self.there.contains(name)
+    }
+}
+
+/// The columns so far.
+#[derive(Default)]
+struct Table {
+    columns: Vec<Column>,
+}
+
+impl Table {
+    /// Adds a column that belongs to this job.
+    fn push(&mut self, mut name: String, prefix: &str, (kind, source): (Kind, CellSource)) {
+        let is_free = |name: &str| {
+            !self.columns.iter().any(|column| column.name == name) && !is_declared(name)
         };
-        for (index, (name, kind, _)) in FIXED.iter().enumerate().take(2) {
-            push(name, "", *kind, CellSource::Fixed(index));
+        while !is_free(&name) {
+            name.insert_str(0, prefix);
         }
-        for name in self.columns.keys() {
-            push(name, "input_", Kind::Text, CellSource::Column(name.clone()));
-        }
-        for (index, (name, kind, _)) in FIXED.iter().enumerate().skip(2) {
-            push(name, "", *kind, CellSource::Fixed(index));
-        }
-        for name in self.headers.keys() {
-            push(
-                name,
-                "header_",
-                Kind::Text,
-                CellSource::Header(name.clone()),
-            );
-        }
-        for (name, kind) in &self.taken {
-            push(
-                name,
-                "taken_",
-                kind.unwrap_or(Kind::Text),
-                CellSource::Taken(name.clone()),
-            );
-        }
-        for (index, (name, kind, _)) in BODY
-            .iter()
-            .enumerate()
-            .filter(|(index, _)| self.body[*index])
-        {
-            push(name, "", *kind, CellSource::Body(index));
-        }
-        table
+        self.columns.push(Column { name, kind, source });
     }
 }
 
@@ -108,8 +125,8 @@ fn both(one: Option<Kind>, other: Option<Kind>) -> Option<Kind> {
     }
 }
 
-fn is_fixed(name: &str) -> bool {
-    FIXED.iter().chain(&BODY).any(|(fixed, ..)| *fixed == name)
+fn is_declared(column: &str) -> bool {
+    names().any(|name| name.column() == column)
 }
 
 fn learn<'a>(known: &mut IndexMap<String, ()>, names: impl Iterator<Item = &'a String>) {

@@ -12,9 +12,8 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::Type;
 
 use super::TableWriter;
-use super::cell::{Cell, Kind};
 use super::layout::{Column, Layout};
-use crate::record::Record;
+use crate::record::{Cell, Kind, Record};
 
 /// Most rows that are held before they are written.
 const MOST_ROWS: usize = 100_000;
@@ -113,7 +112,7 @@ fn schema(columns: &[Column]) -> Result<Type> {
                 Physical::INT64,
                 Some(LogicalType::timestamp(true, TimeUnit::MICROS)),
             ),
-            Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+            Kind::Text | Kind::Choice => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
         };
         let builder = Type::primitive_type_builder(name, physical);
         let field = builder
@@ -133,7 +132,7 @@ impl HeldColumn {
             Kind::Bool => Values::Bool(Vec::new()),
             Kind::Integer | Kind::Time => Values::Integer(Vec::new()),
             Kind::Number => Values::Number(Vec::new()),
-            Kind::Text => Values::Text(Vec::new()),
+            Kind::Text | Kind::Choice => Values::Text(Vec::new()),
         };
         HeldColumn {
             values,

@@ -93,8 +93,8 @@ fn a_table_has_the_columns_of_all_records() {
         .collect();
     assert_eq!(
         names.join(" "),
-        "n line sku input_status method url location outcome ok status error phase message why sent attempts at ms ms_resolve ms_connect ms_tls ms_wait ms_read \
-         bytes header_content_type price tags taken_url hash body"
+        "n outcome ok line sku input_status method url location status header_content_type error phase message why sent attempts at \
+         ms ms_resolve ms_connect ms_tls ms_wait ms_read bytes hash body price tags taken_url"
     );
     let rows: Vec<_> = reader.records().map(std::result::Result::unwrap).collect();
     let cell = |row: usize, name: &str| {
@@ -137,7 +137,7 @@ fn csv_reader(bytes: &[u8]) -> ::csv::Reader<&[u8]> {
 
 #[test]
 fn columns_have_the_kind_of_all_their_values() {
-    use super::cell::Kind;
+    use crate::record::Kind;
     let of = |values: &[serde_json::Value]| {
         let records: Vec<Record> = values
             .iter()

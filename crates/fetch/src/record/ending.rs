@@ -1,0 +1,85 @@
+//! How an input ended: all that is known when its record is written.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use hecaton::{Attempt, Response};
+use serde_json::{Map, Value};
+
+use super::{Body, Cell, Columns, Outcome};
+
+/// How an input ended. What is not known of it is empty.
+#[derive(Clone, Default)]
+pub struct Ending<'a> {
+    /// The number of the input.
+    pub number: u64,
+    /// Its line.
+    pub line: u64,
+    /// Its columns, unless it was only a URL.
+    pub columns: Option<&'a Columns>,
+    /// The method of the request.
+    pub method: &'a str,
+    /// Its URL, or what the input held instead.
+    pub url: &'a str,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// Whether the response is good; none before that is known.
+    pub ok: Option<bool>,
+    /// Where a redirect led.
+    pub location: Option<&'a str>,
+    /// The response, if it counts.
+    pub response: Option<&'a Response>,
+    /// The names of the headers to keep, in lower case.
+    pub headers: &'a [String],
+    /// An error: its kind, its phase, and a sentence.
+    pub failure: Option<(&'a str, &'a str, &'a str)>,
+    /// Why nothing was sent, or nobody knows.
+    pub why: Option<&'a str>,
+    /// Whether any of the request was sent, where that is in question.
+    pub sent: Option<bool>,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// When the last try began, as RFC 3339 has it.
+    pub at: &'a str,
+    /// How long it took.
+    pub took: Option<Duration>,
+    /// The engine's last attempt, with the time of each phase.
+    pub attempt: Option<&'a Attempt>,
+    /// Whether the digest of the body is kept.
+    pub has_hash: bool,
+    /// Where the body is.
+    pub body: Option<&'a Body>,
+    /// What was taken from it.
+    pub taken: Option<&'a Map<String, Value>>,
+}
+
+impl Ending<'_> {
+    /// The digest of the body.
+    pub(super) fn hash(&self) -> Cell<'_> {
+        let response = self.response.filter(|_| self.has_hash);
+        let hash = response.map(|response| blake3::hash(response.body()));
+        hash.map_or(Cell::Nothing, |hash| {
+            let text = ["blake3:", hash.to_hex().as_str()].concat();
+            Cell::Text(text.into())
+        })
+    }
+}
+
+/// All values of a header in one text: a list with commas (RFC 9110 §5.2), but each cookie on a line of its own.
+pub fn header<'a>(response: &'a Response, name: &str) -> Option<Cow<'a, str>> {
+    let values = response.headers();
+    let mut values = values
+        .filter(|(known, _)| known.eq_ignore_ascii_case(name))
+        .map(|(_, value)| String::from_utf8_lossy(value));
+    let mut all = values.next()?;
+    let separator = match name.eq_ignore_ascii_case("set-cookie") {
+        true => "\n",
+        false => ", ",
+    };
+    for value in values {
+        let all = all.to_mut();
+        all.push_str(separator);
+        all.push_str(&value);
+    }
+    Some(all)
+}

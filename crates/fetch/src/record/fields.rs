@@ -1,0 +1,340 @@
+//! The fields of a record, each declared here and nowhere else: its key in a line of the results with its type, how it is written,
+//! and its names in expressions and tables. The JSON Schema and the table in `docs/fetch.md` are made of this too.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Debug, Formatter};
+use std::hash::{Hash, Hasher};
+use std::time::Duration;
+
+use hecaton::Attempt;
+use serde::{Deserialize, Serialize};
+
+use super::cell::Kind::{Bool, Choice, Integer, Number, Text, Time};
+use super::cell::{Cell, Kind};
+use super::ending::Ending;
+use super::write::{Line, columns, headers, json};
+use super::{Columns, Outcome};
+
+/// A field of a record.
+pub struct Field {
+    /// Its key.
+    pub key: &'static str,
+    /// What it means, for the documentation.
+    pub about: &'static [&'static str],
+    /// How it is written.
+    pub written: Written,
+    /// The values in it that have a name of their own.
+    pub names: &'static [Name],
+}
+
+/// How a field is written.
+pub enum Written {
+    /// As the value of its only name.
+    Value,
+    /// As an object with a key for each of its names.
+    Object,
+    /// By a function.
+    By(fn(&Ending<'_>, &mut Line<'_>)),
+}
+
+/// A value with a name.
+pub struct Name {
+    /// Its name in expressions; in tables there are no dots.
+    pub name: &'static str,
+    /// Its key inside of an object.
+    pub inside: &'static str,
+    /// Its type.
+    pub kind: Kind,
+    /// The value of a record that is read.
+    pub read: for<'a> fn(&'a Record) -> Cell<'a>,
+    /// The same value of a record that is about to be written.
+    pub now: for<'a> fn(&'a Ending<'a>) -> Cell<'a>,
+    /// Where it can be named.
+    pub used: Used,
+}
+
+/// A name is known by its text.
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl Debug for Name {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// Where a name can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Used {
+    /// In expressions, and as a column of every table.
+    Everywhere,
+    /// In expressions, and as a column if a record has a value.
+    IfThere,
+    /// As a column if a record has a value, and not in expressions.
+    InTables,
+}
+
+macro_rules! fields {
+    ($(
+        $(#[doc = $about:literal])+
+        $key:ident: $type:ty $([$($serde:tt)*])? = $written:expr, [$($name:expr),* $(,)?];
+    )*) => {
+        /// One line of the results.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub struct Record {
+            $(
+                $(#[doc = $about])+
+                $(#[serde($($serde)*)])?
+                pub $key: $type,
+            )*
+        }
+
+        /// The fields, in the order in which they are written. The first three are read without the rest (`segment::head_of`).
+        pub static FIELDS: &[Field] = &[$(Field {
+            key: stringify!($key),
+            about: &[$($about),+],
+            written: $written,
+            names: &[$($name),*],
+        }),*];
+    };
+}
+
+fields! {
+    /// The number of the input, from 0 over the whole job.
+    n: u64 = Written::Value,
+        [name("n", Integer, |it| it.n.into(), |it| it.number.into())];
+    /// How it ended: `response`, `error`, `skipped` (with `why`), `unreached` (its host was down for too long), `unknown` (a POST or
+    /// PATCH that may or may not have arrived) or `invalid` (with `why`).
+    outcome: Outcome = Written::Value,
+        [name("outcome", Choice, |it| it.outcome.name().into(), |it| it.outcome.name().into())];
+    /// Whether there is a response that passes the check.
+    ok: bool = Written::Value,
+        [name("ok", Bool, |it| it.ok.into(), |it| it.ok.into())];
+    /// The line of the input, from 1 in its file.
+    line: u64 = Written::Value,
+        [name("line", Integer, |it| it.line.into(), |it| it.line.into())];
+    /// The columns of the input, unless it was only a URL.
+    columns: Columns [default, skip_serializing_if = "Columns::is_empty"] = Written::By(columns), [];
+    /// The method of the request.
+    method: String [default, skip_serializing_if = "String::is_empty"] = Written::Value,
+        [name("method", Text, |it| (&*it.method).into(), |it| it.method.into())];
+    /// The URL of the request.
+    url: String [default, skip_serializing_if = "String::is_empty"] = Written::Value,
+        [name("url", Text, |it| (&*it.url).into(), |it| it.url.into())];
+    /// Where a redirect led: the URL of the final response, or the URL that was not fetched.
+    location: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("location", Text, |it| it.location.as_deref().into(), |it| it.location.into())];
+    /// The status of the response.
+    status: Option<u16> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("status", Integer, |it| it.status.map(u64::from).into(), |it| it.response.map(|it| u64::from(it.status())).into())];
+    /// The headers of the response that `--keep-header` names, in lower case; all values of each, with commas between them.
+    headers: BTreeMap<String, String> [default, skip_serializing_if = "BTreeMap::is_empty"] = Written::By(headers), [];
+    /// What went wrong: `kind`, `phase` and `message`.
+    error: Option<Failure> [default, skip_serializing_if = "Option::is_none"] = Written::Object, [
+        name("error", Text, |it| it.error.as_ref().map(|it| &*it.kind).into(), |it| it.failure.map(|it| it.0).into()).inside("kind"),
+        name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.map(|it| it.1).into()),
+        name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.map(|it| it.2).into()),
+    ];
+    /// Why it was skipped, or is unknown.
+    why: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("why", Text, |it| it.why.as_deref().into(), |it| it.why.into())];
+    /// Whether any byte of the request was sent, where that is in question.
+    sent: Option<bool> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("sent", Bool, |it| it.sent.into(), |it| it.sent.into())];
+    /// How often it was tried.
+    attempts: u32 [default] = Written::Value,
+        [name("attempts", Integer, |it| u64::from(it.attempts).into(), |it| u64::from(it.attempts).into())];
+    /// When it began, as RFC 3339 has it.
+    at: String [default, skip_serializing_if = "String::is_empty"] = Written::Value,
+        [name("at", Time, |it| (&*it.at).into(), |it| it.at.into())];
+    /// Milliseconds of each phase; a phase that did not happen is missing.
+    ms: Elapsed [default, skip_serializing_if = "Elapsed::is_nothing"] = Written::Object, [
+        name("ms", Number, |it| time(it.ms.total), |it| it.took.map_or(Cell::Nothing, milliseconds)).inside("total"),
+        name("ms.resolve", Number, |it| time(it.ms.resolve), |it| phase(it, |it| it.resolve)).inside("resolve"),
+        name("ms.connect", Number, |it| time(it.ms.connect), |it| phase(it, |it| it.connect)).inside("connect"),
+        name("ms.tls", Number, |it| time(it.ms.tls), |it| phase(it, |it| it.tls)).inside("tls"),
+        name("ms.wait", Number, |it| time(it.ms.wait), |it| phase(it, |it| it.first_byte)).inside("wait"),
+        name("ms.read", Number, |it| time(it.ms.read), |it| phase(it, |it| it.read)).inside("read"),
+    ];
+    /// The length of the body.
+    bytes: Option<u64> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("bytes", Integer, |it| it.bytes.into(), |it| it.response.map(|it| it.body().len() as u64).into())];
+    /// `blake3:` and the digest of the body in hexadecimal digits.
+    hash: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("hash", Text, |it| it.hash.as_deref().into(), |it| it.hash()).used(Used::IfThere)];
+    /// The body, or where it is.
+    body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = Written::By(|it, line| json(line, it.body)), [
+        body("body", |it| match &it.body {
+            Some(Body::Text { text }) => (&**text).into(),
+            _ => Cell::Nothing,
+        }),
+        body("body_base64", |it| match &it.body {
+            Some(Body::Base64 { base64 }) => (&**base64).into(),
+            _ => Cell::Nothing,
+        }),
+        body("body_file", |it| match &it.body {
+            Some(Body::File { file } | Body::Warc { warc: file, .. } | Body::Tar { tar: file, .. }) => (&**file).into(),
+            _ => Cell::Nothing,
+        }),
+        body("body_at", |it| match &it.body {
+            Some(Body::Warc { offset, .. }) => Cell::Text(offset.to_string().into()),
+            Some(Body::Tar { name, .. }) => (&**name).into(),
+            _ => Cell::Nothing,
+        }),
+    ];
+    /// The values that were taken from the body, by name.
+    taken: serde_json::Map<String, serde_json::Value> [default, skip_serializing_if = "serde_json::Map::is_empty"] =
+        Written::By(|it, line| json(line, it.taken.filter(|it| !it.is_empty()))), [];
+}
+
+/// An error and its phase.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Failure {
+    /// The error in a word.
+    pub kind: String,
+    /// The phase in which it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// The error in a sentence.
+    pub message: String,
+}
+
+/// Milliseconds of each phase.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Elapsed {
+    /// All of it.
+    pub total: f64,
+    /// Turning the name into addresses.
+    pub resolve: f64,
+    /// Opening the connection.
+    pub connect: f64,
+    /// The TLS handshake.
+    pub tls: f64,
+    /// Waiting for the response.
+    pub wait: f64,
+    /// Reading the body.
+    pub read: f64,
+}
+
+impl Elapsed {
+    fn is_nothing(&self) -> bool {
+        *self == Elapsed::default()
+    }
+}
+
+/// A body, or where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Body {
+    /// It is valid UTF-8.
+    Text {
+        /// The body.
+        text: String,
+    },
+    /// It is not.
+    Base64 {
+        /// The body.
+        base64: String,
+    },
+    /// It is a file.
+    File {
+        /// Its path, from the job's folder.
+        file: String,
+    },
+    /// It is in a WARC file.
+    Warc {
+        /// The path of the WARC file, from the job's folder.
+        warc: String,
+        /// Where its record begins.
+        offset: u64,
+    },
+    /// It is in a tar file.
+    Tar {
+        /// The path of the tar file, from the job's folder.
+        tar: String,
+        /// Its name there.
+        name: String,
+    },
+}
+
+type Read = for<'a> fn(&'a Record) -> Cell<'a>;
+type Now = for<'a> fn(&'a Ending<'a>) -> Cell<'a>;
+
+/// A name, with the value of a record that is read, and of one that is about to be written.
+const fn name(name: &'static str, kind: Kind, read: Read, now: Now) -> Name {
+    Name {
+        name,
+        inside: name,
+        kind,
+        read,
+        now,
+        used: Used::Everywhere,
+    }
+}
+
+/// A column of where the body is.
+const fn body(name: &'static str, read: Read) -> Name {
+    Name {
+        name,
+        inside: name,
+        kind: Text,
+        read,
+        now: |_| Cell::Nothing,
+        used: Used::InTables,
+    }
+}
+
+impl Name {
+    const fn inside(self, inside: &'static str) -> Name {
+        Name { inside, ..self }
+    }
+
+    const fn used(self, used: Used) -> Name {
+        Name { used, ..self }
+    }
+
+    /// Its name as a column of a table.
+    pub fn column(&self) -> String {
+        self.name.replace('.', "_")
+    }
+}
+
+/// All names.
+pub fn names() -> impl Iterator<Item = &'static Name> {
+    FIELDS.iter().flat_map(|field| field.names)
+}
+
+/// A phase that took no time was not gone through.
+fn time(ms: f64) -> Cell<'static> {
+    match ms {
+        0.0 => Cell::Nothing,
+        ms => Cell::Number(ms),
+    }
+}
+
+fn milliseconds(time: Duration) -> Cell<'static> {
+    // As they are written, with three decimals.
+    #[expect(clippy::cast_precision_loss, reason = "microseconds below 2^53")]
+    Cell::Number(time.as_micros() as f64 / 1e3)
+}
+
+fn phase(it: &Ending<'_>, of: fn(&Attempt) -> Option<Duration>) -> Cell<'static> {
+    let time = it.attempt.and_then(of).filter(|time| !time.is_zero());
+    time.map_or(Cell::Nothing, milliseconds)
+}

@@ -1,0 +1,118 @@
+//! An input, and its record: one line of the results.
+//!
+//! `fields` declares the fields of a record, once for all. `ending` has what is known when a record is written, `write` writes
+//! it, and `cell` is one value.
+
+mod cell;
+mod ending;
+mod fields;
+mod write;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::cell::{Cell, Kind, of_json};
+pub use self::ending::{Ending, header};
+pub use self::fields::{Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Written, names};
+pub use self::write::write;
+
+/// The columns of an input, in its order; a plain list of URLs has one, `url`.
+pub type Columns = indexmap::IndexMap<String, String>;
+
+/// The column of a plain list of URLs.
+pub const URL: &str = "url";
+
+/// Most names that a sentence lists.
+const LISTED: usize = 20;
+
+/// Names for a sentence.
+pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
+    let first: Vec<&str> = names.iter().take(LISTED).map(AsRef::as_ref).collect();
+    match names.len().checked_sub(LISTED) {
+        _ if names.is_empty() => "none".to_owned(),
+        None | Some(0) => first.join(", "),
+        Some(more) => format!("{}, and {more} more", first.join(", ")),
+    }
+}
+
+/// With commas between thousands.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// One input: where it stood and what it held.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// From 0 over the whole job.
+    pub number: u64,
+    /// From 1 in its file.
+    pub line: u64,
+    /// What it held.
+    pub columns: Columns,
+}
+
+/// A line that is no input; it becomes a record with the outcome `invalid`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Invalid {
+    /// From 0 over the whole job.
+    pub number: u64,
+    /// From 1 in its file.
+    pub line: u64,
+    /// How it begins.
+    pub text: String,
+    /// The reason.
+    pub reason: String,
+}
+
+/// How an input ended.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Outcome {
+    /// A response came.
+    Response,
+    /// None came.
+    Error,
+    /// It was not sent, and is not going to be.
+    Skipped,
+    /// Its host was down for too long, and was given up.
+    Unreached,
+    /// Nobody knows whether it was acted on.
+    Unknown,
+    /// It was no input.
+    #[default]
+    Invalid,
+}
+
+impl Outcome {
+    /// Every outcome.
+    pub const ALL: [Outcome; 6] = [
+        Outcome::Response,
+        Outcome::Error,
+        Outcome::Skipped,
+        Outcome::Unreached,
+        Outcome::Unknown,
+        Outcome::Invalid,
+    ];
+
+    /// As a record has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Outcome::Response => "response",
+            Outcome::Error => "error",
+            Outcome::Skipped => "skipped",
+            Outcome::Unreached => "unreached",
+            Outcome::Unknown => "unknown",
+            Outcome::Invalid => "invalid",
+        }
+    }
+}
