@@ -35,7 +35,7 @@ class BatchPartsTest < OriginTest
     whole = client.get(url("/bytes/5000000"))
     client.batch do |batch|
       batch.get(url("/bytes/5000000"))
-        .on_complete { |outcome| order << [:complete, outcome.status, outcome.body, outcome.attempts.last.read.positive?] }
+        .on_complete { |outcome| order << [:complete, outcome.status, outcome.body, outcome.attempts.last.read_time.positive?] }
         .on_headers do |response|
         assert_equal ["5000000", true, "", [200]],
           [response.headers["content-length"], response.success?, response.body, response.attempts.map(&:status)]

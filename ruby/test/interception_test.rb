@@ -67,7 +67,7 @@ class InterceptionTest < OriginTest
     assert_equal [201, "é POST", "http://nowhere.test/v1/users?a=b%20c", "POST"], [response.status, *facts(response).drop(2)]
     assert_equal [%w[1 2], Encoding::UTF_8], [response.headers.get_all("x-a"), response.body.encoding]
     assert_equal [[:status, 201, nil, true, 0]], response.attempts.map { |one| one.to_h.values_at(:ending, :status, :connection, :sent, :redirects) }
-    assert_equal [[], 0.0, nil], [response.redirects, response.elapsed, response.timings.connect]
+    assert_equal [[], 0.0, nil], [response.redirects, response.elapsed, response.timings.connect_time]
   end
 
   def test_a_batch_gets_the_same_as_a_single_request

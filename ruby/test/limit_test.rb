@@ -17,7 +17,7 @@ class LimitTest < OriginTest
     error = error_of(Hecaton::TimeoutError) { sleep 0.1; client.get(url("/r/1")) }
     assert_equal [:queue, false], [error.phase, error.sent?]
     assert_equal 200, holder.value
-    assert_kind_of Float, client.get(url("/r/1")).timings.queue
+    assert_kind_of Float, client.get(url("/r/1")).timings.queue_time
   end
 
   def test_threads_killed_while_they_wait_lose_no_turn

@@ -34,7 +34,7 @@ class ReadmeTest < Minitest::Test
     served do |server|
       first = programs("ruby/README.md").first
       told = first.gsub(/^(response\.(?:status|headers\["content-type"\]))( +# (.+))$/) { "p #{$1} == #{$3}" }
-      said, complaints = run_program("#{told}\nputs response.body.encoding, response.attempts.size, response.timings.first_byte.class\n", server)
+      said, complaints = run_program("#{told}\nputs response.body.encoding, response.attempts.size, response.timings.first_byte_time.class\n", server)
       assert_equal ["true\ntrue\nUTF-8\n1\nFloat\n", ""], [said, complaints]
       assert_equal ["GET /users/1", "GET /users/2", "GET /users/3"], server.asked
     end

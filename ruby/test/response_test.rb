@@ -67,7 +67,7 @@ class ResponseTest < OriginTest
     assert_equal [201, "x", "hello", true], [response.status, response.headers["etag"], response.body, response.success?]
     assert_equal response, Hecaton::Response.new(status: 201, headers: { "etag" => "x" }, body: "hello")
     refute_equal response, Hecaton::Response.new(status: 200, headers: { "etag" => "x" }, body: "hello")
-    assert_nil response.timings.connect
+    assert_nil response.timings.connect_time
   end
 
   def test_made_by_hand_without_body_and_headers

@@ -12,7 +12,7 @@ class StreamTest < OriginTest
         assert_equal Encoding::BINARY, chunk.encoding
         sizes << chunk.bytesize
       end
-      assert_equal [[200], true], [response.attempts.map(&:status), response.attempts.last.read.positive?]
+      assert_equal [[200], true], [response.attempts.map(&:status), response.attempts.last.read_time.positive?]
       assert_operator response.elapsed, :>, 0
       :value
     end

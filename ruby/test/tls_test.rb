@@ -124,8 +124,8 @@ class TlsTest < OriginTest
       responses = Array.new(3) { sleep 0.02; client.get(server.url) }
       assert_equal %w[ok ok ok], responses.map(&:body)
       assert_equal [false, true, true], responses.map { |response| response.attempts.last.reused? }
-      assert_kind_of Float, responses.first.timings.tls
-      assert_nil responses.last.timings.tls
+      assert_kind_of Float, responses.first.timings.tls_time
+      assert_nil responses.last.timings.tls_time
       assert_equal 1, server.handshakes
     end
   end

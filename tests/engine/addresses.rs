@@ -79,7 +79,7 @@ fn an_address_that_does_not_answer_has_a_head_start_of_250_ms_and_no_more() {
     let response = get(port(&world), &["127.0.0.2", "127.0.0.1"], |config| {
         config.connect_timeout = Duration::from_secs(9);
     });
-    let took = response.unwrap().attempts()[0].connect.unwrap();
+    let took = response.unwrap().attempts()[0].connect_time.unwrap();
     // Asked again after a second, the lost one would still not answer.
     assert!(
         took >= Duration::from_millis(245) && took < Duration::from_secs(5),

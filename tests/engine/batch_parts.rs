@@ -109,7 +109,7 @@ fn parts_come_in_order_beside_whole_responses() {
         };
         assert_eq!((seen.heads, outcome.status()), (heads, 200));
         assert!(seen.body == body && outcome.body() == rest, "{tag}");
-        assert!(outcome.attempts()[0].read.is_some());
+        assert!(outcome.attempts()[0].read_time.is_some());
     }
     assert!(world.server.stop().connections <= 5);
 }

@@ -218,7 +218,7 @@ fn a_body_that_nobody_asks_for_is_sent_after_a_while() {
         let world = World::with(|config| config.expect_timeout = Duration::from_millis(limit));
         let response = world.send(expecting(&url)).unwrap();
         assert_eq!((response.status(), told.recv().unwrap()), (200, vec![]));
-        let send = response.attempts()[0].send;
+        let send = response.attempts()[0].send_time;
         assert!(send >= Some(Duration::from_millis(limit)), "{send:?}");
     }
 }

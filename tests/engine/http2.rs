@@ -81,7 +81,11 @@ fn a_request_and_its_response() {
         (attempt.version, attempt.sent, attempt.reused),
         (Some(Version::Http2), true, false)
     );
-    assert!(attempt.connect.is_some() && attempt.send.is_some() && attempt.read.is_some());
+    assert!(
+        attempt.connect_time.is_some()
+            && attempt.send_time.is_some()
+            && attempt.read_time.is_some()
+    );
     let response = world.get("/anything").unwrap();
     assert_eq!(response.header("X-Route"), Some(&b"anything"[..]));
     assert_eq!(response.header_block(), b"x-route: anything\r\n");

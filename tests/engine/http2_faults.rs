@@ -254,8 +254,12 @@ fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
     assert_eq!(connections.load(Ordering::SeqCst), 2);
     let attempt = &third.attempts()[0];
     let probed = Duration::from_millis(900);
-    assert!(attempt.queue > Some(probed), "{attempt:?}");
-    for phase in [attempt.resolve, attempt.connect, attempt.send] {
+    assert!(attempt.queue_time > Some(probed), "{attempt:?}");
+    for phase in [
+        attempt.resolve_time,
+        attempt.connect_time,
+        attempt.send_time,
+    ] {
         assert!(phase < Some(probed), "{attempt:?}");
     }
 }

@@ -34,7 +34,7 @@ fn the_pieces_are_the_body_and_the_stream_is_given_back() {
         let mut stream = world.open(path);
         let body = world.rest(&mut stream).unwrap();
         assert_eq!(body, *world.get(path).unwrap().body(), "{path}");
-        assert!(stream.attempts()[0].read.is_some(), "{path}");
+        assert!(stream.attempts()[0].read_time.is_some(), "{path}");
         assert_eq!(world.reactor.block_on(stream.chunk()).unwrap(), None);
     }
     assert_eq!(world.peer.seen(|seen| seen.connections), 1);

@@ -74,7 +74,7 @@ fn who_came_first_is_served_first() {
     assert!(
         outcomes
             .iter()
-            .all(|(_, o)| o.as_ref().unwrap().attempts()[0].queue.is_some())
+            .all(|(_, o)| o.as_ref().unwrap().attempts()[0].queue_time.is_some())
     );
 }
 

@@ -48,6 +48,7 @@ mod trailers;
 mod unix_socket;
 mod unsolicited;
 mod uploads;
+mod who_answered;
 
 use std::future::Future;
 use std::time::Duration;

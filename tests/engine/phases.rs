@@ -280,7 +280,7 @@ fn one_lost_syn_is_survived() {
     let url = format!("http://127.0.0.2:{}/", free.port());
     lost.recover_after(Duration::from_millis(400));
     let response = World::new().send(Request::get(&url).unwrap()).unwrap();
-    let connect = response.attempts()[0].connect.unwrap();
+    let connect = response.attempts()[0].connect_time.unwrap();
     assert_eq!((response.status(), response.attempts().len()), (204, 1));
     assert!(
         connect >= Duration::from_millis(800),
@@ -300,7 +300,7 @@ fn the_limit_of_connecting_does_not_begin_again_when_the_one_who_connects_for_al
     // A limit that began again would end after 2.5 s at least.
     let error = sooner_than(Duration::from_millis(2300), || outlasts_two_others(&url));
     assert!(error.elapsed() >= Duration::from_millis(1490), "{error:?}");
-    let waited = error.attempts()[0].connect;
+    let waited = error.attempts()[0].connect_time;
     assert!(waited >= Some(Duration::from_millis(900)), "{error:?}");
 }
 

@@ -110,7 +110,10 @@ fn tls_goes_through_a_tunnel_in_which_the_proxy_sees_nothing() {
             let response = world.send(Request::get(&url).unwrap()).unwrap();
             assert_eq!(response.body().as_ref(), b"ok");
             let attempt = &response.attempts()[0];
-            assert_eq!((attempt.reused, attempt.tls.is_some()), (reused, !reused));
+            assert_eq!(
+                (attempt.reused, attempt.tls_time.is_some()),
+                (reused, !reused)
+            );
         }
         let asked = proxy.requests().join("\n");
         assert!(

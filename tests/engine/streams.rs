@@ -54,7 +54,7 @@ fn the_pieces_are_the_body_and_the_connection_is_used_again() {
             "{path}"
         );
         assert_eq!(stream.attempts()[0].ending, Ending::Status(200));
-        assert!(stream.attempts()[0].read.is_some());
+        assert!(stream.attempts()[0].read_time.is_some());
         assert_eq!(
             world.run(stream.chunk()).unwrap(),
             None,

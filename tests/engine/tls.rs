@@ -79,7 +79,7 @@ fn a_certificate_of_a_trusted_authority_for_the_right_host_is_taken() {
     let response = Trusting::new(&authority).get(&server.url()).unwrap();
     assert_eq!(response.body().as_ref(), b"ok");
     let attempt = &response.attempts()[0];
-    assert!(attempt.tls.is_some() && attempt.connect.is_some() && !attempt.reused);
+    assert!(attempt.tls_time.is_some() && attempt.connect_time.is_some() && !attempt.reused);
     let seen = &server.seen()[0];
     assert_eq!(
         seen.name.as_deref(),
@@ -390,6 +390,6 @@ fn what_does_not_speak_tls_is_reported_apart() {
         (Kind::Timeout, Phase::Tls, false)
     );
     assert!(error.elapsed() >= Duration::from_millis(1500));
-    assert!(error.attempts()[0].connect.is_some() && error.attempts()[0].tls.is_none());
+    assert!(error.attempts()[0].connect_time.is_some() && error.attempts()[0].tls_time.is_none());
     drop(plain.join());
 }

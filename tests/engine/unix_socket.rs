@@ -55,7 +55,7 @@ fn every_request_goes_to_the_socket_and_connections_are_kept() {
             "the Host is the URL's"
         );
         let attempt = &response.attempts()[0];
-        assert!(attempt.resolve.is_none());
+        assert!(attempt.resolve_time.is_none());
     }
     assert_eq!(
         client.stats().opened,

@@ -66,6 +66,7 @@ pub use http::Method;
 pub use message::address::InvalidUrl;
 pub use message::attempt::{Attempt, Ending, Version};
 pub use message::body::Source;
+pub use message::connection_facts::{ConnectionFacts, Endpoint, TlsFacts};
 pub use message::digest::Login;
 pub use message::error::Error;
 pub use message::failure::{InvalidRequest, Kind, Phase};

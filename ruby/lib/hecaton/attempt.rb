@@ -1,7 +1,7 @@
 # The facts that led to an outcome: attempts, redirects, times.
 module Hecaton
   # One try. Durations are Floats in seconds. A duration is nil if its phase was not reached or not needed. A reused
-  # connection has no resolve, connect and tls; without a limit to wait for there is no queue.
+  # connection has no resolve_time, connect_time and tls_time; without a limit to wait for there is no queue_time.
   #
   # - connection: number of the connection, unique within the client; nil when none was had
   # - reused: whether the connection had carried a request before
@@ -15,9 +15,13 @@ module Hecaton
   # - version: of HTTP, "1.1" or "2"; nil when the request was not begun
   # - redirects: how many were followed before it
   # - begun, ended: seconds from the start of the request; ended is nil for what was given up
+  # - peer: the Endpoint that was connected to, nil when none was. Through a proxy it is the proxy
+  # - local: the Endpoint of this side
+  # - tls: TLS, what the handshake with the origin agreed on; nil without TLS, and before the handshake is complete
   Attempt = Struct.new(
     :connection, :reused, :sent, :phase, :ending, :status,
-    :queue, :resolve, :connect, :tls, :send_time, :first_byte, :read, :version, :redirects, :begun, :ended,
+    :queue_time, :resolve_time, :connect_time, :tls_time, :send_time, :first_byte_time, :read_time, :version,
+    :redirects, :begun, :ended, :peer, :local, :tls,
     keyword_init: true
   ) do
     alias_method :reused?, :reused
@@ -27,12 +31,75 @@ module Hecaton
     def later(seconds) = dup.tap { |copy| copy.begun += seconds; copy.ended &&= ended + seconds }
   end
 
+  # One end of a connection: address is the IP address (a String) and port its port (an Integer). For a Unix socket
+  # address is its path, and port is nil.
+  Endpoint = Struct.new(:address, :port, keyword_init: true) do
+    # As in a URL: "127.0.0.1:80", "[::1]:80"; of a Unix socket the path.
+    def to_s
+      return address unless port
+
+      address.include?(":") ? "[#{address}]:#{port}" : "#{address}:#{port}"
+    end
+  end
+
+  # What a TLS handshake agreed on. Equal if all of it is.
+  class TLS
+    # String: the version of TLS, "1.2" or "1.3".
+    attr_reader :version
+    # String: the cipher suite by its name in IANA's registry, "TLS_AES_128_GCM_SHA256" and the like.
+    attr_reader :cipher
+    # String: the protocol that the server chose (ALPN), "h2" or "http/1.1"; nil when it chose none.
+    attr_reader :alpn
+
+    # By hand, for tests. der: an Array of certificates in DER.
+    def initialize(version:, cipher:, alpn: nil, der: [])
+      @version = version
+      @cipher = cipher
+      @alpn = alpn
+      @source = [der]
+      @index = 0
+    end
+
+    # For Record: with the certificates of the attempt with this index in a source.
+    def from(source, index)
+      @source = source
+      @index = index
+      self
+    end
+
+    # Array of Strings: the server's certificates in DER as it sent them, its own first. They are copied each time,
+    # because most programs do not need them.
+    def der = @source[@index]
+
+    # Array of OpenSSL::X509::Certificate: the same, made each time.
+    def certificates
+      require "openssl"
+      der.map { |certificate| OpenSSL::X509::Certificate.new(certificate) }
+    end
+
+    # OpenSSL::X509::Certificate: the server's own.
+    def certificate = certificates.first
+
+    # Equal in everything.
+    def ==(other)
+      other.is_a?(TLS) && version == other.version && cipher == other.cipher && alpn == other.alpn && der == other.der
+    end
+    alias eql? ==
+
+    # Integer: the same for equal ones.
+    def hash = [version, cipher, alpn, der].hash
+
+    # Without the certificates.
+    def inspect = "#<Hecaton::TLS #{[version, cipher, alpn].compact.join(", ")}>"
+  end
+
   # A redirect that was followed: the requested URL (a String), and its status (an Integer).
   Redirect = Struct.new(:status, :url, keyword_init: true)
 
   # Where the time of a request went, in seconds as Floats. The phases are those of its last attempt (nil for a phase
-  # that was not needed); total covers all attempts, from start to end.
+  # that was not needed); total_time covers all attempts, from start to end.
   Timings = Struct.new(
-    :queue, :resolve, :connect, :tls, :send_time, :first_byte, :read, :total, keyword_init: true
+    :queue_time, :resolve_time, :connect_time, :tls_time, :send_time, :first_byte_time, :read_time, :total_time,
+    keyword_init: true
   )
 end

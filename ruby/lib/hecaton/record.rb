@@ -2,8 +2,8 @@
 module Hecaton
   # Called when a program reads attempts, timings or headers, not before.
   module Record
-    HEAD = "Q<L<L<L<"
-    HEAD_SIZE = 20
+    HEAD = "Q<L<4"
+    HEAD_SIZE = 24
     ATTEMPT = "Q<CCCCS<S<Q<9"
     ATTEMPT_SIZE = 88
     ENDINGS = %i[unfinished status failed resent].freeze
@@ -18,7 +18,9 @@ module Hecaton
 
     # Array of Attempt.
     def attempts(record)
-      Array.new(record.unpack(HEAD)[1]) { |index| attempt(record, HEAD_SIZE + index * ATTEMPT_SIZE) }
+      count = record.unpack(HEAD)[1]
+      facts = WhoAnswered.new(record, HEAD_SIZE + count * ATTEMPT_SIZE)
+      Array.new(count) { |index| attempt(record, HEAD_SIZE + index * ATTEMPT_SIZE, facts) }
     end
 
     # The URL of the response.
@@ -57,8 +59,11 @@ module Hecaton
     def pairs(fields) = Headers.from_engine(fields.each(&:freeze).each_slice(2).map(&:freeze))
     private_class_method :pairs
 
-    # Behind the attempts.
-    def url_offset(record) = HEAD_SIZE + record.unpack(HEAD)[1] * ATTEMPT_SIZE
+    # Behind the attempts and their facts.
+    def url_offset(record)
+      _, attempts, _, _, facts = record.unpack(HEAD)
+      HEAD_SIZE + attempts * ATTEMPT_SIZE + facts
+    end
     private_class_method :url_offset
 
     # The bytes behind their length.
@@ -68,16 +73,16 @@ module Hecaton
     end
     private_class_method :text
 
-    def attempt(record, offset)
+    def attempt(record, offset, facts)
       connection, flags, phase, ending, version, status, redirects, *times = record.unpack("@#{offset}#{ATTEMPT}")
-      queue, resolve, connect, tls, send_time, first_byte, read, begun, ended =
+      queue, resolve, connect, tls, sending, first_byte, read, begun, ended =
         times.map { |time| time / 1e9 unless time == NONE }
       Attempt.new(
         connection: (connection unless connection.zero?), reused: flags & 1 == 1, sent: flags & 2 == 2,
         phase: Native::PHASES[phase], ending: ENDINGS[ending], status: (status unless status.zero?),
-        queue: queue, resolve: resolve, connect: connect, tls: tls,
-        send_time: send_time, first_byte: first_byte, read: read,
-        version: VERSIONS[version], redirects: redirects, begun: begun, ended: ended
+        queue_time: queue, resolve_time: resolve, connect_time: connect, tls_time: tls,
+        send_time: sending, first_byte_time: first_byte, read_time: read,
+        version: VERSIONS[version], redirects: redirects, begun: begun, ended: ended, **facts.next
       )
     end
     private_class_method :attempt

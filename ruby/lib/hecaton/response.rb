@@ -102,8 +102,8 @@ module Hecaton
     def timings
       last = attempts.last
       Timings.new(
-        queue: last&.queue, resolve: last&.resolve, connect: last&.connect, tls: last&.tls,
-        send_time: last&.send_time, first_byte: last&.first_byte, read: last&.read, total: elapsed
+        queue_time: last&.queue_time, resolve_time: last&.resolve_time, connect_time: last&.connect_time, tls_time: last&.tls_time,
+        send_time: last&.send_time, first_byte_time: last&.first_byte_time, read_time: last&.read_time, total_time: elapsed
       )
     end
 

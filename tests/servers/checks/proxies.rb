@@ -65,7 +65,7 @@ module Servers
   check "toxics", "latency, slices, a cut after 5 kB, a reset and silence on the way", needs: :toxics do
     slow = with_toxic("latency", { latency: 200 }, "/echo?id=1")
     answers(slow, 1)
-    must(slow.timings.first_byte >= 0.19, "first byte after #{slow.timings.first_byte} s where the proxy waits 0.2")
+    must(slow.timings.first_byte_time >= 0.19, "first byte after #{slow.timings.first_byte_time} s where the proxy waits 0.2")
     sliced = with_toxic("slicer", { average_size: 64, size_variation: 32, delay: 10 }, "/bytes/50000")
     same(50_000, sliced.body.bytesize, "bytes in slices")
     error_of(Hecaton::BodyError) { with_toxic("limit_data", { bytes: 5000 }, "/bytes/50000") }

@@ -162,11 +162,11 @@ fields! {
     /// Milliseconds of each phase; a phase that did not happen is missing.
     ms: Elapsed [default, skip_serializing_if = "Elapsed::is_nothing"] = Written::Object, [
         name("ms", Number, |it| time(it.ms.total), |it| it.took.map_or(Cell::Nothing, milliseconds)).inside("total"),
-        name("ms.resolve", Number, |it| time(it.ms.resolve), |it| phase(it, |it| it.resolve)).inside("resolve"),
-        name("ms.connect", Number, |it| time(it.ms.connect), |it| phase(it, |it| it.connect)).inside("connect"),
-        name("ms.tls", Number, |it| time(it.ms.tls), |it| phase(it, |it| it.tls)).inside("tls"),
-        name("ms.wait", Number, |it| time(it.ms.wait), |it| phase(it, |it| it.first_byte)).inside("wait"),
-        name("ms.read", Number, |it| time(it.ms.read), |it| phase(it, |it| it.read)).inside("read"),
+        name("ms.resolve", Number, |it| time(it.ms.resolve), |it| phase(it, |it| it.resolve_time)).inside("resolve"),
+        name("ms.connect", Number, |it| time(it.ms.connect), |it| phase(it, |it| it.connect_time)).inside("connect"),
+        name("ms.tls", Number, |it| time(it.ms.tls), |it| phase(it, |it| it.tls_time)).inside("tls"),
+        name("ms.wait", Number, |it| time(it.ms.wait), |it| phase(it, |it| it.first_byte_time)).inside("wait"),
+        name("ms.read", Number, |it| time(it.ms.read), |it| phase(it, |it| it.read_time)).inside("read"),
     ];
     /// The length of the body.
     bytes: Option<u64> [default, skip_serializing_if = "Option::is_none"] = Written::Value,

@@ -61,7 +61,7 @@ impl Shared {
             http1.share = Share::default();
             let report = |failure| incoming.with_received(failure, head.framing, http1);
             let whole = whole.map_err(|failure| Broken::Failed(report(failure)))?;
-            trace.attempt().read = trace.lap();
+            trace.attempt().read_time = trace.lap();
             let trailers = incoming.take_trailers();
             if incoming.finish(http1) {
                 self.pool.put(origin, connection, trace.mark);

@@ -129,7 +129,7 @@ impl BodyReader {
                 yield_now().await;
             }
         }
-        trace.attempt().read = trace.lap();
+        trace.attempt().read_time = trace.lap();
         let trailers = self.take_trailers();
         self.put_away(trace.mark);
         Ok(Body::Whole(whole.freeze(), trailers))

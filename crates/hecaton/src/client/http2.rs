@@ -45,7 +45,7 @@ impl Shared {
             let share = Buffered::share(&self.buffered);
             let whole = incoming.whole(config, share).await;
             let whole = whole.map_err(Broken::Failed)?;
-            trace.attempt().read = trace.lap();
+            trace.attempt().read_time = trace.lap();
             let trailers = incoming.take_trailers();
             drop(incoming);
             self.pool.keep_few();

@@ -212,7 +212,7 @@ impl Streaming {
     fn finish_if_whole(&mut self) {
         if let State::Going(reader) = &mut self.state {
             if reader.is_whole() {
-                self.trace.attempt().read = self.trace.lap();
+                self.trace.attempt().read_time = self.trace.lap();
                 let ending = self.trace.attempt().ending.clone();
                 self.trace.end(ending, self.trace.mark);
                 self.trailers = reader.take_trailers();

@@ -68,7 +68,7 @@ pub(crate) async fn exchange(
         }
     })
     .await?;
-    trace.attempt().first_byte = trace.lap();
+    trace.attempt().first_byte_time = trace.lap();
     trace.attempt().phase = Phase::Read;
     let incoming = Incoming::new(&head, outgoing, request.flags.closes || early);
     Ok((head, incoming))
@@ -100,7 +100,7 @@ fn poll_write(
     let result = outgoing.poll_write(cx, connection);
     trace.attempt().sent |= outgoing.has_begun();
     if outgoing.is_done() {
-        trace.attempt().send = trace.lap();
+        trace.attempt().send_time = trace.lap();
         trace.attempt().phase = Phase::FirstByte;
     }
     result

@@ -104,14 +104,14 @@ impl Exchange {
             return Poll::Ready(Err(Broken::Failed(failure)));
         }
         if self.upload.is_done() && trace.attempt().phase == Phase::Send {
-            trace.attempt().send = trace.lap();
+            trace.attempt().send_time = trace.lap();
             trace.attempt().phase = Phase::FirstByte;
         }
         match Pin::new(&mut self.response).poll(cx) {
             Poll::Ready(Ok(response)) => {
                 self.upload.give_up_if_held();
                 trace.attempt().sent = true;
-                trace.attempt().first_byte = trace.lap();
+                trace.attempt().first_byte_time = trace.lap();
                 Poll::Ready(Ok(response))
             }
             Poll::Ready(Err(error)) => {

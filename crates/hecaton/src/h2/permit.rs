@@ -9,6 +9,7 @@ use h2::client::{ResponseFuture, SendRequest};
 use http::Method;
 
 use super::link::Link;
+use crate::message::connection_facts::ConnectionFacts;
 use crate::message::origin::Origin;
 
 /// The pool, to which a permit is returned.
@@ -23,6 +24,8 @@ pub(crate) trait Lender: Send + Sync {
 pub(crate) struct StreamPermit {
     /// Number of the connection, unique within the client.
     pub connection: u64,
+    /// Who the connection leads to.
+    pub facts: Option<Arc<ConnectionFacts>>,
     /// Whether another request opened the connection.
     pub reused: bool,
     pub(crate) link: Arc<Link>,
@@ -39,6 +42,7 @@ pub(crate) struct StreamPermit {
 impl StreamPermit {
     pub fn new(
         connection: u64,
+        facts: Option<Arc<ConnectionFacts>>,
         reused: bool,
         link: Arc<Link>,
         origin: Arc<Origin>,
@@ -47,6 +51,7 @@ impl StreamPermit {
     ) -> StreamPermit {
         StreamPermit {
             connection,
+            facts,
             reused,
             received: link.observed.received(),
             link,

@@ -1,16 +1,20 @@
 //! One try of a request on the wire: which connection, how long each phase took, how it ended.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use crate::message::connection_facts::{ConnectionFacts, Endpoint, TlsFacts};
 use crate::message::elapsed::Interval;
 use crate::message::failure::Phase;
 
 /// One try of a request. Durations are `None` for phases that were not reached or not needed
-/// (a reused connection has no `resolve`, no `connect` and no `tls`).
+/// (a reused connection has no `resolve_time`, no `connect_time` and no `tls_time`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
     /// Number of the connection, unique within the client; 0 when none was had.
     pub connection: u64,
+    /// Who was connected to; none before a connection was open.
+    pub facts: Option<Arc<ConnectionFacts>>,
     /// Whether the connection had carried a request before.
     pub reused: bool,
     /// The version of HTTP on the connection; none when there was no connection.
@@ -18,19 +22,19 @@ pub struct Attempt {
     /// Whether any byte of the request was written.
     pub sent: bool,
     /// Waiting for a connection, when their number is limited.
-    pub queue: Option<Duration>,
+    pub queue_time: Option<Duration>,
     /// Resolving the name.
-    pub resolve: Option<Duration>,
+    pub resolve_time: Option<Duration>,
     /// Opening the connection.
-    pub connect: Option<Duration>,
+    pub connect_time: Option<Duration>,
     /// The TLS handshake.
-    pub tls: Option<Duration>,
+    pub tls_time: Option<Duration>,
     /// Writing the request.
-    pub send: Option<Duration>,
+    pub send_time: Option<Duration>,
     /// From the request written to the head of the response read.
-    pub first_byte: Option<Duration>,
+    pub first_byte_time: Option<Duration>,
     /// From the head to the last byte of the body.
-    pub read: Option<Duration>,
+    pub read_time: Option<Duration>,
     /// From the start of the request to the start of this attempt.
     pub begun: Duration,
     /// From the start of the request to the end of this attempt; `None` when it was given up.
@@ -53,20 +57,36 @@ impl Attempt {
             ended: None,
             redirects,
             connection: 0,
+            facts: None,
             reused: false,
             version: None,
             sent: false,
-            queue: None,
-            resolve: None,
-            connect: None,
-            tls: None,
-            send: None,
-            first_byte: None,
-            read: None,
+            queue_time: None,
+            resolve_time: None,
+            connect_time: None,
+            tls_time: None,
+            send_time: None,
+            first_byte_time: None,
+            read_time: None,
             phase: Phase::Queue,
             status: None,
             ending: Ending::Unfinished,
         }
+    }
+
+    /// The other end of the connection; through a proxy that is the proxy.
+    pub fn peer(&self) -> Option<&Endpoint> {
+        self.facts.as_ref()?.peer.as_ref()
+    }
+
+    /// This end of the connection.
+    pub fn local(&self) -> Option<&Endpoint> {
+        self.facts.as_ref()?.local.as_ref()
+    }
+
+    /// The result of the connection's TLS handshake with the origin.
+    pub fn tls(&self) -> Option<&TlsFacts> {
+        self.facts.as_ref()?.tls.as_ref()
     }
 }
 
@@ -149,7 +169,7 @@ impl Trace {
     /// Adds the time since the last lap to the attempt's wait for a connection.
     pub fn lap_queue(&mut self) {
         let lap = self.lap();
-        let queue = &mut self.attempt().queue;
+        let queue = &mut self.attempt().queue_time;
         *queue = lap.map(|lap| queue.unwrap_or_default() + lap);
     }
 
@@ -157,7 +177,7 @@ impl Trace {
     /// connection.
     pub fn lap_connect(&mut self) {
         let lap = self.lap();
-        let connect = &mut self.attempt().connect;
+        let connect = &mut self.attempt().connect_time;
         *connect = lap.map(|lap| connect.unwrap_or_default() + lap);
     }
 
@@ -169,7 +189,7 @@ impl Trace {
         let (mark, now) = (self.mark.max(from), Instant::now());
         let resolved = match attempt.phase {
             Phase::Resolve => now,
-            Phase::Tls => from + attempt.resolve.unwrap_or_default(),
+            Phase::Tls => from + attempt.resolve_time.unwrap_or_default(),
             _ => mark,
         };
         let connected = if attempt.phase == Phase::Tls {

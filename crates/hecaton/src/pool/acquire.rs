@@ -70,6 +70,7 @@ pub(crate) async fn acquire(
             }
             let attempt = trace.attempt();
             attempt.connection = stream.connection;
+            attempt.facts = stream.facts.clone();
             attempt.reused = stream.reused;
         }
         return Ok(acquired);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use crate::h1::connection::Connection as Http1;
+use crate::message::connection_facts::ConnectionFacts;
 use crate::pool::connection_count::Counted;
 use crate::transport::proxy::Forward;
 use crate::transport::wire::Wire;
@@ -37,6 +38,8 @@ pub(crate) struct Ticket {
     pub id: u64,
     /// Connections that are open, idle or not.
     open: Arc<AtomicUsize>,
+    /// Who it leads to; none while it is opened.
+    pub facts: Option<Arc<ConnectionFacts>>,
     /// Counts it among the connections to its origin, if it is HTTP/1.1.
     pub counted: Option<Counted>,
 }
@@ -47,6 +50,7 @@ impl Ticket {
         Ticket {
             id,
             open,
+            facts: None,
             counted: None,
         }
     }

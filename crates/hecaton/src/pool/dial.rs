@@ -44,9 +44,10 @@ impl Pool {
             close_idle: &close_idle,
         };
         let Opened { pipe, forward } = self.connector.open(&mut dial).await?;
-        let ticket = self.ticket();
+        let mut ticket = self.ticket();
         dial.trace.attempt().connection = ticket.id;
         let wire = self.connector.secure(pipe, offer, &mut dial).await?;
+        ticket.facts = dial.trace.attempt().facts.clone();
         Ok((ticket, wire, forward))
     }
 }

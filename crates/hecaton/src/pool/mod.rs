@@ -118,6 +118,7 @@ impl Pool {
         } else if let Some(connection) = self.idle.take(origin, trace.mark) {
             let attempt = trace.attempt();
             attempt.connection = connection.ticket.id;
+            attempt.facts = connection.ticket.facts.clone();
             attempt.reused = true;
             return Ok((permit, connection));
         }
@@ -134,7 +135,7 @@ impl Pool {
         trace: &mut Trace,
     ) -> Result<Box<Permit>, Failure> {
         // Some time may have passed while another request found out that the server supports only HTTP/1.1.
-        let elapsed = trace.attempt().queue.unwrap_or_default();
+        let elapsed = trace.attempt().queue_time.unwrap_or_default();
         let waiting = self.limits.wait(origin);
         let permit = within_rest(&self.config, Phase::Queue, elapsed, waiting).await?;
         trace.lap_queue();

@@ -241,6 +241,7 @@ impl Session {
         let lender = sessions.clone();
         StreamPermit::new(
             self.ticket.id,
+            self.ticket.facts.clone(),
             reused,
             self.link.0.clone(),
             origin.clone(),

@@ -38,6 +38,7 @@ use self::wire::{Socket, Wire};
 use crate::config::Config;
 use crate::config::allowed::AllowAddress;
 use crate::message::attempt::Trace;
+use crate::message::connection_facts::{ConnectionFacts, Endpoint};
 use crate::message::elapsed::Elapsed;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
 use crate::message::origin::{Origin, Scheme};
@@ -127,7 +128,12 @@ impl Connector {
                     .tls
                     .handshake(zone::without(&dial.origin.host), socket, offer);
                 let tls = dial.within(Phase::Tls, shaking).await?;
-                dial.trace.attempt().tls = dial.trace.lap();
+                let time = dial.trace.lap();
+                let attempt = dial.trace.attempt();
+                attempt.tls_time = time;
+                // No other has it yet, so nothing is copied.
+                Arc::make_mut(attempt.facts.get_or_insert_default()).tls =
+                    Some(self.tls.facts(&tls));
                 Ok(Wire::Tls(Box::new(tls)))
             }
         }
@@ -139,14 +145,14 @@ impl Connector {
         dial.trace.attempt().phase = Phase::Resolve;
         let resolving = self.resolver.resolve(&origin.host, origin.port);
         let addresses = dial.within(Phase::Resolve, resolving).await?;
-        dial.trace.attempt().resolve = dial.trace.lap();
+        dial.trace.attempt().resolve_time = dial.trace.lap();
 
         dial.trace.attempt().phase = Phase::Connect;
         let addresses = allowed(addresses, origin, dial.config)?;
         let (destination, tried) = (destination("", &origin.host, origin.port), Tried::default());
         let opening = tcp::connect(&addresses, &destination, dial.close_idle, &tried);
         let opened = dial.within(Phase::Connect, opening).await;
-        self.opened(opened, &origin.host, &tried, dial)
+        self.opened(opened, &origin.host, tried, dial)
     }
 
     /// The result of connecting to a host. After a failure its addresses are looked up again.
@@ -154,13 +160,16 @@ impl Connector {
         &self,
         opened: Result<T, Failure>,
         host: &str,
-        tried: &Tried,
+        tried: Tried,
         dial: &mut Dial<'_>,
     ) -> Result<T, Failure> {
         let opened = opened.map_err(|failure| {
             self.resolver.forget(host);
             tried.name_in(failure)
-        })?;
+        });
+        // Even if a proxy refused to go on from there.
+        dial.trace.attempt().facts = tried.into_ends().map(Arc::new);
+        let opened = opened?;
         dial.trace.lap_connect();
         Ok(opened)
     }
@@ -175,7 +184,7 @@ impl Connector {
             Ok((addresses, self.target(server, origin, config).await?))
         };
         let (addresses, target) = dial.within(Phase::Resolve, resolving).await?;
-        dial.trace.attempt().resolve = dial.trace.lap();
+        dial.trace.attempt().resolve_time = dial.trace.lap();
 
         dial.trace.attempt().phase = Phase::Connect;
         let destination = destination("the proxy ", &server.host, server.port);
@@ -191,7 +200,7 @@ impl Connector {
             Ok(Opened { pipe, forward })
         };
         let opened = dial.within(Phase::Connect, opening).await;
-        self.opened(opened, &server.host, &tried, dial)
+        self.opened(opened, &server.host, tried, dial)
     }
 
     /// The socket to a proxy, or TLS over it.
@@ -267,6 +276,10 @@ async fn open_unix(path: &Path, dial: &mut Dial<'_>) -> Result<Noted<UnixStream>
     };
     let stream = dial.within(Phase::Connect, opening).await?;
     dial.trace.lap_connect();
+    dial.trace.attempt().facts = Some(Arc::new(ConnectionFacts {
+        peer: Some(Endpoint::Unix(path.to_owned())),
+        ..ConnectionFacts::default()
+    }));
     Ok(stream)
 }
 

@@ -4,12 +4,13 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use nix::errno::Errno;
 use tokio::net::TcpStream;
 
 use super::happy_eyeballs::{self, Refusals};
+use crate::message::connection_facts::{ConnectionFacts, Endpoint};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::runtime::descriptors::Noted;
 
@@ -33,7 +34,7 @@ impl fmt::Display for Destination<'_> {
     }
 }
 
-/// Connects to `destination`, which has these addresses.
+/// Connects to `destination`, which has these addresses. The ends of the connection are noted in `tried`.
 pub(super) async fn connect(
     addresses: &[SocketAddr],
     destination: &Destination<'_>,
@@ -48,17 +49,39 @@ pub(super) async fn connect(
     // Nagle's algorithm would hold back the end of a request until the bytes before it are acknowledged.
     let set = stream.set_nodelay(true);
     set.map_err(|error| refused(destination, &error.to_string()))?;
+    tried.note_ends(&stream);
     Ok(stream)
 }
 
-/// The addresses tried so far, for messages.
+/// How far connecting came: the addresses tried so far, for messages, and the ends of the connection once there is one.
 #[derive(Default)]
-pub(super) struct Tried(Mutex<Vec<SocketAddr>>);
+pub(super) struct Tried {
+    addresses: Mutex<Vec<SocketAddr>>,
+    ends: OnceLock<ConnectionFacts>,
+}
 
 impl Tried {
     fn note(&self, address: SocketAddr) {
-        let mut tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tried.push(address);
+        self.addresses().push(address);
+    }
+
+    fn note_ends(&self, stream: &TcpStream) {
+        let _ = self.ends.set(ConnectionFacts {
+            peer: stream.peer_addr().ok().map(Endpoint::Ip),
+            local: stream.local_addr().ok().map(Endpoint::Ip),
+            tls: None,
+        });
+    }
+
+    /// The ends of the connection, if there is one.
+    pub fn into_ends(self) -> Option<ConnectionFacts> {
+        self.ends.into_inner()
+    }
+
+    fn addresses(&self) -> MutexGuard<'_, Vec<SocketAddr>> {
+        self.addresses
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds them to the failure of a limit.
@@ -72,8 +95,8 @@ impl Tried {
 
 impl fmt::Display for Tried {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tried = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let all: Vec<_> = tried
+        let all: Vec<_> = self
+            .addresses()
             .iter()
             .map(|address| address.ip().to_string())
             .collect();

@@ -6,7 +6,7 @@
 //! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and `body_source` turn
 //! Ruby's arguments into a request. `redirection` follows its redirects for stubs, and `retry_predicate` lets Ruby decide about
 //! retries. `batch` or `stream` owns the request. `fibers` and `gvl` wait for it, and `signal` ends a wait. `record` turns the
-//! outcome into Ruby's values, and `fields` its headers on demand. `process` separates values that a fork would share.
+//! outcome into Ruby's values, and `fields` its headers on demand, and `who_answered` the certificates. `process` separates values that a fork would share.
 //!
 //! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it
 //! holds the GVL: a deadlock. magnus looks up the class of a type behind such a lock, at its first use. Two threads
@@ -44,6 +44,8 @@ mod record;
 
 mod fields;
 
+mod who_answered;
+
 mod process;
 
 use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, function};
@@ -59,6 +61,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     cookies::init(ruby, native)?;
     redirection::init(ruby, native)?;
     fields::init(native)?;
+    who_answered::init(ruby, native)?;
     batch::init(ruby, native)?;
     body_source::init(ruby, native)?;
     fibers::init(ruby, native)?;

@@ -4,10 +4,11 @@
 //! times, then the header fields. Layout, integers little-endian, durations in nanoseconds with
 //! 2^64 − 1 for none:
 //!
-//! - elapsed: u64, number of attempts: u32, number of redirects: u32, length of the trailers: u32
+//! - elapsed: u64, number of attempts: u32, number of redirects: u32, length of the trailers: u32, of the facts: u32
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
 //!   1 status, 2 failed, 3 resent), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
 //!   then queue, resolve, connect, tls, send, first byte, read, its begin, its end as u64
+//! - the facts: per attempt who answered (`who_answered.rs`)
 //! - method and URL of the response, with a space between them, or the URL of the last request: length u32, bytes
 //! - per redirect: status u32, length u32, URL
 //! - header fields as `name: value\r\n`, then trailers, as long as was said
@@ -21,6 +22,8 @@ use hecaton::{
 };
 use magnus::encoding::Index;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
+
+use crate::who_answered;
 
 /// Status, record and body of a response; nil, record and a list of facts of an error.
 pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
@@ -73,7 +76,7 @@ pub fn failure(ruby: &Ruby, error: &Failure) -> [Value; 3] {
 /// Nil, record and facts of a request with an invalid URL.
 pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
-    let record = written(ruby, |record| {
+    let record = written(ruby, &[], |record| {
         add_times(record, Duration::ZERO, &[], (0, 0));
         add_way(record, write_url, &[]);
     });
@@ -99,7 +102,7 @@ pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
         add_method(record, stream.method());
         record.extend_from_slice(stream.url().as_bytes());
     };
-    let record = written(ruby, |record| {
+    let record = written(ruby, stream.attempts(), |record| {
         let (elapsed, trailers) = (stream.elapsed(), stream.trailer_block());
         let behind = (redirects.len(), trailers.len());
         add_times(record, elapsed, stream.attempts(), behind);
@@ -140,6 +143,7 @@ pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
     };
     let (attempts, redirects, trailers) = (number(8)?, number(12)?, number(16)?);
     let mut start = attempts.checked_mul(ATTEMPT)?.checked_add(HEAD)?;
+    start = start.checked_add(number(FACTS)?)?;
     start = start.checked_add(number(start)?)?.checked_add(4)?;
     for _ in 0..redirects {
         let length = number(start.checked_add(4)?)?;
@@ -150,8 +154,11 @@ pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 /// Bytes before the attempts, and of each attempt.
-const HEAD: usize = 20;
+const HEAD: usize = 24;
 const ATTEMPT: usize = 88;
+
+/// Where the length of the facts stands.
+const FACTS: usize = 20;
 
 /// Ruby's names for the encodings of the process; no charset has such a name.
 const OF_THE_PROCESS: [&str; 4] = ["locale", "external", "internal", "filesystem"];
@@ -229,7 +236,7 @@ fn is_json(media_type: &str) -> bool {
 
 fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
     let write_url = |record: &mut Vec<u8>| record.extend_from_slice(error.url().as_bytes());
-    written(ruby, |record| {
+    written(ruby, error.attempts(), |record| {
         let redirects = error.redirects();
         let behind = (redirects.len(), 0);
         add_times(record, error.elapsed(), error.attempts(), behind);
@@ -242,7 +249,7 @@ fn response_record(ruby: &Ruby, response: &Response) -> RString {
         add_method(record, response.method());
         response.write_url(record);
     };
-    written(ruby, |record| {
+    written(ruby, response.attempts(), |record| {
         let redirects = response.redirects();
         let trailers = response.trailer_block();
         let behind = (redirects.len(), trailers.len());
@@ -253,17 +260,19 @@ fn response_record(ruby: &Ruby, response: &Response) -> RString {
     })
 }
 
-/// The bytes that `write` writes, as a String. Each thread keeps the buffer for the next one.
-fn written(ruby: &Ruby, write: impl FnOnce(&mut Vec<u8>)) -> RString {
+/// The bytes that `write` writes about these attempts, as a String. Each thread keeps the buffer for the next one.
+fn written(ruby: &Ruby, attempts: &[Attempt], write: impl FnOnce(&mut Vec<u8>)) -> RString {
     thread_local! {
         static RECORD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
-    RECORD.with_borrow_mut(|record| {
+    let record = RECORD.with_borrow_mut(|record| {
         record.clear();
         record.shrink_to(MOST_KEPT);
         write(record);
         ruby.str_from_slice(record)
-    })
+    });
+    who_answered::attach_certificates(ruby, record, attempts);
+    record
 }
 
 /// Bytes that a thread keeps for the next record, or of the last Content-Type; most need some hundred.
@@ -296,12 +305,18 @@ fn add_times(
     (redirects, trailers): (usize, usize),
 ) {
     record.extend_from_slice(&nanoseconds(Some(elapsed)).to_le_bytes());
-    for count in [attempts.len(), redirects, trailers] {
+    for count in [attempts.len(), redirects, trailers, 0] {
         record.extend_from_slice(&(count as u32).to_le_bytes());
     }
     for attempt in attempts {
         add_attempt(record, attempt);
     }
+    let start = record.len();
+    for attempt in attempts {
+        who_answered::add(record, attempt);
+    }
+    let length = (record.len() - start) as u32;
+    record[FACTS..FACTS + 4].copy_from_slice(&length.to_le_bytes());
 }
 
 fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
@@ -319,13 +334,13 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         Some(Version::Http2) => 2,
     };
     let times = [
-        attempt.queue,
-        attempt.resolve,
-        attempt.connect,
-        attempt.tls,
-        attempt.send,
-        attempt.first_byte,
-        attempt.read,
+        attempt.queue_time,
+        attempt.resolve_time,
+        attempt.connect_time,
+        attempt.tls_time,
+        attempt.send_time,
+        attempt.first_byte_time,
+        attempt.read_time,
         Some(attempt.begun),
         attempt.ended,
     ];

@@ -59,6 +59,10 @@ module Hecaton
         status = attempt&.status
         span.set_attribute("http.response.status_code", status) if status
         span.set_attribute("network.protocol.version", attempt.version) if attempt&.version
+        if (peer = attempt&.peer)
+          span.set_attribute("network.peer.address", peer.address)
+          span.set_attribute("network.peer.port", peer.port) if peer.port
+        end
         error = error_type(outcome, status, attempt, last)
         fail(span, error, (outcome.error if last)) if error
 

@@ -77,12 +77,18 @@ module Hecaton
       # The address that was set. Which one a connection has is the pool's business.
       def ipaddr = @hecaton ? @ipaddr : super
 
-      # Raises Refused: the server's certificate is seen by the engine alone.
+      # OpenSSL::X509::Certificate: the server's own, of the connection that the last response came on. nil without TLS.
+      # Raises Refused before the first response, because nothing is connected until a request is sent.
       def peer_cert
         return super unless @hecaton
+        return unless use_ssl? && started?
 
-        Settings.refuse_setting(:peer_cert, "the engine keeps no certificate of a server")
+        Settings.refuse_setting(:peer_cert, "it is known once a response has come: send a request first") unless @hecaton_answered
+        @hecaton_answered.empty? ? nil : Record.attempts(@hecaton_answered).last.tls&.certificate
       end
+
+      # For Incoming: the record of the last response, empty for one that was given in a test.
+      attr_writer :hecaton_answered
 
       # Whether this object's requests go through Hecaton, or will when it is started.
       def hecaton? = started? ? @hecaton == true : is_a?(NetHTTP) || NetHTTP.replaced?
@@ -94,7 +100,7 @@ module Hecaton
         @hecaton = is_a?(NetHTTP) || NetHTTP.replaced?
         return super unless @hecaton
 
-        @socket = @last_communicated = nil
+        @socket = @last_communicated = @hecaton_answered = nil
         hecaton_client
         on_connect
       end

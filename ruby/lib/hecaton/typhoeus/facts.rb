@@ -16,7 +16,7 @@ module Hecaton
       # outcome: a Hecaton::Response, Hecaton::Error, or Hecaton::Stream. body: a String. code: the return code.
       def of(outcome, body, code, sent, debug_info)
         times(outcome).merge!(
-          httpauth_avail: httpauth(outcome), effective_url: url(outcome), primary_ip: address(outcome),
+          httpauth_avail: httpauth(outcome), effective_url: url(outcome), **ends(outcome),
           response_code: status(outcome), request_size: nil, redirect_count: outcome.redirects.size,
           redirect_url: redirect_url(outcome), **sizes(outcome, body, sent),
           return_code: code, response_headers: heads(outcome), response_body: body, debug_info: debug_info
@@ -60,12 +60,14 @@ module Hecaton
       def url(outcome) = outcome.url.to_s.b
       private_class_method :url
 
-      # That of a URL that has one; of a name the engine does not tell.
-      def address(outcome)
-        host = outcome.url.to_s[%r{\A\w+://(?:[^/?#]*@)?(\[[^\]]*\]|[^:/?#]*)}, 1].to_s.delete("[]")
-        host.match?(/\A[\d.]+\z|:/) ? host : nil
+      # The two ends of the last attempt's connection, nil where there was none or it was a Unix socket; and its TLS.
+      def ends(outcome)
+        last = outcome.attempts.last
+        peer = last&.peer&.port ? last.peer : nil
+        local = last&.local&.port ? last.local : nil
+        { primary_ip: peer&.address, primary_port: peer&.port, local_ip: local&.address, local_port: local&.port, tls: last&.tls }
       end
-      private_class_method :address
+      private_class_method :ends
 
       def httpauth(outcome)
         return 0 if outcome.is_a?(Hecaton::Error) || outcome.status != 401
@@ -101,13 +103,13 @@ module Hecaton
       def times(outcome)
         last = outcome.attempts.last
         begun = last&.begun || 0.0
-        name = begun + last&.queue.to_f + last&.resolve.to_f
-        connected = name + last&.connect.to_f
-        secure = connected + last&.tls.to_f
-        first = secure + last&.send_time.to_f + last&.first_byte.to_f
-        { total_time: outcome.elapsed, namelookup_time: name, connect_time: last&.connect ? connected : 0.0,
-          appconnect_time: last&.tls ? secure : 0.0, pretransfer_time: secure,
-          starttransfer_time: last&.first_byte ? first : 0.0,
+        name = begun + last&.queue_time.to_f + last&.resolve_time.to_f
+        connected = name + last&.connect_time.to_f
+        secure = connected + last&.tls_time.to_f
+        first = secure + last&.send_time.to_f + last&.first_byte_time.to_f
+        { total_time: outcome.elapsed, namelookup_time: name, connect_time: last&.connect_time ? connected : 0.0,
+          appconnect_time: last&.tls_time ? secure : 0.0, pretransfer_time: secure,
+          starttransfer_time: last&.first_byte_time ? first : 0.0,
           redirect_time: outcome.redirects.empty? ? 0.0 : begun }
       end
       private_class_method :times

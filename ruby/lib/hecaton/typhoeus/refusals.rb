@@ -36,7 +36,7 @@ module Hecaton
           sockoptfunction ssl_ctx_data ssl_ctx_function stderr writedata writefunction writeheader xferinfodata xferinfofunction
         ],
         DNS => %i[dns_interface dns_local_ip4 dns_servers dns_shuffle_addresses],
-        TLS => %i[certinfo crlfile egdsocket issuercert random_file ssl_cipher_list ssl_options sslengine sslengine_default
+        TLS => %i[crlfile egdsocket issuercert random_file ssl_cipher_list ssl_options sslengine sslengine_default
                   tlsauth_password tlsauth_type tlsauth_username],
         PROXY_TLS => %i[
           pre_proxy proxy_cainfo proxy_capath proxy_crlfile proxy_issuercert proxy_keypasswd proxy_pinned_public_key

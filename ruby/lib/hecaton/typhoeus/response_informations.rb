@@ -56,8 +56,32 @@ module Hecaton
         # The URL of the response; with the fragment of the request, unless a redirect led elsewhere.
         def effective_url = options[:effective_url]
 
-        # The server's address if the URL has one; nil if it has a name, for the engine does not tell.
+        # The address that was connected to, which is the proxy's if there is one; nil when there was no connection.
         def primary_ip = options[:primary_ip]
+
+        # Its port. Typhoeus itself has no such method, as it has none of the next three, which are named as in libcurl.
+        def primary_port = options[:primary_port]
+
+        # The address of this end of the connection.
+        def local_ip = options[:local_ip]
+
+        # Its port.
+        def local_port = options[:local_port]
+
+        # Array of Hash with Strings, one for each certificate of the server, with libcurl's names: "Subject", "Issuer",
+        # "Start date", "Cert" and the like. Empty without TLS. It needs no option.
+        def certinfo
+          (options[:tls]&.certificates || []).map do |shown|
+            { "Subject" => shown.subject.to_utf8, "Issuer" => shown.issuer.to_utf8, "Version" => shown.version.to_s(16),
+              "Serial Number" => shown.serial.to_s(16).downcase, "Signature Algorithm" => shown.signature_algorithm,
+              "Start date" => shown.not_before.strftime(DATE), "Expire date" => shown.not_after.strftime(DATE),
+              "Cert" => shown.to_pem }
+          end
+        end
+
+        # How libcurl writes a date of a certificate.
+        DATE = "%b %e %H:%M:%S %Y GMT".freeze
+        private_constant :DATE
 
         # How many redirects were followed.
         def redirect_count = options[:redirect_count]

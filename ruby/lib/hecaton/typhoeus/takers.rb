@@ -32,7 +32,7 @@ module Hecaton
         netrc: :set_off, netrc_file: :set_refused, autoreferer: :set_off, unrestricted_auth: :set_off, path_as_is: :set_path_as_is,
         tcp_nodelay: :set_on, tcp_keepalive: :set_off, ssl_sessionid_cache: nil, dns_cache_timeout: nil, dns_use_global_cache: nil,
         pipewait: nil, buffersize: nil, nosignal: nil, noprogress: nil, infilesize: nil, infilesize_large: nil, postfieldsize: nil,
-        postfieldsize_large: nil, cache: nil, cache_ttl: nil
+        postfieldsize_large: nil, cache: nil, cache_ttl: nil, certinfo: nil
       }.freeze
     end
   end

@@ -1,6 +1,7 @@
 # TLS: whom to trust, and what to show.
 require_relative "drop_in"
 require "openssl"
+require "time"
 require "tmpdir"
 
 class TyphoeusTlsTest < DropInTest
@@ -29,6 +30,21 @@ class TyphoeusTlsTest < DropInTest
       response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, forbid_reuse: true)
       assert_operator response.appconnect_time, :>, 0
       assert_equal "SSL peer certificate or SSH remote key was not OK", Typhoeus.get(address, timeout: 10).return_message
+    end
+  end
+
+  def test_who_answered
+    plain = Typhoeus.get(url("/r/1"))
+    uri = URI(url("/"))
+    assert_equal [uri.host, uri.port, "127.0.0.1", []], [plain.primary_ip, plain.primary_port, plain.local_ip, plain.certinfo]
+    assert_operator plain.local_port, :>, 0
+    with_tls do |address, folder|
+      response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", certinfo: true)
+      authority = OpenSSL::X509::Certificate.new(File.read("#{folder}/ca.pem"))
+      facts = Marshal.load(Marshal.dump(response)).certinfo.first
+      assert_equal authority.subject.to_utf8, facts["Issuer"]
+      assert OpenSSL::X509::Certificate.new(facts["Cert"]).verify(authority.public_key)
+      assert_equal OpenSSL::X509::Certificate.new(facts["Cert"]).not_after, Time.parse(facts["Expire date"])
     end
   end
 

@@ -23,16 +23,17 @@ mod unverified;
 mod verify;
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
+use rustls::pki_types::{CertificateDer, ServerName};
+use rustls::{ClientConfig, ProtocolVersion};
 use tokio::sync::OnceCell;
 use tokio_rustls::TlsConnector;
 
 use explain::{Received, explain_after};
 
 use crate::config::Config;
+use crate::message::connection_facts::TlsFacts;
 use crate::message::failure::{Failure, InvalidRequest, Kind, Phase};
 use crate::transport::farewell;
 use crate::transport::wire::{Socket, TlsStream};
@@ -47,6 +48,8 @@ pub(crate) struct Tls {
     setup: Arc<Setup>,
     /// Shared by all connections of the client, and with it the sessions to resume.
     configs: OnceCell<Configs>,
+    /// The certificates of the last handshake: connections to one server share one copy.
+    last_certificates: Mutex<Arc<[Vec<u8>]>>,
 }
 
 /// The protocols that a handshake offers; the server chooses one (ALPN, RFC 7301).
@@ -97,6 +100,7 @@ impl Tls {
         Ok(Tls {
             setup: Arc::new(Setup::new(config)?),
             configs: OnceCell::new(),
+            last_certificates: Mutex::default(),
         })
     }
 
@@ -122,6 +126,41 @@ impl Tls {
             detail: format!("the proxy cannot be connected to: {}", failure.detail),
             ..failure
         })
+    }
+
+    /// What the handshake agreed on.
+    pub fn facts(&self, stream: &TlsStream) -> TlsFacts {
+        let session = stream.get_ref().1;
+        let version = match session.protocol_version() {
+            Some(ProtocolVersion::TLSv1_3) => "1.3",
+            _ => "1.2",
+        };
+        let cipher = session.negotiated_cipher_suite().map(|suite| suite.suite());
+        let cipher = cipher.and_then(|suite| suite.as_str()).unwrap_or_default();
+        let alpn = session.alpn_protocol();
+        TlsFacts {
+            version,
+            // rustls puts a 13 into the names of TLS 1.3, which IANA's do not have.
+            cipher: cipher.replacen("TLS13_", "TLS_", 1),
+            alpn: alpn.map(|name| String::from_utf8_lossy(name).into_owned()),
+            certificates: self.certificates(session.peer_certificates().unwrap_or_default()),
+        }
+    }
+
+    /// These certificates, in one copy for successive connections that have them.
+    fn certificates(&self, all: &[CertificateDer<'_>]) -> Arc<[Vec<u8>]> {
+        let mut last = self
+            .last_certificates
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !last
+            .iter()
+            .map(Vec::as_slice)
+            .eq(all.iter().map(|one| &**one))
+        {
+            *last = all.iter().map(|one| one.to_vec()).collect();
+        }
+        last.clone()
     }
 
     async fn shake(

@@ -1,0 +1,159 @@
+//! Who answered an attempt: its part of a record, and `Hecaton::Native::Certificates`, which has what is seldom asked for.
+//!
+//! Layout of the part, integers little-endian: the peer, then this end, each as a kind (u8: 0 none, 4 and 6 an address,
+//! 1 the path of a Unix socket), a length (u16) and bytes: the port (u16) and the address, with the scope (u32) behind one of
+//! IPv6; or the path. Then how many texts follow (u8: 0 without TLS, else 3), and each with its length (u8): version, cipher,
+//! and protocol (ALPN).
+//!
+//! A server's certificates have some thousand bytes, and most programs never look at them. They stay in the engine's memory,
+//! which all responses on a connection share, and the record has an object that leads to them.
+
+use std::net::{IpAddr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
+use std::sync::Arc;
+
+use hecaton::{Attempt, Endpoint};
+use magnus::value::ReprValue;
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, method};
+
+/// Appends the facts of an attempt.
+pub fn add(record: &mut Vec<u8>, attempt: &Attempt) {
+    add_end(record, attempt.peer());
+    add_end(record, attempt.local());
+    let Some(tls) = attempt.tls() else {
+        record.push(0);
+        return;
+    };
+    record.push(3);
+    for text in [
+        tls.version,
+        &tls.cipher,
+        tls.alpn.as_deref().unwrap_or_default(),
+    ] {
+        // None of them can be longer: ALPN has one byte for its length.
+        let length = u8::try_from(text.len()).unwrap_or(0);
+        record.push(length);
+        record.extend_from_slice(&text.as_bytes()[..length.into()]);
+    }
+}
+
+fn add_end(record: &mut Vec<u8>, end: Option<&Endpoint>) {
+    match end {
+        None => record.extend_from_slice(&[0; 3]),
+        Some(Endpoint::Ip(address)) => add_address(record, address),
+        Some(Endpoint::Unix(path)) => {
+            let path = path.as_os_str().as_bytes();
+            add_head(record, 1, path.len());
+            record.extend_from_slice(path);
+        }
+    }
+}
+
+fn add_address(record: &mut Vec<u8>, address: &SocketAddr) {
+    let port = address.port().to_le_bytes();
+    match address.ip() {
+        IpAddr::V4(ip) => {
+            add_head(record, 4, 6);
+            record.extend_from_slice(&port);
+            record.extend_from_slice(&ip.octets());
+        }
+        IpAddr::V6(ip) => {
+            add_head(record, 6, 22);
+            record.extend_from_slice(&port);
+            record.extend_from_slice(&ip.octets());
+            let scope = match address {
+                SocketAddr::V6(six) => six.scope_id(),
+                SocketAddr::V4(_) => 0,
+            };
+            record.extend_from_slice(&scope.to_le_bytes());
+        }
+    }
+}
+
+/// The system's paths of sockets are far shorter than 2^16 bytes.
+fn add_head(record: &mut Vec<u8>, kind: u8, length: usize) {
+    record.push(kind);
+    record.extend_from_slice(&(length as u16).to_le_bytes());
+}
+
+/// The certificates of a request's attempts.
+#[magnus::wrap(
+    class = "Hecaton::Native::Certificates",
+    free_immediately,
+    size,
+    frozen_shareable
+)]
+struct Certificates(Vec<Option<Arc<[Vec<u8>]>>>);
+
+impl Certificates {
+    /// Those of the attempt with this index, as Strings in DER.
+    fn of(ruby: &Ruby, this: &Certificates, attempt: usize) -> RArray {
+        let all = this.0.get(attempt).and_then(Option::as_deref);
+        let all = all.unwrap_or_default();
+        ruby.ary_from_iter(all.iter().map(|one| ruby.str_from_slice(one)))
+    }
+
+    fn dump(ruby: &Ruby, this: &Certificates, _depth: i64) -> RString {
+        let mut dumped = Vec::new();
+        add_number(&mut dumped, this.0.len());
+        for all in &this.0 {
+            let all = all.as_deref().unwrap_or_default();
+            add_number(&mut dumped, all.len());
+            for one in all {
+                add_number(&mut dumped, one.len());
+                dumped.extend_from_slice(one);
+            }
+        }
+        ruby.str_from_slice(&dumped)
+    }
+
+    fn load(ruby: &Ruby, dumped: RString) -> Result<Certificates, Error> {
+        let bytes = dumped.to_bytes();
+        let mut rest = &bytes[..];
+        read_all(&mut rest).ok_or_else(|| {
+            let message = "these are no certificates of a response";
+            Error::new(ruby.exception_arg_error(), message)
+        })
+    }
+}
+
+fn add_number(dumped: &mut Vec<u8>, number: usize) {
+    dumped.extend_from_slice(&(number as u32).to_le_bytes());
+}
+
+fn read_all(rest: &mut &[u8]) -> Option<Certificates> {
+    let attempts = (0..number(rest)?).map(|_| {
+        let all = (0..number(rest)?).map(|_| {
+            let length = number(rest)? as usize;
+            Some(rest.split_off(..length)?.to_vec())
+        });
+        let all = all.collect::<Option<Arc<[_]>>>()?;
+        Some((!all.is_empty()).then_some(all))
+    });
+    attempts.collect::<Option<Vec<_>>>().map(Certificates)
+}
+
+fn number(rest: &mut &[u8]) -> Option<u32> {
+    let bytes = rest.split_off(..4)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Lets the record lead to the certificates, where there are any.
+pub fn attach_certificates(ruby: &Ruby, record: RString, attempts: &[Attempt]) {
+    let of = |attempt: &Attempt| Some(attempt.tls()?.certificates.clone());
+    if !attempts.iter().any(|attempt| attempt.tls().is_some()) {
+        return;
+    }
+    let object = ruby.obj_wrap(Certificates(attempts.iter().map(of).collect()));
+    object.freeze();
+    // It fails only where the record is frozen, and it is not yet.
+    let _ = record.ivar_set("@certificates", object);
+}
+
+/// Defines the class.
+pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = crate::define::<Certificates>(ruby, native, "Certificates")?;
+    class.define_method("[]", method!(Certificates::of, 1))?;
+    class.define_method("_dump", method!(Certificates::dump, 1))?;
+    class.define_singleton_method("_load", function!(Certificates::load, 1))
+}
