@@ -3,7 +3,7 @@ module Hecaton
   # The engine's waits release the GVL, so other threads run meanwhile. But a Fiber.scheduler switches between fibers of
   # one thread, and only at waits that Ruby knows of.
   #
-  # So each fiber waits in a queue of its own. One thread a client drives all these requests, and wakes the fibers whose
+  # So each fiber waits in a queue of its own. One thread drives all these requests, and wakes the fibers whose
   # outcome has arrived. It begins with the first and ends when nobody waits any more.
   module Fibers
     @queues = {}

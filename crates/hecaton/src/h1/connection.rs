@@ -129,6 +129,11 @@ impl Connection {
         self.stream.waiting(Look::Kernel)
     }
 
+    /// Ready when something has come on an idle connection since `seems_quiet`, else its next byte or its end wakes the task.
+    pub fn poll_news(&self, cx: &mut Context<'_>) -> Poll<()> {
+        self.stream.poll_news(cx)
+    }
+
     /// Whether nothing has come on an idle connection, as far as the reactor has seen, which costs nothing.
     pub fn seems_quiet(&mut self) -> bool {
         self.stream.waiting(Look::Reactor) == Waiting::Nothing

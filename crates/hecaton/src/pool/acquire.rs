@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Instant;
 
+use tokio::runtime::Handle;
 use tokio::select;
 use tokio::task::coop::unconstrained;
 
@@ -21,6 +22,7 @@ use crate::message::attempt::Trace;
 use crate::message::elapsed::Elapsed;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::origin::{Origin, Scheme};
+use crate::runtime::tasks::spawn;
 use crate::runtime::timer::within;
 use crate::transport::tls::Offer;
 
@@ -243,5 +245,5 @@ fn spawn_driver(pool: &Pool, origin: &Arc<Origin>, id: u64, link: Arc<Link>) {
         }
         result
     });
-    tokio::spawn(unconstrained(driver));
+    spawn(&Handle::current(), unconstrained(driver));
 }

@@ -1,27 +1,26 @@
 //! Idle connections by origin. A connection is either here or owned by the one request that uses it.
 //!
 //! Invariants: a connection in the pool has no request on it and nothing unread. At most one request uses it at a time. It
-//! leaves the pool the moment it is taken. A task soon notices when an idle connection ends (`tend`). The kernel is asked each
+//! leaves the pool the moment it is taken. A task notices when an idle connection ends (`tending`). The kernel is asked each
 //! time that one is taken, however short it was idle, because bytes that came before a request are no response to it (RFC 9112
 //! §6.3).
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use tokio::runtime::Handle;
 use tokio::task::coop::unconstrained;
-use tokio::time::sleep;
 
 use super::connection::Connection;
 use super::sessions::{SWEEP, Sessions};
+use super::tending::{Alarm, tend};
 use crate::config::Config;
 use crate::message::origin::Origin;
+use crate::runtime::tasks::spawn;
 use crate::transport::wire::Waiting;
-
-/// How often idle connections are looked after.
-const TENDED: Duration = Duration::from_millis(250);
 
 /// How long before the server's keep-alive timeout an idle connection is no longer used.
 const EARLY: Duration = Duration::from_secs(1);
@@ -64,7 +63,7 @@ impl Rules {
     }
 }
 
-struct Idle {
+pub(super) struct Idle {
     rules: Rules,
     /// In the order of return: the old ones stand in front. No list is empty.
     #[expect(
@@ -74,7 +73,9 @@ struct Idle {
     connections: HashMap<Arc<Origin>, Vec<Box<Connection>>, RandomState>,
     swept: Option<Instant>,
     /// Whether a task looks after them.
-    tended: bool,
+    pub tended: bool,
+    /// What the task needs to know.
+    pub alarm: Alarm,
     /// How often a connection was used again.
     reused: u64,
 }
@@ -90,6 +91,7 @@ impl IdleConnections {
             connections: HashMap::default(),
             swept: None,
             tended: false,
+            alarm: Alarm::default(),
             reused: 0,
         };
         IdleConnections {
@@ -148,13 +150,14 @@ impl IdleConnections {
     }
 
     fn tend_in(&self, idle: &mut Idle) {
+        idle.alarm.raise();
         if idle.tended {
             return;
         }
         if let Ok(handle) = Handle::try_current() {
             idle.tended = true;
             let tending = tend(Arc::downgrade(&self.idle), Arc::downgrade(&self.sessions));
-            handle.spawn(unconstrained(tending));
+            spawn(&handle, unconstrained(tending));
         }
     }
 
@@ -187,27 +190,16 @@ impl IdleConnections {
     }
 }
 
-fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
-    // A panic cannot leave the map half-changed, so a poisoned lock is still good.
-    idle.lock().unwrap_or_else(PoisonError::into_inner)
+/// The task must end now. It may have no connection any more that would wake it.
+impl Drop for IdleConnections {
+    fn drop(&mut self) {
+        self.lock().alarm.end();
+    }
 }
 
-/// Closes idle connections that have ended or are too old, until none is left or the client is gone. It asks only the reactor,
-/// which is being driven while this runs, so it costs no system call.
-async fn tend(idle: Weak<Mutex<Idle>>, sessions: Weak<Sessions>) {
-    loop {
-        sleep(TENDED).await;
-        let (Some(idle), Some(sessions)) = (idle.upgrade(), sessions.upgrade()) else {
-            return;
-        };
-        let mut idle = lock(&idle);
-        idle.close_ended(Instant::now());
-        let any = sessions.tend() || !idle.connections.is_empty();
-        if !any {
-            idle.tended = false;
-            return;
-        }
-    }
+pub(super) fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
+    // A panic cannot leave the map half-changed, so a poisoned lock is still good.
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Idle {
@@ -248,8 +240,37 @@ impl Idle {
         });
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.connections.is_empty()
+    }
+
+    /// When the first of them will be too old; none if none ever will.
+    pub fn next_end(&self) -> Option<Instant> {
+        let end = |connection: &Connection| {
+            let idle = connection
+                .idle_since
+                .checked_add(self.rules.longest(connection));
+            let age = self.rules.max_age;
+            let age = age.and_then(|most| connection.opened.checked_add(most));
+            idle.into_iter().chain(age).min()
+        };
+        let all = self.connections.values().flatten();
+        all.filter_map(|connection| end(connection)).min()
+    }
+
+    /// Lets each connection wake the task when something comes on it. Ready if something has come already.
+    pub fn poll_news(&mut self, cx: &mut Context<'_>) -> Poll<()> {
+        for connection in self.connections.values_mut().flatten() {
+            if connection.http1.poll_news(cx).is_ready() {
+                return Poll::Ready(());
+            }
+        }
+        Poll::Pending
+    }
+
     /// Closes connections that are too old or have ended, as far as the reactor has seen.
-    fn close_ended(&mut self, now: Instant) {
+    pub fn close_ended(&mut self, now: Instant) {
         let rules = &self.rules;
         let is_good = |connection: &mut Box<Connection>| {
             now.saturating_duration_since(connection.idle_since) < rules.longest(connection)

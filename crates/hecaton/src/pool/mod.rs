@@ -12,7 +12,7 @@
 //! - An idle connection is checked each time that it is taken from the pool: one `recv` with `MSG_PEEK`, because bytes that
 //!   came before a request are no response to it. Skipping the check for connections that had been idle for some microseconds
 //!   saved nothing measurable, and let the second of two responses answer another request.
-//! - Idle connections that are old or ended are closed by a task (`tend` in `idle`) that the keeper drives while nobody waits.
+//! - Idle connections that are old or ended are closed by a task (`tending`) that the keeper drives while nobody waits.
 //! - HTTP/2: one connection is opened at a time, and all requests that wait for the origin get streams of it, first come, first
 //!   served (`sessions`). If the peer's limit on streams is reached (one until it has sent it), another connection is opened.
 //!   If opening fails, all that wait get the failure. A request that gives up hands the task to the next one, and reports how
@@ -30,6 +30,7 @@ mod idle;
 pub(crate) mod limits;
 mod origin_state;
 mod sessions;
+mod tending;
 mod waiter;
 
 use std::sync::Arc;

@@ -225,6 +225,17 @@ impl Session {
         usable.then(|| self.send.current_max_send_streams())
     }
 
+    /// When it may be too old, or have been idle for too long.
+    pub fn next_end(&self, idle_timeout: Duration) -> Option<Instant> {
+        let since = match self.active {
+            0 => self.idle_since,
+            _ => Instant::now(),
+        };
+        let expires = self.expires.filter(|_| self.active == 0);
+        let idle = since.checked_add(idle_timeout);
+        idle.into_iter().chain(expires).min()
+    }
+
     fn has_room(&mut self) -> bool {
         match self.limit() {
             // One request at a time until the peer has sent its limit.

@@ -178,6 +178,15 @@ impl Sessions {
         all.origins.values().any(|state| !state.sessions.is_empty())
     }
 
+    /// When connections must be looked at next, because one may then have been idle for too long; none if none ever will. One
+    /// that carries streams now may be idle from now on.
+    pub fn next_end(&self) -> Option<Instant> {
+        let all = self.lock();
+        let sessions = all.origins.values().flat_map(|state| &state.sessions);
+        let end = |session: &Session| session.next_end(self.idle_timeout);
+        sessions.filter_map(end).min()
+    }
+
     /// Closes every idle connection.
     pub fn clear(&self) {
         let mut all = self.lock();

@@ -1,11 +1,13 @@
 //! Drives the reactor while nobody waits: one small thread, which exists only as long as a reactor has tasks.
 //!
 //! Tasks are HTTP/2's connections, which receive pings, GOAWAYs and the end, and the task that looks after idle connections
-//! (`pool`). The thread sleeps while another thread drives, and checks that now and then. It drives once nobody has for a
-//! moment, and stops at once when a thread comes to wait. It ends when there is no task left.
+//! (`pool`). The thread drives once nobody has for a moment, and stops at once when a thread comes to wait. It ends when there
+//! is no task left.
 //!
-//! It is made when the last waiting thread leaves and the runtime has tasks, and checks ten times a second. That costs a busy
-//! client a few atomic operations a wait. A child of `fork` needs none of it.
+//! It is made when the last waiting thread leaves and the runtime has tasks. Waits that are short and many must not wake it each
+//! time, so meanwhile it looks ten times a second whether they still come. That costs a busy client a few atomic operations a
+//! wait. If one wait is long, it sleeps until the last waiting thread has left. While it drives, only what is due wakes it. So a
+//! program in which nothing is due wakes no thread. A child of `fork` needs none of it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,7 +17,8 @@ use std::time::Duration;
 use nix::sys::signal::{SigSet, SigmaskHow};
 use tokio::runtime::Runtime;
 use tokio::sync::Notify;
-use tokio::time::sleep;
+
+use crate::runtime::tasks::Tasks;
 
 /// How long nobody must have driven before the thread does.
 const QUIET: Duration = Duration::from_millis(100);
@@ -27,8 +30,11 @@ pub(crate) struct SharedRuntime {
     waiting: AtomicUsize,
     /// How often a thread has begun to wait.
     waits: AtomicU64,
+    tasks: Arc<Tasks>,
     /// Whether the thread drives.
     drives: AtomicBool,
+    /// Whether the thread sleeps until no other waits.
+    asleep: AtomicBool,
     /// Whether there is a thread.
     alive: AtomicBool,
     handed_over: Notify,
@@ -46,7 +52,9 @@ impl SharedRuntime {
             runtime,
             waiting: AtomicUsize::new(0),
             waits: AtomicU64::new(0),
+            tasks: Arc::default(),
             drives: AtomicBool::new(false),
+            asleep: AtomicBool::new(false),
             alive: AtomicBool::new(false),
             handed_over: Notify::new(),
             thread: Mutex::default(),
@@ -55,8 +63,9 @@ impl SharedRuntime {
         })
     }
 
-    /// A thread waits now, and will drive.
+    /// This thread waits now, and will drive.
     pub fn wait(self: &Arc<SharedRuntime>) -> Waiting<'_> {
+        self.tasks.enter();
         self.waiting.fetch_add(1, Ordering::SeqCst);
         self.waits.fetch_add(1, Ordering::Relaxed);
         if self.drives.load(Ordering::SeqCst) {
@@ -75,14 +84,10 @@ impl SharedRuntime {
         }
     }
 
-    fn has_tasks(&self) -> bool {
-        self.runtime.metrics().num_alive_tasks() > 0
-    }
-
     /// Makes the thread, if there is none and it has something to do. If no thread can be made, nothing is driven until a
     /// thread waits.
     fn begin(self: &Arc<SharedRuntime>) {
-        if self.alive.load(Ordering::SeqCst) || !self.has_tasks() {
+        if self.alive.load(Ordering::SeqCst) || !self.tasks.any() {
             return;
         }
         let mut thread = lock(&self.thread);
@@ -109,10 +114,12 @@ impl SharedRuntime {
             }
             let waits = self.waits.load(Ordering::Relaxed);
             let busy = std::mem::replace(&mut seen, waits) != waits;
-            if busy || self.waiting.load(Ordering::SeqCst) > 0 {
+            if busy {
                 continue;
             }
-            if self.has_tasks() {
+            if self.waiting.load(Ordering::SeqCst) > 0 {
+                self.sleep_long();
+            } else if self.tasks.any() {
                 self.drive();
             } else if self.leave() {
                 return;
@@ -127,11 +134,30 @@ impl SharedRuntime {
         *slept.unwrap_or_else(PoisonError::into_inner).0
     }
 
+    /// Sleeps until no other thread waits, or the end has come.
+    fn sleep_long(&self) {
+        let ends = lock(&self.ends);
+        self.asleep.store(true, Ordering::SeqCst);
+        let goes_on = |ends: &mut bool| !*ends && self.waiting.load(Ordering::SeqCst) > 0;
+        drop(self.end.wait_while(ends, goes_on));
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// The last thread that waited has left.
+    fn left(self: &Arc<SharedRuntime>) {
+        if self.asleep.load(Ordering::SeqCst) {
+            // Under the lock, so that the thread is not between its look and its sleep.
+            drop(lock(&self.ends));
+            self.end.notify_all();
+        }
+        self.begin();
+    }
+
     /// Whether the thread is not needed any more. Tasks begin only while a thread waits, and that thread then makes another
     /// keeper.
     fn leave(&self) -> bool {
         self.alive.store(false, Ordering::SeqCst);
-        let needed = self.waiting.load(Ordering::SeqCst) > 0 || self.has_tasks();
+        let needed = self.waiting.load(Ordering::SeqCst) > 0 || self.tasks.any();
         // A waiting thread may have made another one by now.
         !needed || self.alive.swap(true, Ordering::SeqCst)
     }
@@ -140,15 +166,11 @@ impl SharedRuntime {
     fn drive(&self) {
         self.drives.store(true, Ordering::SeqCst);
         if self.waiting.load(Ordering::SeqCst) == 0 {
+            self.tasks.enter();
             self.runtime.block_on(async {
-                let idle = async {
-                    while self.has_tasks() {
-                        sleep(QUIET).await;
-                    }
-                };
                 tokio::select! {
                     () = self.handed_over.notified() => {}
-                    () = idle => {}
+                    () = self.tasks.ended() => {}
                 }
             });
         }
@@ -159,7 +181,7 @@ impl SharedRuntime {
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
         if self.0.waiting.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.0.begin();
+            self.0.left();
         }
     }
 }
@@ -170,9 +192,12 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::runtime::Handle;
     use tokio::sync::oneshot;
+    use tokio::time::sleep;
 
     use super::*;
+    use crate::runtime::tasks::spawn;
 
     fn shared() -> Arc<SharedRuntime> {
         let mut builder = tokio::runtime::Builder::new_current_thread();
@@ -196,7 +221,7 @@ mod tests {
         let (end, ended) = oneshot::channel::<()>();
         let waiting = shared.wait();
         shared.runtime.block_on(async {
-            tokio::spawn(async move {
+            spawn(&Handle::current(), async move {
                 sleep(Duration::from_millis(1)).await;
                 say.send(()).unwrap();
                 let _ = ended.await;
@@ -237,7 +262,9 @@ mod tests {
             thread::sleep(Duration::from_millis(pause));
         }
         let waiting = shared.wait();
-        shared.runtime.block_on(async { drop(tokio::spawn(ended)) });
+        shared.runtime.block_on(async {
+            spawn(&Handle::current(), async move { drop(ended.await) });
+        });
         drop(waiting);
         wait_until(|| shared.drives.load(Ordering::SeqCst));
         for pause in [0, 99, 100, 101, 150, 250, 120, 100, 0] {

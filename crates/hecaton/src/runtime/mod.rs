@@ -16,5 +16,6 @@ pub(crate) mod keeper;
 pub(crate) mod reactor;
 pub(crate) mod readable;
 pub(crate) mod spare;
+pub(crate) mod tasks;
 pub(crate) mod timer;
 pub(crate) mod yield_now;

@@ -23,8 +23,8 @@ const A_MOMENT: Duration = Duration::from_millis(20);
 pub struct Reactor(Option<Arc<SharedRuntime>>, Anonymous); // None while it is dropped.
 
 impl Reactor {
-    /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the process is out of descriptors (it needs
-    /// three).
+    /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the process
+    /// is out of descriptors, because it needs three. One reactor serves any number of clients.
     pub fn new() -> io::Result<Reactor> {
         let mut builder = Builder::new_current_thread();
         let (runtime, descriptors) = Anonymous::of(|| builder.enable_io().enable_time().build());

@@ -32,6 +32,14 @@ impl Pipe {
         }
     }
 
+    /// Ready when bytes have come on the socket itself, whatever they are, or its end.
+    pub fn poll_news(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Pipe::Tls(tls) => tls.get_ref().0.pipe.poll_news(cx),
+            pipe => pipe.poll_readable(cx).map(drop),
+        }
+    }
+
     /// Reads without waiting.
     pub fn try_read(&mut self, buf: &mut [u8], look: Look) -> io::Result<usize> {
         match (self, look) {

@@ -74,6 +74,14 @@ impl Wire {
         }
     }
 
+    /// Ready when bytes have come on the socket itself, whatever they are, or its end.
+    pub fn poll_news(&self, cx: &mut Context<'_>) -> Poll<()> {
+        match self {
+            Wire::Plain(socket) => socket.pipe.poll_news(cx),
+            Wire::Tls(tls) => tls.get_ref().0.pipe.poll_news(cx),
+        }
+    }
+
     /// Whether the server chose HTTP/2 in the TLS handshake.
     pub fn chose_http2(&self) -> bool {
         match self {

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hecaton::{Config, Limits, Phase, Reactor, Request, Settings, Stats, Template};
+use hecaton::{Config, Limits, Phase, Request, Settings, Stats, Template};
 use magnus::typed_data::Obj;
 use magnus::{
     Error, IntoValue, Module, Object, RArray, RHash, RModule, Ruby, Value, function, method,
@@ -11,21 +11,21 @@ use magnus::{
 use crate::batch::Batch;
 use crate::body_source::{self, BodySource, Needs, RubyQueue};
 use crate::cookies::{Cookies, Home};
-use crate::fibers::{self, Fibers};
+use crate::fibers;
 use crate::hooks::Questions;
 use crate::process::ProcessLocal;
 use crate::redirection::Redirection;
 use crate::request::given;
 use crate::settings::config;
+use crate::shared::{Shared, shared};
 use crate::stream::Stream;
 use crate::{record, request};
 
-/// An engine client and the reactor that its threads wait on.
+/// An engine client, and what it shares with all others of the process.
 pub struct Engine {
     // Dropped before the reactor, with which its connections are registered.
-    pub fibers: Fibers,
     pub client: hecaton::Client,
-    pub reactor: Reactor,
+    pub shared: Arc<Shared>,
 }
 
 #[magnus::wrap(class = "Hecaton::Native::Client", free_immediately, size)]
@@ -333,15 +333,8 @@ fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine,
     config.cookies = cookies.map(Home::jar);
     let client = hecaton::Client::try_new(config)
         .map_err(|error| request::invalid(ruby, error.to_string()))?;
-    let reactor = Reactor::new().map_err(|error| {
-        let message = format!("cannot start the reactor: {error}");
-        Error::new(ruby.exception_runtime_error(), message)
-    })?;
-    Ok(Engine {
-        fibers: Fibers::default(),
-        client,
-        reactor,
-    })
+    let shared = shared(ruby)?;
+    Ok(Engine { client, shared })
 }
 
 /// Defines the class, the list of phase names, in the order of their numbers in a record, and the default that Ruby's streams need.

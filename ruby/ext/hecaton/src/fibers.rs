@@ -1,5 +1,5 @@
-//! `Hecaton::Native::Wait` and `Driver`: the waits of fibers of a `Fiber.scheduler`, driven together by one Ruby thread a
-//! client.
+//! `Hecaton::Native::Wait` and `Driver`: the waits of fibers of a `Fiber.scheduler`, driven together by one Ruby thread for
+//! the process.
 //!
 //! A fiber must not wait as threads do, because it would hold up the other fibers of its thread. So its wait is put beside
 //! those of other fibers, and one thread drives them all (`ruby/lib/hecaton/fibers.rb`). The thread lives as long as there are
@@ -24,6 +24,7 @@ use magnus::{Error, Module, RArray, RModule, Ruby, Value, method};
 
 use crate::client::Engine;
 use crate::gvl;
+use crate::shared::Shared;
 
 /// Waits for a future while other Ruby threads run, and other fibers of this one if it has a scheduler.
 ///
@@ -34,7 +35,7 @@ where
     F::Output: Send + 'static,
 {
     if !gvl::is_in_fiber_of_scheduler(ruby) {
-        return gvl::block_on(ruby, &engine.reactor, future);
+        return gvl::block_on(ruby, &engine.shared.reactor, future);
     }
     let output = Arc::new(Mutex::new(None));
     let slot = output.clone();
@@ -42,7 +43,7 @@ where
         let result = AssertUnwindSafe(future).catch_unwind().await;
         *lock(&slot) = Some(result);
     }));
-    engine.fibers.add(awaited.clone());
+    engine.shared.fibers.add(awaited.clone());
     let wait = Wait {
         awaited: awaited.clone(),
         engine: engine.clone(),
@@ -64,7 +65,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The waits of a client's fibers. They stay here when the driving thread is killed, and the next thread continues with them.
+/// The waits of all fibers. They stay here when the driving thread is killed, and the next thread continues with them.
 #[derive(Default)]
 pub struct Fibers {
     news: Mutex<News>,
@@ -236,11 +237,9 @@ impl Wait {
 
     /// A driver if no thread drives, which the caller must then run; else none.
     fn driver(&self) -> Option<Driver> {
-        let number = self.engine.fibers.claim()?;
-        Some(Driver {
-            number,
-            engine: self.engine.clone(),
-        })
+        let shared = self.engine.shared.clone();
+        let number = shared.fibers.claim()?;
+        Some(Driver { number, shared })
     }
 }
 
@@ -248,25 +247,25 @@ impl Wait {
 #[magnus::wrap(class = "Hecaton::Native::Driver", free_immediately, size)]
 struct Driver {
     number: u64,
-    engine: Arc<Engine>,
+    shared: Arc<Shared>,
 }
 
 impl Driver {
     /// Waits until some have ended, and returns their tags. Nil when none is left; from then on no thread drives.
     fn drive(ruby: &Ruby, this: &Driver) -> Result<Option<RArray>, Error> {
-        let engine = &this.engine;
+        let shared = &this.shared;
         let mut turned = false;
-        let turn = std::future::poll_fn(|cx| engine.fibers.poll(cx, &mut turned));
-        if !gvl::block_on(ruby, &engine.reactor, turn)? {
+        let turn = std::future::poll_fn(|cx| shared.fibers.poll(cx, &mut turned));
+        if !gvl::block_on(ruby, &shared.reactor, turn)? {
             return Ok(None);
         }
-        let tags = std::mem::take(&mut *lock(&engine.fibers.ended));
+        let tags = std::mem::take(&mut *lock(&shared.fibers.ended));
         Ok(Some(ruby.ary_from_iter(tags)))
     }
 
     /// Lets another thread drive, if this one still does.
     fn leave(&self) {
-        self.engine.fibers.leave(self.number);
+        self.shared.fibers.leave(self.number);
     }
 }
 

@@ -5,7 +5,8 @@
 //!
 //! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and `body_source` turn
 //! Ruby's arguments into a request. `redirection` follows its redirects for stubs, and `retry_predicate` lets Ruby decide about
-//! retries. `batch` or `stream` owns the request. `fibers` and `gvl` wait for it, and `signal` ends a wait. `record` turns the
+//! retries. `batch` or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in
+//! `shared`, and `signal` ends a wait. `record` turns the
 //! outcome into Ruby's values, and `fields` its headers on demand, and `who_answered` the certificates. `process` separates values that a fork would share.
 //!
 //! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it
@@ -35,6 +36,8 @@ mod batch;
 mod stream;
 
 mod fibers;
+
+mod shared;
 
 mod gvl;
 

@@ -1,0 +1,170 @@
+# All clients of a process share one reactor: threads, descriptors and wake-ups do not grow with clients.
+require "test_helper"
+require "open3"
+require "tmpdir"
+
+class OneReactorTest < OriginTest
+  LIB = File.expand_path("../lib", __dir__)
+  # What the programs of these tests use.
+  GIVEN = <<~RUBY.freeze
+    require "hecaton"
+    def descriptors = Dir.children("/proc/self/fd").map { |number| File.readlink("/proc/self/fd/\#{number}") rescue nil }.compact
+    def sockets = descriptors.grep(/socket:/).size
+    def ours = descriptors.grep(/eventpoll|eventfd/).size
+    def keepers = Dir["/proc/self/task/*/comm"].count { |name| File.read(name).start_with?("hecaton-keeper") }
+    def threads = Dir.children("/proc/self/task").size
+    # How often other threads than this one were switched to.
+    def switches
+      (Dir.children("/proc/self/task") - [Process.pid.to_s]).sum do |id|
+        File.read("/proc/self/task/\#{id}/status")[/^voluntary_ctxt_switches:\\s+(\\d+)/, 1].to_i
+      end
+    end
+    # Whether they come to rest: for half a second none wakes.
+    def calm?
+      20.times.any? do
+        before = switches
+        sleep 0.5
+        before == switches
+      end
+    end
+    def wait_until = 1000.times { yield ? (return true) : sleep(0.01) }
+    sockets_before, ours_before, threads_before = sockets, ours, threads
+  RUBY
+
+  def run_program(program)
+    said, complaints, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", "-", stdin_data: GIVEN + program)
+    assert_predicate status, :success?, complaints
+    said.lines.map(&:chomp)
+  end
+
+  def with_origins
+    Dir.mktmpdir do |folder|
+      ca = "#{folder}/ca.pem"
+      tls = ["--tls", "--tls-ca-out", ca]
+      { "HTTP/1.1" => [], "TLS" => tls, "HTTP/2" => ["--http2", *tls] }.each do |name, options|
+        own = Origin.new(*options)
+        yield name, own.url, options.empty? ? "" : ", ca: #{ca.inspect}"
+      ensure
+        own&.stop
+      end
+    end
+  end
+
+  def test_idle_clients_have_one_thread_and_wake_for_nothing
+    with_origins do |name, url, trust|
+      said = run_program(<<~RUBY)
+        clients = Array.new(30) { Hecaton::Client.new(timeout: 20#{trust}) }
+        clients.each { |client| client.get("#{url}/r/1").status == 200 or abort }
+        puts sockets - sockets_before, ours - ours_before, wait_until { keepers == 1 }
+        # One more may have read the certificates, and ends by itself.
+        puts threads - threads_before <= 2, calm?
+        clients.each { |client| client.get("#{url}/r/1").attempts.last.reused? or abort("a new connection") }
+        puts clients.sum { |client| client.stats[:opened] }, calm?
+        clients.each(&:close)
+        puts sockets - sockets_before, wait_until { ours == ours_before && threads == threads_before }
+      RUBY
+      assert_equal ["30", "3", "true", "true", "true", "30", "true", "0", "true"], said, name
+    end
+  end
+
+  def test_an_end_that_comes_while_nothing_is_due_is_noticed
+    said = run_program(<<~RUBY)
+      require "socket"
+      server = TCPServer.new("127.0.0.1", 0)
+      peers = Queue.new
+      Thread.new do
+        loop do
+          peer = server.accept
+          peer.gets("\\r\\n\\r\\n")
+          peer.write("HTTP/1.1 200 OK\\r\\ncontent-length: 0\\r\\n\\r\\n")
+          peers << peer
+        end
+      end
+      clients = Array.new(3) { Hecaton::Client.new(timeout: 20) }
+      clients.each { |client| client.get("http://127.0.0.1:\#{server.addr[1]}/") }
+      sleep 1 # Until nothing is due.
+      puts clients.map(&:idle_connections).inspect
+      peers.pop.close
+      puts wait_until { clients.map(&:idle_connections) == [0, 1, 1] }
+    RUBY
+    assert_equal ["[1, 1, 1]", "true"], said
+  end
+
+  def test_connections_that_were_idle_for_too_long_are_closed_by_the_thread_that_slept
+    said = run_program(<<~RUBY)
+      clients = [0.6, 60].map { |seconds| Hecaton::Client.new(timeout: 20, idle_timeout: seconds) }
+      clients.each { |client| client.get("#{url("/r/1")}") }
+      puts clients.map(&:idle_connections).inspect
+      puts wait_until { clients.map(&:idle_connections) == [0, 1] }
+    RUBY
+    assert_equal ["[1, 1]", "true"], said
+  end
+
+  def test_a_long_wait_wakes_no_other_thread
+    said = run_program(<<~RUBY)
+      idle, waits = Array.new(2) { Hecaton::Client.new(timeout: 60) }
+      idle.get("#{url("/r/1")}")
+      waiting = Thread.new { waits.get("#{url("/delay/30000")}") }
+      sleep 0.5
+      waits_only = ->(count) { File.read("/proc/self/task/\#{count}/comm").start_with?("hecaton-keeper") }
+      keeper = Dir.children("/proc/self/task").find(&waits_only)
+      switched = -> { File.read("/proc/self/task/\#{keeper}/status")[/^voluntary_ctxt_switches:\\s+(\\d+)/, 1] }
+      puts 20.times.any? { before = switched.(); sleep 0.5; before == switched.() }
+      waiting.kill.join
+      puts idle.get("#{url("/r/1")}").attempts.last.reused?
+    RUBY
+    assert_equal %w[true true], said
+  end
+
+  def test_the_end_of_a_client_leaves_the_others_alone
+    closed = client
+    others = Array.new(3) { client }
+    others.each { |other| other.get(url("/r/1")) }
+    waiting = others.map { |other| Thread.new { other.get(url("/delay/300")).status } }
+    closed.get(url("/r/1"))
+    closed.close
+    20.times { client.get(url("/r/1")) }
+    GC.start
+    assert_equal [200] * 3, waiting.map(&:value)
+    assert_equal([true] * 3, others.map { |other| other.get(url("/r/1")).attempts.last.reused? })
+    assert_equal 200, closed.get(url("/r/1")).status, "closed, and used again"
+  end
+
+  def test_a_child_has_a_reactor_of_its_own_for_all_its_clients
+    said = run_program(<<~RUBY)
+      clients = Array.new(5) { Hecaton::Client.new(timeout: 20) }
+      clients.each { |client| client.get("#{url("/r/1")}") }
+      sleep 0.3
+      reader, writer = IO.pipe
+      child = fork do
+        told = [sockets - sockets_before, ours - ours_before, threads]
+        told << clients.map { |client| client.get("#{url("/r/1")}").attempts.last.reused? }.uniq
+        told += [sockets - sockets_before, ours - ours_before, wait_until { threads == 2 }]
+        clients.each(&:close)
+        told += [sockets - sockets_before, ours - ours_before, wait_until { threads == 1 }]
+        writer.puts told.inspect
+      end
+      Process.wait(child)
+      puts reader.gets
+      puts clients.all? { |client| client.get("#{url("/r/1")}").attempts.last.reused? }
+    RUBY
+    assert_equal ["[0, 0, 1, [false], 5, 3, true, 0, 0, true]", "true"], said
+  end
+
+  # Threads with a client each: whoever drives, each gets its own outcomes.
+  def test_threads_with_clients_of_their_own_all_get_on
+    counts = Array.new(8) do |number|
+      Thread.new do
+        own = client
+        seen = 0
+        50.times do
+          own.batch do |batch|
+            4.times { |id| batch.get(url("/r/#{number * 10 + id}")).on_complete { |outcome| seen += 1 if outcome.ok? } }
+          end
+        end
+        seen
+      end
+    end
+    assert_equal [200] * 8, counts.map(&:value)
+  end
+end
