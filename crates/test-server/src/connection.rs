@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::rc::Rc;
-use std::task::Poll;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -103,11 +103,13 @@ impl Connection {
         let hub = self.hub.clone();
         let _ = within(&hub.timer, hub.deadline(LIFE), self.serve()).await;
         if self.http2 {
+            self.hub.fresh.ended(self.marks.number);
             let read = Bytes::copy_from_slice(self.reader.input.bytes());
             let connection = http2::serve(self.hub, self.socket, read, self.marks, self.secure);
             return Box::pin(connection).await;
         }
         self.outbox.abandon();
+        self.hub.fresh.ended(self.marks.number);
         let mut ledger = self.hub.ledger.borrow_mut();
         let lost = self.upload.take().and_then(|upload| upload.known.receipt);
         lost.into_iter().for_each(|receipt| ledger.aborted(receipt));
@@ -266,6 +268,9 @@ impl Connection {
             if self.ended || self.reader.input.is_full() {
                 return Poll::Pending;
             }
+            if self.is_too_old(context) {
+                return Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into()));
+            }
             self.reader
                 .input
                 .poll_read(&mut self.socket, context)
@@ -279,6 +284,16 @@ impl Connection {
                 })
         })
         .await
+    }
+
+    /// Whether nothing is under way on it, and a round has begun whose connections must be newer.
+    fn is_too_old(&mut self, context: &Context<'_>) -> bool {
+        let marks = &mut self.marks;
+        let too_old = self
+            .hub
+            .fresh
+            .is_too_old(marks.number, &mut marks.age, context);
+        too_old && self.outbox.is_empty() && self.upload.is_none()
     }
 
     /// Ends the test server's side, and waits a while for the client to end its own.

@@ -10,6 +10,7 @@ use crate::check_value::Key;
 use crate::cut::Cuts;
 use crate::date::Date;
 use crate::exposure::Guests;
+use crate::fresh::Fresh;
 use crate::gate::Gate;
 use crate::interval::Interval;
 use crate::ledger::{Arrival, Ledger, Marks, Receipt};
@@ -20,7 +21,7 @@ use crate::route::Route;
 use crate::script::Script;
 use crate::summary::Summary;
 use crate::timer::Timer;
-use crate::varied::Varied;
+use crate::varied::{Interim, Varied};
 
 /// Lives in the test server's thread, shared by `Rc`; nothing is locked.
 pub(crate) struct Hub {
@@ -41,6 +42,7 @@ pub(crate) struct Hub {
     pub(crate) rounds_only: bool,
     pub(crate) faults: bool,
     pub(crate) guests: Guests,
+    pub(crate) fresh: Fresh,
     script: RefCell<Rc<Script>>,
     /// The script outside of rounds.
     between: Rc<Script>,
@@ -74,6 +76,7 @@ impl Hub {
             rounds_only: options.rounds_only,
             faults: options.faults,
             guests: Guests::default(),
+            fresh: Fresh::default(),
             script: RefCell::new(between.clone()),
             between,
             chaos: options
@@ -161,7 +164,9 @@ impl Hub {
     /// The ledger's entry of a new connection; they are numbered from 1.
     pub(crate) fn connected(&self) -> Marks {
         self.connections.set(self.connections.get() + 1);
-        self.ledger.borrow_mut().connected(self.connections.get())
+        let mut marks = self.ledger.borrow_mut().connected(self.connections.get());
+        marks.age = self.fresh.accepted();
+        marks
     }
 
     pub(crate) fn open_round(&self, round: &RoundSpec) {
@@ -172,12 +177,15 @@ impl Hub {
             // Draws far apart: the next seed's delays are these, moved on.
             self.seed.wrapping_add(u64::from(round.draw) << 32),
         );
+        if round.fresh {
+            self.fresh.begin();
+        }
         match (round.gate.unwrap_or(0), round.checks.unwrap_or(0)) {
             (0, width) => self.gate.check(width, round.count),
             (width, _) => self.gate.set(width),
         }
         self.cuts.draw(round.cuts, round.count);
-        self.varied.draw(round.varied, round.count);
+        self.varied.draw(round.varied, round.interim, round.count);
         let script = script.of_round(round.first, round.count, round.word, round.json);
         self.script.replace(Rc::new(script));
         let named = round.word.is_some();
@@ -190,7 +198,7 @@ impl Hub {
         let (checks, check_gaps, check_waits) = self.gate.checks();
         self.gate.set(0);
         self.cuts.draw(0, 0);
-        self.varied.draw(0, 0);
+        self.varied.draw(0, Interim::Never, 0);
         let script = self.script.replace(self.between.clone());
         let check_value = |id| self.key.check_value(script.nonce, id).0;
         Interval {

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
+use crate::fresh::Age;
 use crate::ids::Ids;
 use crate::interval::Interval;
 use crate::summary::Summary;
@@ -52,6 +53,8 @@ pub(crate) struct Marks {
     pub(crate) carried: u64,
     /// Its number, from 1.
     pub(crate) number: u64,
+    /// Whether it is too old for a round whose connections must be new.
+    pub(crate) age: Age,
     /// The interval in which it was accepted.
     since: u32,
     /// The last round of which it carried a request.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::chaos::Chaos;
 use crate::delay::Delay;
 use crate::tls::Tls;
+use crate::varied::Interim;
 
 /// How a test server starts. The defaults serve 133 bytes without delay on a free port of loopback.
 #[derive(Clone, Debug, PartialEq)]
@@ -118,6 +119,11 @@ pub struct RoundSpec {
     /// So many responses, drawn by chance, come in another form: in chunks, with the names of fields in another case, with a longer
     /// body, or in a long round as a 503, which is no failure of the client but must be counted as one. HTTP/1.1 only.
     pub varied: u64,
+    /// Which responses come behind an interim one. HTTP/1.1 only.
+    pub interim: Interim,
+    /// Whether connections that are open when the round begins are closed: where each request must have its own, none may be there
+    /// before.
+    pub fresh: bool,
 }
 
 /// Why a test server could not start.

@@ -101,7 +101,9 @@ impl Reply<'_> {
     /// How the response of a request of the round is varied, if it is.
     fn varied(&self, request: &Request, receipt: Receipt) -> Option<Variation> {
         let may = receipt.belongs && request.version < 2 && !request.is_head;
-        may.then(|| self.hub.varied.next()).flatten()
+        // HTTP/1.0 has no interim responses.
+        may.then(|| self.hub.varied.next(request.version == 1))
+            .flatten()
     }
 
     fn in_another_form(

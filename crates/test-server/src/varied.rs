@@ -24,7 +24,25 @@ pub(crate) struct Varied {
     moments: Cuts,
     /// Whether one may be a 503.
     refuses: Cell<bool>,
+    /// Which responses come behind an interim one.
+    interim: Cell<Interim>,
 }
+
+/// Which responses of a round come behind an interim response, a 103, which every client must be able to read (RFC 9110 §15.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interim {
+    /// None.
+    #[default]
+    Never,
+    /// A few of those that are varied.
+    Varied,
+    /// All: of a round in which a client shows that it can read them.
+    Always,
+}
+
+/// The interim response.
+const EARLY_HINTS: &[u8] =
+    b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload; as=style\r\n\r\n";
 
 /// How a response differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,32 +53,49 @@ pub(crate) enum Variation {
     Names,
     /// Its body is longer.
     Longer,
+    /// An interim response comes before it.
+    Early,
     /// It is a 503, which a client must count as a failure.
     Refused,
 }
 
 impl Varied {
     /// Draws the moments of a new round of `count` requests.
-    pub(crate) fn draw(&self, varied: u64, count: u64) {
+    pub(crate) fn draw(&self, varied: u64, interim: Interim, count: u64) {
         self.moments.draw(varied, count);
         self.refuses.set(count >= MANY);
+        self.interim.set(interim);
     }
 
-    /// A request of the round arrives; how its response is varied, if it is.
-    pub(crate) fn next(&self) -> Option<Variation> {
-        let kinds = if self.refuses.get() { 4 } else { 3 };
-        self.moments
-            .is_due()
-            .then(|| match rand::random_range(0..kinds) {
-                0 => Variation::Chunked,
-                1 => Variation::Names,
-                2 => Variation::Longer,
-                _ => Variation::Refused,
-            })
+    /// A request of the round arrives; how its response is varied, if it is. `reads_interim`: its protocol has interim responses.
+    pub(crate) fn next(&self, reads_interim: bool) -> Option<Variation> {
+        let due = self.moments.is_due();
+        match self.interim.get() {
+            Interim::Always => reads_interim.then_some(Variation::Early),
+            interim => due.then(|| self.draw_one(reads_interim && interim == Interim::Varied)),
+        }
+    }
+
+    fn draw_one(&self, interim: bool) -> Variation {
+        let may = |variation: &Variation| match variation {
+            Variation::Early => interim,
+            Variation::Refused => self.refuses.get(),
+            _ => true,
+        };
+        let kinds: Vec<Variation> = Variation::ALL.into_iter().filter(may).collect();
+        kinds[rand::random_range(0..kinds.len())]
     }
 }
 
 impl Variation {
+    const ALL: [Variation; 5] = [
+        Variation::Chunked,
+        Variation::Names,
+        Variation::Longer,
+        Variation::Early,
+        Variation::Refused,
+    ];
+
     /// The response, whole, and how many bytes its body has for who decodes it; a 503 counts none.
     pub(crate) fn write(
         self,
@@ -109,6 +144,9 @@ impl Variation {
             length,
             after,
         };
+        if self == Variation::Early {
+            out.extend_from_slice(EARLY_HINTS);
+        }
         head.write(out, date.at(now).0);
         if self == Variation::Names {
             recase(out, rand::random());
@@ -159,14 +197,34 @@ mod tests {
         assert_eq!(head, b"HTTP/1.1 200 OK\r\ncontent-type: text/Plain\r\n\r\n");
     }
 
+    fn kinds(varied: &Varied, count: u64, interim: bool) -> Vec<Variation> {
+        (0..count).filter_map(|_| varied.next(interim)).collect()
+    }
+
     #[test]
     fn a_short_round_has_no_503() {
         let varied = Varied::default();
-        varied.draw(400, 499);
-        let kinds: Vec<Variation> = (0..499).filter_map(|_| varied.next()).collect();
-        assert!(!kinds.is_empty() && !kinds.contains(&Variation::Refused));
-        varied.draw(400, 500);
-        let kinds: Vec<Variation> = (0..500).filter_map(|_| varied.next()).collect();
-        assert!(kinds.contains(&Variation::Refused));
+        varied.draw(400, Interim::Never, 499);
+        let short = kinds(&varied, 499, true);
+        assert!(!short.is_empty() && !short.contains(&Variation::Refused));
+        varied.draw(400, Interim::Never, 500);
+        assert!(kinds(&varied, 500, true).contains(&Variation::Refused));
+    }
+
+    #[test]
+    fn interim_responses_go_only_to_who_reads_them() {
+        let varied = Varied::default();
+        for (interim, to, some) in [
+            (Interim::Never, true, false),
+            (Interim::Varied, false, false),
+            (Interim::Varied, true, true),
+        ] {
+            varied.draw(400, interim, 499);
+            let has = kinds(&varied, 499, to).contains(&Variation::Early);
+            assert_eq!(has, some, "{interim:?}");
+        }
+        varied.draw(0, Interim::Always, 3);
+        assert_eq!(kinds(&varied, 3, true), [Variation::Early; 3]);
+        assert!(kinds(&varied, 3, false).is_empty());
     }
 }

@@ -1,4 +1,5 @@
-# Opens connections at the end of the probe for the requests of the round, where each should open its own.
+# Opens connections at the end of the probe for the requests of the round, where each should open its own. If one of them is closed
+# by then, it opens another.
 require_relative "cheat"
 
 class OpensInTheProbe < Cheat
@@ -8,8 +9,11 @@ class OpensInTheProbe < Cheat
   end
 
   def fetch(url, index)
-    @sockets[index] = @lock.synchronize { @ahead&.pop } || TCPSocket.new(@host, @port)
+    ahead = @lock.synchronize { @ahead&.pop }
+    @sockets[index] = ahead || TCPSocket.new(@host, @port)
     super.tap { @sockets[index].close }
+  rescue SystemCallError, NoMethodError
+    ahead ? retry : raise
   end
 
   def close = super && @ahead&.each(&:close)

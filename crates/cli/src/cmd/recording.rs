@@ -90,6 +90,12 @@ impl Recording {
                     });
                     own.for_each(|round| round.offences.push(says.clone()));
                 }
+                Event::Later(cell, later) => {
+                    let mut rounds = self.document.rounds.iter_mut();
+                    if let Some(last) = rounds.rfind(|round| round.cell == cell) {
+                        last.later = Some(later);
+                    }
+                }
                 Event::Measured(round) => {
                     self.folder.append(&round)?;
                     progress.advance(&round.cell);

@@ -95,6 +95,8 @@ fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, 
             "leaves-its-core" | "commutes" => {
                 std::thread::available_parallelism().unwrap().get() == 1
             }
+            // Where a busy machine makes responses take as long as one that the server held, a flat claim contradicts nothing.
+            "claims-flat-latencies" => row(document, cheat)["p50_ms"].as_f64() >= Some(1.0),
             "connects-ahead" => !is_root(),
             _ => false,
         };
@@ -121,12 +123,16 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ),
     ("claims-flat-latencies", "contradict the server's times"),
     ("claims-no-latency", "contradict the server's times"),
-    ("works-elsewhere", "1 process left the driver's tree"),
+    // Where a group holds it, its work is counted and named; elsewhere it may be lost.
+    (
+        "works-elsewhere",
+        "had left the driver's tree used|is in no account",
+    ),
     ("leaves-its-core", "though all share core"),
     ("outlives-bye", "1 process of the driver outlived its end"),
     (
         "frames-rivals",
-        "1 process of the driver outlived its end|left the driver's tree",
+        "1 process of the driver outlived its end",
     ),
     (
         "opens-ahead",
@@ -240,7 +246,7 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
     ending.assert(0, &[]);
     let document: Value = serde_json::from_str(&ending.stdout).unwrap();
     for (cheat, words) in [
-        ("works-elsewhere", "1 process left the driver's tree"),
+        ("works-elsewhere", "is in no account once a process has ended"),
         ("works-in-children", "ignores the ends of its children"),
     ] {
         let reason = row(&document, cheat)["rejected"]

@@ -23,6 +23,10 @@ const SHOWN: usize = 3;
 /// Fewest processes that show it.
 const PROCESSES: usize = 3;
 
+/// The process that was looked at after its last round is cheaper by so much than in the cheapest of its rounds: one look, so more is
+/// asked of it.
+const CHEAPER_LATER: f64 = 1.5;
+
 /// A row whose processes were still getting faster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Warming {
@@ -34,6 +38,24 @@ pub struct Warming {
 
 /// Looks at a row's rounds; none where they show no warming, or each round had a process of its own.
 pub(super) fn warming(rounds: &[&Round]) -> Option<Warming> {
+    in_the_rounds(rounds).or_else(|| after_the_rounds(rounds))
+}
+
+/// A process that gets cheaper in one step, when its rounds are over, is as even in them as one that is warm.
+fn after_the_rounds(rounds: &[&Round]) -> Option<Warming> {
+    let later = rounds.iter().find_map(|round| round.later)?;
+    let cheapest = rounds.iter().map(|round| cost(round)).reduce(f64::min)?;
+    let cost_later = later.cpu_ns as f64 / later.count as f64;
+    let speeds: Vec<f64> = rounds.iter().map(|round| speed(round)).collect();
+    let steady = later.count as f64 / (later.wall_ns as f64 / 1e9);
+    (cheapest >= CHEAPER_LATER * cost_later).then_some(Warming {
+        first: median(&speeds)?,
+        steady,
+    })
+}
+
+/// The first round of a process against its last.
+fn in_the_rounds(rounds: &[&Round]) -> Option<Warming> {
     let mut processes: BTreeMap<u32, Vec<&Round>> = BTreeMap::new();
     for round in rounds {
         processes.entry(round.invocation).or_default().push(round);

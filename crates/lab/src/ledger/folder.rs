@@ -193,6 +193,8 @@ mod tests {
             seen: None,
             reference: false,
             trusted: false,
+            no_interim: false,
+            later: None,
             probe: None,
             lat_every: 0,
             offences: Vec::new(),

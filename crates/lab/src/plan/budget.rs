@@ -17,6 +17,9 @@ const REQUEST: f64 = 0.000_15;
 /// Finding out how many requests of a cell fill a round takes about this part of a round.
 const CALIBRATION: f64 = 0.5;
 
+/// So many times the warm-up takes the look after the last round.
+const LATER: f64 = 4.0;
+
 /// Requests per second of a client whose number of requests is fixed, which says nothing of its speed.
 const FIXED_RATE: f64 = 1500.0;
 
@@ -46,7 +49,7 @@ pub fn estimate(sweep: &Sweep) -> Duration {
         Target::TestServer if sweep.requests.is_none() => CALIBRATION * block,
         _ => 0.0,
     };
-    let controls = controls(sweep) * f64::from(sweep.rounds);
+    let controls = controls(sweep) * f64::from(sweep.rounds) + later(sweep);
     let measured = series * (block * f64::from(sweep.rounds) + calibration);
     Duration::from_secs_f64(invocations + measured + controls)
 }
@@ -61,7 +64,17 @@ fn of_cells(sweep: &Sweep, clients: f64) -> Duration {
         .iter()
         .map(|cell| of_cell(sweep, cell, foreign))
         .sum();
-    Duration::from_secs_f64(invocations + (block + controls(sweep)) * f64::from(sweep.rounds))
+    let blocks = (block + controls(sweep)) * f64::from(sweep.rounds);
+    Duration::from_secs_f64(invocations + blocks + later(sweep))
+}
+
+/// The look at every client after its last round.
+fn later(sweep: &Sweep) -> f64 {
+    let each = LATER * sweep.warm_up.as_secs_f64();
+    match sweep.target {
+        Target::TestServer => sweep.clients.len() as f64 * each,
+        Target::Foreign { .. } => 0.0,
+    }
 }
 
 /// The controls of one block.

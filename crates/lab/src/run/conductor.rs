@@ -9,8 +9,8 @@ use anyhow::{Error, Result, bail};
 
 use super::servers::Servers;
 use super::trial::Runner;
-use super::{Driver, DriverError, Hello, Pinning, Round, Start, Verify};
-use crate::plan::{Trial, trials};
+use super::{Driver, DriverError, Hello, Later, Pinning, Round, Start, Verify};
+use crate::plan::{Cell, Trial, trials};
 use crate::spec::{BASELINE_LOADER, Job, Manifest, Sweep, Target, Usage};
 
 /// The requirements of a run besides its plan.
@@ -45,6 +45,8 @@ pub enum Event<'a> {
     Ready(Start),
     /// A driver has done something against the rules in an invocation, after its rounds were measured: in a sentence.
     Offended(String, u32, String),
+    /// What the last process of a client did in a cell after its last round.
+    Later(Cell, Later),
     /// A round has been measured.
     Measured(Box<Round>),
 }
@@ -69,10 +71,14 @@ pub fn sweep(
         drivers: Vec::new(),
         gone: Vec::new(),
     };
+    let last = trials.last().map(|trial| trial.invocation);
     for invocation in trials.chunk_by(|left, right| left.invocation == right.invocation) {
         session.enter(invocation[0].invocation, &mut runner)?;
         for trial in invocation {
             session.trial(trial, &mut runner)?;
+        }
+        if Some(invocation[0].invocation) == last {
+            session.look_later(&mut runner)?;
         }
         session.leave(invocation[0].invocation)?;
     }
@@ -182,6 +188,31 @@ impl Session<'_> {
             }
             Err(error) => self.go_on_without(error, runner),
         }
+    }
+
+    /// Lets the processes of the last invocation go on for a while, one after another.
+    fn look_later(&mut self, runner: &mut Runner<'_>) -> Result<()> {
+        let clients = self.sweep.clients.iter();
+        let clients: Vec<String> = clients.map(|manifest| manifest.client.clone()).collect();
+        for client in clients {
+            let of_client = |driver: &&mut Driver| driver.client() == client;
+            let Some(driver) = self.drivers.iter_mut().find(of_client) else {
+                continue;
+            };
+            let meanwhile = driver.resume();
+            let looked = runner.look_later(driver);
+            driver.pause();
+            if let Some(says) = meanwhile {
+                let invocation = self.sweep.invocations.saturating_sub(1);
+                (self.observe)(Event::Offended(client, invocation, says))?;
+            }
+            match looked {
+                Ok(Some((cell, later))) => (self.observe)(Event::Later(cell, later))?,
+                Ok(None) => {}
+                Err(error) => self.go_on_without(error, runner)?,
+            }
+        }
+        Ok(())
     }
 
     /// A process that ran although it was stopped may have disturbed the round; nobody knows who let it continue.

@@ -69,6 +69,8 @@ struct Seen {
     offence: Option<String>,
     /// Their memory, in KiB.
     peak_kib: u64,
+    /// What those outside of the driver's tree had used when the round began.
+    apart: Account,
     /// How often each of their threads had gone to another core when the round began.
     migrations: BTreeMap<i32, u64>,
 }
@@ -177,15 +179,29 @@ impl Driver {
     /// An offence of its processes now or in earlier observations, in a sentence.
     pub fn offence(&mut self) -> Option<String> {
         let seen = self.seen.offence.take();
-        if let Some(offence) = seen.or_else(|| self.process.log.floods()) {
-            return Some(offence);
-        }
-        match self.process.find_strays() {
-            0 => members::out_of_place(&self.process.members(), self.core)
-                .or_else(|| self.disowned()),
-            strays => Some(format!(
-                "{} left the driver's tree, as if it did not belong to the driver",
-                super::process::processes(strays)
+        self.process.find_strays();
+        // The harm is told first: to leave the tree is only a way to do it.
+        seen.or_else(|| self.process.log.floods())
+            .or_else(|| members::out_of_place(&self.process.members(), self.core))
+            .or_else(|| self.disowned())
+            .or_else(|| self.worked_apart())
+    }
+
+    /// Work of the present round by processes outside of the driver's tree. Where no group holds them, their CPU time is lost when
+    /// they end, so it is enough that there are any.
+    fn worked_apart(&self) -> Option<String> {
+        let strays = self.process.strays();
+        let who = super::process::processes(strays.len());
+        let used = Account::read(strays).total_since(&self.seen.apart);
+        match self.is_held() {
+            _ if strays.is_empty() => None,
+            true if used < AT_REST => None,
+            true => Some(format!(
+                "the work was done elsewhere: {who} that had left the driver's tree used {} ms of CPU time in the round",
+                used.as_millis()
+            )),
+            false => Some(format!(
+                "{who} left the driver's tree, where CPU time is in no account once a process has ended"
             )),
         }
     }
@@ -312,6 +328,7 @@ impl Driver {
         let members = self.process.members();
         self.seen = Seen {
             migrations: members::migrations(&members),
+            apart: Account::read(self.process.strays()),
             ..Seen::default()
         };
         account::reset_peak_memory(&members);

@@ -42,4 +42,5 @@ pub use receipt::{Missing, receipt};
 pub use round::{Claim, Round, Start};
 pub use servers::Servers;
 pub use trial::Runner;
+pub use warm_up::Later;
 pub use wire::{Go, Hello, PROTO, Prepare, Verify};

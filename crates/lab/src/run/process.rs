@@ -131,6 +131,11 @@ impl Process {
         self.strays.len()
     }
 
+    /// Its processes that have left its tree, as far as they were found.
+    pub fn strays(&self) -> &[i32] {
+        &self.strays
+    }
+
     /// Writes one line.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hecaton_test_server::{Interval, Times};
 use serde::{Deserialize, Serialize};
 
-use super::Noise;
+use super::{Later, Noise};
 use crate::plan::Cell;
 
 /// The driver's account of its work; it is a claim until the ledger agrees.
@@ -67,6 +67,12 @@ pub struct Round {
     /// means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,
+    /// Whether its client was sent no interim responses, because it could not read the one that it was tried with; absent means no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_interim: bool,
+    /// What the process did in the same cell after its last round; only of a client's last round in one cell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub later: Option<Later>,
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lat_every: u64,

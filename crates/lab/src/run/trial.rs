@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hecaton_test_server::{Delay, Interval, RoundSpec};
+use hecaton_test_server::{Delay, Interim, Interval, RoundSpec};
 
 use super::noise::Moment;
 use super::servers::Servers;
 use super::stranger::{self, Strangers};
-use super::warm_up::WarmUp;
+use super::warm_up::{Later, WarmUp};
 use super::{Cell, Driver, Go, Prepare, Round, Verify};
 use crate::plan::Trial;
 use crate::spec::{BASELINE_LOADER, Job, Sweep, Target};
@@ -58,6 +58,10 @@ pub struct Runner<'a> {
     proven: HashSet<(Cell, u32)>,
     /// The word in the paths of the present trial.
     word: u64,
+    /// How many requests each client's present process has sent.
+    sent: HashMap<String, u64>,
+    /// Which clients read interim responses, as far as it has been tried.
+    interim: HashMap<String, bool>,
     strangers: Strangers,
 }
 
@@ -70,6 +74,8 @@ impl<'a> Runner<'a> {
             counts: HashMap::new(),
             proven: HashSet::new(),
             word: rand::random(),
+            sent: HashMap::new(),
+            interim: HashMap::new(),
             strangers: Strangers::default(),
         }
     }
@@ -152,11 +158,46 @@ impl<'a> Runner<'a> {
     /// When the driver does not do its part.
     pub fn first_request(&mut self, driver: &mut Driver) -> Result<Duration> {
         let cell = self.some_cell(driver, 1);
+        self.sent.remove(driver.client());
         self.word = rand::random();
         let begun = Instant::now();
         driver.prepare(&self.preparation(&cell))?;
         let prepared = begun.elapsed();
-        Ok(prepared + self.rehearse(driver, &cell, 1)?)
+        let taken = prepared + self.rehearse(driver, &cell, 1)?;
+        self.try_interim(driver, &cell)?;
+        Ok(taken)
+    }
+
+    /// Sends a client an interim response, once. Every client must be able to read one (RFC 9110 §15.2), and some cannot: those are sent
+    /// none while they are measured, and their rows say so.
+    fn try_interim(&mut self, driver: &mut Driver, cell: &Cell) -> Result<()> {
+        if self.interim.contains_key(driver.client()) || self.word_for(cell).is_none() {
+            return Ok(());
+        }
+        self.word = rand::random();
+        driver.prepare(&self.preparation(cell))?;
+        let first = draw_ids(1);
+        let round = RoundSpec {
+            checks: None,
+            interim: Interim::Always,
+            ..self.measured_round(cell, first, 1, 0)
+        };
+        self.servers.open(cell, round);
+        let go = Go {
+            first,
+            count: 1,
+            lat_every: LAT_EVERY,
+        };
+        let (claim, _) = driver.go(go, self.expected(cell, 1))?;
+        let seen = self.servers.close(cell).unwrap_or_default();
+        let reads = claim.done == 1 && claim.sum == seen.expected_sum;
+        self.interim.insert(driver.client().to_string(), reads);
+        Ok(())
+    }
+
+    /// Whether a client was sent an interim response and could not read it.
+    fn reads_no_interim(&self, cell: &Cell) -> bool {
+        self.interim.get(cell.first_name()) == Some(&false)
     }
 
     /// Keeps a new driver busy until its requests get no cheaper, so that its first round is like its later ones.
@@ -180,6 +221,49 @@ impl<'a> Runner<'a> {
             count = grow(count, wall, warm_up.try_length());
         }
         Ok(())
+    }
+
+    /// After a process's last round: keeps it busy for a while in one of its cells, and returns the one of these tries: the middle one of the last half. A client that
+    /// gets faster in one step, after its last round, is as even in its rounds as one that is warm.
+    ///
+    /// # Errors
+    /// When the driver does not do its part.
+    pub fn look_later(&mut self, driver: &mut Driver) -> Result<Option<(Cell, Later)>> {
+        let own = |cell: &&Cell| cell.client == driver.client() && cell.overrides.control.is_none();
+        // The cell with the most requests of a round shows most.
+        let cell = self.counts.iter().filter(|(cell, _)| own(cell));
+        let cell = cell.max_by_key(|(cell, count)| (**count, (*cell).clone()));
+        let Some((cell, count)) = cell.map(|(cell, count)| (cell.clone(), *count)) else {
+            return Ok(None);
+        };
+        if self.sweep.warm_up.is_zero() || self.word_for(&cell).is_none() {
+            return Ok(None);
+        }
+        self.word = rand::random();
+        driver.prepare(&self.preparation(&cell))?;
+        let (mut spent, mut tries) = (Duration::ZERO, Vec::new());
+        let enough = 2 * self.sent_by(driver);
+        let (least, most) = (Later::LENGTH, Later::LONGEST);
+        while spent < least * self.sweep.warm_up
+            || self.sent_by(driver) < enough && spent < most * self.sweep.warm_up
+        {
+            let before = driver.account();
+            let wall = self.rehearse(driver, &cell, count)?;
+            let (user, system) = driver.account().since(&before);
+            tries.push(Later {
+                count,
+                wall_ns: nanoseconds(wall),
+                cpu_ns: nanoseconds(user + system),
+            });
+            spent += wall;
+        }
+        let mut last = tries.split_off(tries.len() / 2);
+        last.sort_unstable_by_key(|one| one.cpu_ns);
+        Ok(last.get(last.len() / 2).map(|later| (cell, *later)))
+    }
+
+    fn sent_by(&self, driver: &Driver) -> u64 {
+        self.sent.get(driver.client()).copied().unwrap_or_default()
     }
 
     /// The cell of a warm-up: the first of its kind, with this concurrency.
@@ -217,6 +301,8 @@ impl<'a> Runner<'a> {
             checks: None,
             cuts: 0,
             varied: 0,
+            interim: Interim::Never,
+            fresh: !cell.keepalive,
             json: self.is_of_documents(cell),
         };
         self.servers.open(cell, round);
@@ -261,6 +347,7 @@ impl<'a> Runner<'a> {
     /// A round like a measured one that nobody keeps. Returns how long it took.
     fn rehearse(&mut self, driver: &mut Driver, cell: &Cell, count: u64) -> Result<Duration> {
         let first = draw_ids(count);
+        *self.sent.entry(driver.client().to_string()).or_default() += count;
         let round = self.measured_round(cell, first, count, 0);
         self.servers.open(cell, round);
         let (_, wall) = driver.go(
@@ -284,6 +371,7 @@ impl<'a> Runner<'a> {
         probe: Option<Interval>,
     ) -> Result<Round> {
         let first = draw_ids(count);
+        *self.sent.entry(driver.client().to_string()).or_default() += count;
         let round = self.measured_round(&trial.cell, first, count, trial.block);
         self.servers.open(&trial.cell, round);
         driver.begin_round();
@@ -336,6 +424,8 @@ impl<'a> Runner<'a> {
             probe,
             reference: self.sweep.is_reference(&trial.cell.client),
             trusted: driver.is_trusted(),
+            no_interim: self.reads_no_interim(&trial.cell),
+            later: None,
             noise,
             lat_every: LAT_EVERY,
             offences,
@@ -401,6 +491,11 @@ impl<'a> Runner<'a> {
             checks: self.checks(cell),
             cuts: self.cuts(cell, count),
             varied: self.varied(cell, count),
+            interim: match self.interim.get(cell.first_name()) {
+                Some(true) => Interim::Varied,
+                _ => Interim::Never,
+            },
+            fresh: !cell.keepalive,
             json: self.is_of_documents(cell),
         }
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 /// Tries of a warm-up without end: as many as fit into what was asked.
 const TRIES: u32 = 4;
 
@@ -10,6 +12,26 @@ const MOST: u32 = 8;
 
 /// Two tries that need this share of the CPU time of the two before are no cheaper.
 const FLAT: f64 = 0.95;
+
+/// One of a process's tries after its last round: the middle one of the last half. Nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Later {
+    /// Its requests.
+    pub count: u64,
+    /// How long it took.
+    pub wall_ns: u64,
+    /// CPU time of the driver's processes.
+    pub cpu_ns: u64,
+}
+
+impl Later {
+    /// So many times the warm-up that was asked, a process is kept busy after its last round.
+    pub(crate) const LENGTH: u32 = 4;
+
+    /// It goes on until it has sent as many requests again as before, but no longer than so many times the warm-up.
+    pub(crate) const LONGEST: u32 = 16;
+}
 
 /// The tries so far.
 #[derive(Debug, Default)]

@@ -183,6 +183,8 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         seen: Some(page(count, c, cell.body_bytes as u64)),
         reference: false,
         trusted: false,
+        no_interim: false,
+        later: None,
         probe: Some(Interval {
             connections_opened: c,
             ..page(2 * c, c, cell.body_bytes as u64)

@@ -1,6 +1,6 @@
 //! The test server's evidence against clients that cheat, and the paths that strangers cannot use.
 
-use hecaton_test_server::{Options, RoundSpec, TestServer};
+use hecaton_test_server::{Interim, Options, RoundSpec, TestServer};
 
 use crate::support::{Client, eventually, round, server};
 
@@ -238,4 +238,46 @@ fn strangers_get_what_harms_nobody_unless_faults_are_allowed() {
         let late = client.get("/delay/20").status;
         assert_eq!(late, 200);
     }
+}
+
+#[test]
+fn a_round_of_new_connections_closes_those_that_were_open_before() {
+    let server = server();
+    let (mut used, mut unused) = (Client::new(&server), Client::new(&server));
+    used.get("/r/1");
+    eventually(&server, |seen| seen.connections_open == 2);
+    server.open_round(RoundSpec {
+        fresh: true,
+        ..round(1, 2)
+    });
+    assert_eq!((used.rest(), unused.rest()), (Vec::new(), Vec::new()));
+    let mut new = Client::new(&server);
+    assert_eq!(new.get("/r/1").status, 200);
+    let interval = server.close_round();
+    assert_eq!((interval.distinct, interval.connections_used), (1, 1));
+    // A round that does not ask for it leaves connections alone.
+    server.open_round(round(1, 1));
+    assert_eq!(new.get("/r/1").status, 200);
+}
+
+#[test]
+fn interim_responses_come_before_the_last_one_and_never_over_http_1_0() {
+    let server = server();
+    server.open_round(RoundSpec {
+        interim: Interim::Always,
+        ..round(1, 2)
+    });
+    let mut client = Client::new(&server);
+    client.request("GET", "/r/1", "");
+    assert_eq!(client.head().status, 103);
+    let last = client.answer();
+    assert_eq!((last.status, last.body.len()), (200, 133));
+    let mut old = Client::new(&server);
+    old.send("GET /r/2 HTTP/1.0\r\n\r\n");
+    assert_eq!(old.head().status, 200);
+    assert_eq!(server.close_round().expected_sum, {
+        let sum = last.check_value();
+        let second = String::from_utf8(old.rest()).unwrap();
+        sum.wrapping_add(u32::from_str_radix(&second[second.len() - 8..], 16).unwrap())
+    });
 }

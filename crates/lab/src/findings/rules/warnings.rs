@@ -33,6 +33,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
         many_connections,
         retired,
         resumed,
+        no_interim,
         disturbed,
     ];
     all.iter().filter_map(|rule| rule(rounds)).collect()
@@ -185,6 +186,14 @@ fn resumed(rounds: &[&Round]) -> Option<String> {
             count(resumed),
             plural(all, "TLS handshake")
         )
+    })
+}
+
+/// A client that takes an interim response for the last one is out of step with the server from then on.
+fn no_interim(rounds: &[&Round]) -> Option<String> {
+    let none = rounds.iter().any(|round| round.no_interim);
+    none.then(|| {
+        "it does not read interim responses (103), as RFC 9110 §15.2 asks of every client, so it was sent none".to_string()
     })
 }
 

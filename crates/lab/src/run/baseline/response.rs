@@ -77,15 +77,16 @@ impl Reader {
     /// `garbage` when it is not HTTP.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Step, Fault> {
         let mut consumed = 0;
-        if self.state.is_none() {
-            let Some(end) = self.head_end.find(bytes) else {
+        while self.state.is_none() {
+            let Some(end) = self.head_end.find(&bytes[consumed..]) else {
                 return Ok(Step {
-                    consumed: 0,
+                    consumed,
                     response: None,
                 });
             };
-            consumed = end + 4;
-            self.state = Some(self.read_head(&bytes[..end + 2])?);
+            let head = &bytes[consumed..consumed + end + 2];
+            consumed += end + 4;
+            self.state = Some(self.read_head(head)?).filter(|(response, _)| !response.is_interim());
         }
         let Some((response, framing)) = &mut self.state else {
             unreachable!("set above")
@@ -159,6 +160,11 @@ impl Reader {
 }
 
 impl Response {
+    /// Whether another response follows, which is the one to the request.
+    fn is_interim(&self) -> bool {
+        (100..200).contains(&self.status) && self.status != 101
+    }
+
     /// Takes all of these bytes of the body.
     fn take(&mut self, body: &[u8]) -> usize {
         self.bytes += body.len() as u64;
@@ -259,13 +265,14 @@ mod tests {
     }
 
     const LENGTH: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 11\r\n\r\nabc12345678";
+    const INTERIM: &[u8] = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n";
     const CHUNKED: &[u8] = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
         5\r\nabc12\r\n6;x=y\r\n345678\r\n0\r\nTrailer: t\r\n\r\n";
 
     proptest! {
         #[test]
         fn pieces_do_not_matter(size in 1usize..80) {
-            let bytes = [LENGTH, CHUNKED, LENGTH].concat();
+            let bytes = [LENGTH, CHUNKED, INTERIM, INTERIM, LENGTH].concat();
             let responses = read(&mut Reader::new(false), &bytes, size).unwrap();
             let expected = Response { status: 200, bytes: 11, tail: *b"12345678", close: false };
             prop_assert_eq!(responses, vec![expected; 3]);

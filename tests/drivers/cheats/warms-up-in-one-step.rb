@@ -1,0 +1,20 @@
+# Does not cheat: as code that is compiled after so many calls, its first requests cost a hundred times what the later ones do.
+require_relative "cheat"
+
+class WarmsUpInOneStep < Cheat
+  COLD = 32 # requests of a process
+  COST = 0.02 # seconds of CPU time
+  REQUESTS = [0] # until now
+
+  def fetch(url, index)
+    if (REQUESTS[0] += 1) <= COLD
+      until_then = cpu + COST
+      nil while cpu < until_then
+    end
+    super
+  end
+
+  def cpu = Process.clock_gettime(Process::CLOCK_THREAD_CPUTIME_ID)
+end
+
+Cheat.run(WarmsUpInOneStep, "warms-up-in-one-step")
