@@ -1,7 +1,7 @@
 # A client: settings and a pool of connections, for one request or a batch of them.
 module Hecaton
-  # Safe to share between threads; connections are kept and shared by all requests to the same
-  # scheme, host and port. Works on both sides of a fork: a child opens connections of its own.
+  # Threads may share it. It keeps connections, and all requests to the same scheme, host and port share them. It works
+  # on both sides of a fork: a child opens connections of its own.
   class Client
     include Verbs
     include Sending
@@ -17,80 +17,88 @@ module Hecaton
     # resolve_timeout:: to turn a name into addresses. Default none, as for the other timeouts below: the total
     #   alone. Each ends in a TimeoutError whose phase says which.
     # resolve:: addresses that are known without asking: { "host:port" => ["127.0.0.1", …] }. Default none.
-    # allow_address:: which addresses may be connected to, asked of what a name was resolved to, right before connecting
-    #   to exactly that: of each address, those in URLs and those that redirects lead to included. :public (none that is
-    #   private, loopback, link-local, a cloud's own such as 169.254.169.254, reserved, multicast, or one of IPv6 that
-    #   stands for one of IPv4); an Array of these: networks ("10.0.0.0/8"), addresses, :public; or { allow: …, deny: …
-    #   } of such Arrays, of which deny goes first. No Proc: requests run outside of Ruby's lock. One that is forbidden
-    #   is passed over; where all are, it is a ConnectError. Proxies' own addresses are not asked about, and names that
-    #   a proxy resolves are its own to judge. Default nil: all.
+    # allow_address:: the addresses that may be connected to. Each address is checked right before the client connects
+    #   to it: those that a name was resolved to, those in URLs, and those that redirects lead to. :public forbids
+    #   addresses that are private, loopback, link-local, reserved or multicast, a cloud's own such as 169.254.169.254,
+    #   and addresses of IPv6 that stand for such an address of IPv4. An Array has networks ("10.0.0.0/8"), addresses
+    #   and :public. A Hash { allow: …, deny: … } has such Arrays, and deny takes precedence. A Proc is not accepted,
+    #   because requests run outside of Ruby's lock. A forbidden address is skipped; if all are forbidden, the request
+    #   is a ConnectError. Addresses of proxies are not checked, and a name that a proxy resolves is the proxy's to
+    #   check. Default nil: all.
     # unix_socket:: path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
-    # proxy:: "http://HOST:PORT", "https://…" (itself asked over TLS, trusted as servers are, but neither pinned nor
-    #   shown client_cert), "socks5://…" (names are resolved here), "socks5h://…" (there), "socks4://…" (here) or
-    #   "socks4a://…" (there) for all URLs, with USER:PASSWORD@ if it demands them; false for none. Default: as curl,
-    #   the environment's http_proxy, https_proxy and all_proxy, in lower case or upper (HTTP_PROXY not in CGI
-    #   programs), read here. A proxy is handed http requests, and makes a tunnel for https; what it refuses is a
-    #   ConnectError, or of an http request its Response. Proxy-Authorization among headers goes to a proxy that is
-    #   handed the request, and nowhere else: a tunnel's credentials are those of this URL.
-    # no_proxy:: hosts that are asked without it, an Array or a String with commas: names (and all under them),
-    #   addresses, networks ("10.0.0.0/8"), with or without ":port"; "*" is all. Default: the environment's no_proxy if
-    #   the proxy is the environment's, else none.
+    # proxy:: the URL of the proxy for all requests, with USER:PASSWORD@ if the proxy demands them; false for none.
+    #   Default: as curl, what the environment names in http_proxy, https_proxy and all_proxy, in lower case or upper
+    #   (HTTP_PROXY not in CGI programs), read here. The client speaks to the proxy without TLS ("http://HOST:PORT") or
+    #   with it ("https://…"). The certificate of a proxy is verified as a server's, but pins do not apply, and
+    #   client_cert is not sent. Through "socks5://…" and "socks4://…" names are resolved here; through "socks5h://…"
+    #   and "socks4a://…" the proxy resolves them. A request to an http URL is handed to the proxy, and an https URL
+    #   gets a tunnel. If the proxy refuses a tunnel, the request is a ConnectError; if it refuses an http request, that
+    #   is the Response. A Proxy-Authorization among headers goes only to a proxy that the request is handed to. A
+    #   tunnel has the credentials of this URL.
+    # no_proxy:: hosts that are connected to without the proxy, an Array or a String with commas. An entry is a name,
+    #   which includes all names under it, an address, or a network ("10.0.0.0/8"). Names and addresses may have a
+    #   ":port". "*" is all hosts. Default: the environment's no_proxy if the proxy is the environment's, else none.
     # tls_timeout:: for the TLS handshake.
     # send_timeout:: to write the request, its body included.
     # first_byte_timeout:: from the last byte of the request to the head of the response.
     # expect_timeout:: how long a request with Expect: 100-continue waits for the server to ask for its body before it
     #   sends it anyway. Default 1; 0 sends it at once. After a final response, such as 417, no body is sent.
     # read_timeout:: between two pieces of the body.
-    # queue_timeout:: to wait for a connection when a limit below is reached, or for a stream of one when the server's
-    #   limit on streams is (HTTP/2). Default none.
-    # per_origin:: most connections to one scheme, host and port; requests beyond wait their turn, first
-    #   come, first served, and their timeout runs. Default none.
+    # queue_timeout:: how long a request may wait for a connection when a limit below is reached. Over HTTP/2 it is also
+    #   the wait for a stream, when the server's limit on streams is reached. Default none.
+    # per_origin:: most connections to one scheme, host and port. Further requests wait their turn, first come, first
+    #   served, and their timeout runs meanwhile. Default none.
     # max_connections:: most connections in all, idle ones included. Default none.
-    # max_queue:: most requests that wait for a connection because of these two; one more is a ConnectError at once,
-    #   whose phase is :queue. Default none; 0 lets none wait.
+    # max_queue:: most requests that wait for a connection because of these two limits. A further request is a
+    #   ConnectError at once, whose phase is :queue. Default none; 0 lets none wait.
     # retry:: whether requests are sent again. nil (the default) is never, and true is with the engine's defaults. An
     #   Integer is the most tries after the first. A Hash has some of the settings below. Each try is listed in
-    #   attempts, and none goes past timeout. max: most tries after the first, default 2; methods: default the
-    #   idempotent ones, GET HEAD OPTIONS TRACE PUT DELETE (a failure of which nothing was sent is retried whatever the
-    #   method); on: which errors, default all of :resolve, :connect, :timeout, :protocol, :body (there is :tls too);
-    #   statuses: which statuses, Integers and Ranges of them, default none; interval: seconds before the first retry,
-    #   default 0.1, a longer Retry-After goes first; backoff: what each further wait is multiplied with, default 2;
-    #   jitter: the share of a wait left to chance, default 0.5.
-    #   if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error (of a
-    #   response that is read in pieces the head alone), as long as there is a try left, and time; if what it returns is
-    #   true, the request is sent again, whatever its method. It runs in the thread that waits, and what it raises
-    #   leaves the request, or the batch.
+    #   attempts, and all of them share the timeout.
+    #   max: most tries after the first, default 2.
+    #   methods: which methods, default the idempotent ones, GET HEAD OPTIONS TRACE PUT DELETE. A request of which
+    #   nothing was sent is retried whatever its method.
+    #   on: which errors, default :resolve, :connect, :timeout, :protocol and :body. There is :tls too.
+    #   statuses: which statuses, Integers and Ranges of them, default none.
+    #   interval: seconds before the first retry, default 0.1. A longer Retry-After takes precedence.
+    #   backoff: the factor by which each further wait grows, default 2.
+    #   jitter: the share of a wait that is left to chance, default 0.5.
+    #   if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error, as long
+    #   as a try and time are left. If it returns true, the request is sent again, whatever its method. Of a response
+    #   that is read in pieces, it gets the head alone. It runs in the thread that waits. An exception in it leaves the
+    #   request, or the batch.
     # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more, on a new
-    #   connection, when its keep-alive connection ended before a byte of the response (RFC 9110 §9.2.2): the server may
-    #   have closed it just then. A new connection that was reset counts too, because a server that reloads resets what
-    #   it has not accepted. Listed in attempts as :resent. Default true. POST and PATCH are never sent again once a
-    #   byte was sent.
+    #   connection, when its keep-alive connection ended before a byte of the response (RFC 9110 §9.2.2). The server may
+    #   have closed the connection just then. A new connection that was reset counts too, because a server that reloads
+    #   resets what it has not accepted. The attempt is listed as :resent. Default true. POST and PATCH are never sent
+    #   again once a byte was sent.
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10.
-    #   Default 0: a redirect is a Response. With more than 0, one that is one too many, leads in a circle, from https
-    #   to http, or to what is no URL is a RedirectError. A POST becomes a GET by 301, 302 and 303. On the way to
-    #   another scheme, host or port Host is dropped, and so are a URL's user and password and all headers but public
-    #   ones, whether the client or the request has them: name in public_headers what is to go along.
+    #   Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError:
+    #   one too many, a circle, a way from https to http, or a Location that is no HTTP URL. 301, 302 and 303 make a GET
+    #   of a POST. On the way to another scheme, host or port, the request loses its Host, the user and password of a
+    #   URL, and all headers but public ones. That holds for the client's headers and for the request's own. Name in
+    #   public_headers what may go along.
     # redirects_to_http:: whether redirects may lead from https to http. Default false.
-    # redirect_hosts:: hosts that redirects may lead to, beside the one that redirects, an Array: names, "*.example.org"
-    #   (all names under that one), addresses; else it is a RedirectError. Default nil: any.
+    # redirect_hosts:: an Array of the hosts that redirects may lead to: names, "*.example.org" (all names under it),
+    #   and addresses. The host that redirects is always allowed. A redirect to any other host is a RedirectError.
+    #   Default nil: any.
     # raise_for_status:: whether a status of 400 or more is a StatusError, and no Response. Default false.
-    # on_deprecation:: called with each Response (or Stream) that says of what was asked that it is deprecated or will
-    #   end: see AnyResponse#sunset and #deprecation. Before it is returned, or handed to callbacks; an exception raised
-    #   in it goes where one of a callback would: out of the request, or out of the batch. Default none.
+    # on_deprecation:: called with each Response (or Stream) whose headers say that the resource is deprecated or will
+    #   end: see AnyResponse#sunset and #deprecation. It is called before the Response is returned, or handed to
+    #   callbacks. An exception in it leaves the request, or the batch, as one in a callback would. Default none.
     # cookies:: a Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses
     #   set, and sends them back. Default none: cookies are headers like others.
-    # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS what the server chooses (ALPN), without
-    #   TLS "1.1". With "2" and no TLS the server must support it (RFC 9113 §3.3). Over HTTP/2 the requests to
-    #   an origin share one connection, up to the number of streams that the server allows, and then another one: limits
-    #   count connections. Pings of the server are answered while no thread waits, too.
+    # http:: "1.1" or "2" alone, or as numbers. Default nil: over TLS the server chooses (ALPN), and without TLS it is
+    #   "1.1". With "2" and no TLS the server must be known to support it (RFC 9113 §3.3). Over HTTP/2 the requests to
+    #   an origin share one connection, up to the number of streams that the server allows, and then another one. So
+    #   limits count connections. Pings of the server are answered while no thread waits, too.
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
     #   A certificate names its hosts as subject alternative names; a common name alone does not count.
     # client_cert::, client_key:: what the client shows to a server that demands a certificate: path or text of PEM;
     #   the key, without a passphrase, may stand in client_cert too. Default none.
     # tls_min:: the oldest version of TLS, "1.2" (the default) or "1.3".
-    # pins:: Array of "sha256/" and the base64 of the SHA-256 of a SubjectPublicKeyInfo: the key of a server's own
-    #   certificate must be one of these, beside all else that is verified. Default none.
+    # pins:: Array of "sha256/" and the base64 of the SHA-256 of a SubjectPublicKeyInfo. The key of a server's own
+    #   certificate must be among them. All else is verified as without pins. Default none.
     # verify:: whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
     #   when false: anyone on the way can read and change everything; old, odd and weak certificates are taken too.
     #   The server must still have the key of its certificate, and pins hold still.
@@ -103,17 +111,18 @@ module Hecaton
     # max_age:: how many seconds old a connection may be when a request is sent on it. Default none.
     # max_body:: most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB,
     #   counted after decoding.
-    # max_buffered:: most bytes of responses' bodies that are held at once while they are received, all requests and
-    #   what their codings take together; one too many is a BodyError, which may be retried. Default none.
+    # max_buffered:: most bytes of response bodies that are held at once while they are received. All requests of the
+    #   client count together, with the memory that decoders need. A request that would exceed it is a BodyError, which
+    #   may be retried. Default none.
     # max_header_fields::, max_header_bytes:: most fields, and most bytes, in the head of a response; more is a
     #   ProtocolError. Default 2000 and 256 KiB.
-    # lenient:: whether responses over HTTP/1.1 are taken that are not as they should be, where that does no harm to
-    #   where a body ends: see docs/settings.md. Default false: they are a ProtocolError, or a BodyError.
+    # lenient:: whether malformed responses over HTTP/1.1 are accepted where they leave no doubt about the end of a
+    #   body; see docs/settings.md. Default false: such a response is a ProtocolError or a BodyError.
     # decode:: whether bodies in gzip, deflate, br and zstd are asked for and decoded. Default true. A request with an
     #   Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
-    # concurrency:: requests in flight in a batch. Default 200, over HTTP/1.1 as many connections to a server if all are
-    #   for the same one; a server of a few threads may leave most of them waiting until they time out: per_origin is
-    #   for such.
+    # concurrency:: requests in flight in a batch. Default 200. Over HTTP/1.1 that is as many connections to a server,
+    #   if all requests go to the same one. A server of a few threads may leave most of them waiting until they time
+    #   out; per_origin limits that.
     # user_agent:: String. Default app_name, or else "hecaton/VERSION".
     # app_name::, app_env:: who asks, for the logs of the other side: sent as X-App-Name and X-App-Env. Default none.
     # headers:: fields for every request, as in #request. One that a request names itself takes their place, and
