@@ -10,11 +10,12 @@
 
 use std::net::{IpAddr, SocketAddr};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hecaton::{Attempt, Endpoint};
-use magnus::value::ReprValue;
-use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, method};
+use magnus::typed_data::Obj;
+use magnus::value::{LazyId, Opaque, ReprValue};
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, gc, method};
 
 /// Appends the facts of an attempt.
 pub fn add(record: &mut Vec<u8>, attempt: &Attempt) {
@@ -140,18 +141,49 @@ fn number(rest: &mut &[u8]) -> Option<u32> {
 
 /// Lets the record lead to the certificates, where there are any.
 pub fn attach_certificates(ruby: &Ruby, record: RString, attempts: &[Attempt]) {
-    let of = |attempt: &Attempt| Some(attempt.tls()?.certificates.clone());
     if !attempts.iter().any(|attempt| attempt.tls().is_some()) {
         return;
     }
-    let object = ruby.obj_wrap(Certificates(attempts.iter().map(of).collect()));
-    object.freeze();
+    let object = last(ruby, attempts).unwrap_or_else(|| {
+        let of = |attempt: &Attempt| Some(attempt.tls()?.certificates.clone());
+        let made = ruby.obj_wrap(Certificates(attempts.iter().map(of).collect()));
+        made.freeze();
+        keep(ruby, made);
+        made
+    });
     // It fails only where the record is frozen, and it is not yet.
-    let _ = record.ivar_set("@certificates", object);
+    let _ = record.ivar_set(LazyId::get_inner_with(&NAME, ruby), object);
+}
+
+/// Ruby's number of the name.
+static NAME: LazyId = LazyId::new("@certificates");
+
+/// A list of Ruby's with the last object alone, which stays for good: a server tends to show the same certificates again.
+static LAST: OnceLock<Opaque<RArray>> = OnceLock::new();
+
+/// The last object, if it has the certificates of these attempts.
+fn last(ruby: &Ruby, attempts: &[Attempt]) -> Option<Obj<Certificates>> {
+    let [only] = attempts else {
+        return None;
+    };
+    let object: Obj<Certificates> = ruby.get_inner(*LAST.get()?).entry(0).ok()?;
+    match &object.0[..] {
+        [Some(its)] if Arc::ptr_eq(its, &only.tls()?.certificates) => Some(object),
+        _ => None,
+    }
+}
+
+fn keep(ruby: &Ruby, object: Obj<Certificates>) {
+    if let Some(list) = LAST.get() {
+        let _ = ruby.get_inner(*list).store(0, object);
+    }
 }
 
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let list = ruby.ary_new();
+    gc::register_mark_object(list);
+    let _ = LAST.set(list.into());
     let class = crate::define::<Certificates>(ruby, native, "Certificates")?;
     class.define_method("[]", method!(Certificates::of, 1))?;
     class.define_method("_dump", method!(Certificates::dump, 1))?;
