@@ -44,6 +44,8 @@ require_relative "hecaton/many"
 require_relative "hecaton/derivation"
 require_relative "hecaton/part_file"
 require_relative "hecaton/download"
+require_relative "hecaton/times"
+require_relative "hecaton/client_key"
 require_relative "hecaton/client"
 require_relative "hecaton/shared_client"
 

@@ -18,6 +18,20 @@ class AddressTest < OriginTest
     assert_match(/127\.0\.0\.8 \(.*refused.*127\.0\.0\.9 \(/, error.message)
   end
 
+  def test_the_address_of_this_side
+    attempt = client(local_address: "127.0.0.3").get(url("/r/1")).attempts.last
+    assert_equal "127.0.0.3", attempt.local.address
+    error = error_of(Hecaton::ConnectError) { client(local_address: "203.0.113.7").get(url("/r/1")) }
+    assert_match(/from local_address 203\.0\.113\.7/, error.message)
+    assert_kind_of Errno::EADDRNOTAVAIL, error.cause
+    assert_match(/no address of IPv6/, error_of(Hecaton::ConnectError) { client(local_address: "::1").get(url("/r/1")) }.message)
+    ["eth0", "127.0.0.1:80", ""].each do |bad|
+      assert_match(/local_address: .* is not an IP address/, assert_raises(ArgumentError) { client(local_address: bad) }.message)
+    end
+    assert_match(/exclude each other/, assert_raises(ArgumentError) { client(local_address: "127.0.0.1", unix_socket: "/x") }.message)
+    assert_match(/local_address: a setting of connections/, assert_raises(ArgumentError) { client.with(local_address: "127.0.0.1") }.message)
+  end
+
   def test_localhost_and_names_under_it_are_loopback
     assert_equal 200, client.get("http://shop.localhost:#{port}/r/1").status
   end

@@ -197,6 +197,64 @@ class TlsTest < OriginTest
     end
   end
 
+  def test_a_key_with_a_passphrase
+    shown, key = @authority.sign("DNS:client")
+    locked = key.private_to_pem(OpenSSL::Cipher.new("aes-256-cbc"), "open sesame")
+    older = OpenSSL::PKey::RSA.new(2048).to_pem(OpenSSL::Cipher.new("aes-128-cbc"), "open sesame")
+    demand = lambda do |context|
+      context.verify_mode = OpenSSL::SSL::VERIFY_PEER | OpenSSL::SSL::VERIFY_FAIL_IF_NO_PEER_CERT
+      context.cert_store = OpenSSL::X509::Store.new.add_cert(@authority.certificate)
+    end
+    Dir.mktmpdir do |folder|
+      File.write("#{folder}/key.pem", locked)
+      serve(*@authority.sign("DNS:localhost"), demand) do |server|
+        trusting = { ca: @authority.pem, client_key_password: "open sesame" }
+        [{ client_cert: shown.to_pem, client_key: locked }, { client_cert: shown.to_pem, client_key: "#{folder}/key.pem" },
+         { client_cert: "#{shown.to_pem}#{locked}" }].each do |identity|
+          assert_equal 200, client(**trusting, **identity).get(server.url).status
+        end
+      end
+    end
+    refused = lambda do |words, **settings|
+      message = assert_raises(ArgumentError) { client(client_cert: shown.to_pem, **settings) }.message
+      assert_match words, message
+      refute_match(/open sesame|close/, message)
+    end
+    refused.call(/cannot be read|no private key/, client_key: locked, client_key_password: "close")
+    refused.call(/passphrase/, client_key: locked)
+    refused.call(/of class Symbol: give a String/, client_key: locked, client_key_password: :a)
+    refused.call(/cannot be read/, client_key: "/no/such/file", client_key_password: "close")
+    refused.call(/do not fit/, client_key: older, client_key_password: "open sesame")
+    assert_raises(ArgumentError) { client(client_key_password: "x") }
+  end
+
+  def test_revoked_certificates
+    leaf, key = @authority.sign("DNS:localhost")
+    serve(leaf, key) do |server|
+      assert_equal 200, client(ca: @authority.pem, crl: list(leaf.serial + 1)).get(server.url).status
+      error = error_of(Hecaton::TLSError) { client(ca: @authority.pem, crl: list(leaf.serial)).get(server.url) }
+      assert_match(/has been revoked/, error.message)
+      error = error_of(Hecaton::TLSError) { client(ca: @authority.pem, crl: list(leaf.serial + 1, -1)).get(server.url) }
+      assert_match(/out of date/, error.message)
+      assert_match(/\Acrl: /, assert_raises(ArgumentError) { client(crl: @authority.pem) }.message)
+    end
+  end
+
+  # A list of the authority's that revokes one, and holds for so many seconds.
+  def list(serial, seconds = 3600)
+    revoked = OpenSSL::X509::Revoked.new
+    revoked.serial = serial
+    revoked.time = Time.now - 7200
+    list = OpenSSL::X509::CRL.new
+    list.version = 1
+    list.issuer = @authority.certificate.subject
+    list.last_update = Time.now - 7200
+    list.next_update = Time.now + seconds
+    list.add_revoked(revoked)
+    list.add_extension(OpenSSL::X509::Extension.new("crlNumber", OpenSSL::ASN1::Integer(1)))
+    list.sign(@authority.key, OpenSSL::Digest.new("SHA256")).to_pem
+  end
+
   def test_the_oldest_version_is_kept_to
     old = ->(context) { context.max_version = OpenSSL::SSL::TLS1_2_VERSION }
     serve(*@authority.sign("DNS:localhost"), old) do |server|

@@ -86,7 +86,8 @@ class WithTest < OriginTest
     assert_empty of_connections - all
     source = File.read(File.expand_path("../../crates/hecaton/src/client/sharing.rs", __dir__))
     engine = source[/split! \{\n(.*?);/m, 1].split.map(&:to_sym)
-    assert_equal engine.sort, of_connections.sort
+    # The engine gets the key without its passphrase.
+    assert_equal engine.sort, of_connections.sort - [:client_key_password]
   end
 
   def test_closing_either_closes_the_connections_and_ends_neither

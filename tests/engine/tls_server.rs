@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, PublicKeyData};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertificateRevocationListParams, DnType, IsCa, Issuer,
+    KeyIdMethod, KeyPair, PublicKeyData, RevokedCertParams, SerialNumber, date_time_ymd,
+};
 use rustls::crypto::{ActiveKeyExchange, SupportedKxGroup};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -68,6 +71,25 @@ impl Authority {
         change(&mut params);
         let certificate = params.signed_by(&key, &self.issuer).unwrap();
         identity(&certificate, &key)
+    }
+
+    /// A list, in PEM, that revokes the certificates with these numbers, and holds until this year.
+    pub fn revoke(&self, numbers: &[u64], until: i32) -> String {
+        let revoked = |number: &u64| RevokedCertParams {
+            serial_number: SerialNumber::from(*number),
+            revocation_time: date_time_ymd(2000, 1, 1),
+            reason_code: None,
+            invalidity_date: None,
+        };
+        let params = CertificateRevocationListParams {
+            this_update: date_time_ymd(2000, 1, 1),
+            next_update: date_time_ymd(until, 1, 1),
+            crl_number: SerialNumber::from(1),
+            issuing_distribution_point: None,
+            revoked_certs: numbers.iter().map(revoked).collect(),
+            key_identifier_method: KeyIdMethod::Sha256,
+        };
+        params.signed_by(&self.issuer).unwrap().pem().unwrap()
     }
 
     fn roots(&self) -> Arc<RootCertStore> {

@@ -83,7 +83,7 @@ fn words(kind: &str) -> String {
             "url" => "String or URI",
             "name" => "String or Symbol",
             "pem" => "String",
-            "fields" | "address_rule" | "retry_options" => "Hash",
+            "fields" | "address_rule" | "retry_options" | "limits" => "Hash",
             "addresses" => "`:public` or String or Array of them",
             "credentials" => "Array of a user and a password",
             "Array[name]" => "Array of String or Symbol",

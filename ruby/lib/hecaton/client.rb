@@ -11,7 +11,8 @@ module Hecaton
     # Names of the settings, all in seconds unless said otherwise; nil means the engine's default.
     #
     # timeout:: the total deadline of a request, from its start to the last byte of the body,
-    #   connecting included. Required: ArgumentError without it. Fractions count.
+    #   connecting included. Required: ArgumentError without it. Fractions count. Or a Hash of this one, as total, and
+    #   others below by the names that they have before _timeout: { total: 5, connect: 1, first_byte: 2 }.
     # connect_timeout:: to open a connection. Default 3, which survives one lost SYN. If the name has several addresses,
     #   each is tried when the one before failed or had 0.25 s alone (RFC 8305), all within this time.
     # resolve_timeout:: to turn a name into addresses. Default none, as for the other timeouts below: the total
@@ -26,6 +27,8 @@ module Hecaton
     #   is a ConnectError. Addresses of proxies are not checked, and a name that a proxy resolves is the proxy's to
     #   check. Default nil: all.
     # unix_socket:: path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
+    # local_address:: the address of this machine that connections are opened from, "192.0.2.7". Only addresses of its
+    #   kind, IPv4 or IPv6, are connected to then. Not with unix_socket. Default none: the system chooses.
     # proxy:: the URL of the proxy for all requests, with USER:PASSWORD@ if the proxy demands them; false for none.
     #   Default: as curl, what the environment names in http_proxy, https_proxy and all_proxy, in lower case or upper
     #   (HTTP_PROXY not in CGI programs), read here. The client speaks to the proxy without TLS ("http://HOST:PORT") or
@@ -94,8 +97,13 @@ module Hecaton
     # ca:: the authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
     #   its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
     #   A certificate names its hosts as subject alternative names; a common name alone does not count.
+    # crl:: lists of revoked certificates (CRLs): the path of a PEM file, or its text. Each certificate of a chain must be
+    #   in the scope of one, and not on it; one that is out of date, or missing, is a TLSError. Files are read here,
+    #   once. Default none: nothing is known of revocations.
     # client_cert::, client_key:: what the client shows to a server that demands a certificate: path or text of PEM;
-    #   the key, without a passphrase, may stand in client_cert too. Default none.
+    #   the key may stand in client_cert too. Default none.
+    # client_key_password:: the passphrase of the key, a String. The key is decrypted here, once, by Ruby's openssl.
+    #   Default none: the key has none.
     # tls_min:: the oldest version of TLS, "1.2" (the default) or "1.3".
     # pins:: Array of "sha256/" and the base64 of the SHA-256 of a SubjectPublicKeyInfo. The key of a server's own
     #   certificate must be among them. All else is verified as without pins. Default none.
@@ -149,15 +157,17 @@ module Hecaton
     def initialize(timeout:, connect_timeout: nil, resolve_timeout: nil, tls_timeout: nil, send_timeout: nil,
       first_byte_timeout: nil, read_timeout: nil, queue_timeout: nil, per_origin: nil, max_connections: nil,
       max_queue: nil, max_idle: nil, max_age: nil, idle_timeout: nil, resolve: nil, allow_address: nil,
-      unix_socket: nil, proxy: nil, no_proxy: nil,
+      unix_socket: nil, local_address: nil, proxy: nil, no_proxy: nil,
       retry: nil, max_body: nil, max_buffered: nil, max_header_fields: nil, max_header_bytes: nil, lenient: nil,
       expect_timeout: nil, decode: nil, concurrency: nil, user_agent: nil,
-      ca: nil, client_cert: nil, client_key: nil, tls_min: nil, http: nil, pins: nil, verify: nil, verify_hostname: nil,
+      ca: nil, crl: nil, client_cert: nil, client_key: nil, client_key_password: nil, tls_min: nil, http: nil, pins: nil,
+      verify: nil, verify_hostname: nil,
       app_name: nil, app_env: nil, headers: nil, public_headers: nil, base_url: nil,
       strict_urls: nil, basic_auth: nil, bearer: nil, digest_auth: nil,
       reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
       raise_for_status: nil, on_deprecation: nil, logger: nil, features: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
+      return initialize(**Times.flat(Derivation.given(binding, SETTINGS))) if timeout.is_a?(Hash)
 
       @settings = Derivation.given(binding, SETTINGS)
       times = {
@@ -189,10 +199,10 @@ module Hecaton
             max_body: max_body, max_buffered: max_buffered,
             max_header_fields: max_header_fields, max_header_bytes: max_header_bytes, lenient: lenient,
             resolve: Client.addresses(resolve),
-            unix_socket: unix_socket, proxy: Client.proxy(proxy),
+            unix_socket: unix_socket, local_address: local_address&.to_s, proxy: Client.proxy(proxy),
             no_proxy: no_proxy.is_a?(String) ? [no_proxy] : no_proxy,
             decode: decode, concurrency: concurrency, user_agent: user_agent || (app_name && app_name.to_s),
-            ca: ca, client_cert: client_cert, client_key: client_key,
+            ca: ca, crl: crl, client_cert: client_cert, client_key: ClientKey.of(client_key, client_cert, client_key_password),
             tls_min: tls_min, http: Client.http(http), pins: pins, verify: verify, verify_hostname: verify_hostname,
             headers: @request_builder.headers, digest_auth: @request_builder.login, public_headers: public_headers,
             base_url: Client.base(base_url), strict_urls: strict_urls)
@@ -227,14 +237,14 @@ module Hecaton
     #   whole: so headers and credentials go to a base_url that is given, even if it is another server's.
     #
     # ArgumentError for settings of connections, which are shared: connect_timeout, resolve_timeout, resolve,
-    # allow_address, unix_socket, proxy, no_proxy, tls_timeout, queue_timeout, http, per_origin, max_connections,
-    # max_queue, ca, client_cert, client_key, tls_min, pins, verify, verify_hostname, idle_timeout, max_idle, max_age,
-    # max_buffered, max_header_fields and max_header_bytes.
+    # allow_address, unix_socket, local_address, proxy, no_proxy, tls_timeout, queue_timeout, http, per_origin,
+    # max_connections, max_queue, ca, crl, client_cert, client_key, client_key_password, tls_min, pins, verify,
+    # verify_hostname, idle_timeout, max_idle, max_age, max_buffered, max_header_fields and max_header_bytes.
     #
     # To close either of them closes the connections of both; both can still be used.
     def with(**settings)
       kept = @cookies ? @settings.merge(cookies: @cookies) : @settings
-      self.class.allocate.derive(@native, Derivation.merged(kept, settings))
+      self.class.allocate.derive(@native, Derivation.merged(kept, Times.flat(settings)))
     end
 
     # For with: makes this a client on the connections of another. Returns itself.

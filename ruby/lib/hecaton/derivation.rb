@@ -4,8 +4,8 @@ module Hecaton
   module Derivation
     # Settings of connections, which clients that share them have in common.
     OF_CONNECTIONS = %i[
-      connect_timeout resolve_timeout resolve allow_address unix_socket proxy no_proxy tls_timeout queue_timeout http per_origin
-      max_connections max_queue ca client_cert client_key tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
+      connect_timeout resolve_timeout resolve allow_address unix_socket local_address proxy no_proxy tls_timeout queue_timeout http per_origin
+      max_connections max_queue ca crl client_cert client_key client_key_password tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
       max_header_fields max_header_bytes
     ].freeze
 

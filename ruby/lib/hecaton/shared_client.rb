@@ -4,8 +4,8 @@ module Hecaton
   # keeps its connections for all threads. Works on both sides of a fork, as all clients do. A program that wants other
   # settings makes a client, and may hand it over here with `Hecaton.client = …`; a library makes its own.
   #
-  # timeout:: as in Client#request, and required: ArgumentError without it. But a client that was handed over has a
-  #   timeout, which holds where none is given.
+  # timeout:: as in Client#request, and required: ArgumentError without it. Where none is given, that of the client that
+  #   was handed over holds, or else `Hecaton.timeout`.
   #
   # Options, return values and exceptions are those of Client's method with that name.
   module SharedClient
@@ -26,35 +26,58 @@ module Hecaton
       @client = client
     end
 
+    # Float: the timeout of requests that have none of their own, in seconds; nil by default. A client that was handed
+    # over has its own.
+    attr_reader :timeout
+
+    # Sets it; nil for none, so that each request must have one. A library leaves it to the program.
+    def timeout=(seconds)
+      @timeout = Client.seconds(seconds)
+    end
+
     %w[get head post put patch delete options].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
-        def #{verb}(url, timeout: nil, **options, &block) = client_for(timeout).#{verb}(url, timeout: timeout, **options, &block)
+        def #{verb}(url, timeout: nil, **options, &block)
+          client_for(timeout ||= own_timeout).#{verb}(url, timeout: timeout, **options, &block)
+        end
       RUBY
     end
 
     # As Client#request.
     def request(request, url = nil, timeout: nil, **options, &block)
-      return client_for(request[:timeout]).request(request, &block) if request.is_a?(Request) && url.nil? && timeout.nil? && options.empty?
+      if request.is_a?(Request) && url.nil? && timeout.nil? && options.empty?
+        request = request.with(timeout: own_timeout) unless request[:timeout] || own_timeout.nil?
+        return client_for(request[:timeout]).request(request, &block)
+      end
 
-      client_for(timeout).request(request, url, timeout: timeout, **options, &block)
+      client_for(timeout ||= own_timeout).request(request, url, timeout: timeout, **options, &block)
     end
 
     # As Client#get_all; timeout is that of each request.
-    def get_all(urls, timeout: nil, **options) = client_for(timeout).get_all(urls, timeout: timeout, **options)
+    def get_all(urls, timeout: nil, **options) = client_for(timeout ||= own_timeout).get_all(urls, timeout: timeout, **options)
 
     # As Client#all; the same.
-    def all(requests, timeout: nil, **options) = client_for(timeout).all(requests, timeout: timeout, **options)
+    def all(requests, timeout: nil, **options) = client_for(timeout ||= own_timeout).all(requests, timeout: timeout, **options)
 
     # As Client#download.
     def download(url, path, timeout: nil, **options, &block)
-      client_for(timeout).download(url, path, timeout: timeout, **options, &block)
+      client_for(timeout ||= own_timeout).download(url, path, timeout: timeout, **options, &block)
     end
 
     private
 
+    # nil if a client was handed over, which has its own.
+    def own_timeout
+      @timeout unless @client
+    rescue Ractor::IsolationError
+      raise Ractor::UnsafeError, MAIN_ALONE
+    end
+
     def client_for(timeout)
       return @client if @client
-      raise ArgumentError, "timeout is missing: give the longest time in seconds the request may take" if timeout.nil?
+      if timeout.nil?
+        raise ArgumentError, "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
+      end
 
       # The timeout here is never used: each request has its own.
       @shared || LOCK.synchronize { @shared ||= Client.new(timeout: 60) }
@@ -63,6 +86,6 @@ module Hecaton
     end
   end
 
-  @client = @shared = nil
+  @client = @shared = @timeout = nil
   extend SharedClient
 end

@@ -192,6 +192,10 @@ fn check(config: &mut Config) -> Result<(), InvalidRequest> {
         let why = "max_header_bytes is 0, which allows no response: use at least 1";
         return Err(InvalidRequest(why.into()));
     }
+    if config.local_address.is_some() && config.unix_socket.is_some() {
+        let why = "local_address and unix_socket exclude each other: give one";
+        return Err(InvalidRequest(why.into()));
+    }
     if let Some(hosts) = &config.redirect_hosts {
         redirect_hosts::check(hosts)?;
     }

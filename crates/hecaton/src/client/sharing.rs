@@ -77,8 +77,8 @@ macro_rules! split {
 
 // Settings of connections, which all clients on these connections share; then settings of each request.
 split! {
-    connect_timeout resolve_timeout resolve allow_address unix_socket proxy no_proxy tls_timeout queue_timeout http per_origin
-    max_connections max_queue ca client_cert client_key tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
+    connect_timeout resolve_timeout resolve allow_address unix_socket local_address proxy no_proxy tls_timeout queue_timeout http per_origin
+    max_connections max_queue ca crl client_cert client_key tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
     max_header_fields max_header_bytes;
     timeout send_timeout first_byte_timeout expect_timeout read_timeout retry reconnect redirects redirects_to_http redirect_hosts
     cookies max_body lenient decode concurrency user_agent

@@ -13,6 +13,7 @@ pub(crate) mod proxy;
 pub(crate) mod redirect_hosts;
 pub(crate) mod retry;
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -50,6 +51,10 @@ pub struct Config {
     /// The path of a Unix socket that every connection goes to, whatever the URL's host and port, which still make
     /// the `Host` header. Default none.
     pub unix_socket: Option<PathBuf>,
+    /// The address of this machine that connections are opened from. Only addresses of its kind (IPv4 or IPv6) are connected to
+    /// then; if a name has none, the request ends in an error of kind [`Connect`](crate::Kind::Connect). It excludes
+    /// `unix_socket`. Default none: the system chooses.
+    pub local_address: Option<IpAddr>,
     /// The proxies on the way. Default [`Proxy::Environment`], Ruby's nil: those that the environment names. [`Proxy::Off`],
     /// Ruby's false: none. [`Proxy::Url`]: this one.
     pub proxy: Proxy,
@@ -110,6 +115,10 @@ pub struct Config {
     /// Default none: the system's, or those of `SSL_CERT_FILE` and `SSL_CERT_DIR` (as OpenSSL has them) if one is set. The
     /// system's are read at the first TLS handshake.
     pub ca: Option<Pem>,
+    /// Lists of revoked certificates (CRLs), each signed by the authority that it is of. With any, every certificate of a chain
+    /// must be in the scope of one of the lists, not be on it, and the list must not be out of date; else the handshake fails.
+    /// They are read when the client is made, and never fetched. Default none: nothing is known of revocations.
+    pub crl: Option<Pem>,
     /// The certificate (with its chain) that the client shows to servers that demand one. Default none.
     pub client_cert: Option<Pem>,
     /// The private key of `client_cert`, without a passphrase. Default: it is in `client_cert` too.
@@ -203,6 +212,7 @@ impl Config {
             resolve_timeout: None,
             resolve: Addresses::default(),
             unix_socket: None,
+            local_address: None,
             proxy: Proxy::Environment,
             no_proxy: None,
             tls_timeout: None,
@@ -211,6 +221,7 @@ impl Config {
             expect_timeout: Duration::from_secs(1),
             read_timeout: None,
             ca: None,
+            crl: None,
             client_cert: None,
             client_key: None,
             tls_min: TlsVersion::Tls12,
@@ -236,6 +247,7 @@ impl Config {
     pub(crate) fn read_files(&mut self) -> Result<(), InvalidRequest> {
         for (name, pem) in [
             ("ca", &mut self.ca),
+            ("crl", &mut self.crl),
             ("client_cert", &mut self.client_cert),
             ("client_key", &mut self.client_key),
         ] {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::fs;
 
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
 /// PEM (RFC 7468): text that contains `-----BEGIN`, or else the path of a file. Files are read once, when
 /// the client is made; its [`config`](crate::Client::config) holds what was in them.
@@ -59,6 +59,19 @@ impl Pem {
         match certificates {
             Ok(certificates) if certificates.is_empty() => Err(self.has("no certificate in PEM")),
             Ok(certificates) => Ok(certificates),
+            Err(error) => Err(self.has(&format!("broken PEM: {error}"))),
+        }
+    }
+
+    /// Every list of revoked certificates in it, at least one.
+    pub(crate) fn lists(&self) -> Result<Vec<CertificateRevocationListDer<'static>>, String> {
+        let lists: Result<Vec<_>, _> =
+            CertificateRevocationListDer::pem_slice_iter(self.bytes()).collect();
+        match lists {
+            Ok(lists) if lists.is_empty() => {
+                Err(self.has("no list of revoked certificates in PEM"))
+            }
+            Ok(lists) => Ok(lists),
             Err(error) => Err(self.has(&format!("broken PEM: {error}"))),
         }
     }

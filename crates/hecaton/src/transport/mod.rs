@@ -149,7 +149,10 @@ impl Connector {
 
         dial.trace.attempt().phase = Phase::Connect;
         let addresses = allowed(addresses, origin, dial.config)?;
-        let (destination, tried) = (destination("", &origin.host, origin.port), Tried::default());
+        let (destination, tried) = (
+            destination("", &origin.host, origin.port, dial.config),
+            Tried::default(),
+        );
         let opening = tcp::connect(&addresses, &destination, dial.close_idle, &tried);
         let opened = dial.within(Phase::Connect, opening).await;
         self.opened(opened, &origin.host, tried, dial)
@@ -187,7 +190,7 @@ impl Connector {
         dial.trace.attempt().resolve_time = dial.trace.lap();
 
         dial.trace.attempt().phase = Phase::Connect;
-        let destination = destination("the proxy ", &server.host, server.port);
+        let destination = destination("the proxy ", &server.host, server.port, config);
         let tried = Tried::default();
         let opening = async {
             let tcp = tcp::connect(&addresses, &destination, dial.close_idle, &tried).await?;
@@ -261,8 +264,19 @@ fn allowed(
     Err(Failure::new(Kind::Connect, Phase::Connect, detail).for_good())
 }
 
-fn destination<'a>(what: &'static str, host: &'a str, port: u16) -> Destination<'a> {
-    Destination { what, host, port }
+fn destination<'a>(
+    what: &'static str,
+    host: &'a str,
+    port: u16,
+    config: &Config,
+) -> Destination<'a> {
+    let from = config.local_address;
+    Destination {
+        what,
+        host,
+        port,
+        from,
+    }
 }
 
 async fn open_unix(path: &Path, dial: &mut Dial<'_>) -> Result<Noted<UnixStream>, Failure> {

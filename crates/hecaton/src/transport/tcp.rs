@@ -1,13 +1,14 @@
 //! A TCP connection to the first of several addresses that responds, and the error when none does.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use nix::errno::Errno;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::happy_eyeballs::{self, Refusals};
 use crate::message::connection_facts::{ConnectionFacts, Endpoint};
@@ -26,6 +27,8 @@ pub(super) struct Destination<'a> {
     pub what: &'static str,
     pub host: &'a str,
     pub port: u16,
+    /// The address of this machine to connect from, if one is set.
+    pub from: Option<IpAddr>,
 }
 
 impl fmt::Display for Destination<'_> {
@@ -41,9 +44,12 @@ pub(super) async fn connect(
     close_idle: CloseIdle<'_>,
     tried: &Tried,
 ) -> Result<Noted<TcpStream>, Failure> {
-    let opened = happy_eyeballs::first(addresses, |address| {
+    let of_a_kind = |from| of_a_kind(addresses, from, destination);
+    let addresses = destination.from.map_or(Ok(addresses.into()), of_a_kind)?;
+    let from = destination.from;
+    let opened = happy_eyeballs::first(&addresses, |address| {
         tried.note(address);
-        open(move || TcpStream::connect(address), close_idle)
+        open(move || connect_from(from, address), close_idle)
     });
     let stream = opened.await.map_err(|all| refusals(destination, &all))?;
     // Nagle's algorithm would hold back the end of a request until the bytes before it are acknowledged.
@@ -51,6 +57,37 @@ pub(super) async fn connect(
     set.map_err(|error| refused(destination, &error.to_string()))?;
     tried.note_ends(&stream);
     Ok(stream)
+}
+
+/// Those addresses that can be connected to from this one.
+fn of_a_kind<'a>(
+    addresses: &[SocketAddr],
+    from: IpAddr,
+    destination: &Destination<'_>,
+) -> Result<Cow<'a, [SocketAddr]>, Failure> {
+    let same = |address: &&SocketAddr| address.is_ipv4() == from.is_ipv4();
+    let all: Vec<_> = addresses.iter().filter(same).copied().collect();
+    match all.is_empty() {
+        false => Ok(all.into()),
+        true => {
+            let kind = if from.is_ipv4() { "IPv4" } else { "IPv6" };
+            let why = format!("it has no address of {kind}");
+            Err(refused(destination, &why).for_good())
+        }
+    }
+}
+
+async fn connect_from(from: Option<IpAddr>, to: SocketAddr) -> io::Result<TcpStream> {
+    let Some(from) = from else {
+        return TcpStream::connect(to).await;
+    };
+    let socket = if to.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    socket.bind(SocketAddr::new(from, 0))?;
+    socket.connect(to).await
 }
 
 /// How far connecting came: the addresses tried so far, for messages, and the ends of the connection once there is one.
@@ -122,7 +159,9 @@ fn out_of_descriptors(error: &io::Error) -> bool {
 }
 
 fn refused(destination: &Destination<'_>, why: &str) -> Failure {
-    let detail = format!("cannot connect to {destination}: {why}");
+    let from = destination.from;
+    let from = from.map_or(String::new(), |from| format!(" from local_address {from}"));
+    let detail = format!("cannot connect to {destination}{from}: {why}");
     Failure::new(Kind::Connect, Phase::Connect, detail)
 }
 

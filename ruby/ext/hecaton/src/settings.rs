@@ -86,6 +86,13 @@ pub fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
         config.allow_address = rule.map_err(|error| request::invalid(ruby, error.to_string()))?;
     }
     config.unix_socket = given::<String>(ruby, options, "unix_socket")?.map(Into::into);
+    if let Some(address) = given::<String>(ruby, options, "local_address")? {
+        let parsed = address.parse().map_err(|_| {
+            let why = format!("local_address: {address:?} is not an IP address of this machine");
+            request::invalid(ruby, why)
+        });
+        config.local_address = Some(parsed?);
+    }
     config.proxy = match given::<String>(ruby, options, "proxy")? {
         None => Proxy::Environment,
         Some(url) if url.is_empty() => Proxy::Off,
@@ -118,6 +125,7 @@ fn allow_address(rule: &HashMap<String, Vec<String>>) -> Result<AllowAddress, In
 fn set_tls(ruby: &Ruby, options: RHash, config: &mut Config) -> Result<(), Error> {
     for (name, pem) in [
         ("ca", &mut config.ca),
+        ("crl", &mut config.crl),
         ("client_cert", &mut config.client_cert),
         ("client_key", &mut config.client_key),
     ] {

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use hecaton::{Attempt, Endpoint};
 use magnus::typed_data::Obj;
 use magnus::value::{LazyId, Opaque, ReprValue};
-use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, gc, method};
+use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, method};
 
 /// Appends the facts of an attempt.
 pub fn add(record: &mut Vec<u8>, attempt: &Attempt) {
@@ -182,7 +182,7 @@ fn keep(ruby: &Ruby, object: Obj<Certificates>) {
 /// Defines the class.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let list = ruby.ary_new();
-    gc::register_mark_object(list);
+    ruby.gc_register_mark_object(list);
     let _ = LAST.set(list.into());
     let class = crate::define::<Certificates>(ruby, native, "Certificates")?;
     class.define_method("[]", method!(Certificates::of, 1))?;

@@ -136,6 +136,12 @@ fn certificate(error: &CertificateError) -> String {
             format!("is for another host ({})", names(presented))
         }
         C::Revoked => "has been revoked".into(),
+        C::UnknownRevocationStatus => {
+            "may have been revoked, or its authority: no list of `crl` is about it".into()
+        }
+        C::ExpiredRevocationList | C::ExpiredRevocationListContext { .. } => {
+            "may have been revoked meanwhile: the list of `crl` about it is out of date".into()
+        }
         C::BadSignature => "has a wrong signature, or one by an RSA key of less than 2048 bits".into(),
         C::UnsupportedSignatureAlgorithmContext {
             signature_algorithm_id,

@@ -7,9 +7,10 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::CertificateDer;
+use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
+use webpki::BorrowedCertRevocationList;
 
 use super::p521;
 use super::verify::{Authority, Pin, Verifier, fingerprint};
@@ -25,6 +26,7 @@ pub(super) struct Setup {
     versions: &'static [&'static SupportedProtocolVersion],
     /// The authorities of `ca`; none for the system's.
     roots: Option<Trusted>,
+    lists: Vec<CertificateRevocationListDer<'static>>,
     identity: Option<Arc<SingleCertAndKey>>,
     pins: Vec<Pin>,
     verify: bool,
@@ -47,6 +49,7 @@ impl Setup {
                 TlsVersion::Tls13 => NEWEST,
             },
             roots: roots(config)?,
+            lists: lists(config)?,
             identity: identity(config, &provider)?,
             pins: config
                 .pins
@@ -96,8 +99,13 @@ impl Setup {
             Some(trusted) => trusted.clone(),
             None => of_the_system()?,
         };
-        let chains =
-            WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone()).build();
+        let mut chains = WebPkiServerVerifier::builder_with_provider(roots, self.provider.clone());
+        if !self.lists.is_empty() {
+            chains = chains
+                .with_crls(self.lists.clone())
+                .enforce_revocation_expiration();
+        }
+        let chains = chains.build();
         Ok(Some(Authority {
             chains: chains.map_err(|error| error.to_string())?,
             trusted: sums,
@@ -152,6 +160,20 @@ fn roots(config: &Config) -> Result<Option<Trusted>, InvalidRequest> {
         added.map_err(|error| invalid(format!("a certificate cannot be read: {error}")))?;
     }
     Ok(Some(Trusted::new(roots, &certificates)))
+}
+
+/// The lists of revoked certificates. They are read here too, so that a broken one is refused at once.
+fn lists(config: &Config) -> Result<Vec<CertificateRevocationListDer<'static>>, InvalidRequest> {
+    let Some(crl) = &config.crl else {
+        return Ok(Vec::new());
+    };
+    let invalid = |why: String| InvalidRequest(format!("crl: {why}"));
+    let lists = crl.lists().map_err(invalid)?;
+    for list in &lists {
+        BorrowedCertRevocationList::from_der(list)
+            .map_err(|error| invalid(format!("a list cannot be read: {error}")))?;
+    }
+    Ok(lists)
 }
 
 fn identity(

@@ -1,0 +1,36 @@
+# Several limits of time in one Hash: timeout: { total: 5, connect: 1 }.
+module Hecaton
+  # For Client.new and Client#with.
+  module Times
+    # Name in the Hash → setting.
+    NAMES = {
+      total: :timeout, connect: :connect_timeout, resolve: :resolve_timeout, tls: :tls_timeout, send: :send_timeout,
+      first_byte: :first_byte_timeout, read: :read_timeout, queue: :queue_timeout, expect: :expect_timeout
+    }.freeze
+    private_constant :NAMES
+
+    # Settings with each limit under a name of its own.
+    def self.flat(settings)
+      limits = settings[:timeout]
+      return settings unless limits.is_a?(Hash)
+
+      check(limits)
+      named = limits.transform_keys(NAMES)
+      twice = (settings.compact.keys - [:timeout]) & named.keys
+      raise ArgumentError, "#{twice.first} is given twice: in timeout, too" if twice.any?
+
+      settings.merge(named)
+    end
+
+    def self.check(limits)
+      unknown = limits.keys - NAMES.keys
+      if unknown.any?
+        raise ArgumentError, "timeout: #{unknown.first.inspect} is unknown: there are #{NAMES.keys.join(", ")}"
+      end
+      return if limits[:total]
+
+      raise ArgumentError, "timeout: total is missing: give the longest time in seconds a request may take"
+    end
+    private_class_method :check
+  end
+end
