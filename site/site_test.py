@@ -90,6 +90,13 @@ class WritingTest(unittest.TestCase):
     def test_a_list_right_after_a_paragraph(self):
         self.assertEqual("Two:\n\n- a\n- b\n\n```\nx\n- y\n```", writing.lists("Two:\n- a\n- b\n\n```\nx\n- y\n```"))
 
+    def test_a_list_inside_a_list(self):
+        self.assertEqual(
+            "- a\n    - b\n  more\n        - c\n    - d\n- e\n\n1. f\n    - g",
+            writing.lists("- a\n  - b\n  more\n    - c\n  - d\n- e\n\n1. f\n   - g"),
+        )
+        self.assertEqual("- a\n\ntext\n\n- b", writing.lists("- a\n\ntext\n  - b"))
+
     def test_links_out_of_docs(self):
         links = "[a](../ARCHITECTURE.md#parts) [b](../ruby/test) [c](faq.md) [d](results/x/) `[e](../ruby)`"
         site = Files("project/ARCHITECTURE.md", "faq.md", "results/x/report.html")

@@ -20,14 +20,22 @@ def for_the_site(markdown, path, root, files):
 
 
 def lists(markdown):
-    """An empty line before a list that follows a paragraph: GitHub needs none."""
-    lines, code, before = [], False, ""
+    """An empty line before a list that follows a paragraph: GitHub needs none. And four spaces before an item of a list
+    inside another, where GitHub needs as many as the outer item's mark is wide."""
+    lines, code, before, outer = [], False, "", []
     for line in markdown.split("\n"):
         code ^= line.lstrip().startswith("```")
-        begins = ITEM.match(line) and before.strip() and not ITEM.match(before) and not before.startswith(" ")
-        if not code and begins:
+        item = None if code else ITEM.match(line)
+        if item and before.strip() and not ITEM.match(before) and not before.startswith(" "):
             lines.append("")
-        lines.append(line)
+        if item:
+            outer = [indent for indent in outer if indent < len(item[1])]
+            lines.append("    " * len(outer) + line.lstrip())
+            outer.append(len(item[1]))
+        else:
+            lines.append(line)
+        if line.strip() and not item and not line.startswith(" "):
+            outer = []
         before = line
     return "\n".join(lines)
 
