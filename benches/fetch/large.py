@@ -1,4 +1,4 @@
-"""Ten million inputs: how fast they are planned, in what memory they are fetched, and how soon a killed job goes on."""
+"""Ten million inputs: how fast they are planned, in what memory they are fetched, and how soon a killed job resumes."""
 
 import json
 import os

@@ -26,7 +26,7 @@ class Load
 
   private
 
-  # Loads differ in the lower bits of their ids, so that no two ask for the same one.
+  # Loads differ in the lower bits of their ids, so that no two request the same one.
   def id
     @next += 1
     @next * 32 + @number
@@ -116,7 +116,7 @@ class Refilled < Load
   end
 end
 
-# Endless URLs, asked for as fast as their outcomes are taken.
+# Endless URLs, requested as fast as their outcomes are taken.
 class Lazy < Load
   CONCURRENCY = 20
 

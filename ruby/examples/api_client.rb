@@ -30,5 +30,5 @@ rescue Hecaton::StatusError => error
   # Three tries, each of which is listed: nothing was sent twice behind your back.
   puts "the report failed with #{error.status} after #{error.attempts.size} attempts"
 rescue Hecaton::Error => error
-  puts "no answer: #{error.message}"
+  puts "no response: #{error.message}"
 end

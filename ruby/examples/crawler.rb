@@ -1,6 +1,6 @@
-# Crawls a tree: each answer queues what it leads to, so many at a time and no more than a few per server.
+# Crawls a tree: each response queues the URLs that it links to, so many at a time and no more than a few per server.
 #
-#   bin/hecaton serve                       # an origin to try it on; it prints its URL
+#   bin/hecaton serve                       # a test server to try it on; it prints its URL
 #   ruby -Iruby/lib ruby/examples/crawler.rb http://127.0.0.1:PORT
 require "hecaton"
 

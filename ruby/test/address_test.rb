@@ -1,8 +1,8 @@
 # A name with several addresses, and addresses that need no look-up.
 require "test_helper"
 
-class AddressTest < OriginTest
-  def port = URI(origin.url).port
+class AddressTest < ServerTest
+  def port = URI(real_server.url).port
 
   def test_addresses_that_are_known_are_tried_in_turn
     client = client(resolve: { "many.example:#{port}" => ["127.0.0.9", "127.0.0.1"] })

@@ -2,26 +2,26 @@
 require "test_helper"
 require "scripted"
 
-class AnyResponseTest < OriginTest
+class AnyResponseTest < ServerTest
   WHEN = "Sat, 31 Dec 2089 23:59:59 GMT"
-  ANSWERS = {
-    "/plain" => Scripted.answer(200, "X-Other" => "sunset: deprecation: "),
-    "/sunset" => Scripted.answer(200, "Sunset" => WHEN, "Link" => '</end>; rel="sunset"; title="a, \"b\""'),
-    "/both?secret=1" => Scripted.answer(404, "Deprecation" => "@1688169599", "Sunset" => WHEN),
-    "/moved" => Scripted.answer(302, "Location" => "/sunset", "Deprecation" => "true")
+  RESPONSES = {
+    "/plain" => Scripted.response(200, "X-Other" => "sunset: deprecation: "),
+    "/sunset" => Scripted.response(200, "Sunset" => WHEN, "Link" => '</end>; rel="sunset"; title="a, \"b\""'),
+    "/both?secret=1" => Scripted.response(404, "Deprecation" => "@1688169599", "Sunset" => WHEN),
+    "/moved" => Scripted.response(302, "Location" => "/sunset", "Deprecation" => "true")
   }.freeze
 
-  def server(&block) = Scripted.run(ANSWERS, &block)
-  def answer(headers) = Hecaton::Response.new(status: 200, headers: headers, url: "http://host/a/b?c")
+  def server(&block) = Scripted.run(RESPONSES, &block)
+  def reply(headers) = Hecaton::Response.new(status: 200, headers: headers, url: "http://host/a/b?c")
 
   def test_sunset
     ["Sat, 31 Dec 2022 23:59:59 GMT", "Saturday, 31-Dec-22 23:59:59 GMT", "Sat Dec 31 23:59:59 2022"].each do |date|
-      assert_equal Time.utc(2022, 12, 31, 23, 59, 59), answer("Sunset" => date).sunset, date
+      assert_equal Time.utc(2022, 12, 31, 23, 59, 59), reply("Sunset" => date).sunset, date
     end
     ["", "soon", "2022-12-31", "@1688169599", "Sat, 99 Dec 2022 23:59:59 GMT"].each do |bad|
-      assert_nil answer("Sunset" => bad).sunset, bad
+      assert_nil reply("Sunset" => bad).sunset, bad
     end
-    assert_nil answer({}).sunset
+    assert_nil reply({}).sunset
   end
 
   def test_deprecation
@@ -31,22 +31,22 @@ class AnyResponseTest < OriginTest
       "false" => nil, "?0" => nil, "1688169599" => nil, "@" => nil, "@1e3" => nil, "@#{"9" * 16}" => nil, "" => nil
     }
     expected.each do |text, value|
-      answer = answer("Deprecation" => text)
-      assert_equal [value], [answer.deprecation], text # In arrays, because assert_equal takes no nil.
-      assert_equal !value.nil?, answer.deprecated?
+      reply = reply("Deprecation" => text)
+      assert_equal [value], [reply.deprecation], text # In arrays, because assert_equal takes no nil.
+      assert_equal !value.nil?, reply.deprecated?
     end
   end
 
   def test_links
-    assert_equal "http://host/a/why", answer("Link" => "<why>;rel=sunset").sunset_link
+    assert_equal "http://host/a/why", reply("Link" => "<why>;rel=sunset").sunset_link
     several = ['<a,b;c>; title="x, <y>; rel=sunset"; rel="next"', "<https://x>; REL=\"Foo Sunset\""]
-    assert_equal "https://x/", answer("Link" => several).sunset_link
-    both = answer("Link" => '<1>; rel="deprecation sunset", <2>; rel=sunset')
+    assert_equal "https://x/", reply("Link" => several).sunset_link
+    both = reply("Link" => '<1>; rel="deprecation sunset", <2>; rel=sunset')
     assert_equal %w[http://host/a/1 http://host/a/1], [both.sunset_link, both.deprecation_link]
     [
       "<a>; rel=sunsets", "<a>; rel=next; rel=sunset", "<a>; anchor=\"#x\"; rel=sunset", "a; rel=sunset", "<a",
       "<a>; rel=\"sunset", "<a>; x <b>; rel=sunset", "<\0>; rel=sunset"
-    ].each { |text| assert_nil answer("Link" => text).sunset_link, text }
+    ].each { |text| assert_nil reply("Link" => text).sunset_link, text }
   end
 
   def test_links_come_back_as_they_were_written
@@ -66,7 +66,7 @@ class AnyResponseTest < OriginTest
     random = Random.new(9745)
     200.times do
       text = Array.new(random.rand(60)) { '<>;,="\\ @1-relsunset'.chars.sample(random: random) }.join
-      response = answer("Link" => text, "Sunset" => text, "Deprecation" => text)
+      response = reply("Link" => text, "Sunset" => text, "Deprecation" => text)
       response.sunset_link
       response.deprecated?
     end
@@ -140,7 +140,7 @@ class AnyResponseTest < OriginTest
   # A server may have redirected there.
   def test_messages_are_short_however_long_the_url_is
     path = "/#{"a" * 20_000}"
-    Scripted.run(path => Scripted.answer(404, { "Content-Type" => "text/#{"x" * 5_000}" }, "no")) do |server|
+    Scripted.run(path => Scripted.response(404, { "Content-Type" => "text/#{"x" * 5_000}" }, "no")) do |server|
       response = client.get("#{server.url}#{path}")
       [error_of(Hecaton::StatusError) { response.raise_for_status }, error_of(Hecaton::JSONError) { response.json }].each do |error|
         assert_operator error.message.size, :<, 1_000
@@ -151,10 +151,10 @@ class AnyResponseTest < OriginTest
 
   def test_a_status_error_has_method_url_and_the_beginning_of_the_body
     long = "Not\n\t here: é #{"x" * 500}"
-    answers = { "/long?secret=1" => Scripted.answer(404, {}, long), "/long" => Scripted.answer(404, {}, long), "/png" => Scripted.answer(500, { "Content-Type" => "image/png" }, "\x89PNG\0\0"),
-                "/latin" => Scripted.answer(500, { "Content-Type" => "text/plain; charset=iso-8859-1" }, "caf\xE9".b),
-                "/see" => Scripted.answer(303, "Location" => "/long") }
-    Scripted.run(answers) do |server|
+    replies = { "/long?secret=1" => Scripted.response(404, {}, long), "/long" => Scripted.response(404, {}, long), "/png" => Scripted.response(500, { "Content-Type" => "image/png" }, "\x89PNG\0\0"),
+                "/latin" => Scripted.response(500, { "Content-Type" => "text/plain; charset=iso-8859-1" }, "caf\xE9".b),
+                "/see" => Scripted.response(303, "Location" => "/long") }
+    Scripted.run(replies) do |server|
       error = error_of(Hecaton::StatusError) { client.post("#{server.url}/long?secret=1", body: "x").raise_for_status }
       assert_equal ["POST", "#{server.url}/long", 200], [error.http_method, error.url, error.excerpt.size]
       assert_equal "the response has the status 404 (POST #{server.url}/long): Not here: é #{"x" * 188}", error.message

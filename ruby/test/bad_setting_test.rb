@@ -3,7 +3,7 @@
 require "test_helper"
 require "set"
 
-class BadSettingTest < OriginTest
+class BadSettingTest < ServerTest
   ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF", :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
          {}, { "a" => 1 }, { a: :b }, { nil => [] }, Object.new, Object, -> { 1 }, 1..2, Time.at(0), BasicObject].freeze
   SETTINGS = Hecaton::Client.instance_method(:initialize).parameters.map(&:last)
@@ -25,10 +25,10 @@ class BadSettingTest < OriginTest
 
   def test_options_of_a_request
     client = client()
-    before = origin.arrived
+    before = real_server.arrived
     sent = 0
     each_odd(OPTIONS) { |option| client.post(url("/r/1"), **{ timeout: 5 }.merge(option)).tap { sent += 1 } }
-    assert_equal before + sent, origin.arrived
+    assert_equal before + sent, real_server.arrived
   end
 
   def test_options_of_a_batch_and_its_requests

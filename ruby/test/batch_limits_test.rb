@@ -1,7 +1,7 @@
 # The meaning of a batch's limits, its order, and aborting it.
 require "test_helper"
 
-class BatchLimitsTest < OriginTest
+class BatchLimitsTest < ServerTest
   def setup
     super
     @others = []
@@ -19,7 +19,7 @@ class BatchLimitsTest < OriginTest
       end
     end
     assert_equal 100, done
-    assert_equal [2, 2], [busy, free].map { |origin| origin.ledger["peak_in_flight"] }
+    assert_equal [2, 2], [busy, free].map { |real_server| real_server.ledger["peak_in_flight"] }
   end
 
   def test_a_rate_holds_and_waiting_for_it_uses_up_no_timeout
@@ -155,6 +155,6 @@ class BatchLimitsTest < OriginTest
 
   private
 
-  def another = Origin.new.tap { |origin| @others << origin }
+  def another = TestServer.new.tap { |real_server| @others << real_server }
   def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 end

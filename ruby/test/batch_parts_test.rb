@@ -5,7 +5,7 @@ require "scripted"
 require "socket"
 require "timeout"
 
-class BatchPartsTest < OriginTest
+class BatchPartsTest < ServerTest
   # A server that writes without end; yields its URL and what it has sent so far.
   def flood(head = "HTTP/1.1 200 OK\r\n\r\n")
     sent = [0]
@@ -74,7 +74,7 @@ class BatchPartsTest < OriginTest
     client = client()
     read = Hash.new(0)
     plain = []
-    origin.ledger
+    real_server.ledger
     client.batch(concurrency: 5) do |batch|
       60.times do |id|
         request = batch.get(url(id.odd? ? "/bytes/400000" : "/r/#{id}"))
@@ -150,7 +150,7 @@ class BatchPartsTest < OriginTest
   end
 
   def test_retries_and_redirects_come_before_the_head
-    Scripted.run({ "/a" => Scripted.answer(302, "Location" => url("/bytes/100000")) }) do |server|
+    Scripted.run({ "/a" => Scripted.response(302, "Location" => url("/bytes/100000")) }) do |server|
       size = 0
       response = nil
       client(redirects: 1).batch do |batch|
@@ -228,8 +228,8 @@ class BatchPartsTest < OriginTest
     told = []
     subscription = Hecaton.subscribe("request.hecaton") { |event| told << event.payload["http.response.status_code"] }
     seen = []
-    Scripted.run({ "/old" => Scripted.answer(200, { "Deprecation" => "true" }, "hello"),
-                   "/gone" => Scripted.answer(404, { "Deprecation" => "true" }, "nothing") }) do |server|
+    Scripted.run({ "/old" => Scripted.response(200, { "Deprecation" => "true" }, "hello"),
+                   "/gone" => Scripted.response(404, { "Deprecation" => "true" }, "nothing") }) do |server|
       client(raise_for_status: true, on_deprecation: ->(response) { deprecated << response.status }).batch(concurrency: 1) do |batch|
         batch.get("#{server.url}/old").on_headers { seen << :headers }.on_body { |chunk| seen << chunk }
         batch.get("#{server.url}/gone").on_headers { flunk }.on_body { flunk }.on_failure { |outcome| seen << outcome.class }
@@ -260,7 +260,7 @@ class BatchPartsTest < OriginTest
   end
 
   def test_over_http2_they_share_a_connection
-    http2 = Origin.new("--http2")
+    http2 = TestServer.new("--http2")
     read = Hash.new(0)
     client = client(http: "2")
     plain = []

@@ -2,7 +2,7 @@
 require "test_helper"
 require "timeout"
 
-class BatchTest < OriginTest
+class BatchTest < ServerTest
   def test_how_many_ended_how
     fill = lambda do |batch|
       3.times { batch.get(url("/r/1")) }
@@ -60,9 +60,9 @@ class BatchTest < OriginTest
 
   def test_no_more_connections_than_concurrency_and_all_are_used_again
     client = client()
-    before = origin.ledger["connections"]
+    before = real_server.ledger["connections"]
     2.times { client.batch(concurrency: 5) { |batch| 50.times { batch.get(url("/delay/1")) } } }
-    assert_equal 5, origin.ledger["connections"] - before
+    assert_equal 5, real_server.ledger["connections"] - before
     assert_equal 5, client.idle_connections
   end
 
@@ -176,7 +176,7 @@ class BatchTest < OriginTest
   end
 
   def test_an_exception_in_the_block_sends_nothing
-    before = origin.arrived
+    before = real_server.arrived
     request = nil
     assert_raises(RuntimeError) do
       client.batch do |batch|
@@ -186,7 +186,7 @@ class BatchTest < OriginTest
     end
     assert_kind_of Hecaton::CancelledError, request.outcome
     refute request.outcome.sent?
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
   end
 
   # Wherever the exception strikes: one outcome each, and what had ended keeps its own.

@@ -1,7 +1,7 @@
 # The callbacks of a batch's request: which are called, when, in which order, and how often.
 require "test_helper"
 
-class CallbackTest < OriginTest
+class CallbackTest < ServerTest
   def test_success_is_a_status_of_2xx_and_all_else_is_failure
     seen = Hash.new { |hash, key| hash[key] = [] }
     client.batch do |batch|

@@ -4,7 +4,7 @@ require "scripted"
 require "logger"
 require "stringio"
 
-class ClientTest < OriginTest
+class ClientTest < ServerTest
   # The request that arrived; names of headers in lower case, but where a test is about their case.
   def echo(response)
     JSON.parse(response.body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
@@ -73,7 +73,7 @@ class ClientTest < OriginTest
   def test_default_headers
     headers = echo(client.get(url("/echo")))["headers"].to_h.transform_keys(&:downcase)
     assert_equal "hecaton/#{Hecaton::VERSION}", headers["user-agent"]
-    assert_equal origin.url.delete_prefix("http://"), headers["host"]
+    assert_equal real_server.url.delete_prefix("http://"), headers["host"]
     own = echo(client(user_agent: "mine").get(url("/echo")))["headers"].to_h.transform_keys(&:downcase)
     assert_equal "mine", own["user-agent"]
   end
@@ -181,14 +181,14 @@ class ClientTest < OriginTest
   end
 
   def test_header_injection_sends_nothing
-    before = origin.arrived
+    before = real_server.arrived
     bad = [
       [url("/echo\r\nX: y"), {}], [url("/a\tb"), {}], [url("/echo"), { headers: { "X" => "a\r\nb: c" } }],
       [url("/echo"), { headers: { "X\r\nY" => "a" } }], [url("/echo"), { headers: { "X" => "a\0" } }]
     ]
     bad.each { |url, options| assert_raises(ArgumentError) { client.get(url, **options) } }
     assert_raises(ArgumentError) { client.request("GET /x HTTP/1.1\r\n", url("/echo")) }
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
   end
 
   def test_what_one_request_asks_for_does_not_stick_to_its_connection
@@ -320,7 +320,7 @@ class ClientTest < OriginTest
   end
 
   def test_close_gives_every_descriptor_back_and_the_client_can_be_used_again
-    origin.ledger
+    real_server.ledger
     before = descriptors
     client = client()
     response = client.get(url("/echo")) { |stream| stream.each_chunk(&:itself) }
@@ -339,7 +339,7 @@ class ClientTest < OriginTest
   end
 
   def test_a_request_in_flight_goes_on_when_its_client_is_closed
-    own = Origin.new
+    own = TestServer.new
     own.ledger
     before = descriptors
     client = client()
@@ -356,7 +356,7 @@ class ClientTest < OriginTest
   end
 
   def test_open_closes_at_its_end
-    origin.ledger
+    real_server.ledger
     before = descriptors
     kept = nil
     assert_equal(200, Hecaton::Client.open(timeout: 5) { |client| (kept = client).get(url("/echo")).status })

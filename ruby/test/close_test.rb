@@ -1,13 +1,13 @@
 # Client#close and Client.open give every descriptor back, whatever was spoken and however the requests ended.
 require "test_helper"
 
-class CloseTest < OriginTest
+class CloseTest < ServerTest
   # Without collecting garbage: what is forgotten must not be needed.
   def open_descriptors = Dir.children("/proc/self/fd").size
 
   { "plain" => [], "http2" => %w[--http2], "tls" => %w[--tls], "http2_over_tls" => %w[--http2 --tls] }.each do |name, options|
     define_method("test_every_descriptor_comes_back_#{name}") do
-      own = Origin.new(*options)
+      own = TestServer.new(*options)
       before = descriptors # Without those of what other tests forgot.
       Hecaton::Client.open(timeout: 5, verify: false, http: options.include?("--http2") ? 2 : nil) { |client| use(client, own.url) }
       # The resolver's thread may need a moment more.

@@ -45,22 +45,22 @@ class CookbookTest < Minitest::Test
   # Answers by path; those of one that takes a token in turn.
   class Api
     EVENTS = ": hi\n\ndata: hello\nid: 7\n\nevent: price\ndata: 12\nid: 8\n\n"
-    ANSWERS = {
-      "/status" => Scripted.answer(200, { "Content-Type" => "text/plain" }, "all good"),
-      "/v1/users/1" => Scripted.answer(200, JSON_TYPE.merge("Set-Cookie" => "theme=dark"), '{"id":1,"name":"Ada"}'),
-      "/v1/users" => Scripted.answer(201),
-      "/v1/users/9" => Scripted.answer(404, { "Content-Type" => "text/plain" }, "nobody"),
-      "/v1/items?page=1" => Scripted.answer(200, JSON_TYPE.merge("Link" => '<items?page=2>; rel="next"'), "[1,2]"),
-      "/v1/items?page=2" => Scripted.answer(200, JSON_TYPE, "[3]"),
-      "/v1/log" => Scripted.answer(200, { "Content-Type" => "text/plain", "ETag" => '"1"' }, "1 good\n2 error\n3 good\n\n"),
-      "/v1/events" => Scripted.answer(200, { "Content-Type" => "text/event-stream" }, EVENTS)
+    RESPONSES = {
+      "/status" => Scripted.response(200, { "Content-Type" => "text/plain" }, "all good"),
+      "/v1/users/1" => Scripted.response(200, JSON_TYPE.merge("Set-Cookie" => "theme=dark"), '{"id":1,"name":"Ada"}'),
+      "/v1/users" => Scripted.response(201),
+      "/v1/users/9" => Scripted.response(404, { "Content-Type" => "text/plain" }, "nobody"),
+      "/v1/items?page=1" => Scripted.response(200, JSON_TYPE.merge("Link" => '<items?page=2>; rel="next"'), "[1,2]"),
+      "/v1/items?page=2" => Scripted.response(200, JSON_TYPE, "[3]"),
+      "/v1/log" => Scripted.response(200, { "Content-Type" => "text/plain", "ETag" => '"1"' }, "1 good\n2 error\n3 good\n\n"),
+      "/v1/events" => Scripted.response(200, { "Content-Type" => "text/event-stream" }, EVENTS)
     }.freeze
 
     def fetch(path)
-      return ANSWERS.fetch(path.sub("?key=secret", "")) { yield } unless path == "/v1/private"
+      return RESPONSES.fetch(path.sub("?key=secret", "")) { yield } unless path == "/v1/private"
 
       @asked = @asked.to_i + 1
-      @asked == 1 ? Scripted.answer(401) : Scripted.answer(200, {}, "come in")
+      @asked == 1 ? Scripted.response(401) : Scripted.response(200, {}, "come in")
     end
   end
 

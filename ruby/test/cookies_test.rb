@@ -2,13 +2,13 @@
 require "test_helper"
 require "scripted"
 
-class CookiesTest < OriginTest
-  ANSWERS = {
-    "/login" => Scripted.answer(302, "Location" => "/", "Set-Cookie" => ["session=secret; HttpOnly", "a=b; Path=/x; Max-Age=60"]),
-    "/" => Scripted.answer(200), "/x" => Scripted.answer(200)
+class CookiesTest < ServerTest
+  RESPONSES = {
+    "/login" => Scripted.response(302, "Location" => "/", "Set-Cookie" => ["session=secret; HttpOnly", "a=b; Path=/x; Max-Age=60"]),
+    "/" => Scripted.response(200), "/x" => Scripted.response(200)
   }.freeze
 
-  def server(&block) = Scripted.run(ANSWERS, &block)
+  def server(&block) = Scripted.run(RESPONSES, &block)
   def cookies(server) = server.requests.map { |request| request[/^cookie: (.*)\r$/i, 1] }
 
   def test_off_by_default

@@ -1,7 +1,7 @@
 # Content codings are taken off, and bombs meet the cap instead of the memory.
 require "test_helper"
 
-class DecodingTest < OriginTest
+class DecodingTest < ServerTest
   CODINGS = %w[gzip deflate br zstd].freeze
 
   # Bytes of memory that this process has in use.

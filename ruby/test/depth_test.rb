@@ -1,7 +1,7 @@
 # Nothing overflows the stack. Not run by `rake sig`, whose checker takes minutes for so many calls.
 require "test_helper"
 
-class DepthTest < OriginTest
+class DepthTest < ServerTest
   # None of these does any I/O, so nothing but the batch itself keeps the stack flat.
   def test_a_hundred_thousand_requests_that_fail_at_once_each_queued_by_the_last_do_not_overflow_the_stack
     left = 100_000

@@ -10,7 +10,7 @@ rescue LoadError
   nil # No part of Ruby since 3.0.
 end
 
-class DigestTest < OriginTest
+class DigestTest < ServerTest
   LOGIN = ["Mufasa", "Circle of Life: é"].freeze
 
   # WEBrick's own digest authentication (RFC 2617), which counts nonces strictly.
@@ -55,9 +55,9 @@ class DigestTest < OriginTest
   def test_an_old_nonce_is_replaced
     webrick(NonceExpirePeriod: 0, NonceExpireDelta: 0) do |address|
       # Each is too old one second later, which this does not wait for: what counts is that an end comes.
-      answers = Array.new(3) { client(digest_auth: LOGIN).get(address) }
-      assert_includes [200, 401], answers.last.status
-      answers.each { |answer| assert_operator answer.attempts.size, :<=, 4 }
+      replies = Array.new(3) { client(digest_auth: LOGIN).get(address) }
+      assert_includes [200, 401], replies.last.status
+      replies.each { |reply| assert_operator reply.attempts.size, :<=, 4 }
     end
   end
 
@@ -65,7 +65,7 @@ class DigestTest < OriginTest
   def strict(algorithm, qop: "auth", demand: {})
     sum = ->(text) { OpenSSL::Digest.new(algorithm[/SHA-256/] ? "SHA256" : algorithm[/SHA-512/] ? "SHA512-256" : "MD5").hexdigest(text) }
     fields = { realm: "r", nonce: "n/=", opaque: "o" }.merge(demand).map { |name, value| "#{name}=\"#{value}\"" }
-    demanded = Scripted.answer(401, "WWW-Authenticate" => "Digest #{fields.join(", ")}, algorithm=#{algorithm}, qop=\"#{qop}\"")
+    demanded = Scripted.response(401, "WWW-Authenticate" => "Digest #{fields.join(", ")}, algorithm=#{algorithm}, qop=\"#{qop}\"")
     check = lambda do |request|
       given = request[/^authorization: Digest (.*)\r/i, 1]&.b
       next demanded unless given
@@ -76,24 +76,24 @@ class DigestTest < OriginTest
       what = "#{request.split(" ")[0]}:#{say["uri"]}"
       what += ":#{sum[request.split("\r\n\r\n", 2)[1]]}" if qop == "auth-int"
       right = sum[[secret, "n/=", say["nc"], say["cnonce"], qop, sum[what]].join(":")]
-      Scripted.answer(right == say["response"] && say["opaque"] == "o" ? 200 : 403, {}, say["username"] || say["username*"])
+      Scripted.response(right == say["response"] && say["opaque"] == "o" ? 200 : 403, {}, say["username"] || say["username*"])
     end
-    Scripted.run("/" => check, "/a" => check, "/away" => Scripted.answer(302, "Location" => url("/echo"))) { |server| yield server }
+    Scripted.run("/" => check, "/a" => check, "/away" => Scripted.response(302, "Location" => url("/echo"))) { |server| yield server }
   end
 
   def test_every_algorithm
     %w[MD5 MD5-sess SHA-256 SHA-256-sess SHA-512-256 SHA-512-256-sess].product(%w[auth auth-int]) do |algorithm, qop|
       strict(algorithm, qop: qop) do |server|
-        answer = client.post("#{server.url}/", digest_auth: LOGIN, body: "content")
-        assert_equal [401, 200], statuses(answer), "#{algorithm} #{qop}"
+        reply = client.post("#{server.url}/", digest_auth: LOGIN, body: "content")
+        assert_equal [401, 200], statuses(reply), "#{algorithm} #{qop}"
       end
     end
   end
 
   def test_a_name_may_be_hashed_or_encoded
     strict("SHA-256", demand: { userhash: "true" }) do |server|
-      answer = client.get("#{server.url}/", digest_auth: LOGIN)
-      assert_equal [200, OpenSSL::Digest.new("SHA256").hexdigest("Mufasa:r")], [answer.status, answer.body]
+      reply = client.get("#{server.url}/", digest_auth: LOGIN)
+      assert_equal [200, OpenSSL::Digest.new("SHA256").hexdigest("Mufasa:r")], [reply.status, reply.body]
     end
   end
 
@@ -159,8 +159,8 @@ class DigestTest < OriginTest
   def test_who_asks_is_not_shown
     strict("MD5") do |server|
       client = client(digest_auth: LOGIN)
-      answer = client.get("#{server.url}/")
-      shown = [client, answer, answer.attempts].map(&:inspect).join
+      reply = client.get("#{server.url}/")
+      shown = [client, reply, reply.attempts].map(&:inspect).join
       refute_includes shown, "Circle"
     end
   end

@@ -5,7 +5,7 @@ require "pathname"
 require "scripted"
 require "tmpdir"
 
-class DownloadTest < OriginTest
+class DownloadTest < ServerTest
   BODY = Random.new(3).bytes(300_000).freeze
 
   # A server of one file that knows ranges. The block is given each request's headers, and returns the differences: cut:
@@ -28,7 +28,7 @@ class DownloadTest < OriginTest
       while (head = connection.gets("\r\n\r\n"))
         fields = head.lines.drop(1).filter_map { |line| line.chomp.split(": ", 2) if line.include?(":") }.to_h.transform_keys(&:downcase)
         @asked << fields
-        return unless answer(connection, fields, @differing.call(fields))
+        return unless response(connection, fields, @differing.call(fields))
       end
     rescue SystemCallError
       nil
@@ -37,7 +37,7 @@ class DownloadTest < OriginTest
     end
 
     # False when the connection ends here.
-    def answer(connection, asked, differing)
+    def response(connection, asked, differing)
       body = differing.fetch(:body, BODY)
       mine = @fields.merge(differing.fetch(:headers, {}))
       from = asked["range"]&.slice(/\Abytes=(\d+)-\z/, 1)&.to_i
@@ -224,7 +224,7 @@ class DownloadTest < OriginTest
       files({ "ETag" => '"1"' }, cut_once(100_000, { headers: wrong })) do |server, path|
         begun(server, path)
         error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
-        assert_match(/\Athe bytes from 100000 on were asked for, and Content-Range is .* \(http:[^?]*\)\z/, error.message)
+        assert_match(/\Athe bytes from 100000 on were requested, and Content-Range is .* \(http:[^?]*\)\z/, error.message)
         assert_empty left(path)
       end
     end
@@ -305,7 +305,7 @@ class DownloadTest < OriginTest
   end
 
   def test_bad_arguments_are_refused_before_anything_is_sent
-    before = origin.arrived
+    before = real_server.arrived
     Dir.mktmpdir do |folder|
       { { headers: { "Range" => "bytes=0-1" } } => /headers has range/, { headers: [["if_range", "x"], [:if_range, "x"]] } => /headers has if-range/,
         { raise_for_status: false } => /raise_for_status is false/, { timeout: -1 } => /timeout/, { colour: 1 } => /colour/ }.each do |options, message|
@@ -315,7 +315,7 @@ class DownloadTest < OriginTest
       assert_raises(Errno::ENOENT) { client.download(url("/r/1"), "#{folder}/none/x") }
       assert_empty Dir.children(folder)
     end
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
   end
 
   def test_a_child_leaves_the_part_to_its_parent
@@ -414,13 +414,13 @@ class DownloadTest < OriginTest
   end
 
   def test_only_files_are_replaced
-    before = origin.arrived
+    before = real_server.arrived
     Dir.mktmpdir do |folder|
       File.mkfifo("#{folder}/pipe")
       assert_match(/pipe is a fifo, not a file/, error_of(ArgumentError) { client.download(url("/r/1"), "#{folder}/pipe") }.message)
       assert_equal [["pipe"], "fifo"], [Dir.children(folder), File.ftype("#{folder}/pipe")]
     end
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
   end
 
   def test_the_bytes_are_those_of_the_server
@@ -429,7 +429,7 @@ class DownloadTest < OriginTest
       assert_equal "\x1F\x8B".b, File.binread("#{folder}/x", 2)
       client.download(url("/bytes/0"), "#{folder}/empty")
       assert_equal 0, File.size("#{folder}/empty")
-      base = client(base_url: origin.url, redirects: 2)
+      base = client(base_url: real_server.url, redirects: 2)
       assert_equal 50, base.download("/redirect/302/1?to=#{url("/bytes/50")}", "#{folder}/x", headers: { accept_encoding: "gzip" }).size
     end
   end

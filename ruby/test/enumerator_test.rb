@@ -2,7 +2,7 @@
 require "test_helper"
 require "timeout"
 
-class EnumeratorTest < OriginTest
+class EnumeratorTest < ServerTest
   def test_without_a_block_each_response_is_an_enumerator
     responses = client.each_response((1..).lazy.map { |id| url("/r/#{id}") }, concurrency: 3)
     assert_kind_of Enumerator, responses
@@ -26,7 +26,7 @@ class EnumeratorTest < OriginTest
   end
 
   def test_what_next_left_in_flight_is_closed_when_the_enumerator_is_collected
-    own = Origin.new
+    own = TestServer.new
     urls = ["#{own.url}/r/1"] + Array.new(3) { "#{own.url}/fault/stall-head" }
     client = client()
     # On a stack that is gone then, and cannot be mistaken for a reference.
@@ -46,7 +46,7 @@ class EnumeratorTest < OriginTest
   end
 
   def test_leaving_early_closes_what_is_in_flight
-    own = Origin.new
+    own = TestServer.new
     client = client()
     urls = ["#{own.url}/r/1"] + Array.new(3) { "#{own.url}/fault/stall-head" }
     [

@@ -1,16 +1,16 @@
 # Every failure says what, in which phase, after how long, and whether the request was sent.
 require "test_helper"
 
-class ErrorTest < OriginTest
+class ErrorTest < ServerTest
   def test_total_timeout_is_kept_once_and_says_where_the_time_went
-    origin = Origin.new
-    error = error_of(Hecaton::TimeoutError) { client.get("#{origin.url}/fault/stall-head", timeout: 0.3) }
+    real_server = TestServer.new
+    error = error_of(Hecaton::TimeoutError) { client.get("#{real_server.url}/fault/stall-head", timeout: 0.3) }
     assert_equal :total, error.phase
     assert_equal :first_byte, error.attempts.last.phase
     assert error.sent?
     assert_in_delta 0.3, error.elapsed, 0.2
-    wait_until { origin.arrived == 1 } # The origin may not have seen yet that it was given up.
-    assert_equal 1, origin.stop.values_at("requests", "aborted").sum, "one request, and no other behind our back"
+    wait_until { real_server.arrived == 1 } # The test server may not have seen yet that it was given up.
+    assert_equal 1, real_server.stop.values_at("requests", "aborted").sum, "one request, and no other behind our back"
   end
 
   def test_a_dripping_body_does_not_defeat_the_total
@@ -125,7 +125,7 @@ class ErrorTest < OriginTest
       "/status/404" => [Hecaton::StatusError, :read] }.each do |path, (klass, phase)|
       path = "/fault/#{path}" unless path.start_with?("/")
       error = error_of(klass) { client(**strict).get(url("#{path}?token=hush"), timeout: 0.3) }
-      assert_equal [phase, true, origin.url], [error.phase, error.sent?, error.url[%r{\Ahttp://[^/]+}]]
+      assert_equal [phase, true, real_server.url], [error.phase, error.sent?, error.url[%r{\Ahttp://[^/]+}]]
       assert_kind_of Float, error.elapsed
       assert_operator error.attempts.size, :>=, 1
       refute_match(/hush/, [error.full_message, error.inspect, error.url].map(&:b).join, path)

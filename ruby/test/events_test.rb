@@ -2,7 +2,7 @@
 require "test_helper"
 require "scripted"
 
-class EventsTest < OriginTest
+class EventsTest < ServerTest
   # Those of one block. Tests of this process run one after the other.
   def events(pattern = nil)
     seen = []
@@ -13,7 +13,7 @@ class EventsTest < OriginTest
     subscription&.unsubscribe
   end
 
-  def port = URI(origin.url).port
+  def port = URI(real_server.url).port
 
   def test_a_request_and_its_attempt
     client = client()
@@ -71,7 +71,7 @@ class EventsTest < OriginTest
   end
 
   def test_every_hop_is_an_attempt_with_its_own_url
-    Scripted.run({ "/a?secret=1" => Scripted.answer(302, "Location" => url("/r/1?secret=2")) }) do |server|
+    Scripted.run({ "/a?secret=1" => Scripted.response(302, "Location" => url("/r/1?secret=2")) }) do |server|
       first, second, request = events { client(redirects: 1).get("#{server.url}/a?secret=1") }
       assert_equal ["#{server.url}/a", url("/r/1"), "#{server.url}/a"], [first, second, request].map { |event| event.payload["url.full"] }
       assert_equal [302, 200, 200], [first, second, request].map { |event| event.payload["http.response.status_code"] }
@@ -90,7 +90,7 @@ class EventsTest < OriginTest
       2.times do
         connection = server.accept
         connection.gets("\r\n\r\n")
-        connection.write(Scripted.answer(200))
+        connection.write(Scripted.response(200))
         connection.close
       end
     end

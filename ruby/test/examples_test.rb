@@ -2,7 +2,7 @@
 require "test_helper"
 require "open3"
 
-class ExamplesTest < OriginTest
+class ExamplesTest < ServerTest
   FOLDER = File.expand_path("../examples", __dir__)
   LIB = File.expand_path("../lib", __dir__)
   PROMISED = {
@@ -16,7 +16,7 @@ class ExamplesTest < OriginTest
 
   PROMISED.each do |name, output|
     define_method("test_the_example_#{name}_does_what_it_says") do
-      said, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "#{FOLDER}/#{name}.rb", origin.url)
+      said, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "#{FOLDER}/#{name}.rb", real_server.url)
       assert_predicate status, :success?, complaints
       assert_empty complaints
       assert_match output, said

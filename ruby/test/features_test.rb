@@ -3,7 +3,7 @@ require "test_helper"
 require "scripted"
 require "logger"
 
-class FeaturesTest < OriginTest
+class FeaturesTest < ServerTest
   # Notes what it is called with; `code` has a block for each method that does more.
   class Noting
     def initialize(notes, name, **code)
@@ -56,7 +56,7 @@ class FeaturesTest < OriginTest
 
   def test_a_changed_request_is_what_is_sent
     changes = ->(request) { request.with(headers: { "x-a" => "1" }, url: "#{request.url}?changed") }
-    Scripted.run("/?changed" => Scripted.answer(200)) do |server|
+    Scripted.run("/?changed" => Scripted.response(200)) do |server|
       each_way(a: { before_request: changes }) do |ask, _, way|
         ask.call("#{server.url}/")
         assert_match(/\r\nx-a: 1\r\n/, server.requests.last, way)
@@ -76,13 +76,13 @@ class FeaturesTest < OriginTest
 
   def test_one_that_responds_spares_the_request
     given = ->(_) { Hecaton::Response.new(status: 203, body: "given", headers: { "x" => "y" }) }
-    before = origin.arrived
+    before = real_server.arrived
     each_way(%i[a b], a: { respond: given }) do |ask, notes, way|
       response = ask.call(url("/r/1"))
       assert_equal [203, url("/r/1"), "GET"], [response.status, response.url, response.http_method], way
       assert_equal [%i[a before_request], %i[a respond], %i[a after]], notes, way
     end
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
     client = client(features: [Noting.new([], :a, respond: given)])
     assert_equal "given", client.get(url("/r/1")).body
     assert_equal "given", (client.get(url("/r/1")) { |stream| stream.read })
@@ -136,9 +136,9 @@ class FeaturesTest < OriginTest
   end
 
   def test_each_attempt_is_seen_and_changed
-    answers = {
-      "/" => Scripted.answer(302, "Location" => "/next"),
-      "/next" => [Scripted.answer(503), Scripted.answer(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
+    replies = {
+      "/" => Scripted.response(302, "Location" => "/next"),
+      "/next" => [Scripted.response(503), Scripted.response(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
     }
     seen = []
     numbering = lambda do |request, number|
@@ -146,8 +146,8 @@ class FeaturesTest < OriginTest
       request.with(headers: { "x-number" => number.to_s, "user-agent" => nil, "x-own" => nil, "accept" => "text/plain" })
     end
     WAYS.each_value do |ask|
-      answers["/next"] = [Scripted.answer(503), Scripted.answer(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
-      Scripted.run(answers) do |server|
+      replies["/next"] = [Scripted.response(503), Scripted.response(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
+      Scripted.run(replies) do |server|
         client = client(redirects: 3, retry: { statuses: [503], interval: 0 }, headers: { "x-own" => "1" }, user_agent: "me",
           features: [Noting.new([], :a, before_attempt: numbering)])
         response = ask.call(client, "#{server.url}/")
@@ -171,7 +171,7 @@ class FeaturesTest < OriginTest
 
   def test_an_attempt_can_change_fields_that_are_repeated
     { %w[1] => %w[1 2], %w[1 2] => %w[2 1], %w[2 1] => %w[1], [] => %w[1 2] }.each do |old, new|
-      Scripted.run("/" => Scripted.answer(200)) do |server|
+      Scripted.run("/" => Scripted.response(200)) do |server|
         feature = Noting.new([], :a, before_attempt: ->(request, _) { request.with(headers: { "x-a" => new }) })
         client(features: [feature]).get("#{server.url}/", headers: { "x-a" => old })
         assert_equal new, server.requests.first.scan(/^x-a: (.*)\r/i).flatten, [old, new]
@@ -180,7 +180,7 @@ class FeaturesTest < OriginTest
   end
 
   def test_attempts_before_an_exception_are_listed
-    Scripted.run("/" => Scripted.answer(503)) do |server|
+    Scripted.run("/" => Scripted.response(503)) do |server|
       feature = Noting.new([], :a, before_attempt: ->(_, number) { raise KeyError if number == 2 })
       client = client(retry: { statuses: [503], interval: 0, max: 3 }, features: [feature])
       errors = [error_of(Hecaton::FeatureError) { client.get("#{server.url}/") }, client.get_all(["#{server.url}/"]).first]
@@ -272,8 +272,8 @@ class FeaturesTest < OriginTest
   end
 
   def test_a_token_and_a_retry_predicate_work_beside_them
-    answer = ->(request) { Scripted.answer(request.include?("Bearer new") ? 200 : 401) }
-    Scripted.run("/" => answer) do |server|
+    reply = ->(request) { Scripted.response(request.include?("Bearer new") ? 200 : 401) }
+    Scripted.run("/" => reply) do |server|
       WAYS.each_value do |ask|
         tokens = %w[old new]
         numbers = []

@@ -2,10 +2,10 @@
 require "test_helper"
 require "async"
 
-class FiberTest < OriginTest
+class FiberTest < ServerTest
   def test_requests_in_fibers_of_one_thread_overlap
     client = client()
-    own = Origin.new
+    own = TestServer.new
     statuses = in_fibers(10) { client.get("#{own.url}/delay/500").status }
     assert_equal [200] * 10, statuses
     assert_equal 10, own.ledger["peak_in_flight"]

@@ -2,7 +2,7 @@
 require "test_helper"
 require "tmpdir"
 
-class ForkTest < OriginTest
+class ForkTest < ServerTest
   # A server of one connection that never responds: [its address, a queue of :asked and :ended].
   def silent
     server = TCPServer.new("127.0.0.1", 0)

@@ -3,7 +3,7 @@ require "test_helper"
 require "open3"
 require "tmpdir"
 
-class GuidesTest < OriginTest
+class GuidesTest < ServerTest
   DOCS = File.expand_path("../../docs", __dir__)
   LIB = File.expand_path("../lib", __dir__)
   PRINTED = {
@@ -21,13 +21,13 @@ class GuidesTest < OriginTest
 
   PRINTED.each do |page, printed|
     define_method("test_the_programs_of_#{page}_print_what_they_should") do
-      origin = Origin.new
+      real_server = TestServer.new
       programs = File.read("#{DOCS}/#{page}.md").scan(/^```ruby\n(.*?)^```$/m).flatten
       # nil: a part of a program, which is not run.
       assert_equal(printed.size, programs.size)
-      programs.zip(printed) { |program, expected| assert_equal(expected, run_program(program, origin.url)) if expected }
+      programs.zip(printed) { |program, expected| assert_equal(expected, run_program(program, real_server.url)) if expected }
     ensure
-      origin.stop
+      real_server.stop
     end
   end
 
@@ -35,7 +35,7 @@ class GuidesTest < OriginTest
 
   def run_program(program, url)
     said, complaints, status = Dir.mktmpdir do |folder|
-      Open3.capture3({ "HECATON_BINARY" => Origin::WITH_FETCH }, RbConfig.ruby, "-w", "-I#{LIB}", "-",
+      Open3.capture3({ "HECATON_BINARY" => TestServer::WITH_FETCH }, RbConfig.ruby, "-w", "-I#{LIB}", "-",
         stdin_data: program.gsub("http://127.0.0.1:8080", url), chdir: folder)
     end
     assert_predicate status, :success?, complaints

@@ -2,20 +2,20 @@
 require "test_helper"
 require "scripted"
 
-class HomeTest < OriginTest
+class HomeTest < ServerTest
   OWN = { headers: { "X-Api-Key" => "1", "X-Any" => "2", x_tenant: "t", "Accept-Language" => "de" },
           public_headers: [:x_tenant], app_name: "billing", bearer: "token" }.freeze
 
   def own(fields) = (fields.map { |name, _| name.downcase } & ALL).sort
   def asked(client, url, **options) = own(JSON.parse(client.get(url, **options).body)["headers"])
-  def elsewhere = origin.url.sub("127.0.0.1", "localhost")
+  def elsewhere = real_server.url.sub("127.0.0.1", "localhost")
 
   ALL = %w[accept-language authorization user-agent x-any x-api-key x-app-name x-tenant].freeze
   PUBLIC = %w[accept-language user-agent x-tenant].freeze
 
   def test_headers_of_a_client_with_a_base_stay_there
     client = client(base_url: url("/"), **OWN)
-    ["/echo", url("/echo"), origin.url.sub("http", "HTTP") + "/echo"].each { |home| assert_equal ALL, asked(client, home), home }
+    ["/echo", url("/echo"), real_server.url.sub("http", "HTTP") + "/echo"].each { |home| assert_equal ALL, asked(client, home), home }
     ["#{elsewhere}/echo", "//#{elsewhere.delete_prefix("http://")}/echo"].each { |away| assert_equal PUBLIC, asked(client, away), away }
     outcomes = client.get_all(["#{elsewhere}/echo", "/echo"])
     assert_equal [PUBLIC, ALL], outcomes.map { |outcome| own(JSON.parse(outcome.body)["headers"]) }
@@ -27,8 +27,8 @@ class HomeTest < OriginTest
   end
 
   def test_redirects_to_another_origin_take_along_what_is_public_alone
-    Scripted.run("/there" => Scripted.answer(302, "Location" => "#{elsewhere}/echo"),
-      "/here" => Scripted.answer(302, "Location" => "/end"), "/end" => Scripted.answer(200)) do |server|
+    Scripted.run("/there" => Scripted.response(302, "Location" => "#{elsewhere}/echo"),
+      "/here" => Scripted.response(302, "Location" => "/end"), "/end" => Scripted.response(200)) do |server|
       [client(redirects: 1, **OWN), client(redirects: 1, base_url: server.url, **OWN)].each do |client|
         sent = { headers: { "X-Own" => "1", "Range" => "bytes=0-", "X-Any" => "in the place of the client's" } }
         fields = JSON.parse(client.get("#{server.url}/there", **sent).body)["headers"].to_h.transform_keys(&:downcase)

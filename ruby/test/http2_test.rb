@@ -3,12 +3,12 @@ require "test_helper"
 require "tempfile"
 
 class Http2Test < Minitest::Test
-  # An origin of its own, and what it has seen in the end.
+  # A test server of its own, and what it has seen in the end.
   def serving(*options)
-    origin = Origin.new("--http2", *options)
-    yield origin.url
+    real_server = TestServer.new("--http2", *options)
+    yield real_server.url
   ensure
-    @summary = origin.stop
+    @summary = real_server.stop
   end
 
   def client(**options) = Hecaton::Client.new(timeout: 5, http: "2", **options)

@@ -4,14 +4,14 @@ require "scripted"
 require "pathname"
 require "hecaton/interception/engine"
 
-class InterceptionTest < OriginTest
+class InterceptionTest < ServerTest
   # Responds and refuses by blocks, and keeps the requests and outcomes that it saw.
   class Interceptor < Hecaton::Interception::Interceptor
-    attr_accessor :asked, :told, :observes, :answers, :refuses
+    attr_accessor :asked, :told, :observes, :replies, :refuses
 
-    def initialize(name = :test, &answers)
+    def initialize(name = :test, &replies)
       super(name, &nil)
-      @answers = answers
+      @replies = replies
       @asked = []
       @told = []
     end
@@ -22,21 +22,21 @@ class InterceptionTest < OriginTest
 
     def respond(request)
       asked << request
-      answers&.call(request)
+      replies&.call(request)
     end
   end
 
   def teardown = interceptors.each { |each| Hecaton::Interception.remove(each) }
   def interceptors = @interceptors ||= []
 
-  def intercept(name = :test, &answers)
-    Interceptor.new(name, &answers).tap do |added|
+  def intercept(name = :test, &replies)
+    Interceptor.new(name, &replies).tap do |added|
       interceptors << added
       Hecaton::Interception.add(added)
     end
   end
 
-  def answer(status = 200, headers = {}, body = "") = Hecaton::Response.new(status: status, headers: headers, body: body)
+  def reply(status = 200, headers = {}, body = "") = Hecaton::Response.new(status: status, headers: headers, body: body)
 
   FACTS = %i[status headers body url http_method].freeze
   def facts(outcome) = FACTS.map { |fact| outcome.public_send(fact) }
@@ -62,7 +62,7 @@ class InterceptionTest < OriginTest
   end
 
   def test_an_answer_is_the_response_and_nothing_is_sent
-    intercept { |request| answer(201, { "Content-Type" => "text/plain; charset=utf-8", "X-A" => %w[1 2] }, "é #{request.http_method}") }
+    intercept { |request| reply(201, { "Content-Type" => "text/plain; charset=utf-8", "X-A" => %w[1 2] }, "é #{request.http_method}") }
     response = client(base_url: "http://nowhere.test/v1/").post("users", params: { a: "b c" }, body: "x")
     assert_equal [201, "é POST", "http://nowhere.test/v1/users?a=b%20c", "POST"], [response.status, *facts(response).drop(2)]
     assert_equal [%w[1 2], Encoding::UTF_8], [response.headers.get_all("x-a"), response.body.encoding]
@@ -71,7 +71,7 @@ class InterceptionTest < OriginTest
   end
 
   def test_a_batch_gets_the_same_as_a_single_request
-    intercept { |request| request.url.end_with?("/bad") ? Hecaton::ConnectError.new("down") : answer(200, { "A" => "b" }, request.url) }
+    intercept { |request| request.url.end_with?("/bad") ? Hecaton::ConnectError.new("down") : reply(200, { "A" => "b" }, request.url) }
     single = client.get("http://nowhere.test/x")
     good, bad, none = client.get_all(["http://nowhere.test/x", "http://nowhere.test/bad", "http://"])
     assert_equal facts(single), facts(good)
@@ -87,7 +87,7 @@ class InterceptionTest < OriginTest
     real = bad.map(&ask)
     outcomes = ->() { client.get_all(["http://", "http://a.test/\n"]).map { |outcome| [outcome.class, outcome.message, outcome.phase, outcome.sent?, outcome.url] } }
     real_outcomes = outcomes.call
-    intercept { answer }
+    intercept { reply }
     assert_equal real, bad.map(&ask)
     assert_equal real_outcomes, outcomes.call
     client.batch do |batch|
@@ -100,21 +100,21 @@ class InterceptionTest < OriginTest
   def test_an_interceptor_sees_what_the_server_would
     one = intercept
     jar = Hecaton::Cookies.new
-    jar.set("a=1; Path=/echo", origin.url)
-    jar.set("b=2; Path=/other", origin.url)
+    jar.set("a=1; Path=/echo", real_server.url)
+    jar.set("b=2; Path=/other", real_server.url)
     clients = [client, client(decode: false, user_agent: "me", headers: { "X-A" => "1", x_b: 2 }, app_name: "app"), client(bearer: "t", cookies: jar),
-               client(base_url: origin.url.sub("http://", "http://u:p%40@"), headers: { "X-A" => "1" })]
+               client(base_url: real_server.url.sub("http://", "http://u:p%40@"), headers: { "X-A" => "1" })]
     options = [{}, { json: { a: 1 } }, { form: { a: "b" }, headers: { "Accept" => "text/html", "X-A" => nil } }, { headers: { "Range" => "bytes=0-1" } },
                { basic_auth: %w[u p] }, { bearer: false, body: "text" }]
-    clients.product(options, ["/echo?x=1#y", origin.url.sub("http://", "http://me:pw@") + "/echo"]).each do |client, given, target|
+    clients.product(options, ["/echo?x=1#y", real_server.url.sub("http://", "http://me:pw@") + "/echo"]).each do |client, given, target|
       target = url(target) unless target.start_with?("http")
       said = JSON.parse(client.post(target, **given).body)
       request = one.asked.last
       sent = said["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| %w[host content-length].include?(name) }
       assert_equal sent.sort, request.headers.to_a.sort, [target, given].inspect
-      assert_equal [said["method"], said["path"], said["body"]], [request.http_method, request.url.delete_prefix(origin.url), request.body.to_s]
+      assert_equal [said["method"], said["path"], said["body"]], [request.http_method, request.url.delete_prefix(real_server.url), request.body.to_s]
     end
-    away = clients.last.get(origin.url.sub("127.0.0.1", "localhost") + "/echo")
+    away = clients.last.get(real_server.url.sub("127.0.0.1", "localhost") + "/echo")
     assert_equal JSON.parse(away.body)["headers"].drop(1).map { |name, value| [name.downcase, value] }.sort, one.asked.last.headers.to_a.sort
     assert_equal [["x", "1 2"], ["x", "3"]], client.get(url("/r/1"), params: { x: ["1 2", 3] }) && one.asked.last.params
   end
@@ -128,18 +128,18 @@ class InterceptionTest < OriginTest
     bodies = { StringIO.new("io") => "io", file => file.binread, %w[a b].each => "ab", reading => "piped" }
     bodies.each do |body, text|
       seen = nil
-      one.answers = ->(request) { (seen = request.body) && nil }
+      one.replies = ->(request) { (seen = request.body) && nil }
       assert_equal text, JSON.parse(client.put(url("/echo"), body: body).body)["body"]
       assert_equal text, seen
     end
-    one.answers = nil # Nor is it lost when nobody looks.
+    one.replies = nil # Nor is it lost when nobody looks.
     outcome = nil
     client.batch { |batch| batch.put(url("/echo"), body: StringIO.new("batch")).on_complete { |ended| outcome = ended } }
     assert_equal "batch", JSON.parse(outcome.body)["body"]
   end
 
   def test_streams
-    one = intercept { |request| answer(200, { "A" => "b" }, "abc") if request.url.include?("nowhere") }
+    one = intercept { |request| reply(200, { "A" => "b" }, "abc") if request.url.include?("nowhere") }
     one.observes = true
     chunks = []
     value = client.get("http://nowhere.test/") do |stream|
@@ -151,7 +151,7 @@ class InterceptionTest < OriginTest
     client.get(url("/pieces/3/10/0")) { |stream| stream.each_chunk { |chunk| chunk } }
     client.get(url("/bytes/1000000")) { |stream| stream.status }
     assert_equal [[url("/pieces/3/10/0"), 30]], one.told.map { |request, outcome| [request.url, outcome.body.bytesize] }
-    one.answers = ->(_) { Hecaton::TimeoutError.new("late") }
+    one.replies = ->(_) { Hecaton::TimeoutError.new("late") }
     assert_raises(Hecaton::TimeoutError) { client.get("http://nowhere.test/") { flunk } }
   end
 
@@ -176,7 +176,7 @@ class InterceptionTest < OriginTest
   def test_bodies_are_heard_decoded_without_the_fields_of_their_coding
     require "zlib"
     coded = Zlib.gzip("plain")
-    Scripted.run("/" => Scripted.answer(200, { "Content-Encoding" => "gzip" }, coded)) do |server|
+    Scripted.run("/" => Scripted.response(200, { "Content-Encoding" => "gzip" }, coded)) do |server|
       one = intercept
       one.observes = true
       assert_equal "plain", client.get(server.url).body
@@ -193,17 +193,17 @@ class InterceptionTest < OriginTest
     bodies = { ["gzip", Zlib.gzip("é"), "text/plain; charset=ISO-8859-1"] => "é".b.force_encoding("ISO-8859-1"), ["gzip", "not coded", nil] => "not coded",
                ["deflate", Zlib.deflate("x"), nil] => "x", [nil, "é", "application/json"] => "é", [nil, "é", "text/plain"] => "é".b, [nil, "a", "a; charset=nonsense"] => "a".b }
     bodies.each do |(coding, body, type), expected|
-      given = answer(200, { "Content-Encoding" => coding, "Content-Type" => type }.compact, body)
+      given = reply(200, { "Content-Encoding" => coding, "Content-Type" => type }.compact, body)
       got = client.get("http://a.test/").body
       assert_equal [expected, expected.encoding], [got, expected.ascii_only? ? expected.encoding : got.encoding], body
     end
-    given = answer(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x"))
+    given = reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x"))
     assert_equal given.body, client(decode: false).get("http://a.test/").body
     assert_equal "", client.head("http://a.test/").body
   end
 
   def test_batches_in_parts
-    intercept { |request| answer(request.url[/\d+\z/].to_i, { "A" => "b" }, "body") }
+    intercept { |request| reply(request.url[/\d+\z/].to_i, { "A" => "b" }, "body") }
     told = []
     client.batch do |batch|
       [200, 500].each do |status|
@@ -216,7 +216,7 @@ class InterceptionTest < OriginTest
   end
 
   def test_a_batch_of_both
-    one = intercept { |request| answer(299, {}, "") if request.url.include?("nowhere") }
+    one = intercept { |request| reply(299, {}, "") if request.url.include?("nowhere") }
     order = []
     client.batch(concurrency: 1) do |batch|
       queue = ->(name, target, **options) { batch.get(target, **options).on_complete { |outcome| order << [name, outcome.status] } }
@@ -234,24 +234,24 @@ class InterceptionTest < OriginTest
   end
 
   def test_an_abort_and_an_exception_leave_the_rest_unasked
-    one = intercept { answer }
+    one = intercept { reply }
     requests = []
     client.batch do |batch|
       requests = Array.new(3) { |index| batch.get("http://a.test/#{index}") }
       requests[0].on_complete { batch.abort }
     end
     assert_equal [1, [nil, false], [Hecaton::CancelledError] * 2], [one.asked.size, [requests[0].outcome.error, requests[1].outcome.sent?], requests.drop(1).map { |each| each.outcome.class }]
-    one.answers = ->(_) { raise IndexError, "of an interceptor" }
+    one.replies = ->(_) { raise IndexError, "of an interceptor" }
     assert_raises(IndexError) { client.get("http://a.test/") }
     assert_raises(IndexError) { client.batch { |batch| requests = Array.new(2) { batch.get("http://a.test/") } } }
     assert_equal [Hecaton::CancelledError] * 2, requests.map { |each| each.outcome.class }
-    one.answers = ->(_) { :something }
+    one.replies = ->(_) { :something }
     assert_match(/test answers GET http:\/\/a.test\/ with Symbol/, error_of(TypeError) { client.get("http://a.test/") }.message)
   end
 
   def test_several_are_asked_in_order_and_may_refuse
-    first = intercept(:first) { |request| answer(201) if request.url.end_with?("/1") }
-    second = intercept(:second) { |request| answer(202) if request.url.end_with?("/2") }
+    first = intercept(:first) { |request| reply(201) if request.url.end_with?("/1") }
+    second = intercept(:second) { |request| reply(202) if request.url.end_with?("/2") }
     first.refuses = ->(_) { Hecaton::ConnectError.new("refused", phase: :queue) }
     assert_equal [201, 202], [client.get("http://a.test/1"), client.get("http://a.test/2")].map(&:status)
     error = error_of(Hecaton::ConnectError) { client(retry: true).get(url("/r/3")) }
@@ -259,8 +259,8 @@ class InterceptionTest < OriginTest
   end
 
   def test_bypass_holds_for_one_request_or_batch
-    webmock = intercept(:webmock) { answer(201) }
-    intercept(:other) { answer(202) }
+    webmock = intercept(:webmock) { reply(201) }
+    intercept(:other) { reply(202) }
     bypass = ->(*names, &block) { Hecaton::Interception.bypass(*names, &block) }
     statuses = bypass.call(:webmock) { [client.get(url("/r/1")).status, client.get(url("/r/1")).status] }
     assert_equal [202, 201], statuses
@@ -276,7 +276,7 @@ class InterceptionTest < OriginTest
   def test_what_holds_for_answers_of_the_network_holds_for_theirs
     told = []
     subscription = Hecaton.subscribe("request.hecaton") { |event| told << event.payload.values_at("url.full", "http.response.status_code", "error.type") }
-    intercept { answer(500, { "Sunset" => "Sat, 31 Dec 2050 23:59:59 GMT" }, "why") }
+    intercept { reply(500, { "Sunset" => "Sat, 31 Dec 2050 23:59:59 GMT" }, "why") }
     strict = client(raise_for_status: true, on_deprecation: ->(response) { told << response.sunset.year })
     error = error_of(Hecaton::StatusError) { strict.get("http://a.test/?x=1") }
     assert_equal ["why", "http://a.test/"], [error.excerpt, error.url]
@@ -288,7 +288,7 @@ class InterceptionTest < OriginTest
   end
 
   def test_cookies_of_answers_are_kept
-    one = intercept { answer(200, "Set-Cookie" => ["a=1; Path=/", "b=2; Domain=a.test; Secure", "=;;"]) }
+    one = intercept { reply(200, "Set-Cookie" => ["a=1; Path=/", "b=2; Domain=a.test; Secure", "=;;"]) }
     own = client(cookies: true)
     own.get("http://a.test/")
     own.get("https://a.test/x")
@@ -300,7 +300,7 @@ class InterceptionTest < OriginTest
 
   def test_retries_without_waits
     statuses = [503, 503, 200]
-    one = intercept { |request| request.http_method == "GET" ? answer(statuses.shift) : Hecaton::TimeoutError.new("late", phase: :first_byte, sent: true) }
+    one = intercept { |request| request.http_method == "GET" ? reply(statuses.shift) : Hecaton::TimeoutError.new("late", phase: :first_byte, sent: true) }
     patient = client(retry: { statuses: [500..599], interval: 1000 }, timeout: 5)
     response = patient.get("http://a.test/")
     assert_equal [200, [503, 503, 200], 3], [response.status, response.attempts.map(&:status), one.asked.size]
@@ -308,7 +308,7 @@ class InterceptionTest < OriginTest
     assert_equal [%i[failed failed failed], 6], [error.attempts.map(&:ending), one.asked.size]
     assert_raises(Hecaton::TimeoutError) { patient.post("http://a.test/") }
     assert_equal 7, one.asked.size
-    one.answers = ->(_) { Hecaton::TimeoutError.new("late", phase: :total) }
+    one.replies = ->(_) { Hecaton::TimeoutError.new("late", phase: :total) }
     assert_raises(Hecaton::TimeoutError) { patient.get("http://a.test/") }
     assert_equal 8, one.asked.size
   end
@@ -331,7 +331,7 @@ class InterceptionTest < OriginTest
       compare(:get, { redirects: redirects }, {}) { { "/start" => [302, { "Location" => place }, "x"], "/again" => [302, { "Location" => "/again2" }, ""] } }
       compare(:get, { redirects: index + 1, redirect_hosts: ["b.test"] }, {}) { |away| { "/start" => [302, { "Location" => "#{away.sub("127.0.0.1", "localhost")}/" }, ""] } }
     end
-    intercept { |request| answer(302, "Location" => request.url.sub("https:", "http:")) }
+    intercept { |request| reply(302, "Location" => request.url.sub("https:", "http:")) }
     assert_match(/from https to http, http:\/\/a.test\//, error_of(Hecaton::RedirectError) { client(redirects: 1).get("https://a.test/") }.message)
   end
 
@@ -357,19 +357,19 @@ class InterceptionTest < OriginTest
   end
 
   def test_a_body_that_can_be_read_once_is_not_sent_after_a_redirect
-    Scripted.run("/start" => Scripted.answer(307, "Location" => "/end")) do |server|
+    Scripted.run("/start" => Scripted.response(307, "Location" => "/end")) do |server|
       ask = -> { told_by(client(redirects: 2), :put, "#{server.url}/start", body: %w[a b].each) }
       real = ask.call
       assert_equal [Hecaton::RedirectError, "it asks for the request's body again, which can be read only once"], real.first(2)
       one = intercept
       assert_equal real, ask.call
-      one.answers = ->(_) { answer(307, "Location" => "/end") }
+      one.replies = ->(_) { reply(307, "Location" => "/end") }
       assert_equal real, ask.call
     end
   end
 
   def test_a_redirect_of_an_interceptor_may_lead_to_the_network
-    intercept { |request| answer(307, "Location" => url("/echo")) if request.url.include?("a.test") }
+    intercept { |request| reply(307, "Location" => url("/echo")) if request.url.include?("a.test") }
     own = client(redirects: 2, headers: { "X-A" => "1" }, bearer: "t")
     response = own.put("http://a.test/", body: "text", headers: { "Cache-Control" => "own", "X-Token" => "2" })
     said = JSON.parse(response.body)
@@ -381,8 +381,8 @@ class InterceptionTest < OriginTest
   end
 
   def test_redirects_of_the_network_may_lead_to_an_interceptor
-    Scripted.run("/" => Scripted.answer(302, { "Location" => "http://a.test/" }, "moved")) do |server|
-      one = intercept { |request| answer(201, {}, "there") if request.url.include?("a.test") }
+    Scripted.run("/" => Scripted.response(302, { "Location" => "http://a.test/" }, "moved")) do |server|
+      one = intercept { |request| reply(201, {}, "there") if request.url.include?("a.test") }
       one.observes = true
       own = client(redirects: 1, raise_for_status: true)
       ask = -> { [own.get(server.url), own.get(server.url) { |stream| [stream.status, stream.redirects, stream.each_chunk.to_a] }] }
@@ -398,7 +398,7 @@ class InterceptionTest < OriginTest
         batch.get(server.url).on_complete { |outcome| outcomes << outcome }
       end
       assert_equal [[[201, hop], "there"], ["", "there"], 302], [parts, outcomes.map(&:body).sort, client.get(server.url).status]
-      one.answers = nil
+      one.replies = nil
       one.refuses = ->(request) { Hecaton::ConnectError.new("refused", phase: :queue) if request.url.include?("a.test") }
       errors = [own.get_all([server.url]).first, assert_raises(Hecaton::ConnectError) { own.get(server.url) }, assert_raises(Hecaton::ConnectError) { own.get(server.url) { flunk } }]
       errors.each { |error| assert_equal ["refused", hop, [302]], [error.message, error.redirects, error.attempts.map(&:status)] }
@@ -406,7 +406,7 @@ class InterceptionTest < OriginTest
   end
 
   def test_streams_and_parts_behind_redirects_of_the_network
-    Scripted.run("/" => Scripted.answer(307, "Location" => "/end"), "/end" => Scripted.answer(200, {}, "there")) do |server|
+    Scripted.run("/" => Scripted.response(307, "Location" => "/end"), "/end" => Scripted.response(200, {}, "there")) do |server|
       one = intercept
       own = client(redirects: 1)
       [true, false].each do |observes|
@@ -434,18 +434,18 @@ class InterceptionTest < OriginTest
 
   def test_one_deadline_is_around_all_redirects
     one = intercept
-    Scripted.run("/" => Scripted.answer(302, "Location" => url("/fault/stall-head"))) do |server|
-      one.answers = ->(request) { sleep(0.2) && nil if request.url == "#{server.url}/" }
+    Scripted.run("/" => Scripted.response(302, "Location" => url("/fault/stall-head"))) do |server|
+      one.replies = ->(request) { sleep(0.2) && nil if request.url == "#{server.url}/" }
       error = error_of(Hecaton::TimeoutError) { client(redirects: 1).get(server.url, timeout: 0.3) }
       assert_equal [:total, 1, 2], [error.phase, error.redirects.size, error.attempts.size]
       assert_operator error.elapsed, :<, 5
     end
   end
 
-  def compare(verb, settings, options, &answers)
-    Scripted.run("/end" => Scripted.answer(201, {}, "there")) do |away|
-      answers = { "/end" => [200, {}, "end"] }.merge(answers.call(away.url))
-      Scripted.run(answers.transform_values { |each| Scripted.answer(*each) }) do |server|
+  def compare(verb, settings, options, &replies)
+    Scripted.run("/end" => Scripted.response(201, {}, "there")) do |away|
+      replies = { "/end" => [200, {}, "end"] }.merge(replies.call(away.url))
+      Scripted.run(replies.transform_values { |each| Scripted.response(*each) }) do |server|
         real = told_by(client(**settings), verb, "#{server.url}/start", options)
         real << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
         one = intercept # Lets all pass.
@@ -453,16 +453,16 @@ class InterceptionTest < OriginTest
         passed = told_by(client(**settings), verb, "#{server.url}/start", options)
         passed << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
         Hecaton::Interception.remove(one)
-        assert_equal real, passed, ["let pass", verb, settings, answers].inspect
+        assert_equal real, passed, ["let pass", verb, settings, replies].inspect
         assert_equal [one.asked.size] * 2, [one.told.size, real.last.size]
         requests = []
         one = intercept do |request|
           requests << [*request.headers.map { |name, value| "#{name}: #{value}\r\n".downcase }, "\r\n", *request.body].sort
-          request.url.start_with?(server.url) ? answer(*answers.fetch(request.url[%r{\w(/[^?]*)}, 1], [404, {}, ""])) : answer(201, {}, "there")
+          request.url.start_with?(server.url) ? reply(*replies.fetch(request.url[%r{\w(/[^?]*)}, 1], [404, {}, ""])) : reply(201, {}, "there")
         end
         stubbed = told_by(client(**settings), verb, "#{server.url}/start", options) << requests
         Hecaton::Interception.remove(one)
-        assert_equal real, stubbed, [verb, settings, answers].inspect
+        assert_equal real, stubbed, [verb, settings, replies].inspect
       end
     end
   end

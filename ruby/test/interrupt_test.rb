@@ -2,7 +2,7 @@
 require "test_helper"
 require "timeout"
 
-class InterruptTest < OriginTest
+class InterruptTest < ServerTest
   def clock = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def stalled_batch(client, size = 5)
@@ -57,12 +57,12 @@ class InterruptTest < OriginTest
     trapped = 0
     previous = trap(:USR1) { trapped += 1 }
     Thread.new { 5.times { sleep 0.02; Process.kill(:USR1, Process.pid) } }
-    connections = origin.ledger["connections"]
+    connections = real_server.ledger["connections"]
     response = client.get(url("/delay/300"))
     assert_equal 200, response.status
     assert_operator trapped, :>, 0
     assert_equal 1, response.attempts.size
-    assert_operator origin.ledger["connections"] - connections, :<=, 1
+    assert_operator real_server.ledger["connections"] - connections, :<=, 1
   ensure
     trap(:USR1, previous || "DEFAULT")
   end

@@ -1,19 +1,19 @@
 # Limits on connections, seen from Ruby's threads.
 require "test_helper"
 
-class LimitTest < OriginTest
+class LimitTest < ServerTest
   def test_sixteen_threads_with_a_limit_of_four_never_open_a_fifth_connection
     client = client(timeout: 20, per_origin: 4)
-    before = origin.ledger["connections"]
+    before = real_server.ledger["connections"]
     statuses = Array.new(16) { Thread.new { Array.new(20) { client.get(url("/delay/1")).status } } }.flat_map(&:value)
     assert_equal [200] * 320, statuses
-    assert_equal 4, origin.ledger["connections"] - before
+    assert_equal 4, real_server.ledger["connections"] - before
   end
 
   def test_the_wait_is_a_phase_of_its_own
     client = client(per_origin: 1, queue_timeout: 0.2)
     holder = Thread.new { client.get(url("/delay/1000")).status }
-    wait_until { origin.ledger["peak_in_flight"] >= 1 && holder.status == "sleep" }
+    wait_until { real_server.ledger["peak_in_flight"] >= 1 && holder.status == "sleep" }
     error = error_of(Hecaton::TimeoutError) { sleep 0.1; client.get(url("/r/1")) }
     assert_equal [:queue, false], [error.phase, error.sent?]
     assert_equal 200, holder.value

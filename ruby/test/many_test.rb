@@ -2,7 +2,7 @@
 require "test_helper"
 require "timeout"
 
-class ManyTest < OriginTest
+class ManyTest < ServerTest
   def test_get_all_returns_every_outcome_in_the_order_of_the_urls
     paths = %w[/delay/100 /r/1 /fault/close /status/404 /delay/50]
     outcomes = client.get_all(paths.map { |path| url(path) }, concurrency: 5, timeout: 3)
@@ -11,7 +11,7 @@ class ManyTest < OriginTest
   end
 
   def test_get_all_keeps_to_its_concurrency_and_passes_options_on
-    own = Origin.new
+    own = TestServer.new
     outcomes = client.get_all(Array.new(30) { |id| "#{own.url}/echo?#{id}" }.each, concurrency: 3, headers: { "x-a" => "1" })
     bodies = outcomes.map { |outcome| JSON.parse(outcome.response.body) }
     assert_equal Array.new(30) { |id| "/echo?#{id}" }, bodies.map { |body| body["target"] || body["path"] }
@@ -27,10 +27,10 @@ class ManyTest < OriginTest
   end
 
   def test_get_all_sends_nothing_when_an_option_is_bad
-    before = origin.arrived
+    before = real_server.arrived
     assert_raises(ArgumentError) { client.get_all([url("/r/1")], colour: "blue") }
     assert_raises(ArgumentError) { client.get_all([url("/r/1")], concurrency: 0) }
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
     assert_equal [], client.get_all([])
   end
 
@@ -48,13 +48,13 @@ class ManyTest < OriginTest
   end
 
   def test_a_bad_entry_is_named_and_nothing_is_sent
-    before = origin.arrived
+    before = real_server.arrived
     { [[:get, url("/r/1")], url("/r/2")] => /request 1 of the list is not a Hecaton::Request, \[method, url\]/, [[:get]] => /request 0/, [[url("/r/1"), {}]] => /request 0/,
       [[:get, url("/r/1"), 5]] => /request 0/, [[:get, url("/r/1"), {}, 1]] => /request 0/, [[:get, url("/r/1"), { colour: 1 }]] => /colour/ }.each do |bad, message|
       assert_match message, error_of(ArgumentError) { client.all(bad) }.message
     end
     assert_match(/request 0/, error_of(ArgumentError) { client.post_all([[url("/echo"), {}, 1]]) }.message)
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
   end
 
   def test_lists_of_one_method
@@ -82,7 +82,7 @@ class ManyTest < OriginTest
 
   # The ledger tells how many requests the block has let through.
   def test_reading_slowly_stops_the_queue
-    own = Origin.new
+    own = TestServer.new
     endless = (1..).lazy.map { |id| "#{own.url}/r/#{id}" }
     asked = 0
     counted = Enumerator.new { |urls| endless.each { |url| urls << url.tap { asked += 1 } } }
@@ -102,7 +102,7 @@ class ManyTest < OriginTest
   end
 
   def test_leaving_early_closes_what_is_in_flight
-    own = Origin.new
+    own = TestServer.new
     client = client()
     urls = ["#{own.url}/r/1"] + Array.new(3) { "#{own.url}/fault/stall-head" }
     [

@@ -2,7 +2,7 @@
 require "test_helper"
 require "scripted"
 
-class MIMETest < OriginTest
+class MIMETest < ServerTest
   def response(type, body) = Hecaton::Response.new(status: 200, headers: type ? { "content-type" => type } : {}, body: body)
 
   def test_json_is_known
@@ -22,7 +22,7 @@ class MIMETest < OriginTest
   def test_a_type_of_ones_own
     Hecaton::MIME.register("Application/X-Lines", encode: ->(value) { value.map { |pair| pair.join("=") }.join("\n") }, decode: ->(text) { text.lines(chomp: true) })
     assert_equal %w[a b], response("application/x-lines", "a\nb\n").parse
-    sent = Scripted.run("/" => Scripted.answer(200)) do |server|
+    sent = Scripted.run("/" => Scripted.response(200)) do |server|
       client.post("#{server.url}/", body: { a: 1, b: 2 }, headers: { content_type: "application/x-lines" })
       client.post("#{server.url}/", body: { a: 1 }, headers: { content_type: "application/vnd.api+json" })
       server.requests.map { |request| request.split("\r\n\r\n", 2).last }

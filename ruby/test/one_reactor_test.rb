@@ -3,7 +3,7 @@ require "test_helper"
 require "open3"
 require "tmpdir"
 
-class OneReactorTest < OriginTest
+class OneReactorTest < ServerTest
   LIB = File.expand_path("../lib", __dir__)
   # What the programs of these tests use.
   GIVEN = <<~RUBY.freeze
@@ -42,7 +42,7 @@ class OneReactorTest < OriginTest
       ca = "#{folder}/ca.pem"
       tls = ["--tls", "--tls-ca-out", ca]
       { "HTTP/1.1" => [], "TLS" => tls, "HTTP/2" => ["--http2", *tls] }.each do |name, options|
-        own = Origin.new(*options)
+        own = TestServer.new(*options)
         yield name, own.url, options.empty? ? "" : ", ca: #{ca.inspect}"
       ensure
         own&.stop

@@ -4,7 +4,7 @@ require "open3"
 require "socket"
 require "tmpdir"
 
-class PhaseTest < OriginTest
+class PhaseTest < ServerTest
   LIMIT = 0.2
   # What is promised.
   LATE = 0.05
@@ -12,7 +12,7 @@ class PhaseTest < OriginTest
   TRIES = 10
 
   def test_a_wait_for_a_connection_ends_in_time_and_sends_nothing
-    own = Origin.new
+    own = TestServer.new
     { queue: { queue_timeout: LIMIT }, total: {} }.each do |told, settings|
       client = client(per_origin: 1, **settings)
       client.get("#{own.url}/bytes/5000000") do
@@ -109,7 +109,7 @@ class PhaseTest < OriginTest
   end
 
   def holds_at_the_origin(phase, fault)
-    own = Origin.new
+    own = TestServer.new
     holds(phase, "#{own.url}/fault/#{fault}", -> { own.arrived })
   ensure
     own&.stop

@@ -1,7 +1,7 @@
 # The results of keywords and defaults: parameters, base URL, default headers, credentials, identity.
 require "test_helper"
 
-class PreparationTest < OriginTest
+class PreparationTest < ServerTest
   def seen(client, path = "/echo", **options) = JSON.parse(client.get(path.start_with?("/") ? url(path) : path, **options).body)
   def fields(client, *arguments, **options) = seen(client, *arguments, **options)["headers"].to_h.transform_keys(&:downcase)
 
@@ -39,7 +39,7 @@ class PreparationTest < OriginTest
     assert_equal 200, client.get("7").status
     assert_equal "/echo?a=1", JSON.parse(client.get("../echo", params: { a: 1 }).body)["path"]
     assert_equal "/echo", JSON.parse(client.get("/echo").body)["path"]
-    other = Origin.new
+    other = TestServer.new
     assert_equal 200, client.get("#{other.url}/r/1").status
     assert_equal 1, other.stop["items"]
     assert_match(/not absolute/, error_of(ArgumentError) { client(base_url: "/v1") }.message)
@@ -80,7 +80,7 @@ class PreparationTest < OriginTest
 
   def test_credentials_of_a_client_with_a_base_stay_there
     home = { base_url: url("/"), headers: { "Cookie" => "a=b", "X-Key" => "1" }, bearer: "secret" }
-    away = origin.url.sub("127.0.0.1", "localhost")
+    away = real_server.url.sub("127.0.0.1", "localhost")
     [fields(client(**home)), fields(client(**home), "echo")].each do |sent|
       assert_equal ["Bearer secret", "a=b", "1"], sent.values_at("authorization", "cookie", "x-key")
     end
@@ -104,12 +104,12 @@ class PreparationTest < OriginTest
   end
 
   def test_a_batch_takes_the_same_keywords
-    answers = []
+    responses = []
     client(base_url: url("/"), bearer: "token").batch do |batch|
-      batch.get("echo", params: { a: 1 }).on_complete { |outcome| answers << JSON.parse(outcome.response.body) }
-      batch.get("echo", bearer: false).on_complete { |outcome| answers << JSON.parse(outcome.response.body) }
+      batch.get("echo", params: { a: 1 }).on_complete { |outcome| responses << JSON.parse(outcome.response.body) }
+      batch.get("echo", bearer: false).on_complete { |outcome| responses << JSON.parse(outcome.response.body) }
     end
-    first, second = answers.sort_by { |answer| answer["path"] }.reverse
+    first, second = responses.sort_by { |response| response["path"] }.reverse
     assert_equal ["/echo?a=1", "Bearer token"], [first["path"], first["headers"].to_h.transform_keys(&:downcase)["authorization"]]
     assert_nil second["headers"].to_h.transform_keys(&:downcase)["authorization"]
   end
@@ -134,7 +134,7 @@ class PreparationTest < OriginTest
   INJECTIONS.each do |place, attempt|
     define_method("test_no_injection_through_#{place}") do
       # Its own: what earlier tests gave up may still arrive at the one that all share.
-      own = Origin.new
+      own = TestServer.new
       begin
         base = "#{own.url}/echo"
         client = client(base_url: base)

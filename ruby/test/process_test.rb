@@ -2,7 +2,7 @@
 require "test_helper"
 require "tmpdir"
 
-class ProcessTest < OriginTest
+class ProcessTest < ServerTest
   # The output of a child, which must end well. Its own test run, which it inherits, is skipped.
   def in_child
     reader, writer = IO.pipe
@@ -14,10 +14,10 @@ class ProcessTest < OriginTest
       exit!($!.nil? ? 0 : 1)
     end
     writer.close
-    answer = reader.read
+    reply = reader.read
     Process.wait(pid)
     assert_predicate $?, :success?
-    Marshal.load(answer)
+    Marshal.load(reply)
   end
 
   def test_a_client_made_but_not_used_before_the_fork_works_on_both_sides
@@ -57,7 +57,7 @@ class ProcessTest < OriginTest
       define_method("test_a_child_leaves_the_parents_connection_alone_however_it_ends_#{name}") do
         Dir.mktmpdir do |folder|
           ca = File.join(folder, "ca.pem")
-          own = Origin.new(*options, *(["--tls-ca-out", ca] if options.include?("--tls")))
+          own = TestServer.new(*options, *(["--tls-ca-out", ca] if options.include?("--tls")))
           command = [RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", CHILDREN, "#{own.url}/echo", http]
           command << ca if options.include?("--tls")
           assert_equal "1 1", IO.popen([*command, err: %i[child out]], &:read)
@@ -77,16 +77,16 @@ class ProcessTest < OriginTest
 
   def test_a_fork_in_a_callback_leaves_the_parents_batch_running
     client = client()
-    answers = []
+    replies = []
     client.batch(concurrency: 4) do |batch|
       20.times do |index|
         batch.get(url("/r/#{index}")).on_complete do |outcome|
-          answers << outcome.response.status
-          answers << in_child { client.get(url("/r/1")).status } if index == 5
+          replies << outcome.response.status
+          replies << in_child { client.get(url("/r/1")).status } if index == 5
         end
       end
     end
-    assert_equal [200] * 21, answers
+    assert_equal [200] * 21, replies
   end
 
   def test_a_child_that_goes_on_with_an_inherited_batch_is_told_so_and_the_parents_runs_on

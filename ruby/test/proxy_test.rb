@@ -2,7 +2,7 @@
 require "test_helper"
 require "socket"
 
-class ProxyTest < OriginTest
+class ProxyTest < ServerTest
   # An HTTP proxy that knows every name as this machine's, and writes down the heads it was sent.
   class Proxy
     attr_reader :heads, :port
@@ -65,7 +65,7 @@ class ProxyTest < OriginTest
   def setup = @proxies = []
   def teardown = @proxies.each(&:stop)
   def proxy(**options) = Proxy.new(**options).tap { |proxy| @proxies << proxy }
-  def elsewhere(path, scheme: "http") = "#{scheme}://origin.invalid:#{URI(origin.url).port}#{path}"
+  def elsewhere(path, scheme: "http") = "#{scheme}://origin.invalid:#{URI(real_server.url).port}#{path}"
 
   def test_a_proxy_is_handed_http_requests
     proxy = proxy()
@@ -126,7 +126,7 @@ class ProxyTest < OriginTest
   # The environment with these variables of proxies and no others.
   def with_environment(values)
     before = NAMES.to_h { |name| [name, ENV.fetch(name, nil)] }
-    origin.url # Started outside of it.
+    real_server.url # Started outside of it.
     ENV.update(NAMES.to_h { |name| [name, values[name]] })
     yield
   ensure

@@ -2,7 +2,7 @@
 require "test_helper"
 require "open3"
 
-class RactorTest < OriginTest
+class RactorTest < ServerTest
   # The output of a process of its own: Ractors change how the whole process runs.
   def printed(code)
     lib = File.expand_path("../lib", __dir__)
@@ -30,7 +30,7 @@ class RactorTest < OriginTest
         puts "#{error.cause.class}: #{error.cause.message}"
       end
     RUBY
-    assert_equal ["Ractor::UnsafeError: Hecaton sends requests in the main Ractor alone: ask there, and hand over outcomes (Ractor.make_shareable)"] * 2,
+    assert_equal ["Ractor::UnsafeError: Hecaton sends requests in the main Ractor alone: send them there, and hand over outcomes (Ractor.make_shareable)"] * 2,
       told.lines(chomp: true)
   end
 end

@@ -2,7 +2,7 @@
 require "test_helper"
 require "scripted"
 
-class ReadingTest < OriginTest
+class ReadingTest < ServerTest
   def response(body = "", headers = {}, status: 200, **facts)
     Hecaton::Response.new(status: status, headers: headers, body: body, **facts)
   end
@@ -47,12 +47,12 @@ class ReadingTest < OriginTest
     { "content-type" => ["text/plain\xFF; charset=utf-8", "\xFF", "a/b; charset=\xFF", "application/json; a=\xFF"], "link" => ["<\xFF>; rel=next", "<a>; rel=\xFF", "\xFF"],
       "deprecation" => ["\xFF", "@1\xFF"], "sunset" => ["\xFF"], "set-cookie" => ["\xFF=\xFF; path=\xFF"], "etag" => ["\"\xFF\""] }.each do |name, values|
       values.each do |value|
-        Scripted.run("/" => Scripted.answer(200, { name => value.b }, "é\n".b)) do |server|
+        Scripted.run("/" => Scripted.response(200, { name => value.b }, "é\n".b)) do |server|
           told = []
           client = client(on_deprecation: ->(response) { told << response }, cookies: true)
-          facts = lambda do |answer|
-            assert_match(/200 OK/, answer.inspect)
-            %i[content_type charset links cookies sunset deprecation deprecated? sunset_link deprecation_link].map { |fact| answer.public_send(fact).inspect }
+          facts = lambda do |reply|
+            assert_match(/200 OK/, reply.inspect)
+            %i[content_type charset links cookies sunset deprecation deprecated? sunset_link deprecation_link].map { |fact| reply.public_send(fact).inspect }
           end
           whole = client.get("#{server.url}/")
           assert_equal facts.call(whole), client.get("#{server.url}/") { |stream| facts.call(stream) }, value.inspect
@@ -70,7 +70,7 @@ class ReadingTest < OriginTest
     ["text/html; charset=iso-8859-1", "text/html; charset=UTF-8", "application/json", "application/JSON; a=b", "text/html",
      "application/problem+json", "text/html; charset=utf8", "application/json; charset=", "application/json; charset=utf-8; a=\xFF", *%w[locale external internal filesystem].map { |name| "text/html; charset=#{name}" },
      "text/html; charset=odd", "text/html; charset=\"shift_jis\"", "x/y;charset=utf-16le"].each do |type|
-      Scripted.run({ "/" => Scripted.answer(200, { "Content-Type" => type }, "x") }) do |server|
+      Scripted.run({ "/" => Scripted.response(200, { "Content-Type" => type }, "x") }) do |server|
         assert_equal client.get("#{server.url}/").body.encoding, Hecaton::ContentType.encoding(type), type
       end
     end
@@ -88,10 +88,10 @@ class ReadingTest < OriginTest
   end
 
   def test_code_reason_and_text
-    answer = client.get(url("/status/404"))
-    assert_equal [404, "Not Found"], [answer.code, answer.reason]
+    reply = client.get(url("/status/404"))
+    assert_equal [404, "Not Found"], [reply.code, reply.reason]
     assert_nil response(status: 299).reason
-    assert_equal answer.body, answer.to_s
+    assert_equal reply.body, reply.to_s
     assert_equal "#<Hecaton::Response 200 OK, text/plain, 3 bytes>",
       response("abc", { "Content-Type" => "text/plain; a=secret", "Cookie" => "secret" }, url: "http://host/?secret").inspect
     assert_equal "#<Hecaton::Response 299, 0 bytes>", response(status: 299).inspect
@@ -126,17 +126,17 @@ class ReadingTest < OriginTest
   end
 
   def test_pattern_matching_of_responses
-    answer = client.get(url("/headers?content-type=text/plain&x-one=1"))
-    seen = case answer
+    reply = client.get(url("/headers?content-type=text/plain&x-one=1"))
+    seen = case reply
            in { status: 500.. } then :bad
            in { status: 200..299, body:, headers: { x_one:, content_type: /plain/ } } then [body, x_one]
            end
-    assert_equal [answer.body, "1"], seen
-    refute((answer in { headers: { x_two: /./ } }))
-    refute((answer in { error: nil }))
-    assert((answer in Hecaton::Response[code: 200, url: /headers/]))
-    assert_equal %i[status code headers body content_type charset url http_method redirects attempts elapsed response], answer.deconstruct_keys(nil).keys
-    assert_equal "1", answer.headers.deconstruct_keys(nil)[:x_one]
+    assert_equal [reply.body, "1"], seen
+    refute((reply in { headers: { x_two: /./ } }))
+    refute((reply in { error: nil }))
+    assert((reply in Hecaton::Response[code: 200, url: /headers/]))
+    assert_equal %i[status code headers body content_type charset url http_method redirects attempts elapsed response], reply.deconstruct_keys(nil).keys
+    assert_equal "1", reply.headers.deconstruct_keys(nil)[:x_one]
     assert_equal 404, (client.get(url("/status/404")) { |stream| stream => { status: }; status })
   end
 

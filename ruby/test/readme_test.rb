@@ -17,8 +17,8 @@ class ReadmeTest < Minitest::Test
   RUBY
 
   def served(&block)
-    answers = %w[/users/1 /users/2 /users/3].to_h { |path| [path, Scripted.answer(200, USER, '{"name":"Ada"}')] }
-    Scripted.run(answers, &block)
+    replies = %w[/users/1 /users/2 /users/3].to_h { |path| [path, Scripted.response(200, USER, '{"name":"Ada"}')] }
+    Scripted.run(replies, &block)
   end
 
   def programs(page) = File.read("#{ROOT}/#{page}").scan(/^```ruby\n(.*?)^```/m).flatten
@@ -66,11 +66,11 @@ class ReadmeTest < Minitest::Test
 end
 
 # The program on the repository's front page, against the test server that the page names.
-class FrontPageTest < OriginTest
+class FrontPageTest < ServerTest
   PROGRAM = File.read(File.expand_path("../../README.md", __dir__)).scan(/^```ruby\n(.*?)^```/m).flatten.grep(/require/).join
 
   def test_the_program_of_the_front_page
-    printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{ReadmeTest::LIB}", "-", stdin_data: PROGRAM.gsub("http://127.0.0.1:8080", origin.url))
+    printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{ReadmeTest::LIB}", "-", stdin_data: PROGRAM.gsub("http://127.0.0.1:8080", real_server.url))
     assert_predicate status, :success?, complaints
     assert_equal ["200\ntext/plain\n100\nconnect\nfalse\n", ""], [printed, complaints]
     assert_operator PROGRAM.lines.grep(/\S/).size, :<=, 12

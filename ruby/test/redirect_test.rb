@@ -2,12 +2,12 @@
 require "test_helper"
 require "scripted"
 
-class RedirectTest < OriginTest
+class RedirectTest < ServerTest
   HOPS = {
-    "/1" => Scripted.answer(302, "Location" => "/2?secret=1"), "/2?secret=1" => Scripted.answer(308, "Location" => "end#x"),
-    "/end" => Scripted.answer(200, {}, "arrived"), "/round" => Scripted.answer(301, "Location" => "round"),
-    "/odd" => Scripted.answer(302, "Location" => "mailto:secret"), "/303" => Scripted.answer(303, "Location" => "/end"),
-    "/307" => Scripted.answer(307, "Location" => "/end")
+    "/1" => Scripted.response(302, "Location" => "/2?secret=1"), "/2?secret=1" => Scripted.response(308, "Location" => "end#x"),
+    "/end" => Scripted.response(200, {}, "arrived"), "/round" => Scripted.response(301, "Location" => "round"),
+    "/odd" => Scripted.response(302, "Location" => "mailto:secret"), "/303" => Scripted.response(303, "Location" => "/end"),
+    "/307" => Scripted.response(307, "Location" => "/end")
   }.freeze
 
   def server(&block) = Scripted.run(HOPS, &block)
@@ -44,7 +44,7 @@ class RedirectTest < OriginTest
   end
 
   def test_hosts_that_redirects_may_lead_to
-    away = { "/away" => Scripted.answer(302, "Location" => "http://localhost:1/?secret=1") }
+    away = { "/away" => Scripted.response(302, "Location" => "http://localhost:1/?secret=1") }
     Scripted.run(HOPS.merge(away)) do |server|
       client = client(redirects: 2, redirect_hosts: ["*.example.org"])
       assert_equal 200, client.get("#{server.url}/1").status
@@ -95,17 +95,17 @@ class RedirectTest < OriginTest
   end
 
   def test_credentials_stay_at_their_origin
-    Scripted.run({ "/" => Scripted.answer(302, "Location" => url("/echo")) }) do |server|
+    Scripted.run({ "/" => Scripted.response(302, "Location" => url("/echo")) }) do |server|
       client = client(redirects: 1, bearer: "secret", headers: { "X-Other" => "1" })
       sent = JSON.parse(client.get(server.url, headers: { "Cookie" => "a=b" }).body)["headers"].to_h.transform_keys(&:downcase)
       assert_equal [nil, nil, nil], sent.values_at("authorization", "cookie", "x-other")
-      assert_equal origin.url.delete_prefix("http://"), sent["host"]
+      assert_equal real_server.url.delete_prefix("http://"), sent["host"]
     end
   end
 
   def test_keys_stay_at_their_origin_whatever_their_names
     keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY X-Access-Key X-Amz-Credential X-Anything]
-    Scripted.run({ "/" => Scripted.answer(302, "Location" => url("/echo")) }) do |server|
+    Scripted.run({ "/" => Scripted.response(302, "Location" => url("/echo")) }) do |server|
       headers = keys.to_h { |name| [name, "key"] }.merge("Range" => "bytes=0-", "X-Trace" => "1")
       sent = JSON.parse(client(redirects: 1, public_headers: ["x-TRACE"]).get(server.url, headers: headers).body)["headers"].to_h.transform_keys(&:downcase)
       assert_equal [nil] * keys.size, sent.values_at(*keys.map(&:downcase))

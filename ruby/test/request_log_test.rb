@@ -4,7 +4,7 @@ require "logger"
 require "scripted"
 require "stringio"
 
-class RequestLogTest < OriginTest
+class RequestLogTest < ServerTest
   SECRET = "hush"
 
   # The messages that a logger of this level gets while the block runs with it: [level, message].
@@ -27,7 +27,7 @@ class RequestLogTest < OriginTest
       assert_raises(Hecaton::ProtocolError) { client.get(url("/fault/close?#{SECRET}")) }
       client.get(url("/bytes/5000")) { |stream| stream.read(10) }
     end
-    base = Regexp.escape(origin.url)
+    base = Regexp.escape(real_server.url)
     [%r{\AGET #{base}/r/1 200 in \d+\.\d ms, 1 attempt\z}, %r{\APOST #{base}/status/404 404 in \d+\.\d ms, 1 attempt\z},
      %r{\AGET #{base}/status/503 503 in \d+\.\d ms, 3 attempts\z},
      %r{\AGET #{base}/redirect/302/1 200 in \d+\.\d ms, 2 attempts, 1 redirect to #{base}/r/2\z},
@@ -50,8 +50,8 @@ class RequestLogTest < OriginTest
   end
 
   def test_heads_at_level_debug_without_secrets
-    answer = Scripted.answer(200, { "Set-Cookie" => "a=#{SECRET}", "Location" => "http://u:#{SECRET}@host/x?#{SECRET}", "X-Plain" => "shown", "X-Request-Key" => SECRET })
-    Scripted.run({ "/x?q=#{SECRET}" => answer }) do |server|
+    reply = Scripted.response(200, { "Set-Cookie" => "a=#{SECRET}", "Location" => "http://u:#{SECRET}@host/x?#{SECRET}", "X-Plain" => "shown", "X-Request-Key" => SECRET })
+    Scripted.run({ "/x?q=#{SECRET}" => reply }) do |server|
       said = logged(:debug) do |logger|
         client = client(logger: logger, public_headers: %w[x-own X-Both X-Plain], headers: { "X-Own" => "client", "X-Both" => "client", "Api-Key" => SECRET }, bearer: SECRET, base_url: server.url)
         own = { "X-Both" => "request", "Cookie" => "b=#{SECRET}", "Proxy-Authorization" => SECRET, "Referer" => "http://a/b?#{SECRET}" }
@@ -76,7 +76,7 @@ class RequestLogTest < OriginTest
   def test_heads_show_nothing_of_queries_fragments_and_logins_however_they_are_written
     fields = { "Location" => "http://host/x#token=#{SECRET}", "Content-Location" => "/x?a=1,2;token=#{SECRET}", "Refresh" => "0;url=/x?a=b c,#{SECRET}",
                "Link" => "<http://host/x?a=1,2&token=#{SECRET}>; rel=next" }
-    Scripted.run({ "/" => Scripted.answer(200, fields) }) do |server|
+    Scripted.run({ "/" => Scripted.response(200, fields) }) do |server|
       said = lines(:debug) { |logger| client(logger: logger).get("#{server.url}/") }.last
       assert_equal ["< location: http://host/x#[hidden]", "< content-location: /x?[hidden]", "< refresh: 0;url=/x?[hidden]",
                     "< link: <http://host/x?[hidden]>; rel=next"], said.lines(chomp: true)[1, 4]
@@ -95,7 +95,7 @@ class RequestLogTest < OriginTest
 
   def test_no_value_of_a_header_that_nobody_called_public_is_written
     keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY X-Access-Key api_key X-Amz-Credential X-Pass X-Anything]
-    Scripted.run({ "/" => Scripted.answer(200, keys.to_h { |name| [name, SECRET] }.merge("Content-Type" => "text/plain", "ETag" => '"1"')) }) do |server|
+    Scripted.run({ "/" => Scripted.response(200, keys.to_h { |name| [name, SECRET] }.merge("Content-Type" => "text/plain", "ETag" => '"1"')) }) do |server|
       said = lines(:debug) { |logger| client(logger: logger).get(server.url, headers: keys.to_h { |name| [name, SECRET] }.merge("Accept" => "a/b")) }
       refute_match(/#{SECRET}/, said.join)
       assert_equal [keys.size, keys.size], said.values_at(0, 2).map { |head| head.scan("[hidden]").size }
@@ -134,7 +134,7 @@ class RequestLogTest < OriginTest
   end
 
   def test_a_token_that_is_renewed_shows_as_two_lines
-    Scripted.run({ "/" => Scripted.answer(401) }) do |server|
+    Scripted.run({ "/" => Scripted.response(401) }) do |server|
       tokens = %w[a b].each
       said = lines { |logger| client(logger: logger, bearer: -> { tokens.next }).get("#{server.url}/") }
       assert_equal 2, said.grep(/ 401 in .*, 1 attempt\z/).size

@@ -2,7 +2,7 @@
 require "test_helper"
 require "scripted"
 
-class RequestTest < OriginTest
+class RequestTest < ServerTest
   def body_of(response) = JSON.parse(response.body).fetch("body")
   def post(**options) = Hecaton::Request.new(:post, url("/echo"), **options)
 
@@ -33,7 +33,7 @@ class RequestTest < OriginTest
     assert_equal ["b=2", {}], [request.with(form: { b: 2 }).body, request.with(form: { b: 2 }).headers.to_h]
     coded = request.with(body: "coded", headers: { "content-encoding" => "x" })
     assert_equal ["coded", { "content-encoding" => "x", "content-type" => "application/json" }], [coded.body, coded.headers.to_h]
-    Scripted.run("/" => Scripted.answer(200)) do |server|
+    Scripted.run("/" => Scripted.response(200)) do |server|
       client.request(coded.with(url: "#{server.url}/"))
       assert_match(/^content-type: application\/json\r$/i, server.requests.first)
     end

@@ -2,7 +2,7 @@
 require "test_helper"
 require "scripted"
 
-class ResponseTest < OriginTest
+class ResponseTest < ServerTest
   def test_marshalled_and_compared
     response = client.get(url("/echo"))
     copy = Marshal.load(Marshal.dump(response))
@@ -37,7 +37,7 @@ class ResponseTest < OriginTest
       **%w[locale external internal filesystem Locale].to_h { |name| ["text/plain; charset=#{name}", Encoding::BINARY] },
       "text/plain; charset=" => Encoding::BINARY, "text/plain" => Encoding::BINARY, "image/png" => Encoding::BINARY
     }.each_with_index do |(type, encoding), index|
-      Scripted.run("/#{index}" => Scripted.answer(200, { "Content-Type" => type }, "caf\xE9".b)) do |server|
+      Scripted.run("/#{index}" => Scripted.response(200, { "Content-Type" => type }, "caf\xE9".b)) do |server|
         body = client.get("#{server.url}/#{index}").body
         assert_equal [encoding, "caf\xE9".b], [body.encoding, body.b], type
       end
@@ -46,7 +46,7 @@ class ResponseTest < OriginTest
 
   def test_interim_answers_are_not_the_answer
     hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
-    Scripted.run("/" => hints + Scripted.answer(200, { "X-A" => "1" }, "ok")) do |server|
+    Scripted.run("/" => hints + Scripted.response(200, { "X-A" => "1" }, "ok")) do |server|
       client = client()
       responses = Array.new(2) { client.get(server.url) }
       assert_equal [[200, "ok", "1", nil]] * 2, responses.map { |r| [r.status, r.body, r.headers["x-a"], r.headers["link"]] }

@@ -4,7 +4,7 @@ require "test_helper"
 require "scripted"
 require "timeout"
 
-class RetryPredicateTest < OriginTest
+class RetryPredicateTest < ServerTest
   QUICK = { interval: 0.001 }.freeze
 
   def statuses(outcome) = outcome.attempts.map { |attempt| attempt.ending == :status ? attempt.status : attempt.ending }
@@ -57,7 +57,7 @@ class RetryPredicateTest < OriginTest
     asked = []
     error = error_of(Hecaton::TimeoutError) { client(retry: all(asked), timeout: 0.2).get(url("/delay/60000")) }
     assert_equal [:total, []], [error.phase, asked]
-    patience = Scripted.answer(503, { "Retry-After" => "3600" })
+    patience = Scripted.response(503, { "Retry-After" => "3600" })
     Scripted.run("/" => patience) { |server| client.get("#{server.url}/", retry: all(asked)) }
     assert_empty asked, "there is no time for what the server asks for"
   end
@@ -112,10 +112,10 @@ class RetryPredicateTest < OriginTest
 
   def test_a_block_may_use_the_client
     own = client
-    answers = []
-    asking = { if: ->(outcome) { answers << own.get(url("/r/2")).status << outcome.status && false }, **QUICK }
+    replies = []
+    asking = { if: ->(outcome) { replies << own.get(url("/r/2")).status << outcome.status && false }, **QUICK }
     own.batch { |batch| batch.get(url("/r/1"), retry: asking) }
-    assert_equal [200, 200], answers
+    assert_equal [200, 200], replies
   end
 
   def test_bad_settings

@@ -3,15 +3,15 @@ require "test_helper"
 require "socket"
 require "time"
 
-class RetryTest < OriginTest
+class RetryTest < ServerTest
   def attempts(path, **options)
-    origin = Origin.new
+    real_server = TestServer.new
     outcome = begin
-      client(**options).get("#{origin.url}#{path}")
+      client(**options).get("#{real_server.url}#{path}")
     rescue Hecaton::Error => error
       error
     end
-    ledger = origin.stop
+    ledger = real_server.stop
     assert_equal outcome.attempts.size, ledger.values_at("requests", "aborted").sum, "as many as the ledger saw"
     outcome.attempts.map { |attempt| attempt.ending == :status ? attempt.status : attempt.ending }
   end
@@ -36,7 +36,7 @@ class RetryTest < OriginTest
   end
 
   def test_a_post_is_sent_once_unless_it_is_named
-    own = Origin.new
+    own = TestServer.new
     tries = lambda do |**settings|
       client(retry: { statuses: [503], interval: 0, **settings }).post("#{own.url}/status/503", body: "x").attempts.size
     end

@@ -20,7 +20,7 @@ module Listening
   end
 end
 
-# answers: {"/path?query" => whole response, as made by Scripted.answer, or a Proc that makes it of the request}; others
+# responses: {"/path?query" => whole response, as made by Scripted.response, or a Proc that makes it of the request}; others
 # get a
 # 404. Connections are kept.
 class Scripted
@@ -28,20 +28,20 @@ class Scripted
 
   attr_reader :url, :arrived
 
-  def self.answer(status, headers = {}, body = "")
+  def self.response(status, headers = {}, body = "")
     fields = headers.flat_map { |name, values| Array(values).map { |value| "#{name}: #{value}\r\n" } }.join
     "HTTP/1.1 #{status} X\r\n#{fields}Content-Length: #{body.bytesize}\r\n\r\n#{body}"
   end
 
-  def self.run(answers = {})
-    server = new(answers)
+  def self.run(responses = {})
+    server = new(responses)
     yield server
   ensure
     server&.stop
   end
 
-  def initialize(answers)
-    @answers = answers
+  def initialize(responses)
+    @responses = responses
     @arrived = Queue.new
     @url = listen
   end
@@ -58,8 +58,8 @@ class Scripted
     while (head = connection.gets("\r\n\r\n"))
       request = head + connection.read(head[/^content-length: (\d+)/i, 1].to_i)
       @arrived << request
-      answer = @answers.fetch(head.split(" ", 3)[1]) { Scripted.answer(404) }
-      connection.write(answer.is_a?(Proc) ? answer.call(request) : answer)
+      response = @responses.fetch(head.split(" ", 3)[1]) { Scripted.response(404) }
+      connection.write(response.is_a?(Proc) ? response.call(request) : response)
     end
   rescue SystemCallError, IOError
     nil # The client is gone.

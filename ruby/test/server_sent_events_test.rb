@@ -3,7 +3,7 @@
 require "test_helper"
 require "scripted"
 
-class ServerSentEventsTest < OriginTest
+class ServerSentEventsTest < ServerTest
   def parsed(text, size = text.bytesize)
     parser = Hecaton::ServerSentEvents.new(1 << 20)
     events = []

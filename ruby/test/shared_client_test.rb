@@ -3,7 +3,7 @@ require "test_helper"
 require "open3"
 require "tmpdir"
 
-class SharedClientTest < OriginTest
+class SharedClientTest < ServerTest
   def teardown = Hecaton.client = nil
 
   def test_every_verb
@@ -20,18 +20,18 @@ class SharedClientTest < OriginTest
   end
 
   def test_no_request_without_a_deadline
-    before = origin.arrived
+    before = real_server.arrived
     [-> { Hecaton.get(url("/r/1")) }, -> { Hecaton.post(url("/r/1"), timeout: nil) }, -> { Hecaton.request(:get, url("/r/1")) },
      -> { Hecaton.get_all([url("/r/1")]) }, -> { Hecaton.all([[:get, url("/r/1")]]) }, -> { Hecaton.download(url("/r/1"), "x") }].each do |bad|
       assert_match(/timeout is missing: give/, error_of(ArgumentError, &bad).message)
     end
-    assert_equal before, origin.arrived
+    assert_equal before, real_server.arrived
     assert_equal :total, error_of(Hecaton::TimeoutError) { Hecaton.get(url("/fault/stall-head"), timeout: 0.1) }.phase
   end
 
   def test_a_client_that_is_handed_over_brings_its_settings_and_its_timeout
     assert_nil Hecaton.client
-    Hecaton.client = mine = client(base_url: origin.url, headers: { "x-a" => "mine" })
+    Hecaton.client = mine = client(base_url: real_server.url, headers: { "x-a" => "mine" })
     assert_same mine, Hecaton.client
     assert_equal "mine", Hecaton.get("/echo").json["headers"].to_h.transform_keys(&:downcase)["x-a"]
     assert_equal 1, mine.stats[:requests]

@@ -6,7 +6,7 @@ require "stringio"
 require "tempfile"
 require "zlib"
 
-class StreamReadingTest < OriginTest
+class StreamReadingTest < ServerTest
   # The block's value for a stream of this body, which comes in these pieces.
   def stream(*pieces, type: "text/plain; charset=utf-8", **options)
     head = "HTTP/1.1 200 OK\r\nContent-Type: #{type}\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -17,7 +17,7 @@ class StreamReadingTest < OriginTest
   end
 
   def test_a_charset_that_ruby_has_no_encoding_for_is_bytes
-    Scripted.run({ "/" => Scripted.answer(200, { "Content-Type" => "text/plain; charset=internal" }, "a\n") }) do |server|
+    Scripted.run({ "/" => Scripted.response(200, { "Content-Type" => "text/plain; charset=internal" }, "a\n") }) do |server|
       client = client()
       assert_equal Encoding::BINARY, client.get("#{server.url}/").body.encoding
       assert_equal ["a\n", Encoding::BINARY], client.get("#{server.url}/") { |stream| stream.read.then { |text| [text, text.encoding] } }

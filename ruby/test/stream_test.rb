@@ -2,7 +2,7 @@
 require "test_helper"
 require "timeout"
 
-class StreamTest < OriginTest
+class StreamTest < ServerTest
   def test_the_chunks_are_the_body_and_the_blocks_value_is_returned
     client = client()
     sizes = []

@@ -1,11 +1,11 @@
-# Starts the real origin for the tests, and stops it at the end.
+# Starts the real test server for the tests, and stops it at the end.
 require "minitest/autorun"
 require "json"
 require "net/http"
 require "hecaton"
 
 # `hecaton serve` as a process of its own.
-class Origin
+class TestServer
   BINARY = ENV.fetch("HECATON_BINARY") { File.expand_path("../../target/release/hecaton", __dir__) }
 
   # The command built with bulk jobs, which a release build may be without.
@@ -13,12 +13,12 @@ class Origin
 
   attr_reader :url
 
-  def self.shared = @shared ||= new.tap { |origin| Minitest.after_run { origin.stop } }
+  def self.shared = @shared ||= new.tap { |real_server| Minitest.after_run { real_server.stop } }
 
   def initialize(*arguments)
     @output = IO.popen([BINARY, "serve", "--listen", "127.0.0.1:0", *arguments], "r", err: :out)
     @url = @output.gets.chomp
-    raise "the origin did not start: #{@url}#{@output.read}" unless @url.start_with?("http")
+    raise "the test server did not start: #{@url}#{@output.read}" unless @url.start_with?("http")
   end
 
   # The test server's log so far. The request for it uses one connection, which counts as one of its own.
@@ -39,13 +39,13 @@ class Origin
   end
 end
 
-# Requests to the shared origin.
-class OriginTest < Minitest::Test
-  # Before any thread of a test: one that is killed while it starts the origin leaves that behind for good.
-  def setup = origin
+# Requests to the shared test server.
+class ServerTest < Minitest::Test
+  # Before any thread of a test: one that is killed while it starts the test server leaves that behind for good.
+  def setup = real_server
 
-  def origin = Origin.shared
-  def url(path) = "#{origin.url}#{path}"
+  def real_server = TestServer.shared
+  def url(path) = "#{real_server.url}#{path}"
   def client(**options) = Hecaton::Client.new(timeout: 5, **options)
 
   # The error that the block raises, which must be of this class.

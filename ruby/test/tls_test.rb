@@ -6,7 +6,7 @@ require "socket"
 require "tempfile"
 require "tmpdir"
 
-class TlsTest < OriginTest
+class TlsTest < ServerTest
   # An authority, and the certificates it signs.
   class Authority
     attr_reader :certificate, :key

@@ -4,7 +4,7 @@ require "test_helper"
 require "logger"
 require "scripted"
 
-class TokenTest < OriginTest
+class TokenTest < ServerTest
   # A server that accepts these tokens, and responds to others with 401. Keeps its requests, as [path, token, body].
   class Guarded
     include Listening
@@ -36,7 +36,7 @@ class TokenTest < OriginTest
         path = head.split(" ", 3)[1]
         @lock.synchronize { @asked << [path, token, body] }
         sleep 0.3 if path == "/slow"
-        connection.write(path.start_with?("/to/") ? moved(path) : answer(@good.include?(token&.delete_prefix("Bearer "))))
+        connection.write(path.start_with?("/to/") ? moved(path) : reply(@good.include?(token&.delete_prefix("Bearer "))))
       end
     rescue SystemCallError
       nil
@@ -45,7 +45,7 @@ class TokenTest < OriginTest
     end
 
     def moved(path) = "HTTP/1.1 302 X\r\nLocation: #{path.delete_prefix("/to/")}\r\nContent-Length: 0\r\n\r\n"
-    def answer(good) = "HTTP/1.1 #{good ? 200 : 401} X\r\nContent-Length: 4\r\n\r\n#{good ? "good" : "none"}"
+    def reply(good) = "HTTP/1.1 #{good ? 200 : 401} X\r\nContent-Length: 4\r\n\r\n#{good ? "good" : "none"}"
   end
 
   # A Proc that returns these tokens in turn, and the list of what it was called with.
@@ -204,8 +204,8 @@ class TokenTest < OriginTest
   end
 
   def test_what_breaks_behind_a_401_lists_both
-    answers = { "/" => ->(request) { request.match?(/ new\r/) ? "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf" : Scripted.answer(401) } }
-    Scripted.run(answers) do |server|
+    replies = { "/" => ->(request) { request.match?(/ new\r/) ? "HTTP/1.1 200 X\r\nContent-Length: 9\r\n\r\nhalf" : Scripted.response(401) } }
+    Scripted.run(replies) do |server|
       client = client(bearer: tokens("old", "new").first, read_timeout: 0.1)
       error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/") { |stream| stream.read } }
       assert_equal [[401, :status], [200, :failed]], error.attempts.map { |attempt| [attempt.status, attempt.ending] }

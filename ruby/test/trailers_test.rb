@@ -2,13 +2,13 @@
 require "test_helper"
 require "scripted"
 
-class TrailersTest < OriginTest
+class TrailersTest < ServerTest
   CHUNKED = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n".freeze
 
   # By HTTP/1.1 and by HTTP/2.
   def both
     yield client, url("")
-    own = Origin.new("--http2")
+    own = TestServer.new("--http2")
     yield client(http: "2"), own.url
   ensure
     own&.stop

@@ -2,7 +2,7 @@
 require "test_helper"
 require "open3"
 
-class TutorialTest < OriginTest
+class TutorialTest < ServerTest
   PAGE = File.read(File.expand_path("../../docs/tutorial.md", __dir__))
   LIB = File.expand_path("../lib", __dir__)
   # Each title with its programs: [title, number, program, output].
@@ -17,7 +17,7 @@ class TutorialTest < OriginTest
 
   PROGRAMS.each do |title, number, program, output|
     define_method("test_#{title.downcase.gsub(/\W+/, "_")}_#{number}") do
-      printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "-", stdin_data: program.gsub("http://127.0.0.1:8080", origin.url))
+      printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "-", stdin_data: program.gsub("http://127.0.0.1:8080", real_server.url))
       assert_predicate status, :success?, complaints
       assert_equal [output, ""], [printed, complaints]
     end

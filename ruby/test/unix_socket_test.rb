@@ -2,17 +2,17 @@
 require "test_helper"
 require "tmpdir"
 
-class UnixSocketTest < OriginTest
+class UnixSocketTest < ServerTest
   def test_every_request_goes_to_the_socket
     Dir.mktmpdir do |folder|
-      path = File.join(folder, "origin.sock")
-      origin = Origin.new("--unix", path)
+      path = File.join(folder, "real_server.sock")
+      real_server = TestServer.new("--unix", path)
       client = client(unix_socket: path)
       responses = Array.new(2) { client.get("http://daemon.invalid/echo") }
       assert_equal [200, 200], responses.map(&:status)
       assert_includes responses.last.body, "daemon.invalid"
       assert_equal [1, 1], client.stats.values_at(:opened, :reused)
-      assert_equal 2, origin.stop["requests"]
+      assert_equal 2, real_server.stop["requests"]
     end
   end
 

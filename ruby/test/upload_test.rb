@@ -7,7 +7,7 @@ require "tempfile"
 require "timeout"
 require "zlib"
 
-class UploadTest < OriginTest
+class UploadTest < ServerTest
   def echo(**options)
     JSON.parse(client.post(url("/echo"), **options).body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
   end
@@ -213,13 +213,13 @@ class UploadTest < OriginTest
   end
 
   def test_what_can_not_be_a_body_is_refused_before_anything_is_sent
-    origin = Origin.new # The shared one may yet count what other tests gave up.
-    target = "#{origin.url}/echo"
+    real_server = TestServer.new # The shared one may yet count what other tests gave up.
+    target = "#{real_server.url}/echo"
     [5, :a, { a: 1 }].each { |bad| assert_raises(ArgumentError) { client.post(target, body: bad) } }
     error = error_of(ArgumentError) { client.post(target, body: "x", json: {}) }
     assert_match(/body, json exclude each other/, error.message)
   ensure
-    assert_equal 0, origin.stop.values_at("requests", "aborted").sum
+    assert_equal 0, real_server.stop.values_at("requests", "aborted").sum
   end
 
   def test_what_reading_raises_reaches_the_caller_and_closes_the_connection

@@ -3,8 +3,8 @@ require "test_helper"
 require "scripted"
 require "uri"
 
-class UrlTest < OriginTest
-  def server(&block) = Scripted.run({ "/end" => Scripted.answer(200, {}, "arrived") }, &block)
+class UrlTest < ServerTest
+  def server(&block) = Scripted.run({ "/end" => Scripted.response(200, {}, "arrived") }, &block)
   def fields(client, url) = JSON.parse(client.get(url).body)["headers"].to_h.transform_keys(&:downcase)
 
   def test_what_is_not_encoded_is_encoded_as_browsers_do
@@ -18,7 +18,7 @@ class UrlTest < OriginTest
       [client.get(url("/echo/é").encode(wide)), client.get_all([url("/echo/é").encode(wide)]).first].each { |response| assert_equal url("/echo/%C3%A9"), response.url }
       assert_equal url("/r/1"), client.get(url("/r/1").encode(wide)).url
     end
-    port = URI(origin.url).port
+    port = URI(real_server.url).port
     known = client(resolve: { "xn--bcher-kva.example:#{port}" => "127.0.0.1" })
     assert_equal "xn--bcher-kva.example:#{port}", fields(known, "http://bücher.example:#{port}/echo")["host"]
   end
@@ -42,9 +42,9 @@ class UrlTest < OriginTest
 
   def test_a_uri_is_a_url
     uri = URI("#{url("/echo")}?a=b")
-    answers = [client.get(uri), client.get(uri, params: { c: 1 }), client(base_url: URI(origin.url)).get(URI("echo?a=b")),
+    replies = [client.get(uri), client.get(uri, params: { c: 1 }), client(base_url: URI(real_server.url)).get(URI("echo?a=b")),
                *client.get_all([uri]), client.get(uri, &:itself)]
-    assert_equal %w[/echo?a=b /echo?a=b&c=1 /echo?a=b /echo?a=b /echo?a=b], answers.map { |answer| answer.url.delete_prefix(origin.url) }
+    assert_equal %w[/echo?a=b /echo?a=b&c=1 /echo?a=b /echo?a=b /echo?a=b], replies.map { |reply| reply.url.delete_prefix(real_server.url) }
   end
 
   def test_what_is_no_url_gets_a_sentence
@@ -53,11 +53,11 @@ class UrlTest < OriginTest
       "http://" => /URL/, "http://host/\r\nx: 1" => /0x0d/, "http://host/\xFF" => /percent-encode/ }.each do |bad, message|
       assert_match message, error_of(ArgumentError) { client.get(bad) }.message
     end
-    assert_match(/is nil/, error_of(ArgumentError) { client(base_url: origin.url).get(nil) }.message)
+    assert_match(/is nil/, error_of(ArgumentError) { client(base_url: real_server.url).get(nil) }.message)
   end
 
   def test_user_and_password_of_a_url_become_basic_authentication
-    with = ->(login) { origin.url.sub("://", "://#{login}@") + "/echo" }
+    with = ->(login) { real_server.url.sub("://", "://#{login}@") + "/echo" }
     basic = ->(pair) { "Basic #{[pair].pack("m0")}" }
     { "user:pa%3Ass" => "user:pa:ss", "u%C3%A9:%40" => "ué:@", "user" => "user:", ":x" => ":x" }.each do |login, pair|
       assert_equal basic.(pair), fields(client, with.(login))["authorization"], login
@@ -74,7 +74,7 @@ class UrlTest < OriginTest
   end
 
   def test_user_and_password_are_never_shown
-    hush = ->(path) { origin.url.sub("://", "://user:hush@") + path }
+    hush = ->(path) { real_server.url.sub("://", "://user:hush@") + path }
     told = []
     subscription = Hecaton.subscribe { |event| told << event.payload.inspect }
     shown = ["/status/404", "/fault/reset", "/redirect/302/1", "/r/1"].flat_map do |path|
@@ -92,8 +92,8 @@ class UrlTest < OriginTest
 
   def test_a_redirect_to_another_origin_loses_them
     server do |away|
-      answers = { "/far" => Scripted.answer(302, "Location" => "#{away.url}/end"), "/near" => Scripted.answer(302, "Location" => "/end") }
-      Scripted.run(answers) do |home|
+      replies = { "/far" => Scripted.response(302, "Location" => "#{away.url}/end"), "/near" => Scripted.response(302, "Location" => "/end") }
+      Scripted.run(replies) do |home|
         %w[/far /near].each { |path| client(redirects: 1).get(home.url.sub("://", "://user:pass@") + path) }
         assert_equal [true, true, true], home.requests.map { |request| request.include?("Authorization: Basic dXNlcjpwYXNz") }
         assert_equal [false], away.requests.map { |request| request.match?(/authorization/i) }
@@ -104,7 +104,7 @@ class UrlTest < OriginTest
   BAD = ["no scheme", "http://host:0/?token=hush", "http://host/\r\nx"].freeze
 
   def test_a_bad_url_is_its_own_outcome
-    before = origin.arrived
+    before = real_server.arrived
     outcomes = client.get_all([BAD[0], url("/r/1"), *BAD.drop(1), url("/r/2")])
     assert_equal [false, true, false, false, true], outcomes.map(&:success?)
     outcomes.map(&:error).compact.each do |error|
@@ -114,7 +114,7 @@ class UrlTest < OriginTest
       refute_match(/hush/, error.full_message + error.url)
     end
     assert_equal "http://host:0/", outcomes[2].error.url
-    assert_equal before + 2, origin.arrived
+    assert_equal before + 2, real_server.arrived
   end
 
   def test_a_bad_url_from_within_a_callback_ends_nothing

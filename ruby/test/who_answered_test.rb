@@ -3,12 +3,12 @@ require "test_helper"
 require "openssl"
 require "tmpdir"
 
-class WhoAnsweredTest < OriginTest
-  # An origin with TLS, and a client that trusts it.
+class WhoAnsweredTest < ServerTest
+  # A test server with TLS, and a client that trusts it.
   def with_tls(*options)
     Dir.mktmpdir do |folder|
       ca = "#{folder}/ca.pem"
-      secure = Origin.new("--tls", "--tls-ca-out", ca, *options)
+      secure = TestServer.new("--tls", "--tls-ca-out", ca, *options)
       yield secure, client(ca: ca)
     ensure
       secure&.stop
@@ -18,7 +18,7 @@ class WhoAnsweredTest < OriginTest
   def test_a_response_names_both_ends
     client = client()
     first, second = Array.new(2) { client.get(url("/r/1")).attempts.last }
-    uri = URI(origin.url)
+    uri = URI(real_server.url)
     assert_equal Hecaton::Endpoint.new(address: uri.host, port: uri.port), first.peer
     assert_equal "#{uri.host}:#{uri.port}", first.peer.to_s
     assert_equal ["127.0.0.1", true], [first.local.address, first.local.port.positive?]
@@ -26,7 +26,7 @@ class WhoAnsweredTest < OriginTest
   end
 
   def test_so_do_errors_streams_batches_and_parts
-    port = URI(origin.url).port
+    port = URI(real_server.url).port
     error = error_of(Hecaton::ProtocolError) { client.get(url("/fault/close")) }
     assert_equal port, error.attempts.last.peer.port
     client.get(url("/bytes/5")) { |stream| assert_equal port, stream.attempts.last.peer.port }
@@ -48,7 +48,7 @@ class WhoAnsweredTest < OriginTest
 
   def test_a_unix_socket_is_its_path
     Dir.mktmpdir do |folder|
-      local = Origin.new("--unix", path = "#{folder}/own.sock")
+      local = TestServer.new("--unix", path = "#{folder}/own.sock")
       attempt = client(unix_socket: path).get("http://any.example/r/1").attempts.last
       assert_equal [Hecaton::Endpoint.new(address: path), path, nil], [attempt.peer, attempt.peer.to_s, attempt.local]
     ensure

@@ -2,11 +2,11 @@
 require "test_helper"
 require "scripted"
 
-class WithTest < OriginTest
+class WithTest < ServerTest
   def sent(client, **options) = JSON.parse(client.get(url("/echo"), **options).body)["headers"].to_h.transform_keys(&:downcase)
 
   def test_connections_limits_and_counts_are_shared
-    own = Origin.new
+    own = TestServer.new
     base = client(per_origin: 1)
     others = [base.with(timeout: 3), base.with(headers: { "X-A" => 1 }).with(redirects: 2)]
     [base, *others].each { |each| assert_equal 200, each.get("#{own.url}/r/1").status }
@@ -51,14 +51,14 @@ class WithTest < OriginTest
   end
 
   def test_a_base_url_of_its_own
-    api = client(timeout: 5).with(base_url: "#{origin.url}/status/")
+    api = client(timeout: 5).with(base_url: "#{real_server.url}/status/")
     assert_equal 404, api.get("404").status
     assert_equal 503, api.with(timeout: 4).get_all(["503"]).first.status
     error_of(ArgumentError) { api.with(base_url: nil).get("404") }
   end
 
   def test_a_jar_is_shared_unless_another_is_given
-    setting = Scripted.answer(200, "Set-Cookie" => "a=b")
+    setting = Scripted.response(200, "Set-Cookie" => "a=b")
     Scripted.run("/" => setting) do |server|
       base = client(cookies: true)
       same, own, none = base.with(timeout: 1), base.with(cookies: true), base.with(cookies: false)

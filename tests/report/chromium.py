@@ -112,7 +112,7 @@ class Chromium:
 
 
 class Page:
-    """One fresh tab: its own cookies, its own requests, its own errors."""
+    """One new tab: its own cookies, its own requests, its own errors."""
 
     def __init__(self, browser, width, scheme, scripts=True):
         self.browser = browser

@@ -12,7 +12,7 @@ use crate::cmd::fetch;
 /// Something could not be done.
 pub const FAILURE: u8 = 1;
 
-/// Something was asked that cannot be.
+/// The command line asks for something impossible.
 pub const USAGE: u8 = 2;
 
 /// What was measured or fetched is not as good as it must be.

@@ -1,4 +1,4 @@
-//! The flow stays one way: a stage imports only from the stages before it, and the lab never meets the engine.
+//! The flow stays one way: a stage imports only from the stages before it, and the lab never links the engine.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use crate::parse::{Framing, MAX_HEAD};
 
-/// Longest body that is read and dropped, or kept; a longer one is answered 413.
+/// Longest body that is read and dropped, or kept; a longer one gets a 413.
 const MAX_BODY: u64 = 64 * 1024 * 1024;
 /// Longest body that is summed up only.
 const MAX_SUMMED: u64 = 1 << 40;

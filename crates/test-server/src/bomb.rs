@@ -12,7 +12,7 @@ const MEBIBYTE: usize = 1024 * 1024;
 /// Most mebibytes, decoded.
 const LARGEST: u64 = 64 * 1024;
 
-/// So many mebibytes of zeros in that coding; none when it is unknown or too many are asked for.
+/// So many mebibytes of zeros in that coding; none when it is unknown or too many are requested.
 pub(crate) fn source(name: &str, mebibytes: u64) -> Option<Source> {
     if mebibytes > LARGEST {
         return None;

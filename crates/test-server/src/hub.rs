@@ -32,7 +32,7 @@ pub(crate) struct Hub {
     pub(crate) cuts: Cuts,
     pub(crate) varied: Varied,
     pub(crate) key: Key,
-    /// How HTTP/2 is spoken; none refuses it.
+    /// How HTTP/2 is served; none refuses it.
     pub(crate) http2: Option<Http2>,
     /// After how many responses a connection of HTTP/1.1 ends without notice; 0 for never.
     pub(crate) close_after: u64,

@@ -24,7 +24,7 @@ pub struct Interval {
     pub duplicates: u64,
     /// Requests for something that does not belong to the round.
     pub foreign: u64,
-    /// Answers that could not be written whole because the client went away.
+    /// Responses that could not be written whole because the client went away.
     pub aborted: u64,
     /// Connections accepted during the round; where the round has a word, those of them that carried a request with it.
     pub connections_opened: u64,

@@ -68,11 +68,11 @@ pub(crate) struct Arrival {
     pub(crate) now: Instant,
     /// It did not wait for the response before it on its connection.
     pub(crate) behind: bool,
-    /// The id and the check value that it asked for; none for another path.
+    /// The id that it requested and its check value; none for another path.
     pub(crate) item: Option<(u64, u32)>,
     /// It has not the word of the round.
     pub(crate) stray: bool,
-    /// It asked for something else than the round is about.
+    /// It requested something else than the round is about.
     pub(crate) otherwise: bool,
 }
 
@@ -80,7 +80,7 @@ pub(crate) struct Arrival {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receipt {
     interval: u32,
-    /// Whether it asked for `/r/<id>`.
+    /// Whether it requested `/r/<id>`.
     item: bool,
     /// Whether it belongs to the round.
     pub(crate) belongs: bool,
@@ -167,7 +167,7 @@ impl Ledger {
         self.tls.failed += 1;
     }
 
-    /// A connection speaks HTTP/2.
+    /// A connection uses HTTP/2.
     pub(crate) fn http2(&mut self) {
         self.http2_connections += 1;
     }

@@ -44,7 +44,7 @@ pub struct Options {
     pub rounds_only: bool,
     /// Strangers may reach it: connections have deadlines and limits by address. Default no.
     pub exposed: bool,
-    /// Strangers may ask for what harms them too: bombs, faults, bodies without end, long delays. Default no.
+    /// Clients on other machines may request what harms them too: bombs, faults, bodies without end, long delays. Default no.
     pub faults: bool,
 }
 
@@ -68,7 +68,7 @@ impl Default for Options {
     }
 }
 
-/// How a test server speaks HTTP/2. The default does as well as it can.
+/// How a test server behaves over HTTP/2. The default does as well as it can.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Http2 {
     /// Most streams that a connection may have open at once, as SETTINGS_MAX_CONCURRENT_STREAMS says. None
@@ -137,7 +137,7 @@ pub enum StartError {
         "cannot listen on {address}: {error}; choose an address of this machine and a port you may use"
     )]
     Listen {
-        /// The address asked for.
+        /// The address that was given.
         address: SocketAddr,
         /// The system's error.
         error: io::Error,
@@ -145,7 +145,7 @@ pub enum StartError {
     /// The system refused the Unix socket.
     #[error("cannot listen on the Unix socket {}: {error}; choose a path that does not exist in a folder you may write to", path.display())]
     Unix {
-        /// The path asked for.
+        /// The path that was given.
         path: PathBuf,
         /// The system's error.
         error: io::Error,
@@ -155,7 +155,7 @@ pub enum StartError {
         "cannot pin the test server to core {core}: {error}; choose one of the cores this process may use"
     )]
     Pin {
-        /// The core asked for.
+        /// The core that was given.
         core: usize,
         /// The system's error.
         error: io::Error,

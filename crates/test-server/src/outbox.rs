@@ -24,7 +24,7 @@ const MUCH_OUTPUT: usize = 256 * 1024;
 /// The responses that one connection still owes its client.
 pub(crate) struct Outbox {
     hub: Rc<Hub>,
-    /// Answers that are not ready, or stand behind one that is not.
+    /// Responses that are not ready, or stand behind one that is not.
     queue: VecDeque<Held>,
     output: Vec<u8>,
     /// The requests whose responses are in `output`, or are being streamed.

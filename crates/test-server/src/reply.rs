@@ -79,7 +79,7 @@ impl Reply<'_> {
                 }
             }
             _ if withheld && !strangers => {
-                let says = "this server answers /r/<id> and /bytes/<n>, and nothing else\n";
+                let says = "this server serves /r/<id> and /bytes/<n>, and nothing else\n";
                 Response::Small(Box::new(Small::text(404, says, request.is_head)))
             }
             _ if withheld => {

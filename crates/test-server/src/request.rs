@@ -25,7 +25,7 @@ pub(crate) struct Request {
 pub(crate) enum After {
     /// It stays, as HTTP/1.1 does by default.
     Keep,
-    /// It stays because HTTP/1.0 asked for it, and the response must say so.
+    /// It stays because a client of HTTP/1.0 requested it, and the response must say so.
     KeepAlive,
     Close,
 }

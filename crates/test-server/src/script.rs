@@ -28,7 +28,7 @@ pub(crate) struct Script {
     /// A round trip of the network that is played.
     pub(crate) round_trip: Duration,
     prepared: RefCell<Prepared>,
-    /// Drawn when the first is asked for.
+    /// Drawn when the first is needed.
     documents: OnceCell<Documents>,
     /// Bytes of a plain body, decoded.
     body_bytes: usize,

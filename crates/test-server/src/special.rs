@@ -1,4 +1,4 @@
-//! Answers for the tests of clients that depend on more of a request than its path.
+//! Responses for the tests of clients that depend on more of a request than its path.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

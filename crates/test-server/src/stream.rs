@@ -1,4 +1,4 @@
-//! Answers that need more than one write: long bodies, chunks, bodies without a length, faults.
+//! Responses that need more than one write: long bodies, chunks, bodies without a length, faults.
 
 use std::io::{self, Write as _};
 use std::time::Instant;
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Fault(Fault),
 }
 
-/// How the connection goes on after a stream.
+/// How the connection continues after a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum End {
     Keep,

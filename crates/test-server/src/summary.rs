@@ -14,7 +14,7 @@ use crate::chaos::Dealt;
 pub struct Summary {
     /// Requests answered, of every path.
     pub requests: u64,
-    /// Those of them that asked for `/r/<id>`.
+    /// Those of them that requested `/r/<id>`.
     pub items: u64,
     /// Distinct ids: in each round its own, and all others (the first million of them).
     pub distinct: u64,

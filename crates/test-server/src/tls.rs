@@ -37,7 +37,7 @@ pub struct Tls {
     /// Whether clients must show a certificate of the test server's authority
     /// ([`crate::TestServer::client_pem`] is one). Default no.
     pub client_certificate: bool,
-    /// Whether TLS 1.2 is the newest version spoken. Default no: 1.3 is.
+    /// Whether TLS 1.2 is the newest version supported. Default no: 1.3 is.
     pub only_1_2: bool,
     /// Whether to accept connections and never respond to a ClientHello. Default no.
     pub stall: bool,

@@ -1,4 +1,4 @@
-//! Writes pieces of a response to a socket and tells the ledger.
+//! Writes pieces of a response to a socket and records it in the ledger.
 
 use std::future::poll_fn;
 use std::io;

@@ -183,7 +183,7 @@ module Hecaton
       @deferral.add((token ? TokenPending : Pending).of(kind, request[:raise_for_status], nil), request, queue)
     end
 
-    # Asks the features of all requests that have come since the batch waited last.
+    # Calls the features of all requests that have come since the batch waited last.
     def start_deferred
       @deferral.each do |pending, request, queue, pieces|
         pending.run ||= @features.run(request, @request_builder, pieces)

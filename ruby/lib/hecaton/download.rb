@@ -130,7 +130,7 @@ module Hecaton
       case stream.status
       when 200, 203 then whole(stream)
       when offset.positive? && 206 then rest(stream, offset)
-      when offset.positive? && 416 then nil # Asked once more.
+      when offset.positive? && 416 then nil # Requested once more.
       else raise StatusError, stream.outcome
       end
     end
@@ -155,7 +155,7 @@ module Hecaton
       said = stream.headers["content-range"]
       first, last, total = RANGE.match(said.to_s.scrub)&.captures&.map { |number| number&.to_i }
       unless first == offset && last >= first && (total.nil? || total > last)
-        refuse(stream, "the bytes from #{offset} on were asked for, and Content-Range is #{said.inspect}")
+        refuse(stream, "the bytes from #{offset} on were requested, and Content-Range is #{said.inspect}")
       end
       etag = stream.headers["etag"]
       if etag && @part.validator.start_with?('"') && etag != @part.validator

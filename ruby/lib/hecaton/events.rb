@@ -1,4 +1,4 @@
-# Tells subscribers what became of requests and of their attempts.
+# Reports to subscribers what became of requests and of their attempts.
 module Hecaton
   # One event, in the shape of ActiveSupport::Notifications::Event. It has name, started and finished as Times, payload
   # (a Hash), and id. A request's event shares its id, a String, with the events of its attempts.
@@ -51,7 +51,7 @@ module Hecaton
     @subscribed = false
 
     class << self
-      # Whether anybody listens. Asked for each request, and a reader of a variable is the quickest that Ruby has.
+      # Whether anybody listens. Called for each request, and a reader of a variable is the quickest that Ruby has.
       attr_reader :subscribed
       alias_method :subscribed?, :subscribed
       undef_method :subscribed
@@ -68,7 +68,7 @@ module Hecaton
         nil
       end
 
-      # Tells of a request that ended in this outcome, by default just now.
+      # Reports a request that ended in this outcome, by default just now.
       def request(method, outcome, started = Time.now - outcome.elapsed)
         finished = started + outcome.elapsed
         id = Random.urandom(10).unpack1("H*")

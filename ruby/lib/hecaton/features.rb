@@ -91,7 +91,7 @@ module Hecaton
     # Whether the features have received the outcome.
     def done? = @turns.negative?
 
-    # Asks all features, until one responds. Returns that Response or Error, nil if the request is to be sent.
+    # Calls all features, until one responds. Returns that Response or Error, nil if the request is to be sent.
     def before
       changes, responds = @features.before_request, @features.respond
       return turn_all unless changes || responds
@@ -115,7 +115,7 @@ module Hecaton
       @given = failure(error, feature, name)
     end
 
-    # Tells all features whose turn came, the last one first, of a Response or an Error. Returns the one that takes its
+    # Reports a Response or an Error to all features whose turn came, the last one first. Returns the one that takes its
     # place. The second call does nothing.
     def after(outcome)
       return outcome if @turns < 0
@@ -173,7 +173,7 @@ module Hecaton
       nil
     end
 
-    # Tells the first so many features of the outcome, the last one first. Returns the one that takes its place. If an
+    # Reports the outcome to the first so many features, the last one first. Returns the one that takes its place. If an
     # exception that nobody may rescue, such as an interrupt, leaves one of them, the others are told all the same.
     def tell(told, outcome, turns)
       while turns.positive?

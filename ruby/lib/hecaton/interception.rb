@@ -36,7 +36,7 @@ module Hecaton
     @webmock = false # whether its adapter was loaded
 
     class << self
-      # Whether anybody intercepts. Asked once for each single request and for each batch.
+      # Whether anybody intercepts. Called once for each single request and for each batch.
       #
       # WebMock does not announce that it is loaded, so it is looked for: without it that costs what reading a constant
       # does.

@@ -105,14 +105,14 @@ module Hecaton
       stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
     end
 
-    # Tells of an outcome, and returns it.
+    # Reports an outcome, and returns it.
     def told(method, strict, status, record, rest)
       outcome = @response_builder.outcome(status, record, rest, strict)
       @response_builder.announce(method, outcome)
       outcome
     end
 
-    # Tells of an outcome, and returns or raises it.
+    # Reports an outcome, and returns or raises it.
     def ended(method, strict, status, record, rest)
       outcome = told(method, strict, status, record, rest)
       ResponseBuilder.raise_error(outcome) if outcome.is_a?(Error)

@@ -1,7 +1,7 @@
 # Stubs for the tests of programs: responses without the network.
 require "hecaton"
 require_relative "interception/engine"
-require_relative "testing/answers"
+require_relative "testing/returns"
 require_relative "testing/conditions"
 require_relative "testing/place"
 require_relative "testing/stub"
@@ -30,11 +30,11 @@ module Hecaton
     # The block is called with the Interception::Request each time, and its value is the response, see
     # Testing::Stub#returns. Without a block, and without returns, the response is an empty 200. ArgumentError when
     #   something cannot be matched.
-    def stub(method, url = nil, query: nil, headers: nil, body: nil, json: nil, form: nil, &answer)
+    def stub(method, url = nil, query: nil, headers: nil, body: nil, json: nil, form: nil, &returned)
       conditions = Testing::Conditions.new(
         method, Testing::Place.new(url, query), headers: headers, body: body, json: json, form: form
       )
-      Testing.registry.add(Testing::Stub.new(conditions, &answer))
+      Testing.registry.add(Testing::Stub.new(conditions, &returned))
     end
   end
 
@@ -87,7 +87,7 @@ module Hecaton
       #   its class), in which the body ends.
       # Other keywords are those of Response.new: url, redirects, attempts, elapsed, http_method.
       def response(status: 200, headers: {}, body: nil, json: nil, pieces: nil, **facts)
-        Answers.response(status, headers, { body: body, json: json, pieces: pieces }.compact, facts)
+        Returns.response(status, headers, { body: body, json: json, pieces: pieces }.compact, facts)
       end
 
       # Stream made by hand, for code that takes one: of a Response, or of the same keywords as response.

@@ -1,4 +1,4 @@
-# Tokens that a program is asked for when a request needs one, and once more when it was refused: bearer as a Proc.
+# Tokens that a program supplies when a request needs one, and once more when it was refused: bearer as a Proc.
 module Hecaton
   # The client's bearer, and the requests that get it: those that would get a String there.
   class TokenSource
@@ -90,8 +90,8 @@ module Hecaton
     private
 
     # Whether it is the token that was refused: one does not go along with a redirect to another server.
-    def refused?(answer)
-      answer.status == REFUSED && [*answer.redirects.map(&:url), answer.url].map { |url| url.to_s[%r{\A[^/]*//[^/?#]*}] }.uniq.size == 1
+    def refused?(outcome)
+      outcome.status == REFUSED && [*outcome.redirects.map(&:url), outcome.url].map { |url| url.to_s[%r{\A[^/]*//[^/?#]*}] }.uniq.size == 1
     end
 
     def call(refused) = @silent ? @code.call : @code.call(refused)

@@ -3,13 +3,13 @@ require "test_helper"
 require "tmpdir"
 require "hecaton/fetch"
 
-class FetchTest < OriginTest
+class FetchTest < ServerTest
   Fetch = Hecaton::Fetch
 
   def setup
     super
     @was = ENV["HECATON_BINARY"]
-    ENV["HECATON_BINARY"] = Origin::WITH_FETCH
+    ENV["HECATON_BINARY"] = TestServer::WITH_FETCH
   end
 
   def teardown
@@ -30,11 +30,11 @@ class FetchTest < OriginTest
       assert_equal (0...50).to_a, seen.map { |record| record["n"] }.sort
       assert_equal [["response", 200, true]], seen.map { |record| record.values_at("outcome", "status", "ok") }.uniq
       assert_equal urls(50).sort, seen.map { |record| record["url"] }.sort
-      arrived = origin.arrived
+      arrived = real_server.arrived
       again = Fetch.run(urls(50), into: out, concurrency: 4)
       assert_instance_of Enumerator, again
       assert_equal 50, again.count
-      assert_equal arrived, origin.arrived
+      assert_equal arrived, real_server.arrived
     end
   end
 

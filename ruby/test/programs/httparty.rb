@@ -60,8 +60,8 @@ show "compressed", HTTParty.get("#{BASE}/encoded/gzip/600").body.bytesize
 show "followed", HTTParty.get("#{BASE}/redirect/302/2").request.last_uri.path
 show "not followed", HTTParty.get("#{BASE}/redirect/302/2", follow_redirects: false).code
 [201, 404, 422, 500].each do |status|
-  answer = HTTParty.get("#{BASE}/status/#{status}")
-  show status, [answer.success?, answer.client_error?, answer.server_error?, answer.message]
+  reply = HTTParty.get("#{BASE}/status/#{status}")
+  show status, [reply.success?, reply.client_error?, reply.server_error?, reply.message]
 end
 show "set-cookie", HTTParty.get("#{BASE}/cookies/set?a=1&b=2").headers.get_fields("set-cookie").size
 show "cookies", JSON.parse(HTTParty.get("#{BASE}/cookies", cookies: { session: "1" }).body)
@@ -74,7 +74,7 @@ show "streamed", size
 Tempfile.create(["upload", ".txt"]) do |file|
   file.write("the content")
   file.flush
-  sent = HTTParty.post("#{BASE}/echo", body: { name: "x", file: File.open(file.path) }).then { |answer| JSON.parse(answer.body) }
+  sent = HTTParty.post("#{BASE}/echo", body: { name: "x", file: File.open(file.path) }).then { |reply| JSON.parse(reply.body) }
   show "multipart", sent["body"].include?("the content")
 end
 

@@ -33,11 +33,11 @@ show "post", echoed(Net::HTTP.post(BASE + "/echo", { name: "Ada" }.to_json, "Con
 Net::HTTP.start(BASE.host, BASE.port, read_timeout: 20) do |http|
   show "started", http.started?
   %w[/status/200 /status/404 /status/503].each do |path|
-    answer = http.request(Net::HTTP::Get.new(path))
-    case answer
+    reply = http.request(Net::HTTP::Get.new(path))
+    case reply
     when Net::HTTPSuccess then show path, :success
     when Net::HTTPClientError then show path, :client_error
-    else show path, answer.class
+    else show path, reply.class
     end
   end
 
@@ -64,7 +64,7 @@ end
 # A large body, piece by piece; and one that is compressed on its way.
 size = 0
 Net::HTTP.start(BASE.host, BASE.port) do |http|
-  http.request(Net::HTTP::Get.new("/bytes/300000")) { |answer| answer.read_body { |piece| size += piece.bytesize } }
+  http.request(Net::HTTP::Get.new("/bytes/300000")) { |reply| reply.read_body { |piece| size += piece.bytesize } }
   compressed = http.get("/encoded/gzip/5000")
   show "decoded", [compressed.body.bytesize, compressed["content-encoding"]]
 end
@@ -74,8 +74,8 @@ show "streamed", size
 def fetch(uri, limit = 5)
   raise ArgumentError, "too many redirects" if limit.zero?
 
-  answer = Net::HTTP.get_response(uri)
-  answer.is_a?(Net::HTTPRedirection) ? fetch(uri + answer["location"], limit - 1) : answer
+  reply = Net::HTTP.get_response(uri)
+  reply.is_a?(Net::HTTPRedirection) ? fetch(uri + reply["location"], limit - 1) : reply
 end
 show "followed", fetch(BASE + "/redirect/302/3").code
 begin

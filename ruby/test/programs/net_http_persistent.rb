@@ -45,15 +45,15 @@ show "threads", results.flat_map(&:value).tally
 
 # A block gets the response before its body.
 size = 0
-response = http.request(BASE + "/bytes/200000") { |answer| answer.read_body { |piece| size += piece.bytesize } }
+response = http.request(BASE + "/bytes/200000") { |reply| reply.read_body { |piece| size += piece.bytesize } }
 show "streamed", [response.class, size]
 show "decoded", http.request(BASE + "/encoded/gzip/4000").body.bytesize
 show "version", http.http_version(BASE)
 
 # Statuses are responses.
 %w[/status/201 /status/301 /status/404 /status/500].each do |path|
-  answer = http.request(BASE + path)
-  show path, [answer.code, answer.class.ancestors.find { |klass| klass.name.end_with?("Success", "Redirection", "Error") }]
+  reply = http.request(BASE + path)
+  show path, [reply.code, reply.class.ancestors.find { |klass| klass.name.end_with?("Success", "Redirection", "Error") }]
 end
 
 # The connection, with what a Net::HTTP can do.
@@ -61,10 +61,10 @@ http.connection_for(BASE) { |connection| show "connection", connection.http.get(
 
 # A redirect, by hand.
 def follow(http, uri, left = 5)
-  answer = http.request(uri)
-  return [answer.code, uri.path] unless answer.is_a?(Net::HTTPRedirection) && left.positive?
+  reply = http.request(uri)
+  return [reply.code, uri.path] unless reply.is_a?(Net::HTTPRedirection) && left.positive?
 
-  follow(http, uri + answer["location"], left - 1)
+  follow(http, uri + reply["location"], left - 1)
 end
 show "followed", follow(http, BASE + "/redirect/302/2")
 

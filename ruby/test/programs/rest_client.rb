@@ -39,7 +39,7 @@ show "executed", echoed(request.execute)
 show "raw", RestClient::Request.execute(method: :get, url: "#{BASE}/bytes/50000", raw_response: true).file.size
 streamed = 0
 RestClient::Request.execute(method: :get, url: "#{BASE}/bytes/50000",
-  block_response: ->(answer) { answer.read_body { |piece| streamed += piece.bytesize } })
+  block_response: ->(reply) { reply.read_body { |piece| streamed += piece.bytesize } })
 show "streamed", streamed
 
 # Multipart.
@@ -62,7 +62,7 @@ rescue RestClient::ExceptionWithResponse => error
   show status, [error.class, error.response.code, error.message]
 end
 show "redirected", RestClient.get("#{BASE}/redirect/302/2").code
-show "block", RestClient.get("#{BASE}/status/404") { |answer, _request, _result| "handled #{answer.code}" }
+show "block", RestClient.get("#{BASE}/status/404") { |reply, _request, _result| "handled #{reply.code}" }
 {
   "loop" => -> { RestClient.get("#{BASE}/redirect-loop") },
   "timeout" => -> { RestClient::Request.execute(method: :post, url: "#{BASE}/fault/stall-head", read_timeout: 0.3) },

@@ -24,7 +24,7 @@ def single_requests
   response = Typhoeus.put("#{BASE}/echo", body: { title: "a", done: true }, timeout: 10)
   show("put", JSON.parse(response.body).values_at("method", "body"))
   show("delete", Typhoeus.delete("#{BASE}/echo", timeout: 10).code)
-  show("head", Typhoeus.head("#{BASE}/r/1", timeout: 10).then { |answer| [answer.code, answer.body, answer.headers["content-length"]] })
+  show("head", Typhoeus.head("#{BASE}/r/1", timeout: 10).then { |reply| [reply.code, reply.body, reply.headers["content-length"]] })
   response = Typhoeus::Request.new("#{BASE}/echo", method: :patch, userpwd: "user:password", body: "raw", timeout: 10).run
   show("patch", JSON.parse(response.body)["headers"].to_h.transform_keys(&:downcase).values_at("authorization", "user-agent"))
 end
@@ -56,9 +56,9 @@ def upload_and_stream
 
   size = 0
   request = Typhoeus::Request.new("#{BASE}/bytes/300000", timeout: 10)
-  request.on_headers { |answer| raise "Request failed" unless answer.code == 200 }
+  request.on_headers { |reply| raise "Request failed" unless reply.code == 200 }
   request.on_body { |chunk| size += chunk.bytesize }
-  request.on_complete { |answer| show("stream", size, answer.body, answer.return_code) }
+  request.on_complete { |reply| show("stream", size, reply.body, reply.return_code) }
   request.run
   request = Typhoeus::Request.new("#{BASE}/bytes/3000000", timeout: 10)
   request.on_body { :abort }

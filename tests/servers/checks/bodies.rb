@@ -12,7 +12,7 @@ module Servers
       same(200, decoded.status, "status of #{path}")
       must(decoded.headers["content-encoding"], "#{path} came without a coding")
       curl = server.endpoint.curl(path, "--compressed")
-      must(curl.ok?, "curl has no answer for #{path} to compare with: #{curl.error}")
+      must(curl.ok?, "curl has no response for #{path} to compare with: #{curl.error}")
       same([curl.body.bytesize, Zlib.crc32(curl.body)], [decoded.body.bytesize, Zlib.crc32(decoded.body)],
         "size and sum of #{path}")
       must(raw.body.bytesize < decoded.body.bytesize, "#{path} was not made smaller by #{coding}")

@@ -56,7 +56,7 @@ module Servers
     told(resent(responses), "#{client.stats[:opened]} connections")
   end
 
-  check "batch", "500 GETs at 50: each answer is that of its question, at most 50 connections" do |server|
+  check "batch", "500 GETs at 50: each response is that of its request, at most 50 connections" do |server|
     opened, moves = batch(server.endpoint, 500, 50)
     must(opened <= 50 + moves, "#{opened} connections at 50") if server.keeps_under_load?
     told(moves, "#{opened} connections")
@@ -92,7 +92,7 @@ module Servers
     told(resent(outcomes))
   end
 
-  check "idle", "connections that the server ended are gone from the pool while nobody asks anything",
+  check "idle", "connections that the server ended are gone from the pool while nobody sends anything",
     needs: :short do |server|
     endpoint = server.endpoint(:short)
     client = endpoint.client

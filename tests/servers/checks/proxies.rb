@@ -54,7 +54,7 @@ module Servers
       error
     end
 
-    # One GET on a fresh connection through the endpoint while the proxy does this to what comes down.
+    # One GET on a new connection through the endpoint while the proxy does this to what comes down.
     def with_toxic(type, attributes, path, **options)
       server.toxic(type, attributes) do
         server.endpoint(:toxics).client(**options).get(server.endpoint(:toxics).url(path))

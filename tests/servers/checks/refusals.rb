@@ -26,7 +26,7 @@ module Servers
   end
 
   [[:early, ""], [:early_h2, "/2"]].each do |endpoint, suffix|
-    check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the answer is had",
+    check "early#{suffix}", "413 while 20 MB are sent#{" over HTTP/2" if suffix == "/2"}, 10 times: the response is received",
       needs: endpoint, like_curl: ->(server) { curl_refuses_early(server.endpoint(endpoint)) } do |server|
       refuses_early(server.endpoint(endpoint))
     end

@@ -6,7 +6,7 @@ module Servers
   SHOWS_WITHIN = 25
 
   class Asked
-    # Asks in 5 threads, by the block, until the server has been reloaded so often and `shows` is true of what has been
+    # Sends requests in 5 threads, by the block, until the server has been reloaded so often and `shows` is true of what has been
     # returned. Returns [what it returned, what it raised].
     def while_reloading(shows = ->(_) { true })
       over = false
@@ -68,7 +68,7 @@ module Servers
   end
 
   class Asked
-    # GETs at 50 in a batch, which goes on until the server has been reloaded so often. Returns the outcomes.
+    # GETs at 50 in a batch, which continues until the server has been reloaded so often. Returns the outcomes.
     def batch_while_reloading(client, endpoint, headers)
       over, id, outcomes = false, 0, []
       needed = connections_of(endpoint)

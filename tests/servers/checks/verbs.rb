@@ -16,7 +16,7 @@ module Servers
     def answers(response, id)
       same(200, response.status, "GET status")
       path = JSON.parse(response.body)["path"]
-      must(path.end_with?("id=#{id}"), "asked for id=#{id}, got the answer to #{path}")
+      must(path.end_with?("id=#{id}"), "requested id=#{id}, got the response to #{path}")
     end
 
     def verbs_of(endpoint)

@@ -33,7 +33,7 @@ module Servers
       %i[TERM INT].each { |signal| trap(signal) { @children.each { |child| Process.kill(:TERM, child) rescue nil }; exit!(1) } }
     end
 
-    # A child, so that a server's checks begin with a fresh gem, and a crash is one server's.
+    # A child, so that a server's checks begin with a newly loaded gem, and a crash is one server's.
     def apart(server, dir)
       reader, writer = IO.pipe
       child = fork do

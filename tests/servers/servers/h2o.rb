@@ -11,7 +11,7 @@ module Servers
     def codings = { "gzip" => "/gzipped/bytes/100000", "br" => "/gzipped/bytes/100000" }
     def early_path = "/upload"
 
-    explains "early/2", "h2o refuses the stream without an answer when a body is too large", seen: /REFUSED_STREAM/
+    explains "early/2", "h2o refuses the stream without a response when a body is too large", seen: /REFUSED_STREAM/
 
     # It demands no certificates, reads no keys of Ed25519, and offers TLS 1.3 whatever its maximum is.
     def without_kinds = %w[client ed25519 12]

@@ -25,7 +25,7 @@ module Servers
 
     def streams = 128
 
-    explains "early/2", "Jetty resets the stream without the answer that its handler gave",
+    explains "early/2", "Jetty resets the stream without the response that its handler gave",
       seen: /reset the stream \(NO_ERROR\)/
 
     def command

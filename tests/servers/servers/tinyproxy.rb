@@ -6,7 +6,7 @@ module Servers
     version_by "-v"
 
     # A request that is not idempotent is never sent twice; curl sends it again.
-    explains "verbs", "it ends each connection after one answer without saying so, and a POST that meets that end may have been processed",
+    explains "verbs", "it ends each connection after one response without saying so, and a POST that meets that end may have been processed",
       seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
 
     def keeps? = false

@@ -39,7 +39,7 @@ Examples:
   hecaton completions man \\
     > ~/.local/share/man/man1/hecaton.1";
 
-/// Writes to standard output what was asked for; `command` is the whole command line.
+/// Writes the completions or the manual page to standard output; `command` is the whole command line.
 pub fn run(arguments: &Arguments, mut command: Command) -> Result<()> {
     let mut text = Vec::new();
     match (shell(arguments.kind), arguments.kind) {

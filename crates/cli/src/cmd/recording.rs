@@ -118,7 +118,7 @@ impl Recording {
             .for_each(|round| round.offences.push(says.clone()));
         let why = format!("the driver of {client} {happened}");
         self.document.left_out.push(why);
-        // The lab's own, and a client that takes part twice, were not asked for.
+        // The lab's own, and a client that takes part twice, were not named by the user.
         if sweep.clients.iter().any(|own| own.client == *client) {
             self.broken.push(client.clone());
         }

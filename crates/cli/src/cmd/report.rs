@@ -192,7 +192,7 @@ fn readme(folder: &Path) -> Result<Option<report::What>> {
     }))
 }
 
-/// Writes the files that were asked for, and prints what was asked for; without either, the report.
+/// Writes the files and prints the tables that options name; without either, prints the report.
 fn write(view: &View, json: impl FnOnce() -> Result<String>, arguments: &Arguments) -> Result<()> {
     if let Some(path) = &arguments.html {
         save(path, view.html())?;

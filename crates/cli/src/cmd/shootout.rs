@@ -15,7 +15,7 @@ use hecaton_test_server::Delay;
 
 use super::session::{self, Common};
 
-/// Measures many clients at one job, and ranks them.
+/// Measures many clients with the same requests, and ranks them.
 ///
 /// The job: a client fetches a JSON document of 16 KB, parses it and checks one value; a wrong value is an error.
 /// Connections are reused if the client can do that. Every client that is installed takes part, unless you name some.
@@ -152,7 +152,7 @@ fn nobody(clients: Vec<String>, missing: Vec<String>) -> Result<(Vec<String>, Ve
     }
 }
 
-/// The client that the others are compared with; one that is asked for must be measured.
+/// The client that the others are compared with; one that is named must be measured.
 fn baseline(
     arguments: &Arguments,
     scenario: &ShootoutScenario,

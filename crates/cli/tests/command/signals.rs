@@ -23,7 +23,7 @@ fn wait_until(what: &str, done: impl Fn() -> bool) {
     }
 }
 
-/// A sweep that goes on for long, with some rounds already made.
+/// A sweep that takes long, with some rounds already made.
 fn long_sweep(folder: &Path) -> Child {
     let mut command: Command = hecaton("cheats");
     command.args([

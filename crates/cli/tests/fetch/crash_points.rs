@@ -1,4 +1,4 @@
-//! Killed at every file operation of a small job: the same command again leaves N records, each once, and fresh products.
+//! Killed at every file operation of a small job: the same command again leaves N records, each once, and products that are up to date.
 //!
 //! `crash.c` is preloaded into the command and kills it at one operation. A test run takes a sample of the operations;
 //! `HECATON_CRASHES=all` takes all of them.

@@ -1,4 +1,4 @@
-//! Redirects: each is a request of its own host, with that host's limits, and what proves who asks stays at home.
+//! Redirects: each is a request of its own host, with that host's limits, and credentials stay at their origin.
 
 use std::collections::BTreeSet;
 

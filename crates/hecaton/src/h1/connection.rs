@@ -36,7 +36,7 @@ pub(crate) struct Connection {
     pub share: Share,
     /// Whether somebody else may hold a part of the input's buffer.
     lent: bool,
-    /// How much the next read asks for.
+    /// How many bytes the next read may take.
     ahead: usize,
     /// The headers for an HTTP proxy that forwards the requests, if there is one.
     pub forward: Option<Arc<Forward>>,

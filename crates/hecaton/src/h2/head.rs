@@ -32,7 +32,7 @@ pub(super) fn request_head(
 ) -> Result<http::Request<()>, String> {
     // A program's own `Host` replaces the URL's (RFC 9113 §8.3.1).
     let authority = Authority::try_from(request.host.as_ref())
-        .map_err(|_| "the Host header is not a host and port, which HTTP/2 asks for".to_owned())?;
+        .map_err(|_| "the Host header is not a host and port, which HTTP/2 requires".to_owned())?;
     let mut parts = http::uri::Parts::default();
     parts.scheme = Some(match request.origin.scheme {
         crate::message::origin::Scheme::Http => Scheme::HTTP,

@@ -205,7 +205,7 @@ impl Link {
         }
         let mut ping = lock(&self.ping);
         if let Some(ping) = ping.as_mut() {
-            // An answer to the last ping that was never read would block another ping.
+            // A response to the last ping that was never read would block another ping.
             let _ = ping.poll_pong(&mut Context::from_waker(Waker::noop()));
             let _ = ping.send_ping(Ping::opaque());
         }

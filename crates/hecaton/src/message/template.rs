@@ -206,7 +206,7 @@ fn public_names(names: &[String]) -> Result<Vec<String>, InvalidRequest> {
             .map_err(|_| refused("is not the name of a header"))?;
         if NEVER_PUBLIC.contains(&key.as_str()) {
             return Err(refused(
-                "proves who asks and is never public: give it with the request that needs it",
+                "is a credential and never public: give it with the request that needs it",
             ));
         }
         Ok(key.as_str().to_owned())

@@ -14,7 +14,7 @@ pub const GRID: [usize; 16] = [
     1, 2, 3, 4, 5, 10, 20, 40, 60, 80, 100, 120, 140, 160, 180, 200,
 ];
 
-/// (requests/s, CPU %) over [`GRID`]: Typhoeus on MRI 2.1.2 with 133-byte answers, as published in 2015.
+/// (requests/s, CPU %) over [`GRID`]: Typhoeus on MRI 2.1.2 with 133-byte responses, as published in 2015.
 pub const MRI_SHORT: [(f64, f64); 16] = [
     (68.98, 7.4),
     (93.2, 8.37),

@@ -84,7 +84,7 @@ pub(crate) async fn serve(
     shared.hub.ledger.borrow_mut().disconnected(&marks);
 }
 
-/// Speaks until one side is done; an error of the protocol ends the connection as its end does.
+/// Serves until one side is done; an error of the protocol ends the connection as its end does.
 async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
     let control = shared.control.clone();
     let tap = Tap::new(socket.clone(), read, shared.hub.clone(), control.clone());

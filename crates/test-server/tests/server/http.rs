@@ -1,4 +1,4 @@
-//! HTTP/1.1 as the test server speaks it, over real sockets.
+//! HTTP/1.1 as the test server serves it, over real sockets.
 
 use crate::support;
 
@@ -102,7 +102,7 @@ fn one_hundred_continue_comes_before_the_body_and_after_earlier_responses() {
     assert_eq!(client.head().status, 100);
     client.send("ok");
     assert_eq!(client.answer().json()["body"], "ok");
-    // A client that does not wait is not told to go on.
+    // A client that does not wait gets no 100 Continue.
     client.send(format!("{head}ok"));
     assert_eq!(client.answer().status, 200);
 }

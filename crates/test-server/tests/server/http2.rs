@@ -1,4 +1,4 @@
-//! HTTP/2 as the test server speaks it, with the h2 crate as the client.
+//! HTTP/2 as the test server serves it, with the h2 crate as the client.
 
 use crate::streams;
 use crate::support;

@@ -14,7 +14,7 @@ pub fn server() -> TestServer {
     TestServer::start(Options::default()).expect("a test server on a free port")
 }
 
-/// A round of 133-byte answers without delay.
+/// A round of 133-byte responses without delay.
 pub fn round(first: u64, count: u64) -> RoundSpec {
     RoundSpec {
         first,

@@ -1,4 +1,4 @@
-//! TLS as the test server speaks it, with rustls as the client.
+//! TLS as the test server serves it, with rustls as the client.
 
 use crate::support;
 

@@ -1,7 +1,7 @@
 # The name of the calling application, when the program sets none.
 module Hecaton
   module Call
-    # Asked for each connection that is made.
+    # Called for each connection that is made.
     module Application
       module_function
 

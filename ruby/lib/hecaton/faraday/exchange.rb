@@ -45,7 +45,7 @@ module Faraday
 
         # Tells of its end those who wait for it.
         def finish(error)
-          Answer.failure(@env, error) if error
+          ResponseEnv.failure(@env, error) if error
           @env.response.finish(@env)
         end
 
@@ -59,8 +59,8 @@ module Faraday
 
         def whole
           response = ask(@client)
-          Answer.head(@env, response, @settings)
-          Answer.body(@env, response, response.body)
+          ResponseEnv.head(@env, response, @settings)
+          ResponseEnv.body(@env, response, response.body)
         rescue ArgumentError => error
           raise Errors.refusal(error, @env)
         end
@@ -70,9 +70,9 @@ module Faraday
           delivery = Delivery.new(@env)
           send_to(@client) do |response|
             began = true
-            Answer.head(@env, response, @settings)
+            ResponseEnv.head(@env, response, @settings)
             response.each_chunk { |chunk| delivery.piece(chunk) }
-            Answer.body(@env, response.outcome, +"")
+            ResponseEnv.body(@env, response.outcome, +"")
             delivery.finish
           end
         rescue ArgumentError => error
@@ -96,7 +96,7 @@ module Faraday
         # In a batch the pieces come by callbacks.
         def deliver(request)
           @delivery = delivery = Delivery.new(@env)
-          request.on_headers { |response| Answer.head(@env, response, @settings) }
+          request.on_headers { |response| ResponseEnv.head(@env, response, @settings) }
           request.on_body { |chunk| delivery.piece(chunk) }
         end
 
@@ -104,8 +104,8 @@ module Faraday
         def conclude(outcome)
           return Errors.of(outcome, @env) if outcome.error
 
-          Answer.head(@env, outcome, @settings) unless @delivery
-          Answer.body(@env, outcome, @delivery ? +"" : outcome.body)
+          ResponseEnv.head(@env, outcome, @settings) unless @delivery
+          ResponseEnv.body(@env, outcome, @delivery ? +"" : outcome.body)
           @delivery&.finish
           nil
         end

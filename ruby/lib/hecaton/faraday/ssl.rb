@@ -13,7 +13,7 @@ module Faraday
           certificate: "it is for Excon alone: give client_cert",
           private_key: "it is for Excon alone: give client_key",
           verify_depth: "the length of a chain cannot be limited: leave it out",
-          hostname: "the name asked for is that of the URL: leave it out",
+          hostname: "the name is always that of the URL: leave it out",
           ciphers: "the ciphers are those of rustls, all of them safe: leave it out"
         }.freeze
         private_constant :VERSIONS, :HASHED, :REFUSED
@@ -54,7 +54,7 @@ module Faraday
             refuse(:max_version, "the newest version cannot be limited to #{newest}") unless [nil, "1.3"].include?(newest)
 
             only = version(:version, ssl.version)
-            refuse(:version, "one version alone cannot be asked for: give min_version") unless [nil, "1.3"].include?(only)
+            refuse(:version, "it cannot be limited to one version: give min_version") unless [nil, "1.3"].include?(only)
           end
 
           # A minimum of 1.2 or less changes nothing.

@@ -6,7 +6,7 @@ module Hecaton
   class Features
     #   client = Hecaton::Client.new(timeout: 5, features: [Hecaton::Features::Compression.new(:gzip)])
     #
-    # The server must be known to take it: HTTP has no way to ask first. Sent as they are: bodies that are small, that
+    # The server must be known to take it: HTTP has no way to find out first. Sent as they are: bodies that are small, that
     # have a Content-Encoding already, a Content-Range or a sum of their bytes (Content-MD5, Digest, X-Amz-Checksum-CRC32),
     # or that are read while they are sent.
     class Compression

@@ -22,7 +22,7 @@ module Hecaton
         @generation += 1
       end
 
-      # "1.1" (the default), "2", or nil for what the server chooses over TLS. Net::HTTP itself speaks 1.1 alone.
+      # "1.1" (the default), "2", or nil for what the server chooses over TLS. Net::HTTP itself supports 1.1 alone.
       attr_reader :http
 
       # Sets it.

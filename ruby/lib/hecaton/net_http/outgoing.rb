@@ -35,7 +35,7 @@ module Hecaton
         return path if path.start_with?("/") && !path.match?(/[\r\n]/)
         raise ArgumentError, "A Request-Line must not contain CR or LF" if path.match?(/[\r\n]/)
 
-        raise Refused, "the path #{path[/\A[^?#]*/].inspect} does not begin with a slash: Hecaton::NetHTTP asks for \"/…\" alone " \
+        raise Refused, "the path #{path[/\A[^?#]*/].inspect} does not begin with a slash: Hecaton::NetHTTP requests \"/…\" alone " \
                        "(for a proxy use proxy_address)"
       end
 

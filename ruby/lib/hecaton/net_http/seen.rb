@@ -1,7 +1,7 @@
 # Requests of Net::HTTP are shown to WebMock's adapter for Net::HTTP, and not to its adapter for Hecaton.
 module Hecaton
   class NetHTTP
-    # Asked around each request.
+    # Called around each request.
     module Seen
       module_function
 

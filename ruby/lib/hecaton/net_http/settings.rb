@@ -1,7 +1,7 @@
 # The settings of a Net::HTTP object → the settings of a client; a setting that cannot be honoured is refused by name.
 module Hecaton
   class NetHTTP
-    # Asked when an object starts, and again when one of its settings has changed.
+    # Called when an object starts, and again when one of its settings has changed.
     module Settings
       # Settings that are nil unless the program sets them, and why each is refused.
       REFUSED = {

@@ -1,7 +1,7 @@
 # Net::HTTP's settings of TLS → those of a client.
 module Hecaton
   class NetHTTP
-    # Asked by Settings for objects that use TLS.
+    # Called by Settings for objects that use TLS.
     module Tls
       # Settings that are nil unless the program sets them, and why each is refused.
       REFUSED = {

@@ -3,9 +3,9 @@ module Hecaton
   module Testing
     # Made by Hecaton.stub.
     class Stub
-      def initialize(conditions, &answer)
+      def initialize(conditions, &returned)
         @conditions = conditions
-        @answers = [answer]
+        @returns = [returned]
         @requests = []
         @lock = Mutex.new
       end
@@ -21,10 +21,10 @@ module Hecaton
       #   cause. Any other is raised as it is;
       # - whatever can be called, with the Interception::Request, and returns one of these. An Error that it raises is
       #   the outcome.
-      def returns(*answers)
-        raise ArgumentError, "returns needs what to answer with" if answers.empty?
+      def returns(*values)
+        raise ArgumentError, "returns needs what to answer with" if values.empty?
 
-        @lock.synchronize { @answers = answers }
+        @lock.synchronize { @returns = values }
         self
       end
 
@@ -40,18 +40,18 @@ module Hecaton
 
       # For the registry: Response or Error.
       def answer(request)
-        answer = @lock.synchronize do
+        value = @lock.synchronize do
           @requests << request
-          @answers.size > 1 ? @answers.shift : @answers.first
+          @returns.size > 1 ? @returns.shift : @returns.first
         end
-        Answers.of(answer, request)
+        Returns.of(value, request)
       end
 
       # The requests that it matches, as a test names them.
       def to_s = @conditions.to_s
 
       # Its conditions, and the number of its requests.
-      def inspect = "#<Hecaton::Testing::Stub #{self}, asked #{count} times>"
+      def inspect = "#<Hecaton::Testing::Stub #{self}, called #{count} times>"
     end
   end
 end

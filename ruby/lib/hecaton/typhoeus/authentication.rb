@@ -23,7 +23,7 @@ module Hecaton
         when [:digest], [2] then @digest_auth = pair
         else
           Refusals.value(:httpauth, @httpauth.size == 1 ? @httpauth.first : @httpauth,
-            "Hecaton does not ask first which kinds a server takes: say :basic or :digest.")
+            "Hecaton does not find out which kinds a server supports: say :basic or :digest.")
         end
       end
     end

@@ -36,7 +36,7 @@ module Hecaton
 
       def set_http_version(name, value)
         case enum(name, value, VERSIONS)
-        when :httpv1_0 then Refusals.value(name, value, "Hecaton speaks HTTP/1.1 and HTTP/2.")
+        when :httpv1_0 then Refusals.value(name, value, "Hecaton supports HTTP/1.1 and HTTP/2.")
         when :httpv1_1 then setting(:http, "1.1")
         when :httpv2_prior_knowledge then setting(:http, "2")
         end

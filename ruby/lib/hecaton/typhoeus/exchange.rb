@@ -7,15 +7,15 @@ module Hecaton
         # A Response. listener has head(response), takes_body?, and chunk(bytes, head), which may say :abort; nil for
         # none.
         def ask(plan, url, listener = nil)
-          return answer(plan, plan.forbidden) if plan.forbidden
+          return response(plan, plan.forbidden) if plan.forbidden
 
-          listener ? in_pieces(plan, url, listener) : answer(plan, whole(plan, url))
+          listener ? in_pieces(plan, url, listener) : response(plan, whole(plan, url))
         ensure
           plan.finish if plan.cookies
         end
 
         # The Response for an outcome.
-        def answer(plan, outcome)
+        def response(plan, outcome)
           code = plan.unwanted(outcome) if outcome.is_a?(Hecaton::Response)
           code ? Response.of(outcome, code, "".b) : Response.of(outcome)
         end
@@ -44,8 +44,8 @@ module Hecaton
           body = "".b
           code = nil
           outcome = seen_once do
-            plan.request(plan.client, url) do |answer|
-              stream = answer
+            plan.request(plan.client, url) do |response|
+              stream = response
               code = read(plan, stream, listener, body)
               stream.outcome
             end
@@ -75,7 +75,7 @@ module Hecaton
         end
       end
 
-      # Tells a request's own callbacks.
+      # Calls a request's own callbacks.
       class Listener
         def initialize(request)
           @request = request

@@ -1,7 +1,7 @@
 # The layers that may give a response before a request is sent: before, stubs, blocked connections, the cache, memory.
 module Hecaton
   module Typhoeus
-    # Asked by Request#run and Hydra#add, so that both go the same way.
+    # Called by Request#run and Hydra#add, so that both go the same way.
     module Layers
       # Yields if none of them has a response. hydra is the one that the request is in, nil for none; memory is its own,
       # or nil.

@@ -37,7 +37,7 @@ module Hecaton
         "#{base}?#{own}#{"&" if own}#{text(params, encoding, escape: escape)}"
       end
 
-      # Whether it begins as nearly all do. Asked for each request, so without making Strings.
+      # Whether it begins as nearly all do. Called for each request, so without making Strings.
       def absolute?(url) = url.start_with?("http://".freeze, "https://".freeze)
 
       # Whether there may be something for without_dots.

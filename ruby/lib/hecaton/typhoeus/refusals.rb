@@ -4,7 +4,7 @@ module Hecaton
     # Options of Typhoeus that Hecaton lacks, by name; and options that no Typhoeus has.
     module Refusals
       # Why options of other protocols are refused.
-      OTHER_PROTOCOL = "it is for another protocol than HTTP, and Hecaton speaks HTTP alone"
+      OTHER_PROTOCOL = "it is for another protocol than HTTP, and Hecaton supports HTTP alone"
       # Why callbacks in C are refused.
       C_CALLBACK = "it is a callback of libcurl's in C, and there is no libcurl here"
       # Why options of name servers are refused.
@@ -46,7 +46,7 @@ module Hecaton
         ],
         SOCKET => %i[address_scope connect_only interface localport localportrange max_recv_speed_large max_send_speed_large
                      tcp_fastopen tcp_keepidle tcp_keepintvl],
-        "Kerberos (GSSAPI) is not spoken here" => %i[gssapi_delegation socks5_gssapi_nec socks5_gssapi_service],
+        "Kerberos (GSSAPI) is not supported" => %i[gssapi_delegation socks5_gssapi_nec socks5_gssapi_service],
         "the URL of a request is the first argument of `new`" => %i[url],
         FIXED => %i[header http200aliases http_transfer_decoding ignore_content_length]
       }.flat_map { |reason, names| names.map { |name| [name, reason] } }.to_h.freeze

@@ -95,7 +95,7 @@ module Hecaton
       def set_protocols(name, value)
         names = Array(value).flat_map { |each| each.is_a?(Integer) ? PROTOCOLS.keys.select { |key| each.anybits?(PROTOCOLS[key]) } : each.to_sym }
         @protocols = names.include?(:all) ? nil : names & PROTOCOLS.keys
-        only(name, value, @protocols.nil? || @protocols.any?, "Hecaton speaks http and https.")
+        only(name, value, @protocols.nil? || @protocols.any?, "Hecaton supports http and https.")
       end
 
       def set_redir_protocols(name, value)
@@ -108,7 +108,7 @@ module Hecaton
 
       def set_postridir(name, value) = only(name, value, !on?(value), "A POST becomes a GET by 301, 302 and 303.")
 
-      def set_encoding_of_transfer(name, value) = only(name, value, !on?(value), "Hecaton asks for no coding of the transfer.")
+      def set_encoding_of_transfer(name, value) = only(name, value, !on?(value), "Hecaton requests no coding of the transfer.")
 
       # Whatever order the options came in.
       def set_up_request

@@ -26,10 +26,10 @@ module Hecaton
         only(name, value, value.to_s.casecmp?("PEM"), "Hecaton reads PEM alone: convert the file by openssl.")
       end
 
-      # libcurl's meaning is the oldest version, too. Older ones than 1.2 are not spoken whatever is said.
+      # libcurl's meaning is the oldest version, too. Older ones than 1.2 are never supported.
       def set_sslversion(name, value)
         version = enum(name, value, VERSIONS)
-        only(name, value, !%i[sslv2 sslv3].include?(version), "Hecaton speaks TLS 1.2 and 1.3 alone.")
+        only(name, value, !%i[sslv2 sslv3].include?(version), "Hecaton supports TLS 1.2 and 1.3 alone.")
         setting(:tls_min, "1.3") if version == :tlsv1_3
       end
 

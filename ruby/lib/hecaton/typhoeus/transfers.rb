@@ -26,13 +26,13 @@ module Hecaton
           return start_plain(request) if !apart && request.plain? && batch_for(Clients.default)
 
           request.plan = plan = Plan.of(request)
-          return request.finish(Exchange.answer(plan, plan.forbidden)) if plan.forbidden
+          return request.finish(Exchange.response(plan, plan.forbidden)) if plan.forbidden
           return work(request, plan) if apart || plan.alone? || !batch_for(plan.client)
 
-          plan.request(@batch, plan.url_of(request)).on_complete { |outcome| @hydra.ended(request, Exchange.answer(plan, outcome)) }
+          plan.request(@batch, plan.url_of(request)).on_complete { |outcome| @hydra.ended(request, Exchange.response(plan, outcome)) }
         end
 
-        # Waits until something has happened, and tells of it.
+        # Waits until something has happened, and reports it.
         def wait
           if @batch && @batch.size.positive?
             @batch.send(:tell) if @batch.send(:wait)
@@ -119,7 +119,7 @@ module Hecaton
           @request = request
           @plan = plan
           @events = events
-          @answers = Thread::Queue.new
+          @results = Thread::Queue.new
           @listener = Exchange::Listener.new(request)
         end
 
@@ -148,7 +148,7 @@ module Hecaton
         # Calls the callbacks for its message, and lets it continue.
         def go_on
           message, @message = @message, nil
-          @answers << @listener.public_send(*message)
+          @results << @listener.public_send(*message)
         end
 
         # Nobody listens any more: what tells of itself before its end is ended, and its connection closed.
@@ -181,7 +181,7 @@ module Hecaton
 
         def ask(*message)
           say(*message)
-          @answers.pop
+          @results.pop
         end
       end
     end

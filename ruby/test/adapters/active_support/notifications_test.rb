@@ -7,7 +7,7 @@ require "active_support/log_subscriber"
 require "logger"
 require "stringio"
 
-class NotificationsTest < OriginTest
+class NotificationsTest < ServerTest
   def setup
     super
     Hecaton.instrumenter = ActiveSupport::Notifications
@@ -81,7 +81,7 @@ class NotificationsTest < OriginTest
     client.get(url("/r/1?secret"))
     return assert_empty(text.string) unless EVENTS
 
-    assert_match(%r{GET #{Regexp.escape(origin.url)}/r/1 200 \d+ms}, text.string)
+    assert_match(%r{GET #{Regexp.escape(real_server.url)}/r/1 200 \d+ms}, text.string)
     refute_match(/secret/, text.string)
   ensure
     Lines.detach_from(:hecaton) if Lines.respond_to?(:detach_from)

@@ -4,7 +4,7 @@ require_relative "../faraday/server"
 require "hecaton/call"
 require "stringio"
 
-class CallTest < OriginTest
+class CallTest < ServerTest
   Connection = Hecaton::Call::Connection
 
   def setup
@@ -24,7 +24,7 @@ class CallTest < OriginTest
     server
   end
 
-  def connect(host = origin.url, timeout: 5, app: "pokedex", env: "staging", **options, &block)
+  def connect(host = real_server.url, timeout: 5, app: "pokedex", env: "staging", **options, &block)
     Connection.new(host: host, timeout: timeout, app: app, env: env, **options, &block)
   end
 

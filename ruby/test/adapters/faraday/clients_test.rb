@@ -42,8 +42,8 @@ class FaradayClientsTest < FaradayTest
   def test_threads_share_them
     server = numbering
     conn = connection(server.url, request: { timeout: 60, open_timeout: 50 })
-    answers = Array.new(8) { Thread.new { Array.new(25) { conn.get("/").status } } }.flat_map(&:value)
-    assert_equal [200], answers.uniq
+    responses = Array.new(8) { Thread.new { Array.new(25) { conn.get("/").status } } }.flat_map(&:value)
+    assert_equal [200], responses.uniq
     assert_operator server.connections, :<=, 8
   end
 
@@ -76,14 +76,14 @@ class FaradayClientsTest < FaradayTest
   def test_the_adapter_can_be_the_default_one
     before = Faraday.default_adapter
     Faraday.default_adapter = :hecaton
-    assert_instance_of Hecaton::Response, Faraday.get("#{origin.url}/r/1").env[:hecaton_response]
+    assert_instance_of Hecaton::Response, Faraday.get("#{real_server.url}/r/1").env[:hecaton_response]
   ensure
     Faraday.default_adapter = before
     Faraday.default_connection = nil
   end
 
   def test_options_come_by_keywords_and_by_a_block
-    speaking = Origin.new("--http2")
+    speaking = TestServer.new("--http2")
     conn = Faraday.new(speaking.url) { |faraday| faraday.adapter(:hecaton, http: 2) { |settings| settings[:retry] = { max: 1, statuses: [503], interval: 0 } } }
     seen = conn.get("/status/503").env[:hecaton_response]
     assert_equal [503, 2, "2"], [seen.status, seen.attempts.size, seen.http_version]

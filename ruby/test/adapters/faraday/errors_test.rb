@@ -28,16 +28,16 @@ class FaradayErrorsTest < FaradayTest
   end
 
   def test_the_engines_redirects_fail_as_faradays_client_error
-    conn = connection(origin.url, [:hecaton, { redirects: 2 }])
+    conn = connection(real_server.url, [:hecaton, { redirects: 2 }])
     assert_raises(Faraday::ClientError) { conn.get("/redirect-loop") }
     response = conn.get("/redirect/302/1")
     assert_equal [200, "/echo"], [response.status, response.env.url.path]
   end
 
   def test_the_engines_redirects_take_along_what_is_called_public
-    away = "#{origin.url.sub("127.0.0.1", "localhost")}/echo"
+    away = "#{real_server.url.sub("127.0.0.1", "localhost")}/echo"
     [[{}, [nil, nil]], [{ public_headers: ["X-Any"] }, ["1", nil]]].each do |more, expected|
-      conn = connection(origin.url, [:hecaton, { redirects: 1, **more }])
+      conn = connection(real_server.url, [:hecaton, { redirects: 1, **more }])
       sent = JSON.parse(conn.get("/redirect/302/1", { to: away }, "X-Any" => "1", "X-Key" => "2").body)["headers"].to_h
       assert_equal expected, sent.transform_keys(&:downcase).values_at("x-any", "x-key")
     end
@@ -65,8 +65,8 @@ class FaradayErrorsTest < FaradayTest
   end
 
   def test_each_error_says_which_request
-    conn = connection(origin.url)
-    place = "#{origin.url}/echo"
+    conn = connection(real_server.url)
+    place = "#{real_server.url}/echo"
     secret = place.sub("://", "://user:password@") + "?token=1"
     asks = {
       "GET" => [->(request) { request.headers["X-A"] = "a\nb" }, ->(request) { request.options.timeout = "soon" },
@@ -102,7 +102,7 @@ class FaradayErrorsTest < FaradayTest
   def test_options_that_cannot_be_honoured_are_refused_by_name
     assert_match(/bind is not supported/, assert_raises(Faraday::Error) { connection(request: { bind: { host: "127.0.0.1" } }).get("/r/1") }.message)
     { base_url: "http://x", headers: {}, bearer: "x", raise_for_status: true, cookies: true, nonsense: 1, http: "3" }.each do |name, value|
-      error = assert_raises(Faraday::Error, name.to_s) { connection(origin.url, [:hecaton, { name => value }]).get("/r/1") }
+      error = assert_raises(Faraday::Error, name.to_s) { connection(real_server.url, [:hecaton, { name => value }]).get("/r/1") }
       assert_match(/#{name}/, error.message)
     end
   end

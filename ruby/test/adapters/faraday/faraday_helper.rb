@@ -5,7 +5,7 @@ require "hecaton/faraday"
 require "tempfile"
 require "timeout"
 
-class FaradayTest < OriginTest
+class FaradayTest < ServerTest
   TWO = Faraday::VERSION.to_i >= 2
 
   def teardown = (@servers || []).each(&:stop)
@@ -17,7 +17,7 @@ class FaradayTest < OriginTest
   end
 
   # A Faraday::Connection on an adapter, with what the block says of its middlewares.
-  def connection(url = origin.url, adapter = [:hecaton], **options)
+  def connection(url = real_server.url, adapter = [:hecaton], **options)
     Faraday.new(url, options) do |faraday|
       yield faraday if block_given?
       name, settings = adapter

@@ -33,8 +33,8 @@ class FaradayMiddlewareTest < FaradayTest
 
   def test_retry_sends_a_body_again_whole_of_whatever_kind
     [-> { "text" }, -> { StringIO.new("text") }, -> { File.open(file("text"), "rb") }].each do |body|
-      answers = [503, 503, 200]
-      receiving = server { |request| [answers.shift, {}, request.body] }
+      replies = [503, 503, 200]
+      receiving = server { |request| [replies.shift, {}, request.body] }
       conn = connection(receiving.url) { |faraday| faraday.request :retry, max: 2, methods: [:post], retry_statuses: [503] }
       assert_equal [200, "text"], conn.post("/", body.call).then { |response| [response.status, response.body] }
       assert_equal %w[text text text], receiving.arrived.map(&:body)
@@ -42,8 +42,8 @@ class FaradayMiddlewareTest < FaradayTest
   end
 
   def test_retry_sends_multipart_again_whole
-    answers = [503, 200]
-    receiving = server { |request| [answers.shift, {}, request.body] }
+    replies = [503, 200]
+    receiving = server { |request| [replies.shift, {}, request.body] }
     conn = connection(receiving.url) do |faraday|
       faraday.request :multipart
       faraday.request :retry, max: 1, methods: [:post], retry_statuses: [503]

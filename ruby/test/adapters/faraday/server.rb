@@ -52,10 +52,10 @@ class Server
     while (head = socket.gets("\r\n\r\n"))
       request = read(head, socket, number)
       @requests << request
-      answer = @handler.call(request)
-      sleep if answer == :hang
-      socket.write(answer.is_a?(String) ? answer : told(request, *answer))
-      break if answer.is_a?(String)
+      response = @handler.call(request)
+      sleep if response == :hang
+      socket.write(response.is_a?(String) ? response : told(request, *response))
+      break if response.is_a?(String)
     end
   rescue SystemCallError, IOError, OpenSSL::SSL::SSLError
     nil # The client is gone.

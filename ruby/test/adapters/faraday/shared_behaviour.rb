@@ -11,8 +11,8 @@ module SharedBehaviour
   # Sends a request of this verb, as Faraday's users do: what stands there goes to the query or to the body.
   def ask(conn, verb, path = "/", payload = nil, headers = nil, &block) = conn.public_send(verb, path, payload, headers, &block)
 
-  def answering(*answer, &block)
-    @server = server(&(block || ->(_) { answer }))
+  def answering(*reply, &block)
+    @server = server(&(block || ->(_) { reply }))
   end
 
   VERBS.each do |verb|
@@ -148,8 +148,8 @@ module SharedBehaviour
   end
 
   def test_what_is_no_http_is_a_failed_connection
-    { "nonsense" => "nonsense\r\n\r\n", "nothing" => "" }.each do |name, answer|
-      answering { answer }
+    { "nonsense" => "nonsense\r\n\r\n", "nothing" => "" }.each do |name, reply|
+      answering { reply }
       assert_raises(Faraday::ConnectionFailed, name) { conn.post("/", "x") }
     end
   end

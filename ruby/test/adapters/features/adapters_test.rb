@@ -6,7 +6,7 @@ require "hecaton/net_http"
 require "hecaton/typhoeus"
 require "hecaton/testing"
 
-class FeaturesOfAdaptersTest < OriginTest
+class FeaturesOfAdaptersTest < ServerTest
   # Adds a header to each request and each attempt, responds to /given, and notes outcomes.
   class Feature
     attr_reader :seen
@@ -30,7 +30,7 @@ class FeaturesOfAdaptersTest < OriginTest
   end
 
   def check
-    Scripted.run("/" => Scripted.answer(200, {}, "sent")) do |server|
+    Scripted.run("/" => Scripted.response(200, {}, "sent")) do |server|
       assert_equal [200, "sent"], yield("#{server.url}/")
       assert_match(/x-request: 1\r\nx-attempt: 1\r/, server.requests.first)
       assert_equal [203, "given"], yield("#{server.url}/given")

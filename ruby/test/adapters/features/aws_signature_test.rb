@@ -3,7 +3,7 @@ require "test_helper"
 require "scripted"
 require "hecaton/features/aws_signature"
 
-class AWSSignatureTest < OriginTest
+class AWSSignatureTest < ServerTest
   KEYS = { access_key: "AKIDEXAMPLE", secret_key: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", region: "us-east-1", service: "service" }.freeze
   S3 = { access_key: "AKIAIOSFODNN7EXAMPLE", secret_key: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", region: "us-east-1", service: "s3" }.freeze
 
@@ -57,8 +57,8 @@ class AWSSignatureTest < OriginTest
   end
 
   def test_each_attempt_is_signed_and_a_redirect_elsewhere_is_not
-    Scripted.run("/" => Scripted.answer(200)) do |other|
-      Scripted.run("/" => Scripted.answer(302, "Location" => "#{other.url}/")) do |server|
+    Scripted.run("/" => Scripted.response(200)) do |other|
+      Scripted.run("/" => Scripted.response(302, "Location" => "#{other.url}/")) do |server|
         client = client(redirects: 2, features: [Hecaton::Features::AWSSignature.new(**KEYS, session_token: "session")])
         assert_equal 200, client.get("#{server.url}/").status
         first, second = server.requests.first, other.requests.first
@@ -71,8 +71,8 @@ class AWSSignatureTest < OriginTest
 
   def test_a_redirect_back_is_not_signed
     back = nil
-    Scripted.run("/" => ->(_) { Scripted.answer(302, "Location" => back) }) do |other|
-      Scripted.run("/" => Scripted.answer(302, "Location" => "#{other.url}/"), "/2" => Scripted.answer(200)) do |server|
+    Scripted.run("/" => ->(_) { Scripted.response(302, "Location" => back) }) do |other|
+      Scripted.run("/" => Scripted.response(302, "Location" => "#{other.url}/"), "/2" => Scripted.response(200)) do |server|
         back = "#{server.url}/2"
         client = client(redirects: 3, features: [Hecaton::Features::AWSSignature.new(**KEYS, session_token: "session")])
         assert_equal 200, client.get("#{server.url}/").status

@@ -4,7 +4,7 @@ require "test_helper"
 require "scripted"
 require "hecaton/features/cache"
 
-class CacheTest < OriginTest
+class CacheTest < ServerTest
   def setup
     super
     @now = Time.utc(2026, 1, 1)
@@ -18,18 +18,18 @@ class CacheTest < OriginTest
   # validators.
   def serve(**options)
     @cache = Hecaton::Features::Cache.new(clock: -> { @now }, **options)
-    Scripted.run(Hash.new { |answers, path| answers[path] = method(:answer).to_proc }.tap { |answers| answers.define_singleton_method(:fetch) { |key, *| self[key] } }) do |server|
+    Scripted.run(Hash.new { |replies, path| replies[path] = method(:reply).to_proc }.tap { |replies| replies.define_singleton_method(:fetch) { |key, *| self[key] } }) do |server|
       @server = server
       @client = client(features: [@cache])
       yield "#{server.url}/"
     end
   end
 
-  def answer(request)
+  def reply(request)
     @hits += 1
     etag = @headers["ETag"]
     same = etag && request[/^if-none-match: (.*)\r/i, 1] == etag
-    Scripted.answer(same ? 304 : @status || 200, @headers, same ? "" : @hits.to_s)
+    Scripted.response(same ? 304 : @status || 200, @headers, same ? "" : @hits.to_s)
   end
 
   def get(url, **headers) = @client.get(url, headers: headers).body
@@ -225,7 +225,7 @@ class CacheTest < OriginTest
 
   def test_a_response_behind_a_redirect_is_not_kept
     serve do |url|
-      Scripted.run("/" => Scripted.answer(302, "Location" => url)) do |other|
+      Scripted.run("/" => Scripted.response(302, "Location" => url)) do |other|
         client = @client.with(redirects: 1)
         assert_equal %w[1 2], Array.new(2) { client.get("#{other.url}/").body }
       end
@@ -296,9 +296,9 @@ class CacheTest < OriginTest
       @headers = { "Cache-Control" => "max-age=0", "ETag" => '"same"' }
       client = @client.with(redirects: 1)
       assert_equal "1", client.get(url).body
-      usual = method(:answer)
-      define_singleton_method(:answer) { |request| request.start_with?("GET / ") ? Scripted.answer(302, "Location" => "/b") : usual.call(request) }
-      @server.instance_variable_get(:@answers).clear
+      usual = method(:reply)
+      define_singleton_method(:reply) { |request| request.start_with?("GET / ") ? Scripted.response(302, "Location" => "/b") : usual.call(request) }
+      @server.instance_variable_get(:@responses).clear
       assert_equal [200, "2"], client.get(url).then { |response| [response.status, response.body] }
     end
   end

@@ -3,13 +3,13 @@ require "test_helper"
 require "scripted"
 require "hecaton/features/circuit_breaker"
 
-class CircuitBreakerTest < OriginTest
+class CircuitBreakerTest < ServerTest
   def breaker(**options) = @breaker = Hecaton::Features::CircuitBreaker.new(failures: 2, cooldown: 60, **options)
 
   # A server whose responses have this status until it changes here.
   def serve
     @status = 500
-    Scripted.run("/" => ->(_) { Scripted.answer(@status) }) { |server| yield "#{server.url}/", server }
+    Scripted.run("/" => ->(_) { Scripted.response(@status) }) { |server| yield "#{server.url}/", server }
   end
 
   # As if the cool-down had passed.
@@ -74,7 +74,7 @@ class CircuitBreakerTest < OriginTest
       client = client(redirects: 1, features: [breaker])
       2.times { client.get(url) }
       cool_down
-      server.instance_variable_get(:@answers)["/"] = Scripted.answer(302, "Location" => url("/r/1"))
+      server.instance_variable_get(:@responses)["/"] = Scripted.response(302, "Location" => url("/r/1"))
       2.times { assert_equal 200, client.get(url).status }
       assert_empty @breaker.stats
     end
@@ -82,12 +82,12 @@ class CircuitBreakerTest < OriginTest
 
   def test_a_redirect_to_an_open_origin_ends_the_trial_of_the_first
     serve do |other|
-      Scripted.run("/" => Scripted.answer(500)) do |server|
+      Scripted.run("/" => Scripted.response(500)) do |server|
         client = client(redirects: 1, features: [breaker])
         2.times { client.get("#{server.url}/") }
         cool_down
         2.times { client.get(other) }
-        server.instance_variable_get(:@answers)["/"] = Scripted.answer(302, "Location" => other)
+        server.instance_variable_get(:@responses)["/"] = Scripted.response(302, "Location" => other)
         2.times do
           error = error_of(Hecaton::CircuitOpenError) { client.get("#{server.url}/") }
           assert_match other.chomp("/"), error.message
@@ -116,9 +116,9 @@ class CircuitBreakerTest < OriginTest
       2.times { client.get(url) }
       cool_down
       server.requests
-      server.instance_variable_get(:@answers)["/"] = lambda do |_|
+      server.instance_variable_get(:@responses)["/"] = lambda do |_|
         Thread.pass until @breaker.stats.values.first[:refused] == 7
-        Scripted.answer(200)
+        Scripted.response(200)
       end
       ended = Array.new(8) { Thread.new { client.get_all([url]).first } }.map(&:value)
       assert_equal({ Hecaton::Response => 1, Hecaton::CircuitOpenError => 7 }, ended.map(&:class).tally)

@@ -3,11 +3,11 @@ require "test_helper"
 require "scripted"
 require "hecaton/features/compression"
 
-class CompressionTest < OriginTest
+class CompressionTest < ServerTest
   BODY = ("text " * 1000).freeze
 
   def sent(coding = :gzip, **options)
-    Scripted.run("/" => Scripted.answer(200)) do |server|
+    Scripted.run("/" => Scripted.response(200)) do |server|
       client(features: [Hecaton::Features::Compression.new(coding)]).post("#{server.url}/", **options)
       return server.requests.first.split("\r\n\r\n", 2)
     end
@@ -23,7 +23,7 @@ class CompressionTest < OriginTest
   end
 
   def test_it_is_sent_again_compressed
-    Scripted.run("/" => Scripted.answer(307, "Location" => "/next"), "/next" => Scripted.answer(200)) do |server|
+    Scripted.run("/" => Scripted.response(307, "Location" => "/next"), "/next" => Scripted.response(200)) do |server|
       client(redirects: 1, features: [Hecaton::Features::Compression.new]).post("#{server.url}/", body: BODY)
       assert_equal [BODY] * 2, server.requests.map { |request| Zlib.gunzip(request.split("\r\n\r\n", 2).last) }
     end

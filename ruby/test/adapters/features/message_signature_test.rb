@@ -3,7 +3,7 @@ require "test_helper"
 require "scripted"
 require "hecaton/features/message_signature"
 
-class MessageSignatureTest < OriginTest
+class MessageSignatureTest < ServerTest
   # RFC 9421 §B.2.
   HEADERS = {
     "Host" => "example.com", "Date" => "Tue, 20 Apr 2021 02:07:55 GMT", "Content-Type" => "application/json",
@@ -52,7 +52,7 @@ class MessageSignatureTest < OriginTest
   end
 
   def test_a_request_on_the_wire
-    Scripted.run("/" => Scripted.answer(200)) do |server|
+    Scripted.run("/" => Scripted.response(200)) do |server|
       feature = Hecaton::Features::MessageSignature.new(key: SECRET, key_id: "k", algorithm: "hmac-sha256", expires_in: 60, tag: "app")
       client(features: [feature]).post("#{server.url}/", json: { a: 1 })
       sent = server.requests.first
@@ -64,8 +64,8 @@ class MessageSignatureTest < OriginTest
 
   def test_a_redirect_back_is_not_signed
     back = nil
-    Scripted.run("/" => ->(_) { Scripted.answer(302, "Location" => back) }) do |other|
-      Scripted.run("/" => Scripted.answer(302, "Location" => "#{other.url}/"), "/2" => Scripted.answer(200)) do |server|
+    Scripted.run("/" => ->(_) { Scripted.response(302, "Location" => back) }) do |other|
+      Scripted.run("/" => Scripted.response(302, "Location" => "#{other.url}/"), "/2" => Scripted.response(200)) do |server|
         back = "#{server.url}/2"
         feature = Hecaton::Features::MessageSignature.new(key: "secret", key_id: "k", algorithm: "hmac-sha256")
         assert_equal 200, client(redirects: 3, features: [feature]).get("#{server.url}/").status

@@ -32,7 +32,7 @@ end
 
 require "hecaton/features/open_telemetry"
 
-class OpenTelemetryTest < OriginTest
+class OpenTelemetryTest < ServerTest
   def setup
     super
     @tracer = OpenTelemetry::Tracer.new
@@ -41,8 +41,8 @@ class OpenTelemetryTest < OriginTest
   def traced(**options) = client(features: [Hecaton::Features::OpenTelemetry.new(tracer: @tracer)], **options)
 
   def test_a_span_for_each_attempt
-    answers = [Scripted.answer(503), Scripted.answer(302, "Location" => "/next")]
-    Scripted.run("/?secret" => ->(_) { answers.shift }, "/next" => Scripted.answer(200)) do |server|
+    responses = [Scripted.response(503), Scripted.response(302, "Location" => "/next")]
+    Scripted.run("/?secret" => ->(_) { responses.shift }, "/next" => Scripted.response(200)) do |server|
       traced(redirects: 2, retry: { statuses: [503], interval: 0 }).get("#{server.url}/?secret")
       spans = @tracer.spans
       assert_equal [503, 302, 200], spans.map { |span| span.attributes["http.response.status_code"] }

@@ -22,9 +22,9 @@ class AwsTest < NetHTTPTest
     super
   end
 
-  # A bucket's service; answers has its responses.
-  def service(answers)
-    Scripted.run(answers) do |server|
+  # A bucket's service with these responses.
+  def service(responses)
+    Scripted.run(responses) do |server|
       uri = URI(server.url)
       yield AWS::S3.new(access_key_id: "id", secret_access_key: "secret", s3_endpoint: uri.host, s3_port: uri.port, use_ssl: false,
         s3_force_path_style: true, max_retries: 0, proxy_uri: nil), server
@@ -32,7 +32,7 @@ class AwsTest < NetHTTPTest
   end
 
   def test_reading_and_writing
-    service("/bucket/key" => Scripted.answer(200, { "ETag" => '"x"', "Content-Type" => "text/plain" }, "content")) do |s3, server|
+    service("/bucket/key" => Scripted.response(200, { "ETag" => '"x"', "Content-Type" => "text/plain" }, "content")) do |s3, server|
       object = s3.buckets["bucket"].objects["key"]
       assert_equal "content", object.read
       pieces = []

@@ -2,7 +2,7 @@
 require "test_helper"
 require "open3"
 
-class NetHTTPDocumentationTest < OriginTest
+class NetHTTPDocumentationTest < ServerTest
   PAGE = File.expand_path("../../../../docs/from-net-http.md", __dir__)
   LIB = File.expand_path("../../../lib", __dir__)
 
@@ -20,7 +20,7 @@ class NetHTTPDocumentationTest < OriginTest
   private
 
   def printed_by(program)
-    program = program.gsub("127.0.0.1:8080", "127.0.0.1:#{URI(origin.url).port}").gsub("8080", URI(origin.url).port.to_s)
+    program = program.gsub("127.0.0.1:8080", "127.0.0.1:#{URI(real_server.url).port}").gsub("8080", URI(real_server.url).port.to_s)
     output, said, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", "-e", program)
     assert status.success?, said
     output

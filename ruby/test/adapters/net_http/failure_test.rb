@@ -108,31 +108,31 @@ class NetHTTPFailureTest < NetHTTPTest
 
   def test_nothing_is_sent_again
     %w[get delete options].each do |verb|
-      before = origin.arrived
+      before = real_server.arrived
       assert_raises(EOFError) { start { |http| http.public_send(verb, "/fault/close") } }
-      assert_equal 1, origin.arrived - before, verb
+      assert_equal 1, real_server.arrived - before, verb
     end
   end
 
   def test_but_for_who_sets_max_retries
-    before = origin.arrived
+    before = real_server.arrived
     error = assert_raises(EOFError) { start(max_retries: 2) { |http| http.get("/fault/close") } }
-    assert_equal [3, 3], [origin.arrived - before, error.cause.attempts.size]
-    before = origin.arrived
+    assert_equal [3, 3], [real_server.arrived - before, error.cause.attempts.size]
+    before = real_server.arrived
     assert_raises(EOFError) { start(max_retries: 2) { |http| http.post("/fault/close", "a=1") } }
-    assert_equal 1, origin.arrived - before
+    assert_equal 1, real_server.arrived - before
     assert_raises(ArgumentError) { Hecaton::NetHTTP.new(host, port).max_retries = -1 }
   end
 
   def test_timeout_of_ruby_and_a_killed_thread_leave_the_object_usable
     start do |http|
       assert_raises(Timeout::Error) { Timeout.timeout(0.2) { http.get("/delay/60000") } }
-      started = origin.ledger["requests"]
+      started = real_server.ledger["requests"]
       thread = Thread.new { http.get("/delay/60000") }
       wait_until { thread.status == "sleep" && Hecaton::NetHTTP.pool.idle_connections.zero? }
       thread.kill.join
       assert_equal 3, http.get("/bytes/3").body.bytesize
-      assert_operator origin.ledger["requests"], :>, started
+      assert_operator real_server.ledger["requests"], :>, started
     end
   end
 end

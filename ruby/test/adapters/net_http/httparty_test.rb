@@ -69,8 +69,8 @@ class HTTPartyTest < ReplacedNetHTTPTest
 
   def test_tls
     Dir.mktmpdir do |folder|
-      origin = Origin.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
-      address = "#{origin.url}/r/1"
+      real_server = TestServer.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
+      address = "#{real_server.url}/r/1"
       assert_equal OpenSSL::SSL::SSLError, same { failure { HTTParty.get(address) } }
       same { HTTParty.get(address, verify: false).code }
       # OpenSSL puts this authority into the store that all of HTTParty shares: over Net::HTTP every later request
@@ -80,7 +80,7 @@ class HTTPartyTest < ReplacedNetHTTPTest
       assert_raises(OpenSSL::SSL::SSLError) { HTTParty.get(address) }
     ensure
       Hecaton::NetHTTP.restore!
-      origin&.stop
+      real_server&.stop
     end
   end
 end

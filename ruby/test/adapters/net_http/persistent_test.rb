@@ -120,15 +120,15 @@ class PersistentTest < NetHTTPTest
   end
 
   def test_pool_size
-    origin = Origin.new
+    real_server = TestServer.new
     persistent(pool_size: 2) do |http|
-      uri = URI("#{origin.url}/delay/20")
+      uri = URI("#{real_server.url}/delay/20")
       assert_equal ["200"], Array.new(8) { Thread.new { http.request(uri).code } }.map(&:value).uniq
-      assert_operator origin.ledger["connections"], :<=, 3
+      assert_operator real_server.ledger["connections"], :<=, 3
     end
     assert_raises(ArgumentError) { Hecaton::Persistent.new(pool_size: 0) }
   ensure
-    origin&.stop
+    real_server&.stop
   end
 
   def test_connection_for
@@ -159,12 +159,12 @@ class PersistentTest < NetHTTPTest
     end
   end
 
-  # An origin of its own: the shared one counts what others gave up on when it notices that.
+  # A test server of its own: the shared one counts what others gave up on when it notices that.
   def alone
-    origin = Origin.new
-    yield "#{origin.url}/fault/close", -> { origin.arrived }
+    real_server = TestServer.new
+    yield "#{real_server.url}/fault/close", -> { real_server.arrived }
   ensure
-    origin&.stop
+    real_server&.stop
   end
 
   def test_nothing_is_sent_again_unless_that_was_asked_for
@@ -205,8 +205,8 @@ class PersistentTest < NetHTTPTest
 
   def test_tls
     Dir.mktmpdir do |folder|
-      origin = Origin.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
-      uri = URI("#{origin.url}/r/1")
+      real_server = TestServer.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
+      uri = URI("#{real_server.url}/r/1")
       assert_raises(OpenSSL::SSL::SSLError) { persistent { |http| http.request(uri) } }
       settings = [
         ->(http) { http.ca_file = "#{folder}/ca.pem" }, ->(http) { http.verify_mode = OpenSSL::SSL::VERIFY_NONE },
@@ -214,12 +214,12 @@ class PersistentTest < NetHTTPTest
       ]
       settings.each { |set| assert_equal "200", same_of_both { |http| set.call(http); http.request(uri).code } }
     ensure
-      origin&.stop
+      real_server&.stop
     end
   end
 
   def test_proxies
-    Scripted.run(Hash.new(Scripted.answer(200, {}, "by the proxy"))) do |server|
+    Scripted.run(Hash.new(Scripted.response(200, {}, "by the proxy"))) do |server|
       proxy = URI(server.url)
       proxy.user, proxy.password = "user", "p%3As"
       proxy.query = "no_proxy=127.0.0.1,.local"
@@ -293,7 +293,7 @@ class PersistentTest < NetHTTPTest
   end
 
   def test_the_idle_timeout_of_a_server
-    Scripted.run("/" => Scripted.answer(200)) { |server| assert_equal 0, Hecaton::Persistent.detect_idle_timeout(server.url, 0) }
+    Scripted.run("/" => Scripted.response(200)) { |server| assert_equal 0, Hecaton::Persistent.detect_idle_timeout(server.url, 0) }
     assert_nil Hecaton::Persistent.detect_idle_timeout(url("/"), 0) # 404
   end
 end

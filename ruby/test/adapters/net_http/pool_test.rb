@@ -6,7 +6,7 @@ class NetHTTPPoolTest < NetHTTPTest
   def pool = Hecaton::NetHTTP.pool
 
   # Connections that the test server saw, without the one that reads its log.
-  def connections(origin = self.origin) = origin.ledger["connections"]
+  def connections(real_server = self.real_server) = real_server.ledger["connections"]
 
   def test_objects_and_threads_share_connections
     ask = -> { start { |http| Hecaton::NetHTTP.outcome(http.get("/r/1")).attempts.last.connection } }
@@ -56,18 +56,18 @@ class NetHTTPPoolTest < NetHTTPTest
   end
 
   def test_no_more_connections_than_are_allowed
-    origin = Origin.new
+    real_server = TestServer.new
     Hecaton::NetHTTP.max_connections = 2
-    uri = URI(origin.url)
+    uri = URI(real_server.url)
     threads = Array.new(8) { |index| Thread.new { Hecaton::NetHTTP.get_response(uri + "/delay/20?#{index}").code } }
     assert_equal ["200"], threads.map(&:value).uniq
-    assert_operator connections(origin), :<=, 3
+    assert_operator connections(real_server), :<=, 3
     assert_raises(ArgumentError) { Hecaton::NetHTTP.max_connections = 0 }
     Hecaton::NetHTTP.max_connections = nil
     limit = Process.getrlimit(Process::RLIMIT_NOFILE).first
     assert_equal (limit / 16).clamp(8, 256), Hecaton::NetHTTP.max_connections
   ensure
-    origin&.stop
+    real_server&.stop
   end
 
   def test_a_child_of_fork_has_connections_of_its_own

@@ -3,8 +3,8 @@ require_relative "support"
 
 class NetHTTPProxyTest < NetHTTPTest
   # Responds to everything, and keeps the requests.
-  def proxied(answers = {})
-    Scripted.run(Hash.new(Scripted.answer(200, {}, "by the proxy")).merge(answers)) do |server|
+  def proxied(responses = {})
+    Scripted.run(Hash.new(Scripted.response(200, {}, "by the proxy")).merge(responses)) do |server|
       uri = URI(server.url)
       yield uri.host, uri.port, server
     end
@@ -59,7 +59,7 @@ class NetHTTPProxyTest < NetHTTPTest
   end
 
   def test_a_tunnel_and_its_refusal
-    proxied("target.invalid:443" => Scripted.answer(403), "other.invalid:443" => Scripted.answer(407)) do |host, port, server|
+    proxied("target.invalid:443" => Scripted.response(403), "other.invalid:443" => Scripted.response(407)) do |host, port, server|
       { "target.invalid" => "403", "other.invalid" => "407" }.each do |name, code|
         error = same_error { |klass| klass.start(name, 443, host, port, "user", "pass", use_ssl: true) { |http| http.get("/") } }
         assert_equal code, error.response.code

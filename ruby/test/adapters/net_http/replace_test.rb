@@ -80,12 +80,12 @@ class ReplaceTest < NetHTTPTest
   end
 
   def test_one_shot_requests_share_connections
-    before = origin.ledger["connections"]
+    before = real_server.ledger["connections"]
     replaced { 20.times { Net::HTTP.get(URI(url("/r/1"))) } }
-    shared = origin.ledger["connections"] - before
+    shared = real_server.ledger["connections"] - before
     assert_operator shared, :<, 10 # One, unless the machine needs more than two seconds between two of them.
     5.times { Net::HTTP.get(URI(url("/r/1"))) }
-    assert_equal 5, origin.ledger["connections"] - before - shared
+    assert_equal 5, real_server.ledger["connections"] - before - shared
   end
 
   def test_open_uri
@@ -109,13 +109,13 @@ class ReplaceTest < NetHTTPTest
 
   def test_open_uri_over_tls
     Dir.mktmpdir do |folder|
-      origin = Origin.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
+      real_server = TestServer.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
       replaced do
-        assert_equal 5, URI.open("#{origin.url}/bytes/5", ssl_ca_cert: "#{folder}/ca.pem").read.bytesize
-        assert_raises(OpenSSL::SSL::SSLError) { URI.open("#{origin.url}/bytes/5").read }
+        assert_equal 5, URI.open("#{real_server.url}/bytes/5", ssl_ca_cert: "#{folder}/ca.pem").read.bytesize
+        assert_raises(OpenSSL::SSL::SSLError) { URI.open("#{real_server.url}/bytes/5").read }
       end
     ensure
-      origin&.stop
+      real_server&.stop
     end
   end
 

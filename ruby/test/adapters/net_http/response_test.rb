@@ -27,14 +27,14 @@ class NetHTTPResponseTest < NetHTTPTest
 
   def test_codings_by_the_response
     gzipped = Zlib.gzip("hé" * 100)
-    answers = {
-      "/x" => Scripted.answer(200, { "Content-Encoding" => "x-gzip" }, gzipped),
-      "/none" => Scripted.answer(200, { "Content-Encoding" => "none" }, "plain"),
-      "/other" => Scripted.answer(200, { "Content-Encoding" => "zstd" }, "as it is"),
-      "/bad" => Scripted.answer(200, { "Content-Encoding" => "gzip" }, "no gzip"),
-      "/part" => Scripted.answer(206, { "Content-Encoding" => "gzip", "Content-Range" => "bytes 0-#{gzipped.size - 1}/#{gzipped.size}" }, gzipped)
+    replies = {
+      "/x" => Scripted.response(200, { "Content-Encoding" => "x-gzip" }, gzipped),
+      "/none" => Scripted.response(200, { "Content-Encoding" => "none" }, "plain"),
+      "/other" => Scripted.response(200, { "Content-Encoding" => "zstd" }, "as it is"),
+      "/bad" => Scripted.response(200, { "Content-Encoding" => "gzip" }, "no gzip"),
+      "/part" => Scripted.response(206, { "Content-Encoding" => "gzip", "Content-Range" => "bytes 0-#{gzipped.size - 1}/#{gzipped.size}" }, gzipped)
     }
-    Scripted.run(answers) do |server|
+    Scripted.run(replies) do |server|
       ask = ->(klass, path) { klass.get_response(URI(server.url + path)) }
       %w[/x /none /other /part].each do |path|
         same { |klass| ask.call(klass, path).then { |response| [response.body, response["content-encoding"], response["content-length"]] } }
@@ -151,12 +151,12 @@ class NetHTTPResponseTest < NetHTTPTest
   end
 
   def test_http2_where_it_is_asked_for
-    origin = Origin.new("--http2")
+    real_server = TestServer.new("--http2")
     Hecaton::NetHTTP.http = "2"
-    response = Hecaton::NetHTTP.get_response(URI("#{origin.url}/r/1"))
+    response = Hecaton::NetHTTP.get_response(URI("#{real_server.url}/r/1"))
     assert_equal ["2", "200"], [response.http_version, response.code]
     assert_raises(ArgumentError) { Hecaton::NetHTTP.http = "3" }
   ensure
-    origin&.stop
+    real_server&.stop
   end
 end

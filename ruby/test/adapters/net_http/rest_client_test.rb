@@ -60,13 +60,13 @@ class RestClientTest < ReplacedNetHTTPTest
 
   def test_tls
     Dir.mktmpdir do |folder|
-      origin = Origin.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
-      address = "#{origin.url}/r/1"
+      real_server = TestServer.new("--tls", "--tls-ca-out", "#{folder}/ca.pem")
+      address = "#{real_server.url}/r/1"
       same { RestClient::Request.execute(method: :get, url: address, ssl_ca_file: "#{folder}/ca.pem").code }
       same { RestClient::Request.execute(method: :get, url: address, verify_ssl: false).code }
       assert_equal [RestClient::SSLCertificateNotVerified], same { failure { RestClient.get(address) }.first(1) }
     ensure
-      origin&.stop
+      real_server&.stop
     end
   end
 end

@@ -87,7 +87,7 @@ class NetHTTPSettingsTest < NetHTTPTest
 
   def test_an_address_or_a_port_that_is_none_is_refused
     [0, -1, 65_536, "x", "", "80;", 80.5, :a].each { |port| refused(/the port is #{Regexp.escape(port.inspect)}: give a number/) { Hecaton::NetHTTP.new(host, port).get("/?secret") } }
-    [:localhost, URI(origin.url), 5].each { |address| refused(/the address is a #{address.class}: give a String/) { Hecaton::NetHTTP.new(address, port).get("/") } }
+    [:localhost, URI(real_server.url), 5].each { |address| refused(/the address is a #{address.class}: give a String/) { Hecaton::NetHTTP.new(address, port).get("/") } }
     same { |klass| klass.new(host, port.to_s).get("/r/1").code }
   end
 

@@ -3,7 +3,7 @@ require "test_helper"
 require "scripted"
 require "hecaton/net_http"
 
-class NetHTTPTest < OriginTest
+class NetHTTPTest < ServerTest
   BOTH = [Net::HTTP, Hecaton::NetHTTP].freeze
 
   def teardown
@@ -12,8 +12,8 @@ class NetHTTPTest < OriginTest
     Hecaton::NetHTTP.http = "1.1"
   end
 
-  def host = URI(origin.url).host
-  def port = URI(origin.url).port
+  def host = URI(real_server.url).host
+  def port = URI(real_server.url).port
 
   # Connections are kept for longer than a busy machine may need between two requests.
   def start(klass = Hecaton::NetHTTP, **options, &block) = klass.start(host, port, keep_alive_timeout: 60, **options, &block)

@@ -8,10 +8,10 @@ class NetHTTPTlsTest < NetHTTPTest
     Dir.mktmpdir do |folder|
       ca = "#{folder}/ca.pem"
       arguments = ["--tls", *arguments] if arguments.grep(/\A--tls=/).empty?
-      origin = Origin.new("--tls-ca-out", ca, *arguments)
-      yield URI(origin.url), ca, folder
+      real_server = TestServer.new("--tls-ca-out", ca, *arguments)
+      yield URI(real_server.url), ca, folder
     ensure
-      origin&.stop
+      real_server&.stop
     end
   end
 

@@ -5,7 +5,7 @@ require "webmock"
 class NetHTTPWebMockTest < NetHTTPTest
   def setup
     super
-    origin.ledger # Its connection is made before WebMock looks at any.
+    real_server.ledger # Its connection is made before WebMock looks at any.
     Hecaton::NetHTTP.replace!
     WebMock.enable!(only: [:net_http])
     WebMock.disable_net_connect!(allow_localhost: true)
@@ -54,7 +54,7 @@ class NetHTTPWebMockTest < NetHTTPTest
   end
 
   def test_a_started_object
-    WebMock::API.stub_request(:any, "#{origin.url}/stubbed").to_return(body: "stubbed")
+    WebMock::API.stub_request(:any, "#{real_server.url}/stubbed").to_return(body: "stubbed")
     Net::HTTP.start(host, port) do |http|
       assert_equal "stubbed", http.get("/stubbed").body
       assert_equal 5, http.get("/bytes/5").body.bytesize

@@ -27,7 +27,7 @@ class FaradayProgramTest < Minitest::Test
   # The program's output, and the requests that the server received.
   def run_against_a_server(program)
     busy = [503, 503, 200]
-    server = Server.new { |request| answer(request, busy) }
+    server = Server.new { |request| response(request, busy) }
     output, errors, status = Open3.capture3(RbConfig.ruby, "-I#{LIBRARY}", "-", server.url(""), stdin_data: program)
     assert status.success?, errors
     [output.gsub(/\h{32}/, "BOUNDARY").lines, server.arrived.map { |request| [request.verb, request.target, request.body.gsub(/\h{32}/, "BOUNDARY")] }]
@@ -35,7 +35,7 @@ class FaradayProgramTest < Minitest::Test
     server&.stop
   end
 
-  def answer(request, busy)
+  def response(request, busy)
     case request.path
     when %r{/missing} then [404, {}, "no such book", "Not Found"]
     when %r{/broken} then [500, {}, "", "Internal Server Error"]

@@ -1,4 +1,4 @@
-# Runs a program once as it is and once with one line changed, each against an origin of its own.
+# Runs a program once as it is and once with one line changed, each against a test server of its own.
 require "test_helper"
 require "open3"
 require "tempfile"
@@ -27,15 +27,15 @@ module NetHTTPFamily
 
   # The program's output, its warnings, and the requests that its test server received.
   def run_program(program)
-    origin = Origin.new
+    real_server = TestServer.new
     Tempfile.create(["program", ".rb"]) do |file|
       file.write(program)
       file.flush
-      output, said, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", file.path, origin.url)
+      output, said, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", file.path, real_server.url)
       assert status.success?, said
-      [output, said, origin.ledger]
+      [output, said, real_server.ledger]
     end
   ensure
-    origin&.stop
+    real_server&.stop
   end
 end

@@ -11,7 +11,7 @@ class TyphoeusProgramTest < Minitest::Test
     Tempfile.create(["program", ".rb"]) do |file|
       file.write(text)
       file.close
-      output, complaints, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", file.path, Origin.shared.url)
+      output, complaints, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", file.path, TestServer.shared.url)
       assert status.success?, complaints
       output
     end

@@ -12,30 +12,30 @@ class SunsetTest < Minitest::Test
   SAID = "Sat, 31 Dec 2089 23:59:59 GMT".freeze
 
   # The response to a request, of an application behind the middleware; both checked by Rack.
-  def answer(*arguments, path: "/v1/users", headers: {}, env: {}, middleware: Hecaton::Sunset, **options, &block)
+  def reply(*arguments, path: "/v1/users", headers: {}, env: {}, middleware: Hecaton::Sunset, **options, &block)
     app = Rack::Lint.new(->(_) { [200, { "content-type" => "text/plain" }.merge(headers), ["ok"]] })
     checked = Rack::Lint.new(middleware.new(app, *arguments, **options, &block))
     Rack::MockRequest.new(checked).get(path, env)
   end
 
   def test_a_date_and_a_link
-    response = answer(DATE, link: "https://api.example/v2")
+    response = reply(DATE, link: "https://api.example/v2")
     assert_equal [SAID, '<https://api.example/v2>; rel="sunset"', "ok"], [response["Sunset"], response["Link"], response.body]
-    assert_equal "Thu, 31 Dec 2089 23:59:59 GMT".size, answer(DATE)["Sunset"].size
-    assert_nil answer(DATE)["Link"]
+    assert_equal "Thu, 31 Dec 2089 23:59:59 GMT".size, reply(DATE)["Sunset"].size
+    assert_nil reply(DATE)["Link"]
   end
 
   def test_dates_of_all_kinds
-    [DATE, DATE.to_time, "2089-12-31T23:59:59Z", DateTime.new(2090, 1, 1, 1, 59, 59, "+2")].each { |date| assert_equal SAID, answer(date)["Sunset"] }
-    assert_equal "Sat, 31 Dec 2089 00:00:00 GMT", answer(Date.new(2089, 12, 31))["Sunset"]
-    assert_raises(TypeError) { answer(5) }
-    assert_raises(ArgumentError) { answer("someday") }
-    assert_raises(TypeError) { answer(DATE, link: 5) }
-    assert_raises(TypeError) { answer(DATE, link: "x>\r\nSet-Cookie: a=1") }
+    [DATE, DATE.to_time, "2089-12-31T23:59:59Z", DateTime.new(2090, 1, 1, 1, 59, 59, "+2")].each { |date| assert_equal SAID, reply(date)["Sunset"] }
+    assert_equal "Sat, 31 Dec 2089 00:00:00 GMT", reply(Date.new(2089, 12, 31))["Sunset"]
+    assert_raises(TypeError) { reply(5) }
+    assert_raises(ArgumentError) { reply("someday") }
+    assert_raises(TypeError) { reply(DATE, link: 5) }
+    assert_raises(TypeError) { reply(DATE, link: "x>\r\nSet-Cookie: a=1") }
   end
 
   def test_which_requests_it_is_for
-    marked = ->(path, only) { !answer(DATE, only: only, path: path)["Sunset"].nil? }
+    marked = ->(path, only) { !reply(DATE, only: only, path: path)["Sunset"].nil? }
     assert_equal [true, true, false, false], %w[/v1 /v1/users /v10 /].map { |path| marked.call(path, "/v1") }
     assert_equal [true, false], %w[/a/old /new].map { |path| marked.call(path, /old/) }
     assert_equal [true, true, false], %w[/a /b /c].map { |path| marked.call(path, ["/a", ->(env) { env["PATH_INFO"] == "/b" }]) }
@@ -47,13 +47,13 @@ class SunsetTest < Minitest::Test
       sunset DATE, only: "/v1", link: ->(env) { "https://api.example#{env["PATH_INFO"]}" }
       sunset "2030-01-01", only: ["/v1", "/v2"]
     end
-    assert_equal [SAID, '<https://api.example/v1/users>; rel="sunset"'], answer(&rules).then { |response| [response["Sunset"], response["Link"]] }
-    assert_equal "Tue, 01 Jan 2030 00:00:00 GMT", answer(path: "/v2", &rules)["Sunset"]
-    assert_nil answer(path: "/v3", &rules)["Sunset"]
+    assert_equal [SAID, '<https://api.example/v1/users>; rel="sunset"'], reply(&rules).then { |response| [response["Sunset"], response["Link"]] }
+    assert_equal "Tue, 01 Jan 2030 00:00:00 GMT", reply(path: "/v2", &rules)["Sunset"]
+    assert_nil reply(path: "/v3", &rules)["Sunset"]
   end
 
   def test_what_the_application_says_stays
-    response = answer(DATE, link: "https://new.example/", headers: { "sunset" => "Wed, 01 Jan 2031 00:00:00 GMT", "link" => '</next>; rel="next"' })
+    response = reply(DATE, link: "https://new.example/", headers: { "sunset" => "Wed, 01 Jan 2031 00:00:00 GMT", "link" => '</next>; rel="next"' })
     assert_equal ["Wed, 01 Jan 2031 00:00:00 GMT", '</next>; rel="next", <https://new.example/>; rel="sunset"'], [response["Sunset"], response["Link"]]
     frozen = { "Link" => "</a>; rel=next".freeze }.freeze
     app = ->(_) { [200, frozen, []] }
@@ -66,13 +66,13 @@ class SunsetTest < Minitest::Test
 
   def test_who_still_calls_it_is_logged
     log = StringIO.new
-    answer(DATE, logger: Logger.new(log), env: { "HTTP_USER_AGENT" => "pokedex" })
+    reply(DATE, logger: Logger.new(log), env: { "HTTP_USER_AGENT" => "pokedex" })
     assert_match(%r{WARN.*GET /v1/users.*sunset date 2089-12-31T23:59:59Z.*called by pokedex}, log.string)
   end
 
   def test_who_asks_is_logged
     sent = { "HTTP_USER_AGENT" => "pokedex", "HTTP_X_APP_NAME" => "pokedex", "HTTP_X_APP_ENV" => "staging" }
-    log = ->(env, **options) { capture_io { answer(middleware: Hecaton::Sunset::LogUserAgent, env: env, **options) }.first }
+    log = ->(env, **options) { capture_io { reply(middleware: Hecaton::Sunset::LogUserAgent, env: env, **options) }.first }
     assert_equal "user_agent=pokedex; app_name=pokedex; app_env=staging;\n", log.call(sent)
     assert_equal "user_agent=curl;\n", log.call({ "HTTP_USER_AGENT" => "curl" })
     assert_equal "user_agent=;\n", log.call({})

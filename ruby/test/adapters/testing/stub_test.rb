@@ -45,14 +45,14 @@ class StubTest < Minitest::Test
 
   def test_answers
     response = Hecaton::Response.new(status: 201, headers: { "a" => "b" }, body: "whole")
-    answers = {
+    replies = {
       response => [201, "whole"], { status: 404, body: "no" } => [404, "no"], { json: { a: [1] } } => [200, '{"a":[1]}'], 503 => [503, ""],
       "text" => [200, "text"], nil => [200, ""], ->(request) { { body: request.url } } => [200, "#{SITE}/"], ->(_) { 204 } => [204, ""]
     }
-    answers.each do |answer, expected|
-      Hecaton.stub(:get, "#{SITE}/").returns(answer)
+    replies.each do |reply, expected|
+      Hecaton.stub(:get, "#{SITE}/").returns(reply)
       got = get
-      assert_equal expected, [got.status, got.body], answer.inspect
+      assert_equal expected, [got.status, got.body], reply.inspect
     end
     assert_equal ["application/json", Encoding::UTF_8], Hecaton.stub(:get).returns(json: "é").then { [get.headers["content-type"], get.body.encoding] }
     assert_equal 200, Hecaton.stub(:put, SITE) && client.put(SITE).status
@@ -68,10 +68,10 @@ class StubTest < Minitest::Test
     { Hecaton::TimeoutError => [Hecaton::TimeoutError, :total, true], Hecaton::ConnectError => [Hecaton::ConnectError, :connect, false],
       Hecaton::ConnectError.new("mine", phase: :connect) => [Hecaton::ConnectError, :connect, false],
       Errno::ECONNREFUSED => [Hecaton::ConnectError, :connect, false], Errno::ECONNRESET.new("x") => [Hecaton::ProtocolError, :first_byte, true],
-      SocketError => [Hecaton::ResolveError, :resolve, false], ->(_) { raise Hecaton::TLSError.new("mine", phase: :tls) } => [Hecaton::TLSError, :tls, false] }.each do |answer, facts|
-      Hecaton.stub(:any).returns(answer)
+      SocketError => [Hecaton::ResolveError, :resolve, false], ->(_) { raise Hecaton::TLSError.new("mine", phase: :tls) } => [Hecaton::TLSError, :tls, false] }.each do |reply, facts|
+      Hecaton.stub(:any).returns(reply)
       errors = [assert_raises(Hecaton::Error) { get }, client.get_all(["#{SITE}/"]).first, assert_raises(Hecaton::Error) { get { flunk } }]
-      errors.each { |error| assert_equal facts, [error.class, error.phase, error.sent?], answer.inspect }
+      errors.each { |error| assert_equal facts, [error.class, error.phase, error.sent?], reply.inspect }
       assert_equal 1, errors.first.attempts.size
     end
     Hecaton.stub(:get).returns(KeyError)
@@ -181,7 +181,7 @@ class StubTest < Minitest::Test
   end
 
   def test_real_requests_to_chosen_hosts
-    Scripted.run("/" => Scripted.answer(207)) do |server|
+    Scripted.run("/" => Scripted.response(207)) do |server|
       port = URI(server.url).port
       [["127.0.0.1"], ["127.0.0.1:#{port}"], [/127\.0/], ["x", "*.0.0.1"]].each do |hosts|
         Hecaton::Testing.allowed_hosts = hosts

@@ -118,12 +118,12 @@ class WaysTest < Minitest::Test
   end
 
   def test_fibers_forks_and_thread_kills
-    stub = Hecaton.stub(:get).returns("answer")
-    assert_equal "answer", Fiber.new { client.get(SITE).body }.resume
+    stub = Hecaton.stub(:get).returns("reply")
+    assert_equal "reply", Fiber.new { client.get(SITE).body }.resume
     reading, writing = IO.pipe
     Process.wait(fork { writing.write(client.get(SITE).body) && exit!(0) })
     writing.close
-    assert_equal ["answer", 1], [reading.read, stub.count]
+    assert_equal ["reply", 1], [reading.read, stub.count]
     started = Queue.new
     Hecaton.stub(:get) { started << true && sleep }
     request = nil

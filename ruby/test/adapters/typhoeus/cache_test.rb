@@ -26,18 +26,18 @@ class TyphoeusCacheTest < DropInTest
 
   def check(cache)
     Typhoeus::Config.cache = cache
-    with_origin do |origin|
-      seen = Array.new(2) { Typhoeus.get("#{origin.url}/r/1", timeout: 5) }
+    with_real_server do |real_server|
+      seen = Array.new(2) { Typhoeus.get("#{real_server.url}/r/1", timeout: 5) }
       hydra = Typhoeus::Hydra.new
       3.times do
-        request = Typhoeus::Request.new("#{origin.url}/r/1", timeout: 5, method: :get)
+        request = Typhoeus::Request.new("#{real_server.url}/r/1", timeout: 5, method: :get)
         request.on_complete { |response| seen << response }
         hydra.queue(request)
       end
       hydra.run
       assert_equal [false, true, true, true, true], seen.map(&:cached?)
       assert_equal 1, seen.map { |response| [response.code, response.body, response.headers, response.total_time] }.uniq.size
-      assert_equal 1, origin.ledger.fetch("requests")
+      assert_equal 1, real_server.ledger.fetch("requests")
     end
   end
 

@@ -7,7 +7,7 @@ class TyphoeusDocsTest < DropInTest
   def test_each_example
     examples = File.read(PAGE).scan(/^```ruby\n(.*?)^```$/m).flatten
     outputs = examples.map do |example|
-      capture_io { eval(example.gsub("http://127.0.0.1:8080", origin.url), binding, PAGE) }.first
+      capture_io { eval(example.gsub("http://127.0.0.1:8080", real_server.url), binding, PAGE) }.first
     end
     assert_equal ["133\n" * 10, "200\n"], outputs
   end

@@ -1,11 +1,11 @@
-# The drop-in and an origin, for tests of what it does by itself.
+# The drop-in and a test server, for tests of what it does by itself.
 require "test_helper"
 require "hecaton/typhoeus"
 
 Typhoeus::Config.timeout = nil
 
 # Leaves nothing behind in what all tests share.
-class DropInTest < OriginTest
+class DropInTest < ServerTest
   def teardown
     Typhoeus::Expectation.clear
     [Typhoeus.before, *%i[on_complete on_success on_failure on_headers on_progress].map { |name| Typhoeus.public_send(name) }].each(&:clear)
@@ -18,12 +18,12 @@ class DropInTest < OriginTest
     request
   end
 
-  # An origin of its own, whose ledger nobody else writes.
-  def with_origin(*arguments)
-    origin = Origin.new(*arguments)
-    yield origin
+  # A test server of its own, whose ledger nobody else writes.
+  def with_real_server(*arguments)
+    real_server = TestServer.new(*arguments)
+    yield real_server
   ensure
-    origin&.stop
+    real_server&.stop
   end
 
   def refused(klass = Ethon::Errors::InvalidOption, text = nil, &block)

@@ -3,7 +3,7 @@ require "test_helper"
 require "open3"
 require "tmpdir"
 
-class TyphoeusHtmlProoferTest < OriginTest
+class TyphoeusHtmlProoferTest < ServerTest
   LIB = File.expand_path("../../../lib", __dir__)
 
   PROGRAM = <<~'RUBY'

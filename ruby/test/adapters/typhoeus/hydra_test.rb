@@ -19,34 +19,34 @@ class TyphoeusHydraTest < DropInTest
   end
 
   def test_no_more_than_the_limit_are_under_way
-    with_origin("--delay", "20ms") do |origin|
+    with_real_server("--delay", "20ms") do |real_server|
       hydra = Typhoeus::Hydra.new(max_concurrency: 5)
-      40.times { |number| hydra.queue(Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)) }
+      40.times { |number| hydra.queue(Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20)) }
       hydra.run
-      assert_equal [40, 5], origin.ledger.values_at("requests", "peak_in_flight")
+      assert_equal [40, 5], real_server.ledger.values_at("requests", "peak_in_flight")
     end
   end
 
   # The original goes on without any limit.
   def test_a_limit_that_is_lowered_holds
-    with_origin("--delay", "20ms") do |origin|
+    with_real_server("--delay", "20ms") do |real_server|
       hydra = Typhoeus::Hydra.new(max_concurrency: 5)
       40.times do |number|
-        request = Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)
+        request = Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20)
         request.on_complete { hydra.max_concurrency = 2 }
         hydra.queue(request)
       end
       hydra.run
-      assert_equal [40, 5], origin.ledger.values_at("requests", "peak_in_flight")
+      assert_equal [40, 5], real_server.ledger.values_at("requests", "peak_in_flight")
     end
   end
 
   def test_max_total_connections_limits_too
-    with_origin("--delay", "20ms") do |origin|
+    with_real_server("--delay", "20ms") do |real_server|
       hydra = Typhoeus::Hydra.new(max_total_connections: 3)
-      12.times { |number| hydra.queue(Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)) }
+      12.times { |number| hydra.queue(Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20)) }
       hydra.run
-      assert_equal 3, origin.ledger.fetch("peak_in_flight")
+      assert_equal 3, real_server.ledger.fetch("peak_in_flight")
     end
   end
 
@@ -103,11 +103,11 @@ class TyphoeusHydraTest < DropInTest
 
   # As in the original, where this works by chance.
   def test_an_exception_in_a_callback_leaves_the_rest_for_the_next_run
-    with_origin("--delay", "20ms") do |origin|
+    with_real_server("--delay", "20ms") do |real_server|
       hydra = Typhoeus::Hydra.new(max_concurrency: 3)
       ended = []
       10.times do |number|
-        request = Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20)
+        request = Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20)
         request.on_complete { |response| ended << response.code; raise "at #{number}" if ended.size == 2 }
         hydra.queue(request)
       end
@@ -115,7 +115,7 @@ class TyphoeusHydraTest < DropInTest
       assert_equal 2, ended.size
       hydra.run
       assert_equal [200] * 10, ended
-      assert_equal [10, 0], origin.ledger.values_at("requests", "duplicates")
+      assert_equal [10, 0], real_server.ledger.values_at("requests", "duplicates")
     end
   end
 
@@ -155,17 +155,17 @@ class TyphoeusHydraTest < DropInTest
   end
 
   def test_requests_of_other_settings_run_beside
-    with_origin("--delay", "50ms") do |origin|
+    with_real_server("--delay", "50ms") do |real_server|
       hydra = Typhoeus::Hydra.new(max_concurrency: 6)
       codes = []
       30.times do |number|
-        request = Typhoeus::Request.new("#{origin.url}/r/#{number}", timeout: 20, connecttimeout: 3 + number % 3)
+        request = Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20, connecttimeout: 3 + number % 3)
         request.on_complete { |response| codes << [response.code, Thread.current] }
         hydra.queue(request)
       end
       hydra.run
       assert_equal [[200, Thread.current]] * 30, codes
-      assert_equal [30, 0, 6], origin.ledger.values_at("requests", "duplicates", "peak_in_flight")
+      assert_equal [30, 0, 6], real_server.ledger.values_at("requests", "duplicates", "peak_in_flight")
     end
   end
 

@@ -31,7 +31,7 @@ class TyphoeusOptionsTest < DropInTest
 
   # libcurl takes X-Functions-Key along.
   def test_keys_do_not_follow_a_redirect_to_another_host
-    Scripted.run("/" => Scripted.answer(302, "Location" => "#{origin.url.sub("127.0.0.1", "localhost")}/echo")) do |server|
+    Scripted.run("/" => Scripted.response(302, "Location" => "#{real_server.url.sub("127.0.0.1", "localhost")}/echo")) do |server|
       own = { "X-Functions-Key" => "k", "X-Any" => "1", "Range" => "bytes=0-" }
       sent = JSON.parse(Typhoeus.get(server.url, headers: own, followlocation: true, timeout: 20).body)["headers"].to_h.transform_keys(&:downcase)
       assert_equal [nil, nil, "bytes=0-"], sent.values_at("x-functions-key", "x-any", "range")
@@ -45,8 +45,8 @@ class TyphoeusOptionsTest < DropInTest
       error = refused(Ethon::Errors::InvalidValue, /resume_from/) { response("/bytes/10", resume_from: 5, **other) }
       assert_match(/beside a Range/, error.message)
     end
-    Scripted.run("/" => Scripted.answer(206, {}, "x")) do |server|
-      assert_equal [206, :ok], Typhoeus.get(server.url, resume_from: 5, timeout: 20).then { |answer| [answer.code, answer.return_code] }
+    Scripted.run("/" => Scripted.response(206, {}, "x")) do |server|
+      assert_equal [206, :ok], Typhoeus.get(server.url, resume_from: 5, timeout: 20).then { |reply| [reply.code, reply.return_code] }
       assert_match(/^range: bytes=5-\r$/i, server.requests.first)
     end
     assert_equal ["bytes=0-3"], field("range", resume_from: 0, range: "0-3")
@@ -83,10 +83,10 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def test_a_redirect_to_another_scheme_is_no_matter_of_how_many
-    Scripted.run("/" => Scripted.answer(302, { "Location" => "ftp://127.0.0.1/x" }), "/two" => Scripted.answer(302, { "Location" => "/" })) do |server|
+    Scripted.run("/" => Scripted.response(302, { "Location" => "ftp://127.0.0.1/x" }), "/two" => Scripted.response(302, { "Location" => "/" })) do |server|
       ["/", "/two"].each do |path|
-        answer = Typhoeus.get("#{server.url}#{path}", followlocation: true, timeout: 20)
-        assert_equal [302, :unsupported_protocol], [answer.code, answer.return_code]
+        reply = Typhoeus.get("#{server.url}#{path}", followlocation: true, timeout: 20)
+        assert_equal [302, :unsupported_protocol], [reply.code, reply.return_code]
       end
     end
   end
@@ -131,7 +131,7 @@ class TyphoeusOptionsTest < DropInTest
 
   def test_digest
     challenge = { "WWW-Authenticate" => 'Digest realm="r", nonce="n", qop="auth", algorithm=MD5' }
-    Scripted.run("/d" => Scripted.answer(401, challenge)) do |server|
+    Scripted.run("/d" => Scripted.response(401, challenge)) do |server|
       assert_equal 401, Typhoeus.get("#{server.url}/d", userpwd: "me:secret", httpauth: :digest, timeout: 5).code
       heads = server.requests
       refute_match(/^authorization/i, heads.first)
@@ -210,16 +210,16 @@ class TyphoeusOptionsTest < DropInTest
       resolve: ["name.example:#{URI(url("/")).port}:127.0.0.1"]).code
     assert_equal :couldnt_connect, response("/r/1", ipresolve: :v6).return_code
     Dir.mktmpdir do |folder|
-      with_origin("--unix", "#{folder}/socket") { assert_equal 200, Typhoeus.get("http://h.example/r/1", unix_socket_path: "#{folder}/socket", timeout: 5).code }
+      with_real_server("--unix", "#{folder}/socket") { assert_equal 200, Typhoeus.get("http://h.example/r/1", unix_socket_path: "#{folder}/socket", timeout: 5).code }
     end
   end
 
   def test_connections_are_kept_unless_forbidden
-    with_origin do |origin|
-      3.times { Typhoeus.get("#{origin.url}/r/1", timeout: 5, connecttimeout: 4) }
-      assert_equal 1 + 1, origin.ledger.fetch("connections")
-      2.times { Typhoeus.get("#{origin.url}/r/1", timeout: 5, forbid_reuse: true) }
-      assert_equal 1 + 1 + 2, origin.ledger.fetch("connections")
+    with_real_server do |real_server|
+      3.times { Typhoeus.get("#{real_server.url}/r/1", timeout: 5, connecttimeout: 4) }
+      assert_equal 1 + 1, real_server.ledger.fetch("connections")
+      2.times { Typhoeus.get("#{real_server.url}/r/1", timeout: 5, forbid_reuse: true) }
+      assert_equal 1 + 1 + 2, real_server.ledger.fetch("connections")
     end
   end
 
@@ -238,7 +238,7 @@ class TyphoeusOptionsTest < DropInTest
   end
 
   def test_proxies
-    Scripted.run("http://far.example/x" => Scripted.answer(200, {}, "by proxy")) do |proxy|
+    Scripted.run("http://far.example/x" => Scripted.response(200, {}, "by proxy")) do |proxy|
       address = proxy.url.delete_prefix("http://")
       [{ proxy: proxy.url }, { proxy: address }, { proxy: "127.0.0.1", proxyport: address[/\d+\z/].to_i },
        { proxy: address, proxytype: :http, proxyuserpwd: "us er:p@ss", proxyauth: :any }].each do |options|

@@ -296,7 +296,7 @@ class TyphoeusParityTest < Minitest::Test
 
   def test_the_same_output
     Dir.mktmpdir do |folder|
-      Both.compare(CASES, url: Origin.shared.url, folder: folder, prelude: ECHO).each do |name, (original, dropin)|
+      Both.compare(CASES, url: TestServer.shared.url, folder: folder, prelude: ECHO).each do |name, (original, dropin)|
         expected = DIFFERENCES.fetch(name, ->(text) { text }).call(original)
         assert_equal expected, dropin, "case #{name}"
       end

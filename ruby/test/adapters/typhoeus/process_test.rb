@@ -32,17 +32,17 @@ class TyphoeusProcessTest < DropInTest
   end
 
   def test_a_fork_while_requests_are_under_way
-    with_origin("--delay", "300ms") do |origin|
+    with_real_server("--delay", "300ms") do |real_server|
       hydra = Typhoeus::Hydra.new
       codes = []
       [{}, { connecttimeout: 5 }].each do |options|
-        request = Typhoeus::Request.new("#{origin.url}/r/1", timeout: 20, **options)
+        request = Typhoeus::Request.new("#{real_server.url}/r/1", timeout: 20, **options)
         request.on_complete { |response| codes << response.code }
         hydra.add(request)
       end
       ended = in_child do
         hydra.run # What is the parent's is none of the child's.
-        request = Typhoeus::Request.new("#{origin.url}/r/2", timeout: 20)
+        request = Typhoeus::Request.new("#{real_server.url}/r/2", timeout: 20)
         request.on_complete { |response| codes << response.code }
         hydra.queue(request)
         hydra.run
@@ -74,19 +74,19 @@ class TyphoeusProcessTest < DropInTest
   end
 
   def test_timeout_leaves_at_once_and_a_further_run_goes_on
-    with_origin("--delay", "500ms") do |origin|
+    with_real_server("--delay", "500ms") do |real_server|
       hydra = Typhoeus::Hydra.new
       codes = []
       [{}, {}, { connecttimeout: 5 }].each_with_index do |options, index|
-        request = Typhoeus::Request.new("#{origin.url}/r/#{index}", timeout: 20, **options)
+        request = Typhoeus::Request.new("#{real_server.url}/r/#{index}", timeout: 20, **options)
         request.on_complete { |response| codes << response.code }
         hydra.queue(request)
       end
       assert_raises(Timeout::Error) { Timeout.timeout(0.1) { hydra.run } }
       assert_empty codes
       hydra.run
-      assert_equal [[200] * 3, 3, 0], [codes, *origin.ledger.values_at("requests", "duplicates")]
-      assert_raises(Timeout::Error) { Timeout.timeout(0.1) { Typhoeus.get("#{origin.url}/r/7", timeout: 20) } }
+      assert_equal [[200] * 3, 3, 0], [codes, *real_server.ledger.values_at("requests", "duplicates")]
+      assert_raises(Timeout::Error) { Timeout.timeout(0.1) { Typhoeus.get("#{real_server.url}/r/7", timeout: 20) } }
     end
   end
 

@@ -13,8 +13,8 @@ class TyphoeusResponseTest < DropInTest
   end
 
   def test_names_of_headers_look_as_servers_write_them
-    answer = Scripted.answer(200, { "etag" => "1", "X-REQUEST-id" => "2", "set-cookie" => %w[a=1 b=2], "www-authenticate" => "Basic x" })
-    Scripted.run("/" => answer) do |server|
+    reply = Scripted.response(200, { "etag" => "1", "X-REQUEST-id" => "2", "set-cookie" => %w[a=1 b=2], "www-authenticate" => "Basic x" })
+    Scripted.run("/" => reply) do |server|
       headers = Typhoeus.get(server.url, timeout: 5).headers
       assert_equal %w[ETag X-Request-Id Set-Cookie WWW-Authenticate Content-Length], headers.keys
       assert_equal %w[a=1 b=2], headers["SET-COOKIE"]
@@ -23,7 +23,7 @@ class TyphoeusResponseTest < DropInTest
 
   def test_what_a_401_offers
     fields = { "www-authenticate" => ["Basic realm=\"x\", Digest realm=\"y\", nonce=\"1\"", "Negotiate"] }
-    Scripted.run("/" => Scripted.answer(401, fields)) do |server|
+    Scripted.run("/" => Scripted.response(401, fields)) do |server|
       assert_equal 1 + 2 + 4, Typhoeus.get(server.url, timeout: 5).httpauth_avail
     end
   end
@@ -43,7 +43,7 @@ class TyphoeusResponseTest < DropInTest
   end
 
   def test_the_body_is_bytes_whatever_the_charset
-    Scripted.run("/" => Scripted.answer(200, { "Content-Type" => "text/plain; charset=utf-8" }, "ä")) do |server|
+    Scripted.run("/" => Scripted.response(200, { "Content-Type" => "text/plain; charset=utf-8" }, "ä")) do |server|
       body = Typhoeus.get(server.url, timeout: 5).body
       assert_equal [Encoding::BINARY, 2], [body.encoding, body.size]
     end
@@ -58,7 +58,7 @@ class TyphoeusResponseTest < DropInTest
   end
 
   def test_fields_that_are_no_text
-    Scripted.run("/" => Scripted.answer(401, { "WWW-Authenticate" => ["\xFF".b, "Basic realm=\"\xFF\"".b], "Location" => "\xFF".b })) do |server|
+    Scripted.run("/" => Scripted.response(401, { "WWW-Authenticate" => ["\xFF".b, "Basic realm=\"\xFF\"".b], "Location" => "\xFF".b })) do |server|
       response = Typhoeus.get(server.url, timeout: 20)
       assert_equal [401, 1, nil], [response.code, response.httpauth_avail, response.redirect_url]
       assert_equal 401, Marshal.load(Marshal.dump(response)).code

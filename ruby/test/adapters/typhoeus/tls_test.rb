@@ -8,8 +8,8 @@ class TyphoeusTlsTest < DropInTest
   # A server with TLS, and the folder with its authority.
   def with_tls(*arguments, tls: "--tls")
     Dir.mktmpdir do |folder|
-      with_origin(tls, "--tls-ca-out", "#{folder}/ca.pem", *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |origin|
-        yield "#{origin.url}/r/1", folder
+      with_real_server(tls, "--tls-ca-out", "#{folder}/ca.pem", *arguments.map { |argument| argument.gsub("FOLDER", folder) }) do |real_server|
+        yield "#{real_server.url}/r/1", folder
       end
     end
   end

@@ -35,14 +35,14 @@ class TyphoeusVcrTest < DropInTest
         config.cassette_library_dir = folder
         config.hook_into :typhoeus
       end
-      first, second = Array.new(2) { VCR.use_cassette("all") { answers } }
+      first, second = Array.new(2) { VCR.use_cassette("all") { replies } }
       assert_equal first.map { |each| each[0..3] }, second.map { |each| each[0..3] }
-      assert_equal [[nil] * 3, [true] * 3], [first, second].map { |answers| answers.map(&:last) }
+      assert_equal [[nil] * 3, [true] * 3], [first, second].map { |replies| replies.map(&:last) }
       assert_raises(VCR::Errors::UnhandledHTTPRequestError) { Typhoeus.get(url("/r/9"), timeout: 5) }
     end
   end
 
-  def answers
+  def replies
     found = [request("/echo", method: :post, body: { a: [1, 2] }).run, request("/status/404").run]
     hydra = Typhoeus::Hydra.new
     hydra.queue(request("/r/1") { |response| found << response })

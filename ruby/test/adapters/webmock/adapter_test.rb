@@ -6,7 +6,7 @@ require "rack"
 require "tempfile"
 require "zlib"
 
-class AdapterTest < OriginTest
+class AdapterTest < ServerTest
   SITE = "http://site.test".freeze
 
   def setup
@@ -145,9 +145,9 @@ class AdapterTest < OriginTest
   def test_real_requests
     WebMock.allow_net_connect!
     %w[/r/1 /r/2].each do |path|
-      before = origin.arrived
+      before = real_server.arrived
       assert_equal [200] * 3, ways(:get, url(path)).map { |outcome| outcome.is_a?(Array) ? outcome.first : outcome.status }
-      assert_equal before + 3, origin.arrived
+      assert_equal before + 3, real_server.arrived
       WebMock.disable_net_connect!(allow: "127.0.0.1:#{URI(url(path)).port}")
       assert_requested :get, url(path), times: 3
     end
@@ -189,8 +189,8 @@ class AdapterTest < OriginTest
   end
 
   def test_redirects_of_a_real_server_lead_to_stubs_or_nowhere
-    away = origin.url.sub("127.0.0.1", "localhost")
-    Scripted.run("/" => Scripted.answer(302, "Location" => "#{away}/r/1"), "/stub" => Scripted.answer(302, "Location" => site("/there"))) do |server|
+    away = real_server.url.sub("127.0.0.1", "localhost")
+    Scripted.run("/" => Scripted.response(302, "Location" => "#{away}/r/1"), "/stub" => Scripted.response(302, "Location" => site("/there"))) do |server|
       WebMock.disable_net_connect!(allow: server.url.delete_prefix("http://"))
       stub_request(:get, site("/there")).to_return(body: "there")
       assert_equal "there", client(redirects: 1).get("#{server.url}/stub").body

@@ -24,8 +24,8 @@ class VCRTest < Minitest::Test
 
   # The block's values when it is recorded and when it is replayed, the requests that the server received, and the
   # server's URL.
-  def twice(name, answers, **options)
-    Scripted.run(answers) do |server|
+  def twice(name, replies, **options)
+    Scripted.run(replies) do |server|
       results = Array.new(2) { VCR.use_cassette(name, **options) { yield server.url } }
       return [*results, server.asked, server.url]
     end
@@ -34,8 +34,8 @@ class VCRTest < Minitest::Test
   def facts(outcome) = [outcome.status, outcome.headers["content-type"], outcome.body, outcome.body.encoding, outcome.url, outcome.http_method]
 
   def test_single_requests
-    answers = { "/a?b=1" => Scripted.answer(200, { "Content-Type" => "text/plain; charset=utf-8" }, "é"), "/bytes" => Scripted.answer(500, {}, "\xFF\x00".b) }
-    recorded, replayed, asked = twice("single", answers) do |site|
+    replies = { "/a?b=1" => Scripted.response(200, { "Content-Type" => "text/plain; charset=utf-8" }, "é"), "/bytes" => Scripted.response(500, {}, "\xFF\x00".b) }
+    recorded, replayed, asked = twice("single", replies) do |site|
       [client.get("#{site}/a", params: { b: 1 }, bearer: "t"), client.post("#{site}/bytes", body: "text"), client.get("#{site}/missing")].map { |each| facts(each) }
     end
     assert_equal recorded, replayed
@@ -47,8 +47,8 @@ class VCRTest < Minitest::Test
   end
 
   def test_batches_and_streams
-    answers = { "/1" => Scripted.answer(200, {}, "one"), "/2" => Scripted.answer(200, {}, "two"), "/3" => Scripted.answer(200, {}, "three") }
-    recorded, replayed, asked = twice("many", answers) do |site|
+    replies = { "/1" => Scripted.response(200, {}, "one"), "/2" => Scripted.response(200, {}, "two"), "/3" => Scripted.response(200, {}, "three") }
+    recorded, replayed, asked = twice("many", replies) do |site|
       pieces = +""
       client.batch { |batch| batch.get("#{site}/3").on_body { |piece| pieces << piece } }
       bodies = client.get_all(["#{site}/1", "#{site}/2"]).map(&:body)
@@ -60,9 +60,9 @@ class VCRTest < Minitest::Test
   end
 
   def test_coded_bodies_are_recorded_plain
-    answers = { "/" => Scripted.answer(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain")) }
+    replies = { "/" => Scripted.response(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain")) }
     [{}, { decode_compressed_response: true }].each_with_index do |options, index|
-      recorded, replayed, asked = twice("coded#{index}", answers, **options) { |site| client.get("#{site}/").body }
+      recorded, replayed, asked = twice("coded#{index}", replies, **options) { |site| client.get("#{site}/").body }
       assert_equal ["plain", "plain", 1], [recorded, replayed, asked.size]
       assert_nil cassette("coded#{index}").first["response"]["headers"]["Content-Encoding"]
     end
@@ -70,7 +70,7 @@ class VCRTest < Minitest::Test
 
   # As it is recorded by a client that leaves the coding to its caller.
   def test_cassettes_of_other_clients
-    Scripted.run("/" => Scripted.answer(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain"))) do |server|
+    Scripted.run("/" => Scripted.response(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain"))) do |server|
       VCR.use_cassette("other") { Net::HTTP.get(URI("#{server.url}/")) }
       VCR.use_cassette("other") { assert_equal "plain", client.get("#{server.url}/").body }
       assert_equal 1, server.asked.size
@@ -78,8 +78,8 @@ class VCRTest < Minitest::Test
   end
 
   def test_redirects_and_errors
-    answers = { "/from" => Scripted.answer(302, { "Location" => "/to" }), "/to" => Scripted.answer(200, {}, "there") }
-    recorded, replayed, asked, site = twice("redirects", answers) do |site|
+    replies = { "/from" => Scripted.response(302, { "Location" => "/to" }), "/to" => Scripted.response(200, {}, "there") }
+    recorded, replayed, asked, site = twice("redirects", replies) do |site|
       response = client(redirects: 1).get("#{site}/from")
       [response.body, response.url, response.redirects.map(&:url)]
     end
@@ -90,7 +90,7 @@ class VCRTest < Minitest::Test
   end
 
   def test_a_stream_that_is_left_early_is_not_recorded
-    Scripted.run("/" => Scripted.answer(200, {}, "body")) do |server|
+    Scripted.run("/" => Scripted.response(200, {}, "body")) do |server|
       VCR.use_cassette("early") { client.get("#{server.url}/") { |stream| stream.status } }
       refute File.exist?("#{FOLDER}/early.yml")
     end
@@ -99,7 +99,7 @@ class VCRTest < Minitest::Test
   def test_requests_without_a_recording_are_refused
     error = assert_raises(VCR::Errors::UnhandledHTTPRequestError) { client.get("http://site.test/new") }
     assert_match(%r{GET http://site.test/new}, error.message)
-    Scripted.run("/" => Scripted.answer(200, {}, "body")) do |server|
+    Scripted.run("/" => Scripted.response(200, {}, "body")) do |server|
       VCR.use_cassette("once") { client.get("#{server.url}/") }
       VCR.use_cassette("once") { assert_raises(VCR::Errors::UnhandledHTTPRequestError) { client.batch { |batch| batch.get("#{server.url}/new") } } }
       VCR.use_cassette("once", record: :new_episodes) { assert_equal 404, client.get("#{server.url}/new").status }
@@ -112,7 +112,7 @@ class VCRTest < Minitest::Test
     told = []
     VCR.configuration.after_http_request { |request, response| told << [request.type, response.status.code] }
     VCR.configuration.filter_sensitive_data("<TOKEN>") { "secret" }
-    twice("hooks", { "/" => Scripted.answer(200) }) { |site| client.get("#{site}/", bearer: "secret") }
+    twice("hooks", { "/" => Scripted.response(200) }) { |site| client.get("#{site}/", bearer: "secret") }
     assert_equal [[:recordable, 200], [:stubbed_by_vcr, 200]], told
     assert_equal ["Bearer <TOKEN>"], cassette("hooks").first["request"]["headers"]["Authorization"]
   ensure

@@ -1,4 +1,4 @@
-// The server in Go: net/http with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for what it reads and answers.
+// The server in Go: net/http with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for what it reads and sends.
 // SIGHUP shuts each server down gracefully while another goes on with the same port.
 package main
 

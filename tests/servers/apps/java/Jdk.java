@@ -1,4 +1,4 @@
-// The JDK's own com.sun.net.httpserver; see ../../lib/listeners.rb for what it answers. Arguments: ports.
+// The JDK's own com.sun.net.httpserver; see ../../lib/listeners.rb for its responses. Arguments: ports.
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;

@@ -1,4 +1,4 @@
-// Jetty with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for what it answers. Arguments: PORT:KIND:STREAMS:IDLE with kind http, h2c
+// Jetty with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for its responses. Arguments: PORT:KIND:STREAMS:IDLE with kind http, h2c
 // or h2, and a key store (PKCS #12, password "secret") as the last.
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32;

@@ -1,4 +1,4 @@
-// The server in Node: http and http2 of its own, Express or Fastify; see ../../lib/listeners.rb for what it reads and answers.
+// The server in Node: http and http2 of its own, Express or Fastify; see ../../lib/listeners.rb for what it reads and sends.
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";

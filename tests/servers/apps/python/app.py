@@ -1,4 +1,4 @@
-"""The application under Python's servers, for ASGI and for WSGI; see ../../lib/listeners.rb for what it answers."""
+"""The application under Python's servers, for ASGI and for WSGI; see ../../lib/listeners.rb for its responses."""
 
 import gzip
 import json

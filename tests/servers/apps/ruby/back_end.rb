@@ -21,7 +21,7 @@ def chunks(socket, size, trailer)
   socket.write("#{chunk}0\r\n#{trailer}\r\n")
 end
 
-# Whether the connection goes on.
+# Whether the connection stays open.
 def respond(socket, path)
   case path
   when %r{\A/hints}

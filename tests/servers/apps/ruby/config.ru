@@ -1,4 +1,4 @@
-# The Rack application under puma; see ../../lib/listeners.rb for what it answers.
+# The Rack application under puma; see ../../lib/listeners.rb for its responses.
 require "json"
 require "stringio"
 require "zlib"

@@ -20,7 +20,7 @@ const DESCRIPTORS: u64 = 256;
 /// Checks one driver, or those of a language or of all that are installed, some at once.
 ///
 /// # Errors
-/// When a check fails, when the client is unknown, or when one asked for by name is missing.
+/// When a check fails, when the client is unknown, or when one that was named is missing.
 pub fn check(catalogue: &Catalogue, name: &str, how: &How<'_>) -> Result<()> {
     let loader = Manifest::baseline_loader(&std::env::current_exe()?);
     let manifests: Vec<&Manifest> = match name {

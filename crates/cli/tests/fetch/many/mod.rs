@@ -23,7 +23,7 @@ fn plan(world: &World, list: &Path, arguments: &[&str]) -> u32 {
     planned.stdout.trim().parse().expect("a number of parts")
 }
 
-/// Offers the parts that are not done; what it says.
+/// Enqueues the parts that are not done; what it says.
 fn enqueue(world: &World, nats: &Nats, lease: &str) -> String {
     let mut command = hecaton(&["fetch", "enqueue"]);
     command

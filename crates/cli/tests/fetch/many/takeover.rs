@@ -1,4 +1,4 @@
-//! Workers that are killed, stopped, or asked to end, and what becomes of their parts.
+//! Workers that are killed, stopped, or signalled to end, and what becomes of their parts.
 
 use std::time::Duration;
 
@@ -61,7 +61,7 @@ fn a_lease_that_is_shorter_than_the_usual_one_is_kept() {
     assert_eq!(plan(&world, &list, &["--rate", "10"]), 1);
     // Shorter than the time between two renewals of a lease of the usual length.
     enqueue(&world, &nats, "8s");
-    // One that asks for no other part is not handed its own once more.
+    // One that requests no other part is not handed its own once more.
     let ended = ending(worker(&world, &nats).args(["--parts", "1"]));
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert!(!ended.stderr.contains("lease is over"), "{}", ended.stderr);

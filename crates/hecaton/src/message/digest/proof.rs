@@ -1,4 +1,4 @@
-//! The `Authorization` that answers a challenge for digest authentication (RFC 7616 §3.4).
+//! The `Authorization` that responds to a challenge for digest authentication (RFC 7616 §3.4).
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,11 +14,11 @@ use crate::message::digest::challenge::{Challenge, Hash, Quality};
 /// RFC 8187 §3.2.1 leaves these characters as they are.
 const EXTENDED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 
-/// A challenge, and how often it was answered: each answer has a count of its own.
+/// A challenge, and how often it was answered: each response has a count of its own.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub challenge: Challenge,
-    /// The client's part, the same for all answers.
+    /// The client's part, the same for all responses.
     cnonce: String,
     /// The nonce that a `-sess` algorithm began with.
     first_nonce: Vec<u8>,

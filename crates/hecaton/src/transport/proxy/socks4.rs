@@ -59,7 +59,7 @@ fn check_response([version, response, ..]: [u8; 8]) -> Result<(), String> {
     Err(match response {
         GRANTED => return Ok(()),
         91 => "it says: rejected or failed".into(),
-        92 | 93 => "it says: rejected, because it could not confirm who asks".into(),
+        92 | 93 => "it says: rejected, because it could not confirm the user".into(),
         _ => format!("it says: error {response}"),
     })
 }
@@ -102,7 +102,7 @@ mod tests {
     fn each_refusal_has_its_words() {
         for (response, word) in [
             (&[0, 91, 0, 0, 0, 0, 0, 0][..], "rejected"),
-            (&[0, 93, 0, 0, 0, 0, 0, 0], "who asks"),
+            (&[0, 93, 0, 0, 0, 0, 0, 0], "confirm the user"),
             (&[0, 7, 0, 0, 0, 0, 0, 0], "error 7"),
             (&[5, 0, 0, 0, 0, 0, 0, 0], "not SOCKS 4"),
             (&[0, 90], "closed"),

@@ -83,7 +83,7 @@ module Hecaton
         return uri if uri.is_a?(URI::HTTP) && uri.hostname
 
         why = uri.is_a?(URI::HTTP) ? "it has no host" : "it is none of http or https"
-        raise NetHTTP::Refused, "the URI #{given.to_s.inspect} cannot be asked, for #{why}: give an http or https URL"
+        raise NetHTTP::Refused, "the URI #{given.to_s.inspect} cannot be requested, because #{why}: give an http or https URL"
       end
 
       def session_for(uri)

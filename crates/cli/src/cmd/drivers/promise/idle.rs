@@ -14,7 +14,7 @@ const WATCHES: usize = 4;
 /// How long a driver is watched to see that it does nothing.
 const IDLE: Duration = Duration::from_millis(300);
 
-/// Share of a core that a driver may use while nothing is asked of it.
+/// Share of a core that a driver may use while it has no command.
 const IDLE_SHARE: f64 = 0.1;
 
 /// Watches the driver after a round, with its connections open.

@@ -1,4 +1,4 @@
-//! Promises about sending: all requests, each once, as many at a time as asked, and every claim true.
+//! Promises about sending: all requests, each once, as many at a time as commanded, and every claim true.
 
 use std::time::Duration;
 

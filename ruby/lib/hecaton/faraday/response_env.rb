@@ -3,7 +3,7 @@ module Faraday
   class Adapter
     class Hecaton
       # Keeps the response itself in <code>env[:hecaton_response]</code>: its attempts, timings and redirects.
-      module Answer
+      module ResponseEnv
         # The content codings that the engine decodes. Then Content-Encoding and Content-Length are no longer true of
         # the body, and go.
         CODINGS = /\A[\s,]*(?:(?:gzip|x-gzip|deflate|br|zstd|identity)[\s,]*)+\z/i

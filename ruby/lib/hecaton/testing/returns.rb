@@ -2,7 +2,7 @@
 module Hecaton
   module Testing
     # See Stub#returns.
-    module Answers
+    module Returns
       # A Response whose body comes in these pieces: Strings, and perhaps an Error as the last.
       class InPieces < Response
         # Array.
