@@ -130,10 +130,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ),
     ("leaves-its-core", "though all share core"),
     ("outlives-bye", "1 process of the driver outlived its end"),
-    (
-        "frames-rivals",
-        "1 process of the driver outlived its end",
-    ),
+    ("frames-rivals", "1 process of the driver outlived its end"),
     (
         "opens-ahead",
         "connections were opened ahead of the round|that carried nothing yet",
@@ -246,7 +243,10 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
     ending.assert(0, &[]);
     let document: Value = serde_json::from_str(&ending.stdout).unwrap();
     for (cheat, words) in [
-        ("works-elsewhere", "is in no account once a process has ended"),
+        (
+            "works-elsewhere",
+            "is in no account once a process has ended",
+        ),
         ("works-in-children", "ignores the ends of its children"),
     ] {
         let reason = row(&document, cheat)["rejected"]

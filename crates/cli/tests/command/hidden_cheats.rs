@@ -192,7 +192,9 @@ fn who_asks_first_for_what_was_slow_gains_nothing() {
     let logs = std::fs::read_dir(place.path().join("drivers")).unwrap();
     let texts = logs.map(|log| std::fs::read_to_string(log.unwrap().path()).unwrap());
     let text: String = texts.collect();
-    let again = text.lines().filter_map(|line| line.strip_suffix(" were slow again"));
+    let again = text
+        .lines()
+        .filter_map(|line| line.strip_suffix(" were slow again"));
     let again: Vec<u32> = again
         .map(|line| line.split(' ').next().unwrap().parse().unwrap())
         .collect();
@@ -211,7 +213,9 @@ fn who_warms_up_in_one_step_after_its_rounds_is_called_still_warming() {
     let ending = run(command.args(line.split(' ')).arg(place.path()));
     ending.assert(0, &[]);
     let lines = ending.stdout.lines();
-    let warming: Vec<&str> = lines.filter(|line| line.contains("still warming up")).collect();
+    let warming: Vec<&str> = lines
+        .filter(|line| line.contains("still warming up"))
+        .collect();
     let [one] = warming[..] else {
         panic!("{}", ending.stdout);
     };

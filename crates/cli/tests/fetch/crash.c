@@ -108,6 +108,18 @@ ssize_t write(int fd, const void *bytes, size_t length) {
     return real(fd, bytes, length);
 }
 
+#define PWRITE(name, type) \
+    ssize_t name(int fd, const void *bytes, size_t length, type at) { \
+        REAL(ssize_t, name, int, const void *, size_t, type); \
+        if (counted(is_ours(fd))) { \
+            real(fd, bytes, length / 2, at); \
+            die(); \
+        } \
+        return real(fd, bytes, length, at); \
+    }
+PWRITE(pwrite, off_t)
+PWRITE(pwrite64, off64_t)
+
 ssize_t writev(int fd, const struct iovec *pieces, int number) {
     REAL(ssize_t, writev, int, const struct iovec *, int);
     point(is_ours(fd));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use crate::file_server::{Behaviour, FileServer};
 use crate::support::{World, ending, hecaton};
 
 /// How many operations of each command a sample has.
@@ -19,6 +20,7 @@ const INPUTS: usize = 38;
 /// A command that is killed, on a folder that `before` prepares.
 pub struct Case {
     pub name: &'static str,
+    pub list: fn(&World) -> PathBuf,
     /// What the command needs beside the folder, for as long as this lives.
     pub around: fn(&World) -> Box<dyn Any>,
     pub before: fn(&World, &Path),
@@ -48,11 +50,49 @@ fn shim() -> &'static Path {
     })
 }
 
-fn list(world: &World) -> PathBuf {
+pub fn list(world: &World) -> PathBuf {
     let base = world.server.base_url();
     let urls = (0..36).map(|id| format!("{base}/r/{id}"));
     let more = [format!("{base}/r/7"), "not a URL".to_owned()];
     world.write("urls.txt", urls.chain(more))
+}
+
+/// A server of files that are large enough to be resumed, the same in all cases.
+fn files() -> &'static FileServer {
+    static STARTED: OnceLock<FileServer> = OnceLock::new();
+    STARTED.get_or_init(|| FileServer::start(Behaviour::good((2 << 20) + 77)))
+}
+
+/// The same list, with two large files in it.
+fn list_of_files(world: &World) -> PathBuf {
+    let short = std::fs::read_to_string(list(world)).expect("the list");
+    let large = files().urls(2);
+    let lines = large.chain(short.lines().skip(2).map(str::to_owned));
+    world.write("urls.txt", lines)
+}
+
+/// The files are whole, and nothing else is left.
+fn are_whole(world: &World, _: &Path) {
+    let records = world.records();
+    for number in 0..2 {
+        let body = &records[&number]["body"];
+        let name = body["file"]
+            .as_str()
+            .or(body["tar"].as_str())
+            .expect("a body");
+        let path = world.out().join(name);
+        match body["file"].as_str() {
+            Some(_) => files().check_whole(number, 1, &path),
+            None => {
+                let text = std::fs::read(&path).expect("the archive");
+                let header = text[..512].to_vec();
+                let room = std::str::from_utf8(&header[124..135]).expect("a length");
+                let room = u64::from_str_radix(room.trim(), 8).expect("octal digits");
+                files().check(number, 1, &path, 1024 + room);
+            }
+        }
+    }
+    assert!(!world.out().join("bodies/partial").exists());
 }
 
 fn planned(world: &World, list: &Path) -> Command {
@@ -89,7 +129,7 @@ fn run_all_parts(world: &World, list: &Path) {
 /// The number of operations of a command, or how it ended when it was to be killed at one of them.
 fn operations(case: &Case) -> u64 {
     let world = World::new();
-    let list = list(&world);
+    let list = (case.list)(&world);
     let _around = (case.around)(&world);
     (case.before)(&world, &list);
     let mut command = (case.command)(&world, &list);
@@ -102,7 +142,7 @@ fn operations(case: &Case) -> u64 {
 
 fn survives(case: &Case, operation: u64) {
     let world = World::new();
-    let list = list(&world);
+    let list = (case.list)(&world);
     let _around = (case.around)(&world);
     let what = format!("{}, killed at operation {operation}", case.name);
     (case.before)(&world, &list);
@@ -160,6 +200,7 @@ pub fn check(case: &Case) {
 #[test]
 fn a_job_survives_a_kill_at_any_operation() {
     check(&Case {
+        list,
         name: "fetch LIST",
         around: ALONE,
         before: NOTHING,
@@ -172,6 +213,7 @@ fn a_job_survives_a_kill_at_any_operation() {
 #[test]
 fn a_job_of_posts_sends_none_twice() {
     check(&Case {
+        list,
         name: "fetch LIST -X POST",
         around: ALONE,
         before: NOTHING,
@@ -185,8 +227,34 @@ fn a_job_of_posts_sends_none_twice() {
 }
 
 #[test]
+fn large_bodies_survive_a_kill_at_any_operation() {
+    for form in ["files", "tar"] {
+        check(&Case {
+            list: list_of_files,
+            name: match form {
+                "files" => "fetch LIST --keep-body files",
+                _ => "fetch LIST --keep-body tar",
+            },
+            around: ALONE,
+            before: NOTHING,
+            command: match form {
+                "files" => |world, list| {
+                    world.fetch(list, &[&SMALL[..], &["--keep-body", "files"]].concat())
+                },
+                _ => {
+                    |world, list| world.fetch(list, &[&SMALL[..], &["--keep-body", "tar"]].concat())
+                }
+            },
+            after: are_whole,
+            is_once: false,
+        });
+    }
+}
+
+#[test]
 fn planning_survives_a_kill_at_any_operation() {
     check(&Case {
+        list,
         name: "plan",
         around: ALONE,
         before: NOTHING,
@@ -204,6 +272,7 @@ fn planning_survives_a_kill_at_any_operation() {
 #[test]
 fn a_part_survives_a_kill_at_any_operation() {
     check(&Case {
+        list,
         name: "run-part",
         around: ALONE,
         before: |world, list| {
@@ -219,6 +288,7 @@ fn a_part_survives_a_kill_at_any_operation() {
 #[test]
 fn the_last_part_survives_a_kill_at_any_operation() {
     check(&Case {
+        list,
         name: "run-part, the last one",
         around: ALONE,
         before: |world, list| {
@@ -235,6 +305,7 @@ fn the_last_part_survives_a_kill_at_any_operation() {
 #[test]
 fn a_round_survives_a_kill_at_any_operation() {
     check(&Case {
+        list,
         name: "again",
         around: ALONE,
         before: |world, list| good(&mut world.fetch(list, &SMALL), "the job"),

@@ -7,8 +7,10 @@ mod crash_points;
 mod crashes;
 mod disk;
 mod ends;
+mod file_server;
 mod finish;
 mod hosts;
+mod large;
 #[cfg(feature = "nats")]
 mod many;
 mod names;

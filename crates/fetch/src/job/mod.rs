@@ -289,8 +289,10 @@ pub struct Network {
     pub client_key: Option<String>,
     /// Whether certificates are verified. Dangerous when false.
     pub verify: bool,
-    /// Most bytes of a body.
-    pub max_body: usize,
+    /// Most bytes of a body. When absent, 64 MiB for bodies that are held in memory, and no limit for those that go to the disk
+    /// as they come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_body: Option<usize>,
     /// Most bytes of all bodies that are received at the same time.
     pub max_buffered: usize,
     /// Addresses that may be connected to: `public`, `any`, or networks such as `10.0.0.0/8`. When empty, only public
@@ -322,7 +324,7 @@ impl Default for Network {
             client_cert: None,
             client_key: None,
             verify: true,
-            max_body: 64 << 20,
+            max_body: None,
             max_buffered: 256 << 20,
             allow_address: Vec::new(),
             decode: true,

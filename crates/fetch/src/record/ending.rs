@@ -45,8 +45,10 @@ pub struct Ending<'a> {
     pub took: Option<Duration>,
     /// The engine's last attempt, with the time of each phase.
     pub attempt: Option<&'a Attempt>,
-    /// Whether the digest of the body is kept.
-    pub has_hash: bool,
+    /// The length of the body.
+    pub bytes: Option<u64>,
+    /// Its digest, if that is kept.
+    pub digest: Option<blake3::Hash>,
     /// Where the body is.
     pub body: Option<&'a Body>,
     /// What was taken from it.
@@ -56,9 +58,7 @@ pub struct Ending<'a> {
 impl Ending<'_> {
     /// The digest of the body.
     pub(super) fn hash(&self) -> Cell<'_> {
-        let response = self.response.filter(|_| self.has_hash);
-        let hash = response.map(|response| blake3::hash(response.body()));
-        hash.map_or(Cell::Nothing, |hash| {
+        self.digest.map_or(Cell::Nothing, |hash| {
             let text = ["blake3:", hash.to_hex().as_str()].concat();
             Cell::Text(text.into())
         })

@@ -170,7 +170,7 @@ fields! {
     ];
     /// The length of the body.
     bytes: Option<u64> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
-        [name("bytes", Integer, |it| it.bytes.into(), |it| it.response.map(|it| it.body().len() as u64).into())];
+        [name("bytes", Integer, |it| it.bytes.into(), |it| it.bytes.into())];
     /// `blake3:` and the digest of the body in hexadecimal digits.
     hash: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("hash", Text, |it| it.hash.as_deref().into(), |it| it.hash()).used(Used::IfThere)];

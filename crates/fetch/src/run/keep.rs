@@ -15,9 +15,13 @@ use crate::error::{Error, Result, at};
 use crate::expression::{Expression, KnownFields};
 use crate::job::{BodyStorage, ResultSettings};
 use crate::plan::{Folder, Planned};
+use crate::record::Ending;
 use crate::request::Rendered;
 use crate::segment::Recovered;
-use crate::sink::{Files, Sink, StoredResponse, TarShards, Warc, cut, keep_some};
+use crate::sink::{
+    Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut, keep_some,
+    number_of,
+};
 use crate::take::{Take, take_all};
 
 /// Where bodies are in a job's folder.
@@ -118,8 +122,33 @@ impl Keeper {
         )
     }
 
+    /// Whether bodies may go to the disk as they come, because nothing looks for anything in them.
+    pub fn streams(&self) -> bool {
+        let check = self.check.as_ref();
+        self.has_files() && self.takes.is_empty() && !check.is_some_and(Expression::needs_body)
+    }
+
+    /// What the names of all attempts at a part begin with.
+    fn prefix_of_part(&self, part: u32) -> String {
+        format!("{}part-{part:06}", self.prefix)
+    }
+
     fn prefix(&self, part: u32, attempt: u32) -> String {
-        format!("{}part-{part:06}-{attempt}", self.prefix)
+        format!("{}-{attempt}", self.prefix_of_part(part))
+    }
+
+    /// The large bodies of an attempt, with those that earlier attempts began.
+    ///
+    /// # Errors
+    /// When a file cannot be moved.
+    pub fn partials(&self, part: u32, attempt: u32) -> Result<Partials> {
+        let bodies = self.home.join(BODIES);
+        let digests = Digests {
+            blake3: self.hash,
+            sha256: matches!(self.storage, BodyStorage::Warc),
+        };
+        let of = (&*self.prefix_of_part(part), attempt);
+        Partials::take_over(&bodies, of, digests).map_err(at("move files below", &bodies))
     }
 
     /// Where the bodies of an attempt at a part go: under a name that no other attempt uses, for whoever is late must spoil nothing.
@@ -134,9 +163,13 @@ impl Keeper {
             BodyStorage::Inline => Ok(Sink::Inline(self.inline_limit)),
             BodyStorage::Files => Files::new(root, &format!("{BODIES}/{prefix}")).map(Sink::Files),
             BodyStorage::Warc => {
-                Warc::new(root, BODIES, &prefix).map(|warc| Sink::Warc(Box::new(warc)))
+                let large = Large::new(root, BODIES, &prefix);
+                Warc::new(root, BODIES, &prefix).map(|warc| Sink::Warc(Box::new(warc), large))
             }
-            BodyStorage::Tar => TarShards::new(root, BODIES, &prefix).map(Sink::Tar),
+            BodyStorage::Tar => {
+                let large = Large::new(root, BODIES, &prefix);
+                TarShards::new(root, BODIES, &prefix).map(|shards| Sink::Tar(shards, large))
+            }
         };
         sink.map_err(at("create", &root.join(BODIES)))
     }
@@ -163,7 +196,8 @@ impl Keeper {
                     Some((name.strip_prefix(BODIES)?.strip_prefix('/')?, *bytes))
                 });
                 let last = names.rfind(|(name, _)| is_of(name, &prefix));
-                cut_archives(&home, &prefix, last)
+                let is_kept = |number| known.done.contains(number);
+                cut_archives(&home, &prefix, (last, &is_kept))
             }
         }
     }
@@ -177,8 +211,15 @@ impl Keeper {
         sink: &mut Sink,
         (planned, rendered): (&Planned, &Rendered<'_>),
         tried: &Tried,
-        response: &Response,
+        (response, whole): (&Response, Option<Whole>),
     ) -> io::Result<KeptResponse<'_>> {
+        let (bytes, digest) = match &whole {
+            Some(whole) => (whole.length, whole.blake3),
+            None => (
+                response.body().len() as u64,
+                self.hash.then(|| blake3::hash(response.body())),
+            ),
+        };
         let taken = match self.takes.is_empty() {
             true => serde_json::Map::new(),
             false => take_all(&self.takes, response.body(), content_type(response)),
@@ -186,7 +227,10 @@ impl Keeper {
         let ok = match &self.check {
             Some(check) => check.holds(&ResponseFacts {
                 planned,
-                ending: &of_response((planned, rendered), tried, response),
+                ending: &Ending {
+                    bytes: Some(bytes),
+                    ..of_response((planned, rendered), tried, response)
+                },
                 response,
                 taken: &taken,
             }),
@@ -194,28 +238,44 @@ impl Keeper {
         };
         let body = match self.storage {
             BodyStorage::None => None,
-            _ => self.store(sink, planned.number, tried.begun, response)?,
+            _ => self.with_stored(
+                planned.number,
+                tried.begun,
+                response,
+                |stored| match whole {
+                    Some(whole) => sink.adopt(stored, whole),
+                    None => sink.store(stored),
+                },
+            )?,
         };
         Ok(KeptResponse {
             ok,
             headers: &self.headers,
-            hash: self.hash,
+            bytes,
+            digest,
             body,
             taken,
         })
     }
 
-    fn store(
+    /// How many bytes the file of a large body must have free before it.
+    pub fn before(&self, sink: &Sink, number: u64, response: &Response) -> u64 {
+        let now = SystemTime::now();
+        self.with_stored(number, now, response, |stored| sink.before(stored))
+    }
+
+    /// Calls a function with a response as sinks have it.
+    fn with_stored<T>(
         &self,
-        sink: &mut Sink,
         number: u64,
         begun: SystemTime,
         response: &Response,
-    ) -> io::Result<Option<crate::record::Body>> {
+        then: impl FnOnce(&StoredResponse<'_>) -> T,
+    ) -> T {
         let headers: Vec<(&str, &[u8])> = response.headers().collect();
         let status = StatusCode::from_u16(response.status()).ok();
         let coding = response.header("content-encoding");
-        sink.store(&StoredResponse {
+        then(&StoredResponse {
             number,
             url: &response.url(),
             status: response.status(),
@@ -239,13 +299,21 @@ fn is_of(name: &str, prefix: &str) -> bool {
 
 /// Repairs the archives of an attempt. Those before the last archive that a record names are whole, and those behind
 /// it have no record.
-fn cut_archives(home: &Path, prefix: &str, last: Option<(&str, u64)>) -> Result<()> {
+fn cut_archives(
+    home: &Path,
+    prefix: &str,
+    (last, is_kept): (Option<(&str, u64)>, &dyn Fn(u64) -> bool),
+) -> Result<()> {
     for entry in std::fs::read_dir(home).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());
         let Some(name) = name.to_str().filter(|name| is_of(name, prefix)) else {
             continue;
         };
         match last {
+            _ if number_of(name, prefix).is_some_and(is_kept) => {}
+            _ if number_of(name, prefix).is_some() => {
+                std::fs::remove_file(&path).map_err(at("remove", &path))?;
+            }
             Some((last, _)) if name < last => {}
             Some((last, bytes)) if name == last => cut(&path, bytes).map_err(at("mend", &path))?,
             _ => std::fs::remove_file(&path).map_err(at("remove", &path))?,

@@ -32,8 +32,10 @@ pub struct KeptResponse<'a> {
     pub ok: bool,
     /// Names of headers, in lower case.
     pub headers: &'a [String],
-    /// Whether the body's digest is kept.
-    pub hash: bool,
+    /// The length of the body.
+    pub bytes: u64,
+    /// Its digest, if that is kept.
+    pub digest: Option<blake3::Hash>,
     /// Where the body is.
     pub body: Option<Body>,
     /// The values that were taken from it.
@@ -54,7 +56,8 @@ impl RecordWriter {
             ok: Some(kept.ok),
             at: self.clock.text(tried.begun),
             headers: kept.headers,
-            has_hash: kept.hash,
+            bytes: Some(kept.bytes),
+            digest: kept.digest,
             body: kept.body.as_ref(),
             taken: Some(&kept.taken),
             ..of_response(about, tried, response)
@@ -110,6 +113,19 @@ impl RecordWriter {
     ) {
         let way = (true, response.elapsed(), response.attempts().last());
         self.failed(out, about, tried, ("redirect", "read", why), way);
+    }
+
+    /// A response whose body was given up, and why.
+    pub fn without_body(
+        &mut self,
+        out: &mut Vec<u8>,
+        about: (&Planned, &Rendered<'_>),
+        tried: &Tried,
+        response: &Response,
+        why: &str,
+    ) {
+        let way = (true, response.elapsed(), response.attempts().last());
+        self.failed(out, about, tried, ("body", "read", why), way);
     }
 
     fn failed(
@@ -174,6 +190,7 @@ pub fn of_response<'a>(
     Ending {
         ok: None,
         response: Some(response),
+        bytes: Some(response.body().len() as u64),
         took: Some(response.elapsed()),
         attempt: response.attempts().last(),
         ..of_try(about, tried, Outcome::Response)

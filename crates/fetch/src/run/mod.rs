@@ -16,6 +16,7 @@ mod keep;
 mod line;
 mod part;
 mod response_facts;
+mod resume;
 mod settings;
 mod supply;
 mod verdict;

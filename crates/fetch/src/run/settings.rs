@@ -22,6 +22,9 @@ const FOREIGN_RATE: f64 = 10.0;
 /// connection.
 const NAMES: Duration = Duration::from_secs(15 * 60);
 
+/// Most bytes of a body that is held in memory, unless the job says so.
+const MAX_BODY: usize = 64 << 20;
+
 /// Most bytes that the decoder of a body takes.
 const LARGEST_DECODER: usize = 16 << 20;
 
@@ -61,9 +64,9 @@ fn config(job: &Job, has_own_hosts: bool) -> Result<Config> {
     config.client_cert = network.client_cert.clone().map(Into::into);
     config.client_key = network.client_key.clone().map(Into::into);
     config.verify = network.verify;
-    config.max_body = network.max_body;
+    config.max_body = network.max_body.unwrap_or(MAX_BODY);
     // One body of the largest size must always fit, with what its decoder takes.
-    let largest = network.max_body.saturating_add(LARGEST_DECODER);
+    let largest = config.max_body.saturating_add(LARGEST_DECODER);
     config.max_buffered = Some(network.max_buffered.max(largest));
     config.allow_address = allow_address(job, has_own_hosts)?;
     config.decode = network.decode;

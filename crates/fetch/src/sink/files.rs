@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::partial::Whole;
 use super::{StoredResponse, kind, shown};
 use crate::record::Body;
 
@@ -32,6 +33,30 @@ impl Files {
     }
 
     pub(super) fn store(&mut self, response: &StoredResponse<'_>) -> io::Result<Body> {
+        let file = self.name(response)?;
+        let path = self.root.join(&file);
+        File::create(&path)?.write_all(response.body)?;
+        #[cfg(not(target_os = "linux"))]
+        self.written.push(path);
+        Ok(Body::File { file })
+    }
+
+    /// Gives the file of a large body its name.
+    pub(super) fn adopt(
+        &mut self,
+        response: &StoredResponse<'_>,
+        whole: Whole,
+    ) -> io::Result<Body> {
+        let file = self.name(response)?;
+        let path = self.root.join(&file);
+        fs::rename(&whole.path, &path)?;
+        #[cfg(not(target_os = "linux"))]
+        self.written.push(path);
+        Ok(Body::File { file })
+    }
+
+    /// The name of a body's file, in a folder that is there.
+    fn name(&mut self, response: &StoredResponse<'_>) -> io::Result<String> {
         let number = response.number;
         let (millions, thousands) = (number / 1_000_000, number / 1000 % 1000);
         let inner = shown(&self.folder, &format!("{millions:03}/{thousands:03}"));
@@ -40,12 +65,7 @@ impl Files {
             self.last.clone_from(&inner);
         }
         let ending = kind::ending(response.header("content-type"));
-        let file = format!("{inner}/{number:09}.{ending}");
-        let path = self.root.join(&file);
-        File::create(&path)?.write_all(response.body)?;
-        #[cfg(not(target_os = "linux"))]
-        self.written.push(path);
-        Ok(Body::File { file })
+        Ok(format!("{inner}/{number:09}.{ending}"))
     }
 
     /// All files at once: one by one would take longer than writing them.

@@ -16,12 +16,18 @@ use crate::record::Body;
 mod files;
 mod gzip;
 mod kind;
+mod large;
 mod mend;
+mod partial;
+mod partials;
 mod tar_shards;
 mod warc;
 
 pub use files::Files;
+pub use large::{Large, number_of};
 pub use mend::{cut, keep_some};
+pub use partial::{Digests, Origin, Partial, Whole};
+pub use partials::{PARTIAL, Partials};
 pub use tar_shards::TarShards;
 pub use warc::Warc;
 
@@ -64,9 +70,9 @@ pub enum Sink {
     /// A file each.
     Files(Files),
     /// WARC/1.1 files.
-    Warc(Box<Warc>),
+    Warc(Box<Warc>, Large),
     /// tar files, as WebDataset reads them.
-    Tar(TarShards),
+    Tar(TarShards, Large),
 }
 
 impl Sink {
@@ -76,8 +82,34 @@ impl Sink {
             Sink::Nowhere => Ok(None),
             Sink::Inline(most) => Ok(Some(inline(response.body, *most))),
             Sink::Files(files) => files.store(response).map(Some),
-            Sink::Warc(warc) => warc.store(response).map(Some),
-            Sink::Tar(shards) => shards.store(response).map(Some),
+            Sink::Warc(warc, _) => warc.store(response).map(Some),
+            Sink::Tar(shards, _) => shards.store(response).map(Some),
+        }
+    }
+
+    /// How many bytes the file of a large body must have free before it.
+    pub fn before(&self, response: &StoredResponse<'_>) -> u64 {
+        match self {
+            Sink::Nowhere | Sink::Inline(_) | Sink::Files(_) => 0,
+            Sink::Warc(..) => large::before_in_warc(response),
+            Sink::Tar(..) => large::before_in_tar(response),
+        }
+    }
+
+    /// Puts the file of a large body where it belongs; what the record says of it. The body of the response is empty.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn adopt(
+        &mut self,
+        response: &StoredResponse<'_>,
+        whole: Whole,
+    ) -> io::Result<Option<Body>> {
+        match self {
+            Sink::Nowhere | Sink::Inline(_) => Ok(None),
+            Sink::Files(files) => files.adopt(response, whole).map(Some),
+            Sink::Warc(_, large) => large.warc(response, whole).map(Some),
+            Sink::Tar(_, large) => large.tar(response, whole).map(Some),
         }
     }
 
@@ -86,8 +118,8 @@ impl Sink {
         match self {
             Sink::Nowhere | Sink::Inline(_) => Ok(()),
             Sink::Files(files) => files.sync(),
-            Sink::Warc(warc) => warc.sync(),
-            Sink::Tar(shards) => shards.sync(),
+            Sink::Warc(warc, large) => warc.sync().and_then(|()| large.sync()),
+            Sink::Tar(shards, large) => shards.sync().and_then(|()| large.sync()),
         }
     }
 
@@ -95,14 +127,14 @@ impl Sink {
     pub fn archive(&self) -> Option<(String, u64)> {
         match self {
             Sink::Nowhere | Sink::Inline(_) | Sink::Files(_) => None,
-            Sink::Warc(warc) => warc.archive(),
-            Sink::Tar(shards) => shards.archive(),
+            Sink::Warc(warc, _) => warc.archive(),
+            Sink::Tar(shards, _) => shards.archive(),
         }
     }
 
     /// Ends the archives, and syncs.
     pub fn finish(mut self) -> io::Result<()> {
-        if let Sink::Tar(shards) = &mut self {
+        if let Sink::Tar(shards, _) = &mut self {
             shards.close()?;
         }
         self.sync()

@@ -78,12 +78,7 @@ impl TarShards {
             }
         };
         let number = response.number;
-        let mut ending = kind::ending(response.header("content-type"));
-        if ending == "json" {
-            // That name is taken by what is known of the response.
-            ending = "body.json";
-        }
-        let name = format!("{number:09}.{ending}");
+        let name = name_of_body(response);
         append(
             &mut open.builder,
             &format!("{number:09}.json"),
@@ -136,8 +131,18 @@ fn append(builder: &mut Builder<BufWriter<File>>, name: &str, bytes: &[u8]) -> i
     builder.append_data(&mut header, name, bytes)
 }
 
+/// The name of a body in its shard.
+pub(super) fn name_of_body(response: &StoredResponse<'_>) -> String {
+    let mut ending = kind::ending(response.header("content-type"));
+    if ending == "json" {
+        // That name is taken by what is known of the response.
+        ending = "body.json";
+    }
+    format!("{:09}.{ending}", response.number)
+}
+
 /// The facts of a response, as JSON.
-fn about(response: &StoredResponse<'_>) -> Vec<u8> {
+pub(super) fn about(response: &StoredResponse<'_>) -> Vec<u8> {
     let mut headers: Map<String, Value> = Map::new();
     for (name, value) in response.headers {
         let value = String::from_utf8_lossy(value);

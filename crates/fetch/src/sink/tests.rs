@@ -82,11 +82,9 @@ fn files_are_in_folders_of_a_thousand() {
 }
 
 fn warcs(root: &Path) -> Vec<(String, u64)> {
-    let mut sink = Sink::Warc(Box::new(
-        Warc::new(root, "warc", "part-00001")
-            .unwrap()
-            .longest(2_500),
-    ));
+    let warc = Warc::new(root, "warc", "part-00001").unwrap();
+    let large = Large::new(root, "warc", "part-00001");
+    let mut sink = Sink::Warc(Box::new(warc.longest(2_500)), large);
     let stored = bodies()
         .iter()
         .enumerate()
@@ -160,11 +158,12 @@ fn headers_cannot_break_a_record() {
 }
 
 fn http_of(response: &StoredResponse<'_>) -> Vec<u8> {
-    super::warc::http_head(response)
+    super::warc::http_head(response, response.body.len() as u64)
 }
 
 fn shards(root: &Path) -> Vec<Option<Body>> {
-    let mut sink = Sink::Tar(TarShards::new(root, "", "part-00001").unwrap().most(3));
+    let shards = TarShards::new(root, "", "part-00001").unwrap().most(3);
+    let mut sink = Sink::Tar(shards, Large::new(root, "", "part-00001"));
     let stored = bodies()
         .iter()
         .enumerate()
@@ -225,8 +224,14 @@ fn an_archive_is_cut_behind_its_last_record_wherever_it_was_torn() {
     let root = tempfile::tempdir().unwrap();
     for ending in ["tar", "warc.gz"] {
         let mut sink = match ending {
-            "tar" => Sink::Tar(TarShards::new(root.path(), "", "torn").unwrap()),
-            _ => Sink::Warc(Box::new(Warc::new(root.path(), "", "torn").unwrap())),
+            "tar" => {
+                let shards = TarShards::new(root.path(), "", "torn").unwrap();
+                Sink::Tar(shards, Large::new(root.path(), "", "torn"))
+            }
+            _ => {
+                let warc = Warc::new(root.path(), "", "torn").unwrap();
+                Sink::Warc(Box::new(warc), Large::new(root.path(), "", "torn"))
+            }
         };
         for (number, body) in bodies().iter().take(3).enumerate() {
             sink.store(&answer(number as u64, body)).unwrap();
@@ -271,12 +276,85 @@ fn files_without_a_record_go_and_others_stay() {
     assert!(!is_there("000/000/000000001.html") && !is_there("000/002/000002000.html"));
 }
 
+/// Stores a body that came in pieces; the number is 7.
+fn adopted(root: &Path, mut sink: Sink) -> Body {
+    let response = StoredResponse {
+        decoded: false,
+        body: &[],
+        ..answer(7, b"")
+    };
+    let digests = Digests {
+        blake3: false,
+        sha256: true,
+    };
+    let mut partials = Partials::take_over(root, ("part-00001", 1), digests).unwrap();
+    let mut partial = partials.create(7, None, sink.before(&response)).unwrap();
+    bodies()
+        .iter()
+        .for_each(|body| partial.append(body).unwrap());
+    let stored = sink.adopt(&response, partial.whole()).unwrap().unwrap();
+    sink.finish().unwrap();
+    stored
+}
+
+#[test]
+fn a_large_body_becomes_an_archive_that_others_read() {
+    let root = tempfile::tempdir().unwrap();
+    let large = || Large::new(root.path(), "", "part-00001");
+    let shards = TarShards::new(root.path(), "", "part-00001").unwrap();
+    let stored = adopted(root.path(), Sink::Tar(shards, large()));
+    let (tar, name) = ("part-00001-large-000000007.tar", "000000007.html");
+    let expected = Body::Tar {
+        tar: tar.into(),
+        name: name.into(),
+    };
+    assert_eq!(stored, expected);
+    let mut archive = tar::Archive::new(fs::File::open(root.path().join(tar)).unwrap());
+    let mut found = Vec::new();
+    for entry in archive.entries().unwrap() {
+        let mut bytes = Vec::new();
+        entry.unwrap().read_to_end(&mut bytes).unwrap();
+        found.push(bytes);
+    }
+    assert_eq!((found.len(), &found[1]), (2, &bodies().concat()));
+    let about: serde_json::Value = serde_json::from_slice(&found[0]).unwrap();
+    assert_eq!(about["url"], "http://a.example/p?q=1");
+
+    let warc = Warc::new(root.path(), "", "part-00001").unwrap();
+    adopted(root.path(), Sink::Warc(Box::new(warc), large()));
+    let program = "import hashlib\n\
+                   from warcio.archiveiterator import ArchiveIterator\n\
+                   path = 'part-00001-large-000000007.warc'\n\
+                   for record in ArchiveIterator(open(path, 'rb'), check_digests='raise'):\n\
+                   \x20body = record.content_stream().read()\n\
+                   \x20if record.rec_type == 'response': print(len(body), hashlib.sha256(body).hexdigest())";
+    let Some(found) = python("warcio", program, root.path()) else {
+        return;
+    };
+    let body = bodies().concat();
+    let digest = ring::digest::digest(&ring::digest::SHA256, &body);
+    let digest = digest.as_ref().iter().map(|byte| format!("{byte:02x}"));
+    let digest: String = digest.collect();
+    assert_eq!(found.trim(), format!("{} {digest}", body.len()));
+}
+
+#[test]
+fn the_first_record_of_a_warc_file_gets_any_length() {
+    let shortest = (0..1000).find(|length| super::warc::info("now", *length).is_some());
+    let shortest = shortest.unwrap();
+    for length in shortest..shortest + 1200 {
+        let made = super::warc::info("now", length).unwrap_or_else(|| panic!("{length}"));
+        assert_eq!(made.len(), length);
+    }
+}
+
 #[test]
 fn no_archive_is_written_over() {
     let root = tempfile::tempdir().unwrap();
     shards(root.path());
-    let again =
-        Sink::Tar(TarShards::new(root.path(), "", "part-00001").unwrap()).store(&answer(0, b""));
+    let again = TarShards::new(root.path(), "", "part-00001").unwrap();
+    let large = Large::new(root.path(), "", "part-00001");
+    let again = Sink::Tar(again, large).store(&answer(0, b""));
     assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
 }
 

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ring::digest::{Context, SHA256};
+use ring::digest::{Context, Digest, SHA256};
 
 use super::gzip::Members;
 use super::{StoredResponse, create, shown, sync_folder};
@@ -69,8 +69,11 @@ impl Warc {
         if self.open.is_none() {
             self.begin(response.at)?;
         }
-        let http = http_head(response);
-        let head = response_head(response, &http);
+        let http = http_head(response, response.body.len() as u64);
+        let payload = digest(&[response.body]);
+        let block = digest(&[&http, response.body]);
+        let length = (http.len() + response.body.len()) as u64;
+        let head = response_head(response, payload.as_ref(), Some(block.as_ref()), length);
         let (name, offset) = self.write(&[head.as_bytes(), &http, response.body, b"\r\n\r\n"])?;
         Ok(Body::Warc { warc: name, offset })
     }
@@ -88,16 +91,8 @@ impl Warc {
             name,
             length: 0,
         });
-        let version = env!("CARGO_PKG_VERSION");
-        let fields = format!(
-            "software: hecaton {version}\r\nformat: WARC File Format 1.1\r\nconformsTo: {CONFORMS_TO}\r\n"
-        );
-        let mut head = common("warcinfo", at);
-        head += &format!(
-            "Content-Type: application/warc-fields\r\nContent-Length: {}\r\n\r\n",
-            fields.len()
-        );
-        self.write(&[head.as_bytes(), fields.as_bytes(), b"\r\n\r\n"])?;
+        let info = info_record(at, &info_fields(), 1);
+        self.write(&[&info])?;
         Ok(())
     }
 
@@ -129,6 +124,43 @@ impl Warc {
     }
 }
 
+/// What the first record says of its file.
+fn info_fields() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "software: hecaton {version}\r\nformat: WARC File Format 1.1\r\nconformsTo: {CONFORMS_TO}\r\n"
+    )
+}
+
+/// The first record, with these fields, and so many spaces before their length.
+fn info_record(at: &str, fields: &str, spaces: usize) -> Vec<u8> {
+    let mut head = common("warcinfo", at);
+    head += &format!(
+        "Content-Type: application/warc-fields\r\nContent-Length:{:spaces$}{}\r\n\r\n{fields}\r\n\r\n",
+        "",
+        fields.len()
+    );
+    head.into_bytes()
+}
+
+/// The first record of a file, made to be exactly so long; none if it cannot be that short.
+pub(super) fn info(at: &str, length: usize) -> Option<Vec<u8>> {
+    let fields = info_fields();
+    let empty = info_record(at, &format!("{fields}padding: \r\n"), 1);
+    let missing = length.checked_sub(empty.len())?;
+    // The length of the padding may take more digits, or leave one too many.
+    for digits in 0..4 {
+        for spaces in 1..=2 {
+            let fill = " ".repeat(missing.saturating_sub(digits));
+            let made = info_record(at, &format!("{fields}padding: {fill}\r\n"), spaces);
+            if made.len() == length {
+                return Some(made);
+            }
+        }
+    }
+    None
+}
+
 fn common(kind: &str, at: &str) -> String {
     let id = uuid::Uuid::new_v4();
     format!(
@@ -136,48 +168,48 @@ fn common(kind: &str, at: &str) -> String {
     )
 }
 
-fn response_head(response: &StoredResponse<'_>, http: &[u8]) -> String {
+/// The head of a record whose block has this length, with the digests of its body and of the block.
+pub(super) fn response_head(
+    response: &StoredResponse<'_>,
+    payload: &[u8],
+    block: Option<&[u8]>,
+    length: u64,
+) -> String {
     let url: String = response
         .url
         .chars()
         .filter(|c| !c.is_control() && *c != ' ')
         .collect();
-    let length = http.len() + response.body.len();
     let mut head = common("response", response.at);
     head += &format!("WARC-Target-URI: {url}\r\n");
-    head += &format!(
-        "WARC-Payload-Digest: sha256:{}\r\n",
-        digest(&[response.body])
-    );
-    head += &format!(
-        "WARC-Block-Digest: sha256:{}\r\n",
-        digest(&[http, response.body])
-    );
+    head += &format!("WARC-Payload-Digest: sha256:{}\r\n", hexadecimal(payload));
+    if let Some(block) = block {
+        head += &format!("WARC-Block-Digest: sha256:{}\r\n", hexadecimal(block));
+    }
     head + &format!(
         "Content-Type: application/http;msgtype=response\r\nContent-Length: {length}\r\n\r\n"
     )
 }
 
-fn digest(pieces: &[&[u8]]) -> String {
+fn digest(pieces: &[&[u8]]) -> Digest {
     let mut context = Context::new(&SHA256);
     pieces.iter().for_each(|piece| context.update(piece));
-    let digest = context.finish();
-    digest
-        .as_ref()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect()
+    context.finish()
 }
 
-/// The head of the response. Headers that describe the transferred body instead of the stored one get another name.
-pub(super) fn http_head(response: &StoredResponse<'_>) -> Vec<u8> {
+fn hexadecimal(digest: &[u8]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The head of the response to a body of this length. Headers that describe the transferred body instead of the stored one get another name.
+pub(super) fn http_head(response: &StoredResponse<'_>, length: u64) -> Vec<u8> {
     let line = format!(
         "HTTP/1.1 {} {}\r\n",
         response.status,
         response.reason.replace(char::is_control, " ")
     );
     let mut head = line.into_bytes();
-    let stored = response.body.len().to_string();
+    let stored = length.to_string();
     let mut says_length = false;
     for (name, value) in response.headers {
         let is = |known: &str| name.eq_ignore_ascii_case(known);

@@ -9,6 +9,7 @@ use tokio::time::timeout_at;
 use crate::client::body_reader::BodyReader;
 use crate::client::deadline::Deadline;
 use crate::client::open_response::{Body, OpenResponse};
+use crate::content::buffered::Share;
 use crate::h1::body::BodyError;
 use crate::message::attempt::{Attempt, Ending, Trace};
 use crate::message::error::Error;
@@ -38,6 +39,8 @@ pub struct Streaming {
     /// Known once the body has been read whole.
     trailers: Trailers,
     state: State,
+    /// The memory of the decoder, which counts among that of all bodies.
+    share: Option<Share>,
 }
 
 enum State {
@@ -65,6 +68,7 @@ impl Streaming {
                 Body::Open(reader) => State::Going(reader),
                 Body::Whole(..) => unreachable!("bodies are read as they were asked for"),
             },
+            share: None,
         };
         stream.finish_if_whole();
         stream
@@ -176,6 +180,21 @@ impl Streaming {
         let mut response = self.response();
         response.body = body.freeze();
         Ok(response)
+    }
+
+    /// Counts the memory of the decoder among that of all bodies, which may be limited.
+    pub(crate) fn count_memory(&mut self) -> Result<(), Error> {
+        let memory = self.memory();
+        let State::Going(reader) = &self.state else {
+            return Ok(());
+        };
+        if memory == 0 {
+            return Ok(());
+        }
+        let share = self.share.get_or_insert_with(|| reader.share());
+        share
+            .grow_to(memory)
+            .map_err(|failure| self.failed(failure))
     }
 
     /// The memory of the decoder.

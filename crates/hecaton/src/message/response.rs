@@ -65,6 +65,21 @@ impl Response {
         self.body
     }
 
+    /// This response with another body: the pieces that a program put together, for example.
+    #[must_use]
+    pub fn with_body(mut self, body: Bytes) -> Response {
+        self.body = body;
+        self
+    }
+
+    /// This response with another status and other headers, as one block of lines `name: value\r\n`: those of the whole file, for
+    /// example, that a response to a `Range` is the end of.
+    #[must_use]
+    pub fn with_head(mut self, status: u16, header_block: Vec<u8>) -> Response {
+        (self.status, self.fields) = (status, header_block);
+        self
+    }
+
     /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
     pub fn url(&self) -> String {
         self.request.url()

@@ -97,7 +97,7 @@ pub struct Tuning {
     /// Do not verify certificates. Dangerous: anyone between you and the server can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// The most bytes of a body; a longer one is an error [default: 64 MiB]
+    /// The most bytes of a body; a longer one is an error [default: 64 MiB; no limit for bodies that go to the disk as they come]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,
     /// The most bytes of all bodies that are received at the same time. When they would take more, some are requested again
@@ -163,7 +163,7 @@ impl Tuning {
         set_some(&mut network.client_cert, &self.client_cert);
         set_some(&mut network.client_key, &self.client_key);
         network.verify &= !self.no_verify;
-        set(&mut network.max_body, &self.max_body);
+        set_some(&mut network.max_body, &self.max_body);
         set(&mut network.max_buffered, &self.max_buffered);
         if !self.allow_address.is_empty() {
             network.allow_address.clone_from(&self.allow_address);

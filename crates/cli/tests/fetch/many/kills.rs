@@ -8,7 +8,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{Nats, enqueue, plan, start};
-use crate::crash_points::{Case, NOTHING, SMALL, check};
+use crate::crash_points::{Case, NOTHING, SMALL, check, list};
 use crate::support::{World, count, end_of, ending, files, hecaton};
 
 /// No two kills come at the same place.
@@ -82,6 +82,7 @@ fn worker_of(world: &World) -> Command {
 fn a_worker_survives_a_kill_at_any_operation() {
     check(&Case {
         name: "worker",
+        list,
         around: |world| {
             let nats = Nats::start();
             std::fs::write(world.path("nats"), nats.url()).expect("a file");

@@ -8,6 +8,7 @@ use crate::finalize::finalize;
 use crate::plan::Folder;
 use crate::run::supply::Standing;
 use crate::segment::{Commit, Counted, settle};
+use crate::sink::Partials;
 
 /// How long requests in flight may take to end after another worker has begun their part.
 const LEAVING: Duration = Duration::from_secs(3);
@@ -35,6 +36,7 @@ impl Driver<'_> {
         {
             let part = self.open.remove(index);
             self.summary.written += part.written();
+            part.partials.iter().for_each(Partials::clear);
             part.sink
                 .finish()
                 .map_err(at("write bodies below", self.folder.path()))?;

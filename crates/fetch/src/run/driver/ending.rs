@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Driver;
+use super::bodies::Came;
 use crate::error::{Result, at};
 use crate::job::Reach;
 use crate::plan::Planned;
@@ -13,18 +14,36 @@ use crate::run::keep::Keeper;
 use crate::run::line::{RecordWriter, Tried, kind_name};
 use crate::run::part::OpenPart;
 use crate::run::verdict::{judge, wait};
+use crate::sink::Whole;
+
+/// A body that is in memory, or on the disk, or that was given up.
+enum Stored {
+    /// On the disk, if there is one; else the response has it.
+    Whole(Option<Whole>),
+    /// Longer than is allowed.
+    TooLarge(String),
+}
 
 impl Driver<'_> {
     pub(super) fn ended(&mut self, slot: u32, outcome: hecaton::Outcome) -> Result<()> {
         let now = Instant::now();
+        let robots = self.robots.take(slot);
+        let Some((mut flight, Some(index))) = self.land(slot) else {
+            self.bodies.drop_body(slot);
+            return Ok(());
+        };
+        let (outcome, body) = match self.bodies.ended(slot, outcome, &mut flight.pending) {
+            Came::Outcome(outcome, whole) => (outcome, Stored::Whole(whole)),
+            Came::TooLarge(response, why) => (Ok(response), Stored::TooLarge(why)),
+            Came::Again(outcome) => {
+                self.continue_body((flight, index), &outcome);
+                return Ok(());
+            }
+        };
         let verdict = judge(&outcome, &self.job.pace, SystemTime::now());
         let took = match &outcome {
             Ok(response) => response.elapsed(),
             Err(error) => error.elapsed(),
-        };
-        let robots = self.robots.take(slot);
-        let Some((flight, Some(index))) = self.land(slot) else {
-            return Ok(());
         };
         let part = &mut self.open[index];
         let change = part.hosts.ended(flight.host, verdict.ended, took, now);
@@ -100,13 +119,18 @@ impl Driver<'_> {
                     (&pending.planned, &rendered),
                     (&outcome, Some(&*why), repeatable),
                 );
-                let kept = record(part, &mut self.records, about, &tried, came, &self.keeper);
+                let kept = (&self.keeper, Stored::Whole(None));
+                let kept = record(part, &mut self.records, about, &tried, came, kept);
                 return self.recorded(kept);
             }
         };
         let about = (&flight.pending.planned, &rendered);
         let came = (&outcome, refused.as_deref(), repeatable);
-        let kept = record(part, &mut self.records, about, &tried, came, &self.keeper);
+        let kept = (&self.keeper, body);
+        let kept = record(part, &mut self.records, about, &tried, came, kept);
+        if let Some(partials) = &mut part.partials {
+            partials.forget(flight.pending.planned.number);
+        }
         self.recorded(kept)
     }
 
@@ -147,7 +171,7 @@ fn record(
     about: (&Planned, &Rendered<'_>),
     tried: &Tried,
     (outcome, refused, repeatable): (&hecaton::Outcome, Option<&str>, bool),
-    keeper: &Keeper,
+    (keeper, body): (&Keeper, Stored),
 ) -> std::io::Result<()> {
     match (outcome, refused) {
         (Ok(response), Some(why)) => {
@@ -155,7 +179,15 @@ fn record(
             records.refused(out, about, tried, response, why);
         }
         (Ok(response), None) => {
-            let kept = keeper.keep(&mut part.sink, about, tried, response)?;
+            let whole = match body {
+                Stored::Whole(whole) => whole,
+                Stored::TooLarge(why) => {
+                    let out = part.record(Outcome::Error, false);
+                    records.without_body(out, about, tried, response, &why);
+                    return Ok(());
+                }
+            };
+            let kept = keeper.keep(&mut part.sink, about, tried, (response, whole))?;
             let out = part.record(Outcome::Response, kept.ok);
             records.response(out, about, tried, response, kept);
         }

@@ -1,6 +1,7 @@
-//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `robots` (robots.txt), `closing` (parts
+//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `bodies` (large ones), `robots` (robots.txt), `closing` (parts
 //! that end), `reporting` (progress).
 
+mod bodies;
 mod closing;
 mod ending;
 mod reporting;
@@ -160,6 +161,7 @@ struct Driver<'a> {
     intending: HashMap<u64, Vec<u32>>,
     ticket: u64,
     robots: robots::RobotsFiles,
+    bodies: bodies::Bodies,
     summary: Summary,
     parts_done: u64,
     /// Records of parts that were there when they were opened.
@@ -190,6 +192,11 @@ impl<'a> Driver<'a> {
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
+        let keeper = Keeper::new(
+            &job.results,
+            job.network.decode,
+            (folder, plan.round.as_deref()),
+        )?;
         Ok(Driver {
             folder,
             job,
@@ -204,11 +211,8 @@ impl<'a> Driver<'a> {
             records: RecordWriter::default(),
             file: InputFile::open(folder)?,
             repeats: plan.repeated(folder)?,
-            keeper: Keeper::new(
-                &job.results,
-                job.network.decode,
-                (folder, plan.round.as_deref()),
-            )?,
+            bodies: bodies::Bodies::new(job, &keeper),
+            keeper,
             supply,
             open: Vec::new(),
             announced: Vec::new(),
@@ -253,7 +257,7 @@ impl<'a> Driver<'a> {
                 return Ok(());
             }
             self.wait(next, &mut outcomes);
-            self.robots.read(&mut self.batch);
+            self.take_parts()?;
             for (slot, outcome) in outcomes.drain(..) {
                 self.ended(slot, outcome)?;
             }
@@ -306,6 +310,9 @@ impl<'a> Driver<'a> {
             soonest.map_or(A_WHILE, |at| at.saturating_duration_since(now).min(A_WHILE));
         if !self.intending.is_empty() || !self.finishing.is_empty() {
             longest = longest.min(Duration::from_millis(1));
+        }
+        if self.bodies.is_preparing() {
+            longest = Duration::ZERO;
         }
         if self.batch.is_empty() {
             std::thread::sleep(longest);

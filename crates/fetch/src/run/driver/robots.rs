@@ -26,22 +26,23 @@ impl RobotsFiles {
         batch.in_parts(slot, InParts::HeadAndBody);
     }
 
-    /// Reads what has come, and no more than counts: a file may have no end.
-    pub fn read(&mut self, batch: &mut Batch<u32>) {
-        if self.0.is_empty() {
-            return;
-        }
-        let mut whole = Vec::new();
-        for (slot, part) in batch.take_parts() {
-            let (Part::Piece(piece), Some(file)) = (part, self.0.get_mut(slot)) else {
-                continue;
-            };
-            file.extend_from_slice(&piece[..piece.len().min(MOST - file.len())]);
-            if file.len() == MOST {
-                whole.push(*slot);
-            }
-        }
-        whole.iter().for_each(|slot| batch.enough(slot));
+    /// Whether none is being read.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether a slot reads one.
+    pub fn has(&self, slot: u32) -> bool {
+        self.0.contains_key(&slot)
+    }
+
+    /// Takes a part of one; true if that is all that counts, because a file may have no end.
+    pub fn take_part(&mut self, slot: u32, part: &Part) -> bool {
+        let (Part::Piece(piece), Some(file)) = (part, self.0.get_mut(&slot)) else {
+            return false;
+        };
+        file.extend_from_slice(&piece[..piece.len().min(MOST - file.len())]);
+        file.len() == MOST
     }
 
     /// The bytes of this slot's file.

@@ -216,6 +216,11 @@ impl Driver<'_> {
             Ok(request) if flight.pending.is_robots => {
                 self.robots.send(&mut self.batch, slot, request);
             }
+            Ok(request) if self.bodies.is_on() => {
+                if let Err(reason) = self.send_streamed(slot, request) {
+                    self.refused(slot, &reason);
+                }
+            }
             Ok(request) => self.batch.push(slot, request),
             Err(reason) => self.refused(slot, &reason),
         }

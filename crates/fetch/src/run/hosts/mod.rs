@@ -117,6 +117,12 @@ impl<T> Hosts<T> {
         self.review(number);
     }
 
+    /// Queues one before the others of its host.
+    pub fn push_front(&mut self, number: u32, item: T) {
+        self.hosts[number as usize].waiting.push_front(item);
+        self.review(number);
+    }
+
     /// Queues one again, before the others of its host, from then on.
     pub fn again(&mut self, number: u32, item: T, at: Instant) {
         self.order += 1;

@@ -24,7 +24,7 @@ use crate::plan::{Folder, Index, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Rendered;
 use crate::segment::{Batch, Claim, Counted, Tally};
-use crate::sink::Sink;
+use crate::sink::{Partials, Sink};
 
 /// A frame is written when it has so many bytes.
 const FRAME: usize = 256 << 10;
@@ -62,6 +62,8 @@ pub struct OpenPart {
     lines_since: Option<Instant>,
     /// Where bodies go.
     pub sink: Sink,
+    /// Large bodies that are not whole yet, if they go to the disk as they come.
+    pub partials: Option<Partials>,
     /// Lines are written after so long.
     frame_time: Duration,
     /// Its inputs, by group.
@@ -95,6 +97,10 @@ impl OpenPart {
         for counted in &claim.counts {
             keeper.mend(part.number, counted.attempt, &claim.known)?;
         }
+        let partials = match keeper.streams() {
+            true => Some(keeper.partials(part.number, claim.attempt)?),
+            false => None,
+        };
         // Files must be on the disk before their records are written, and syncing them fifty times a second is too
         // slow.
         let frame_time = if keeper.has_files() {
@@ -122,6 +128,7 @@ impl OpenPart {
             lines: Vec::new(),
             lines_since: None,
             sink: keeper.sink(part.number, claim.attempt)?,
+            partials,
             frame_time,
             open: (0..groups.len() as u16).collect(),
             room: usize::MAX,

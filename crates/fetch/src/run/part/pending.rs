@@ -17,6 +17,8 @@ pub struct Pending {
     pub is_intended: bool,
     /// Whether it is a request for robots.txt, and for no input.
     pub is_robots: bool,
+    /// The most of its body that was ever there.
+    pub furthest: u64,
     /// Where redirects led it, if they did.
     pub onward: Option<Box<Onward>>,
 }
@@ -34,6 +36,7 @@ impl Pending {
             put_back: 0,
             is_intended: false,
             is_robots: false,
+            furthest: 0,
             onward: None,
         }
     }

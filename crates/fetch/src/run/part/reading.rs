@@ -72,6 +72,13 @@ impl OpenPart {
         self.queue(host, pending);
     }
 
+    /// Queues one before the others of its host, because its last try was none.
+    pub fn resume(&mut self, host: u32, mut pending: Pending) {
+        pending.put_back += 1;
+        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.hosts.push_front(host, pending);
+    }
+
     /// How many groups of hosts are read side by side.
     pub fn groups(&self) -> usize {
         self.groups.len()

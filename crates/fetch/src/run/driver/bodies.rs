@@ -1,0 +1,427 @@
+//! Bodies that arrive in pieces: small ones stay in memory, large ones grow on the disk and are resumed after a cut.
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::time::Instant;
+
+use bytes::{Bytes, BytesMut};
+use hecaton::{Batch, InParts, Outcome, Part, Request, Response};
+
+use super::{Driver, Flight};
+use crate::error::{Result, at};
+use crate::job::{Job, split_header};
+use crate::plan::Planned;
+use crate::run::keep::Keeper;
+use crate::run::part::{OpenPart, Pending};
+use crate::run::resume::{Asked, Beginning, judge};
+use crate::sink::{Partial, Whole};
+
+/// Bytes of a body that stay in memory. A longer body goes to the disk.
+const IN_MEMORY: usize = 1 << 20;
+
+/// A try that brought so many new bytes of a body that can be resumed is not counted.
+const PROGRESS: u64 = 1 << 20;
+
+/// Bytes of a body that are digested before others get a turn.
+const AT_ONCE: u64 = 8 << 20;
+
+/// The bodies that are being received.
+pub(super) struct Bodies {
+    is_on: bool,
+    /// Whether the requests' own headers leave the choice of range and coding to this module.
+    may_resume: bool,
+    /// The most bytes of a body.
+    most: u64,
+    /// The most bytes of all bodies in memory.
+    most_in_memory: usize,
+    in_memory: usize,
+    open: HashMap<u32, Receiving>,
+    /// Requests whose body is read from the disk before they are sent.
+    preparing: VecDeque<(u32, Request)>,
+}
+
+struct Receiving {
+    url: String,
+    is_plain: bool,
+    state: State,
+    /// Where the body of this response must end, if it continues another.
+    end: Option<(u64, u64)>,
+}
+
+enum State {
+    /// Its head has not come. What is there of its body.
+    Waiting(Option<Partial>),
+    InMemory(BytesMut, Option<crate::sink::Origin>, Response),
+    OnDisk(Partial),
+    /// It was given up.
+    Over(Over),
+}
+
+#[derive(Clone, Copy)]
+enum Over {
+    /// It continues nothing.
+    Useless,
+    TooLarge,
+    /// Its part was left.
+    Left,
+}
+
+/// A body and its response, or what else became of them.
+pub(super) enum Came {
+    /// An outcome; the body is in the response, or on the disk.
+    Outcome(Outcome, Option<Whole>),
+    /// The request is sent again at once, and this try does not count.
+    Again(Outcome),
+    /// The body is longer than is allowed.
+    TooLarge(Response, String),
+}
+
+impl Bodies {
+    pub fn new(job: &Job, keeper: &Keeper) -> Bodies {
+        let names = job.request.headers.iter();
+        let mut names = names.filter_map(|header| Some(split_header(header).ok()?.0));
+        let ours = ["range", "if-range", "accept-encoding"];
+        let is_ours = |name: &str| ours.iter().any(|our| name.eq_ignore_ascii_case(our));
+        Bodies {
+            is_on: keeper.streams(),
+            may_resume: !names.any(is_ours),
+            most: job.network.max_body.map_or(u64::MAX, |most| most as u64),
+            most_in_memory: job.network.max_buffered,
+            in_memory: 0,
+            open: HashMap::new(),
+            preparing: VecDeque::new(),
+        }
+    }
+
+    /// Whether bodies arrive in pieces.
+    pub fn is_on(&self) -> bool {
+        self.is_on
+    }
+
+    /// Whether a request waits for its body to be read from the disk.
+    pub fn is_preparing(&self) -> bool {
+        !self.preparing.is_empty()
+    }
+
+    /// Sends a request, for the rest of its body if its beginning is there.
+    pub fn send(
+        &mut self,
+        batch: &mut Batch<u32>,
+        (slot, request): (u32, Request),
+        (part, planned): (&OpenPart, &Planned),
+        (url, method): (&str, &str),
+    ) -> std::result::Result<(), String> {
+        let is_plain = self.may_resume && method == "GET";
+        let partials = part.partials.as_ref().filter(|_| is_plain);
+        let partial = partials.and_then(|partials| partials.resume(planned.number, url));
+        let request = match &partial {
+            None => request,
+            Some(partial) => rest_of(request, partial)?,
+        };
+        let state = State::Waiting(partial);
+        let url = url.to_owned();
+        let receiving = Receiving {
+            url,
+            is_plain,
+            state,
+            end: None,
+        };
+        let waits = matches!(receiving.state, State::Waiting(Some(_)));
+        self.open.insert(slot, receiving);
+        match waits {
+            true => self.preparing.push_back((slot, request)),
+            false => start(batch, slot, request),
+        }
+        Ok(())
+    }
+
+    /// Reads some of the beginning of a body from the disk, for its digest.
+    pub fn prepare(&mut self, batch: &mut Batch<u32>) -> io::Result<()> {
+        let Some((slot, request)) = self.preparing.pop_front() else {
+            return Ok(());
+        };
+        let is_ready = match self
+            .open
+            .get_mut(&slot)
+            .map(|receiving| &mut receiving.state)
+        {
+            Some(State::Waiting(Some(partial))) => partial.catch_up(AT_ONCE)?,
+            _ => true,
+        };
+        match is_ready {
+            true => start(batch, slot, request),
+            false => self.preparing.push_front((slot, request)),
+        }
+        Ok(())
+    }
+
+    /// Takes a part of a response; false if no more of it is wanted.
+    fn take(
+        &mut self,
+        slot: u32,
+        part: Part,
+        (open, number, keeper): (Option<&mut OpenPart>, u64, &Keeper),
+    ) -> io::Result<bool> {
+        let (Some(receiving), Some(open)) = (self.open.get_mut(&slot), open) else {
+            if let Some(mut receiving) = self.open.remove(&slot) {
+                self.in_memory -= receiving.in_memory();
+                // Whoever has the part now may resume the body.
+                receiving.state = State::Over(Over::Left);
+                self.open.insert(slot, receiving);
+            }
+            return Ok(false);
+        };
+        match part {
+            Part::Head(response) => receiving.head(response),
+            Part::Piece(piece) => {
+                let before = receiving.in_memory();
+                let room = self.most_in_memory.saturating_sub(self.in_memory);
+                receiving.piece(&piece, (self.most, room), (open, number, keeper))?;
+                self.in_memory = self.in_memory + receiving.in_memory() - before;
+            }
+        }
+        Ok(!matches!(receiving.state, State::Over(_)))
+    }
+
+    /// The part of this request was left: its body stays for whoever has the part now.
+    pub fn drop_body(&mut self, slot: u32) {
+        if let Some(receiving) = self.open.remove(&slot) {
+            self.in_memory -= receiving.in_memory();
+        }
+    }
+
+    /// What became of the body of a request that has ended.
+    pub fn ended(&mut self, slot: u32, outcome: Outcome, pending: &mut Pending) -> Came {
+        let Some(receiving) = self.open.remove(&slot) else {
+            return Came::Outcome(outcome, None);
+        };
+        self.in_memory -= receiving.in_memory();
+        let end = receiving.end;
+        match (receiving.state, outcome) {
+            (State::Over(Over::Useless), outcome) => Came::Again(outcome),
+            (State::Over(Over::TooLarge), Ok(response)) => {
+                let why = format!("the body has more than the {} bytes of max_body", self.most);
+                Came::TooLarge(response, why)
+            }
+            (State::InMemory(body, _, _), Ok(response)) => {
+                Came::Outcome(Ok(response.with_body(body.freeze())), None)
+            }
+            (State::OnDisk(partial), outcome) => on_disk(partial, end, outcome, pending),
+            (_, outcome) => Came::Outcome(outcome, None),
+        }
+    }
+}
+
+/// A body on the disk whose response has ended: whole, cut, or failed.
+fn on_disk(
+    partial: Partial,
+    end: Option<(u64, u64)>,
+    outcome: Outcome,
+    pending: &mut Pending,
+) -> Came {
+    let length = partial.length();
+    let is_whole = end.is_none_or(|(_, total)| length == total);
+    match outcome {
+        Ok(response) if is_whole => {
+            let whole = partial.whole();
+            let origin = whole.origin.as_ref().filter(|_| end.is_some());
+            let response = match origin {
+                // The response is the one that began the body.
+                Some(origin) => response.with_head(200, origin.headers.clone()),
+                None => response,
+            };
+            Came::Outcome(Ok(response), Some(whole))
+        }
+        outcome => {
+            let is_progress = length >= pending.furthest.saturating_add(PROGRESS);
+            let may_resume = partial.origin.is_some();
+            pending.furthest = pending.furthest.max(length);
+            match (is_progress && may_resume, outcome) {
+                (true, outcome) => Came::Again(outcome),
+                // The server gives a few bytes at a time: the body is requested whole again.
+                (false, Ok(response)) => {
+                    partial.discard();
+                    Came::Again(Ok(response))
+                }
+                (false, outcome) => Came::Outcome(outcome, None),
+            }
+        }
+    }
+}
+
+fn start(batch: &mut Batch<u32>, slot: u32, request: Request) {
+    batch.push(slot, request);
+    batch.in_parts(slot, InParts::HeadAndBody);
+}
+
+/// The request for what is missing, if the file is still the same.
+fn rest_of(request: Request, partial: &Partial) -> std::result::Result<Request, String> {
+    let Some(origin) = &partial.origin else {
+        return Ok(request);
+    };
+    let range = format!("bytes={}-", partial.length());
+    let fields = [
+        ("Range", range.as_str()),
+        ("If-Range", &origin.etag),
+        // A range of a coded body would be one of other bytes.
+        ("Accept-Encoding", "identity"),
+    ];
+    let add = |request: Request, (name, value): (&str, &str)| {
+        request
+            .header(name, value.as_bytes())
+            .map_err(|error| error.to_string())
+    };
+    fields.into_iter().try_fold(request, add)
+}
+
+impl Receiving {
+    fn in_memory(&self) -> usize {
+        match &self.state {
+            State::InMemory(body, ..) => body.len(),
+            _ => 0,
+        }
+    }
+
+    fn head(&mut self, response: Response) {
+        let State::Waiting(partial) = &mut self.state else {
+            return;
+        };
+        let partial = partial.take();
+        let known = partial
+            .as_ref()
+            .and_then(|partial| Some((partial.origin.as_ref()?, partial.length())));
+        let asked = Asked {
+            url: &self.url,
+            is_plain: self.is_plain,
+        };
+        self.state = match (judge(&response, asked, known), partial) {
+            (Beginning::Continues { end, total }, Some(partial)) => {
+                self.end = Some((end, total));
+                State::OnDisk(partial)
+            }
+            (Beginning::Useless | Beginning::Continues { .. }, partial) => {
+                partial.into_iter().for_each(Partial::discard);
+                State::Over(Over::Useless)
+            }
+            (Beginning::Whole(origin), _) => State::InMemory(BytesMut::new(), origin, response),
+            (Beginning::Other, _) => State::InMemory(BytesMut::new(), None, response),
+        };
+    }
+
+    fn piece(
+        &mut self,
+        piece: &Bytes,
+        (most, room): (u64, usize),
+        (open, number, keeper): (&mut OpenPart, u64, &Keeper),
+    ) -> io::Result<()> {
+        let length = match &self.state {
+            State::InMemory(body, ..) => body.len() as u64,
+            State::OnDisk(partial) => partial.length(),
+            State::Waiting(_) | State::Over(_) => return Ok(()),
+        } + piece.len() as u64;
+        if length > most {
+            self.state = State::Over(Over::TooLarge);
+            return Ok(());
+        }
+        if self.end.is_some_and(|(end, _)| length > end) {
+            if let State::OnDisk(partial) =
+                std::mem::replace(&mut self.state, State::Over(Over::Useless))
+            {
+                partial.discard();
+            }
+            return Ok(());
+        }
+        match &mut self.state {
+            State::InMemory(body, ..) if length <= IN_MEMORY as u64 && piece.len() <= room => {
+                body.extend_from_slice(piece);
+            }
+            State::InMemory(body, origin, response) => {
+                let before = keeper.before(&open.sink, number, response);
+                let Some(partials) = &mut open.partials else {
+                    return Ok(());
+                };
+                let mut partial = partials.create(number, origin.take(), before)?;
+                partial.append(body)?;
+                partial.append(piece)?;
+                self.state = State::OnDisk(partial);
+            }
+            State::OnDisk(partial) => partial.append(piece)?,
+            State::Waiting(_) | State::Over(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Driver<'_> {
+    /// Takes the parts of responses that have come.
+    pub(super) fn take_parts(&mut self) -> Result<()> {
+        if !self.bodies.is_on() && self.robots.is_empty() {
+            return Ok(());
+        }
+        let Driver {
+            batch,
+            bodies,
+            robots,
+            open,
+            flights,
+            keeper,
+            ..
+        } = self;
+        let mut enough = Vec::new();
+        for (slot, part) in batch.take_parts() {
+            if robots.has(*slot) {
+                if robots.take_part(*slot, &part) {
+                    enough.push(*slot);
+                }
+                continue;
+            }
+            let flight = flights[*slot as usize].as_ref();
+            let number = flight.map_or(0, |flight| flight.pending.planned.number);
+            let is_of = |part: &&mut OpenPart| flight.is_some_and(|flight| flight.is_of(part));
+            let open = open.iter_mut().find(is_of);
+            let taken = bodies.take(*slot, part, (open, number, keeper));
+            if !taken.map_err(at("write bodies below", self.folder.path()))? {
+                enough.push(*slot);
+            }
+        }
+        enough.iter().for_each(|slot| batch.enough(slot));
+        let prepared = bodies.prepare(batch);
+        prepared.map_err(at("read bodies below", self.folder.path()))
+    }
+
+    /// Sends a request whose body arrives in pieces.
+    pub(super) fn send_streamed(
+        &mut self,
+        slot: u32,
+        request: Request,
+    ) -> std::result::Result<(), String> {
+        let Some(flight) = self.flights[slot as usize].as_ref() else {
+            return Ok(());
+        };
+        let planned = &flight.pending.planned;
+        let rendered = self.maker.render(&planned.held)?;
+        let onward = flight.pending.onward.as_deref();
+        let url = onward.map_or(&*rendered.url, |onward| &onward.url);
+        let method = match onward {
+            Some(onward) if onward.is_get => "GET",
+            _ => &*rendered.method,
+        };
+        let part = self.open.iter().find(|part| flight.is_of(part));
+        let Some(part) = part else { return Ok(()) };
+        let sent = (slot, request);
+        self.bodies
+            .send(&mut self.batch, sent, (part, planned), (url, method))
+    }
+
+    /// Sends a request once more, from where its body ended or from the start.
+    pub(super) fn continue_body(&mut self, (flight, index): (Flight, usize), outcome: &Outcome) {
+        let part = &mut self.open[index];
+        let took = match outcome {
+            Ok(response) => response.elapsed(),
+            Err(error) => error.elapsed(),
+        };
+        let well = crate::run::hosts::Ended::Well;
+        part.hosts.ended(flight.host, well, took, Instant::now());
+        part.resume(flight.host, flight.pending);
+    }
+}

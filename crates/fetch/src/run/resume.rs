@@ -1,0 +1,153 @@
+//! The head of a response → whether its body continues what is there already, begins anew, or is of no use. Pure decisions.
+//!
+//! Only a strong `ETag` names the same bytes (RFC 9110 §8.8.1), so that only a body with one is resumed. A 206 must repeat it, begin
+//! where the body ended, agree about the length, and have no coding. Anything else is refused, and the body is requested whole.
+
+use hecaton::Response;
+
+use crate::sink::Origin;
+
+/// What a response is for a body that may have a beginning already.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Beginning {
+    /// A body from its first byte. Whether it could be resumed, if it is cut.
+    Whole(Option<Origin>),
+    /// It continues what is there, up to this byte of the body.
+    Continues {
+        /// Where the body of this response ends.
+        end: u64,
+        /// How long the whole is.
+        total: u64,
+    },
+    /// Neither: the body is to be requested again, from its first byte.
+    Useless,
+    /// Another response, such as an error: what is there stays.
+    Other,
+}
+
+/// Whether all is requested of a URL with GET, so that its response can be resumed.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// The URL of the request.
+    pub url: &'a str,
+    /// Whether it is a GET without a `Range` of its own.
+    pub is_plain: bool,
+}
+
+/// Judges a response. `known` is the representation of which `length` bytes are there, if its rest was requested.
+pub fn judge(response: &Response, asked: Asked<'_>, known: Option<(&Origin, u64)>) -> Beginning {
+    let coded = is_coded(response);
+    match (response.status(), known) {
+        (206, Some((known, length))) if !coded => continues(response, known, length),
+        (206 | 416, Some(_)) => Beginning::Useless,
+        // It was told not to code the body.
+        (200, Some(_)) if coded => Beginning::Useless,
+        (200, _) => {
+            let etag = only(response, "etag").and_then(strong);
+            let origin = etag
+                .filter(|_| asked.is_plain && !coded)
+                .map(|etag| Origin {
+                    url: asked.url.to_owned(),
+                    etag: etag.to_owned(),
+                    total: length_of(response),
+                    headers: response.header_block().to_vec(),
+                });
+            Beginning::Whole(origin)
+        }
+        (_, Some(_)) => Beginning::Other,
+        (_, None) => Beginning::Whole(None),
+    }
+}
+
+fn continues(response: &Response, known: &Origin, length: u64) -> Beginning {
+    let is_same = only(response, "etag") == Some(&known.etag);
+    let range = only(response, "content-range").and_then(range);
+    let Some((first, last, total)) = range.filter(|_| is_same) else {
+        return Beginning::Useless;
+    };
+    let total = match (total, known.total) {
+        (Some(total), Some(known)) if total != known => None,
+        (total, known) => total.or(known),
+    };
+    let Some(total) = total.filter(|total| first == length && last >= first && last < *total)
+    else {
+        return Beginning::Useless;
+    };
+    let end = last + 1;
+    match length_of(response) {
+        Some(length) if length != end - first => Beginning::Useless,
+        _ => Beginning::Continues { end, total },
+    }
+}
+
+/// The value of a header that is there once, as text.
+fn only<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
+    let values = response.headers();
+    let mut values = values.filter(|(known, _)| known.eq_ignore_ascii_case(name));
+    let (_, value) = values.next()?;
+    match values.next() {
+        None => std::str::from_utf8(value).ok().map(str::trim),
+        Some(_) => None,
+    }
+}
+
+fn is_coded(response: &Response) -> bool {
+    let is_coding = |value: &[u8]| !value.trim_ascii().eq_ignore_ascii_case(b"identity");
+    let mut headers = response.headers();
+    headers.any(|(name, value)| name.eq_ignore_ascii_case("content-encoding") && is_coding(value))
+}
+
+fn strong(etag: &str) -> Option<&str> {
+    let inner = etag.strip_prefix('"')?.strip_suffix('"')?;
+    // It must be the same when it is sent back, and an empty one names nothing.
+    let is_fine = |byte: u8| byte.is_ascii_graphic() && byte != b'"';
+    (!inner.is_empty() && inner.bytes().all(is_fine)).then_some(etag)
+}
+
+fn length_of(response: &Response) -> Option<u64> {
+    number(only(response, "content-length")?)
+}
+
+/// First byte, last byte and length of `bytes 5-9/10` or `bytes 5-9/*`.
+fn range(text: &str) -> Option<(u64, u64, Option<u64>)> {
+    let (unit, rest) = text.split_once(' ')?;
+    let (range, total) = rest.trim().split_once('/')?;
+    let (first, last) = range.split_once('-')?;
+    let total = match total {
+        "*" => None,
+        total => Some(number(total)?),
+    };
+    unit.eq_ignore_ascii_case("bytes")
+        .then_some((number(first)?, number(last)?, total))
+}
+
+/// Digits alone: `+1` is no number here.
+fn number(text: &str) -> Option<u64> {
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn etags_and_ranges_are_read_strictly() {
+        assert_eq!(strong("\"a-1\""), Some("\"a-1\""));
+        for weak in ["W/\"a\"", "\"\"", "a", "\"a", "\"a\"b\"", "\"a b\"", ""] {
+            assert_eq!(strong(weak), None, "{weak}");
+        }
+        assert_eq!(range("bytes 5-9/10"), Some((5, 9, Some(10))));
+        assert_eq!(range("Bytes 5-9/*"), Some((5, 9, None)));
+        for bad in [
+            "bytes 5-/10",
+            "bytes */10",
+            "items 5-9/10",
+            "bytes 5-9",
+            "bytes +5-9/10",
+            "bytes 5-9/99999999999999999999",
+        ] {
+            assert_eq!(range(bad), None, "{bad}");
+        }
+    }
+}
