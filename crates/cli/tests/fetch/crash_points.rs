@@ -303,6 +303,23 @@ fn the_last_part_survives_a_kill_at_any_operation() {
 }
 
 #[test]
+fn a_list_that_grew_survives_a_kill_at_any_operation() {
+    check(&Case {
+        list,
+        name: "fetch LIST that grew",
+        before: |world, list| {
+            let whole = std::fs::read_to_string(list).expect("the list");
+            world.write("urls.txt", whole.lines().take(20).map(str::to_owned));
+            good(&mut world.fetch(list, &SMALL), "the job");
+            std::fs::write(list, whole).expect("the list grows");
+        },
+        command: |world, list| world.fetch(list, &SMALL),
+        after: NOTHING,
+        is_once: false,
+    });
+}
+
+#[test]
 fn a_round_survives_a_kill_at_any_operation() {
     check(&Case {
         list,

@@ -58,7 +58,7 @@ async fn publish_all(started: &Started, url: &str, lease: Duration) -> Result<En
         .map_err(|error| refused("make the queue's consumer", innermost(&error)))?;
     let this = Uuid::new_v4();
     let mut enqueued = Enqueued::default();
-    for part in started.plan.undone(&started.folder) {
+    for part in started.plan.startable(&started.folder) {
         let published = publish(&context, &queue, part.number, this).await;
         match published.map_err(|why| refused("take a part", why))? {
             true => enqueued.new += 1,

@@ -102,6 +102,7 @@ pub struct Inputs {
     /// Of all lists that are read to their end.
     seen: ColumnNames,
     number: u64,
+    position: usize,
     over: bool,
 }
 
@@ -121,6 +122,7 @@ impl Inputs {
             rows,
             seen: ColumnNames::default(),
             number: 0,
+            position: 0,
             over: false,
         })
     }
@@ -138,6 +140,11 @@ impl Inputs {
     /// The columns of all lists, once they are read.
     pub fn seen_columns(&self) -> &[String] {
         self.seen.list()
+    }
+
+    /// Which list the last input is of, from 0.
+    pub fn list_number(&self) -> usize {
+        self.position
     }
 
     fn following(&mut self) -> Result<Option<Entry>, InputError> {
@@ -166,6 +173,7 @@ impl Inputs {
             return Err(InputError(why));
         }
         (self.name, self.rows) = (name, rows);
+        self.position += 1;
         Ok(())
     }
 

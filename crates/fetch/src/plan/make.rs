@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::Hasher;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use foldhash::fast::FixedState;
@@ -14,7 +14,7 @@ use super::entry::{Content, write_entry};
 use super::folder::{Folder, write_whole};
 use super::parts::{Frames, Part, assign};
 use super::repeats::Repeats;
-use super::sources::{Identity, is_standard_input};
+use super::sources::{Identity, Listed, is_standard_input};
 use super::spool::{GROUPS, Spool, Spooled};
 use super::{Index, Plan, VERSION, write_repeats};
 use crate::error::{Error, Result, at};
@@ -54,8 +54,25 @@ pub struct PlanLimits {
 pub type Routing<'a> =
     &'a mut dyn FnMut(&Columns, &mut dyn FnMut(Routed<'_>)) -> std::result::Result<(), String>;
 
-/// Hands over every entry of the input; its columns.
-pub type Feed<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Vec<String>>;
+/// What a feed has handed over.
+pub struct Fed {
+    /// The columns of the input.
+    pub columns: Vec<String>,
+    /// What each list held, in their order.
+    pub lists: Vec<Listed>,
+}
+
+/// Hands over every entry of the input.
+pub type Feed<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Fed>;
+
+/// What was planned before these parts.
+#[derive(Default)]
+pub struct Before {
+    /// How many parts.
+    pub parts: u32,
+    /// Which addition this is.
+    pub addition: u32,
+}
 
 /// Makes the plan of a folder, and writes `plan.json` last. `route` says where an input goes, or why it cannot be
 /// sent.
@@ -79,36 +96,30 @@ pub fn make(
         .cloned()
         .collect();
     let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
-    let is_stream = files.iter().any(|path| is_standard_input(path));
-    let mut sorter = Sorter::new(folder, is_stream, rules)?;
-    let columns = feed(&mut |entry| sorter.take(entry, route))?;
-    if let (Some(host), false) = (&sorter.hosts.busy, rules.any_rate) {
+    let path = folder.inputs();
+    let spool = Spool::create(&path, rules.part_size)?;
+    let mut sorter = Sorter::new(spool, (folder, &path), rules);
+    let fed = feed(&mut |entry| sorter.take(entry, route))?;
+    sorter.refuse_busy(rules).inspect_err(|_| {
         let _ = fs::remove_dir_all(&planned);
-        return Err(Error::usage(format!(
-            "more than {WITHOUT_RATE} inputs are for {host}, which is not your own: say with --rate how many requests a second it may get, or with --i-own-these-hosts that it is yours; nothing was sent"
-        )));
-    }
+    })?;
     let sources: Result<Vec<Identity>> = identities
         .join()
         .map_err(|_| Error::failed("reading the input failed"))?;
-    let mut sources = sources?;
-    if let Some(hasher) = &sorter.stream {
-        sources.push(Identity::of_stream(sorter.inputs, hasher));
-    }
+    let sources = with_lists(files, sources?, fed.lists);
     let own_hosts = sorter.hosts.any_own;
     let (count, heaviest) = (sorter.inputs, sorter.hosts.heaviest);
     let repeats = sorter.repeats.map(Repeats::finish).transpose();
     let repeats = repeats.map_err(at("read", &folder.digests()))?;
     let repeats = write_repeats(folder, &repeats.unwrap_or_default())?;
-    let path = folder.inputs();
     let spooled = sorter.spool.finish().map_err(at("write", &path))?;
-    let parts = write_indexes(folder, &spooled, &heaviest, rules)?;
+    let parts = write_indexes(folder, &spooled, &heaviest, rules, Before::default())?;
     let plan = Plan {
         version: VERSION,
         job: Uuid::new_v4(),
         round: None,
         inputs: count,
-        columns,
+        columns: fed.columns,
         sources,
         own_hosts,
         repeats: Some(repeats),
@@ -116,6 +127,17 @@ pub fn make(
     };
     write_plan(folder, &plan)?;
     Ok(plan)
+}
+
+/// The identities of all files and streams, with what each held.
+fn with_lists(files: &[PathBuf], known: Vec<Identity>, lists: Vec<Listed>) -> Vec<Identity> {
+    let mut known = known.into_iter();
+    let paired = files.iter().zip(lists);
+    let paired = paired.filter_map(|(path, list)| match is_standard_input(path) {
+        true => Some(Identity::of_stream(&list)),
+        false => Some(known.next()?.holding(&list)),
+    });
+    paired.collect()
 }
 
 fn write_plan(folder: &Folder, plan: &Plan) -> Result<()> {
@@ -126,18 +148,21 @@ fn write_plan(folder: &Folder, plan: &Plan) -> Result<()> {
     write_whole(&folder.plan(), &text)
 }
 
-fn write_indexes(
+/// Writes where the inputs of new parts are. Returns the parts.
+pub(super) fn write_indexes(
     folder: &Folder,
     spooled: &Spooled,
     heaviest: &[u64],
     rules: &PlanLimits,
+    before: Before,
 ) -> Result<Vec<Part>> {
     let inputs = |frames: &Vec<_>| frames.iter().map(|(_, inputs)| *inputs).collect();
     let counts: Vec<Vec<u32>> = spooled.iter().map(inputs).collect();
     let assigned = assign(&counts, heaviest, rules.max_shards, rules.part_size);
     let owned = owned_groups(&assigned);
     let mut parts = Vec::new();
-    for ((part, frames), numbers) in assigned.into_iter().zip(owned) {
+    for ((mut part, frames), numbers) in assigned.into_iter().zip(owned) {
+        (part.number, part.added) = (part.number + before.parts, before.addition);
         let extents = |(group, range): (usize, _)| {
             let frames: &[_] = &spooled[group][range];
             vec![frames.iter().map(|(extent, _)| *extent).collect()]
@@ -187,35 +212,38 @@ fn group_of(digest: u64) -> usize {
     digest as usize % GROUPS
 }
 
-struct Sorter {
-    spool: Spool,
+pub(super) struct Sorter {
+    pub spool: Spool,
     path: PathBuf,
-    hosts: HostCounts,
+    pub hosts: HostCounts,
     inputs: u64,
     /// None when duplicates are sent.
-    repeats: Option<Repeats>,
-    /// The digest of standard input, which cannot be read again to look for changes.
-    stream: Option<blake3::Hasher>,
+    pub repeats: Option<Repeats>,
 }
 
 impl Sorter {
-    fn new(folder: &Folder, is_stream: bool, rules: &PlanLimits) -> Result<Sorter> {
-        let path = folder.inputs();
-        Ok(Sorter {
-            spool: Spool::create(&path, rules.part_size)?,
+    pub fn new(spool: Spool, (folder, path): (&Folder, &Path), rules: &PlanLimits) -> Sorter {
+        Sorter {
+            spool,
             repeats: (!rules.keep_duplicates).then(|| Repeats::new(folder.digests())),
-            path,
+            path: path.to_owned(),
             hosts: HostCounts::default(),
             inputs: 0,
-            stream: is_stream.then(blake3::Hasher::new),
-        })
+        }
     }
 
-    fn take(&mut self, entry: Entry, route: Routing<'_>) -> Result<()> {
-        self.inputs += 1;
-        if let Some(hasher) = &mut self.stream {
-            note_entry(&entry, hasher);
+    /// Refuses many inputs for a host of others without a rate.
+    pub fn refuse_busy(&self, rules: &PlanLimits) -> Result<()> {
+        match (&self.hosts.busy, rules.any_rate) {
+            (Some(host), false) => Err(Error::usage(format!(
+                "more than {WITHOUT_RATE} inputs are for {host}, which is not your own: say with --rate how many requests a second it may get, or with --i-own-these-hosts that it is yours; nothing was sent"
+            ))),
+            _ => Ok(()),
         }
+    }
+
+    pub fn take(&mut self, entry: Entry, route: Routing<'_>) -> Result<()> {
+        self.inputs += 1;
         let (number, line, held, group) = match entry {
             Entry::Input(input) => {
                 let (mut group, mut request) = (0, None);
@@ -255,8 +283,8 @@ impl Sorter {
     }
 }
 
-/// Adds an entry to the digest of a stream.
-pub fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
+/// Adds an entry to the digest of a list.
+pub(super) fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
     let mut note = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
@@ -277,12 +305,12 @@ fn anywhere(number: u64) -> usize {
 
 /// How many inputs the hosts have, as far as memory goes.
 #[derive(Default)]
-struct HostCounts {
+pub(super) struct HostCounts {
     counts: HashMap<u64, u32, FixedState>,
     /// By group, the inputs of its largest host.
-    heaviest: Vec<u64>,
+    pub heaviest: Vec<u64>,
     /// Whether there is a host of this machine or of a private network.
-    any_own: bool,
+    pub any_own: bool,
     /// A host of others with more inputs than go without a rate.
     busy: Option<String>,
     last: (String, u64, usize),

@@ -3,9 +3,10 @@
 //! A host's inputs are in one part, so that one worker keeps its limits. `spool` writes the inputs in frames, by 256 groups of
 //! hosts. `parts` puts small groups together, up to about 100,000 inputs, and divides a giant group into host shards. Each
 //! has its share of every limit, and the shares add up. `repeats` finds duplicates. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
-//! nothing has been sent.
+//! nothing has been sent. `extend` adds inputs later, as parts of their own.
 
 mod entry;
+mod extend;
 mod folder;
 mod inputs;
 mod make;
@@ -21,12 +22,13 @@ use uuid::Uuid;
 use self::make::{group, group_by_host};
 
 pub use self::entry::{Content, Planned, read_entry, write_entry};
+pub use self::extend::{extend, has_changed};
 pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
-pub use self::make::{PlanLimits, Routed, make};
+pub use self::make::{Fed, PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};
 pub use self::repeats::Repeats;
-pub use self::sources::{Identity, changed, changed_stream, is_standard_input};
+pub use self::sources::{Identity, Listed, changed, is_standard_input};
 pub use self::spool::{Extent, Spool};
 
 use crate::error::{Error, Result, at};
@@ -177,6 +179,13 @@ impl Plan {
     pub fn undone<'a>(&'a self, folder: &'a Folder) -> impl DoubleEndedIterator<Item = &'a Part> {
         let parts = self.parts.iter();
         parts.filter(|part| part.inputs > 0 && !folder.commit(part.number).exists())
+    }
+
+    /// The parts that may begin now: not those of an addition while parts before it are not done, because their hosts are the same.
+    pub fn startable<'a>(&'a self, folder: &'a Folder) -> impl Iterator<Item = &'a Part> {
+        let first = self.undone(folder).map(|part| part.added).min();
+        self.undone(folder)
+            .filter(move |part| Some(part.added) == first)
     }
 
     /// Where the inputs of a part are.

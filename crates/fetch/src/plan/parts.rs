@@ -22,6 +22,13 @@ pub struct Part {
         skip_serializing_if = "Option::is_none"
     )]
     pub shard: Option<HostShard>,
+    /// Which addition it came with; 0 for the list that the job began with.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub added: u32,
+}
+
+fn is_first(added: &u32) -> bool {
+    *added == 0
 }
 
 /// One of several parts that share their hosts.
@@ -91,6 +98,7 @@ pub fn assign(
                 number,
                 inputs,
                 shard,
+                added: 0,
             },
             frames,
         )

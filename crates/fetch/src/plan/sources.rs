@@ -7,8 +7,8 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 use super::make::note_entry;
-use crate::error::{Error, Result, at};
-use crate::input::Inputs;
+use crate::error::{Result, at};
+use crate::input::Entry;
 
 /// A file as it was when it was planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +21,33 @@ pub struct Identity {
     pub modified: u128,
     /// `blake3:` and the digest of what it held.
     pub hash: String,
+    /// How many entries it had; a plan of an earlier version does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inputs: Option<u64>,
+    /// The digest of these entries, whatever their format.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entries: Option<String>,
+}
+
+/// The entries of a list, as they are read.
+#[derive(Clone, Default)]
+pub struct Listed {
+    /// How many there were.
+    pub inputs: u64,
+    hasher: blake3::Hasher,
+}
+
+impl Listed {
+    /// Notes the next entry.
+    pub fn note(&mut self, entry: &Entry) {
+        self.inputs += 1;
+        note_entry(entry, &mut self.hasher);
+    }
+
+    /// The digest so far.
+    pub fn digest(&self) -> String {
+        format!("blake3:{}", self.hasher.finalize().to_hex())
+    }
 }
 
 /// Whether it is standard input.
@@ -40,16 +67,38 @@ impl Identity {
             bytes,
             modified,
             hash: digest(path)?,
+            inputs: None,
+            entries: None,
         })
     }
 
-    /// A stream of so many inputs, with the digest of what they held.
-    pub fn of_stream(inputs: u64, hasher: &blake3::Hasher) -> Identity {
+    /// The same with what it held.
+    pub fn holding(self, list: &Listed) -> Identity {
         Identity {
+            inputs: Some(list.inputs),
+            entries: Some(list.digest()),
+            ..self
+        }
+    }
+
+    /// Standard input that held this.
+    pub fn of_stream(list: &Listed) -> Identity {
+        let stream = Identity {
             path: "-".into(),
-            bytes: inputs,
+            bytes: list.inputs,
             modified: 0,
-            hash: format!("blake3:{}", hasher.finalize().to_hex()),
+            hash: list.digest(),
+            inputs: None,
+            entries: None,
+        };
+        stream.holding(list)
+    }
+
+    /// How many entries it had, and their digest; none if that is not known.
+    pub fn list(&self) -> Option<(u64, &str)> {
+        match is_standard_input(&self.path) {
+            true => Some((self.bytes, &self.hash)),
+            false => Some((self.inputs?, self.entries.as_deref()?)),
         }
     }
 }
@@ -70,37 +119,13 @@ fn digest(path: &Path) -> Result<String> {
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))
 }
 
-/// In what a stream differs from what was planned; none if it does not, or nothing comes.
-///
-/// # Errors
-/// When it cannot be read.
-pub fn changed_stream(planned: &[Identity], inputs: Inputs) -> Result<Option<String>> {
-    let Some(was) = planned.iter().find(|was| is_standard_input(&was.path)) else {
-        return Ok(None);
-    };
-    let (mut hasher, mut count) = (blake3::Hasher::new(), 0);
-    for entry in inputs {
-        let entry = entry.map_err(|error| Error::usage(error.to_string()))?;
-        note_entry(&entry, &mut hasher);
-        count += 1;
-    }
-    let is = Identity::of_stream(count, &hasher);
-    Ok(match (count, is == *was) {
-        (0, _) | (_, true) => None,
-        _ if count != was.bytes => Some(format!(
-            "standard input had {} inputs, and has {count}",
-            was.bytes
-        )),
-        _ => Some("standard input holds other lines than it did, as many".into()),
-    })
-}
-
-/// In what these files differ from what was planned; none if they do not. One that has its length and its time is not read.
+/// In what these files differ from what was planned; none if they do not. A file that has its length and its time is not read.
 ///
 /// # Errors
 /// When a file is there and cannot be read.
-pub fn changed(planned: &[Identity]) -> Result<Option<String>> {
-    for was in planned.iter().filter(|was| !is_standard_input(&was.path)) {
+pub fn changed(planned: &[Identity], files: &[PathBuf]) -> Result<Option<String>> {
+    let planned = planned.iter().filter(|was| files.contains(&was.path));
+    for was in planned.filter(|was| !is_standard_input(&was.path)) {
         let path = was.path.display();
         // The plan holds all inputs, so the file is not needed any more.
         if !was.path.exists() {
@@ -132,6 +157,7 @@ mod tests {
         let path = folder.path().join("urls");
         fs::write(&path, "http://a/\n").unwrap();
         let was = [Identity::of(&path).unwrap()];
+        let changed = |was: &[Identity]| changed(was, &[path.clone()]);
         assert_eq!(changed(&was).unwrap(), None);
         let rewrite = |text: &str| {
             fs::write(&path, text).unwrap();

@@ -52,15 +52,33 @@ impl Spool {
     /// When it cannot be created.
     pub fn create(path: &Path, part_size: u64) -> Result<Spool> {
         let file = File::create(path).map_err(at("create", path))?;
-        Ok(Spool {
+        Ok(Spool::at(file, 0, part_size))
+    }
+
+    fn at(file: File, written: u64, part_size: u64) -> Spool {
+        Spool {
             file: BufWriter::with_capacity(1 << 18, file),
             packer: Packer::new(1),
             packed: Vec::new(),
             groups: (0..GROUPS).map(|_| Held::default()).collect(),
             most_inputs: (part_size / FRAMES_OF_A_PART).max(FEWEST),
-            written: 0,
+            written,
             frames: none(),
-        })
+        }
+    }
+
+    /// Behind what a file has.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn append(path: &Path, part_size: u64) -> Result<Spool> {
+        let length = super::extend::length(path)?;
+        let file = File::options().append(true).open(path);
+        Ok(Spool::at(
+            file.map_err(at("write", path))?,
+            length,
+            part_size,
+        ))
     }
 
     /// Adds one input, which `write` appends to what it is given.

@@ -46,6 +46,8 @@ pub trait Supply {
 pub struct GivenParts {
     folder: Folder,
     to_do: VecDeque<u32>,
+    /// The parts that must be done before the first of an addition.
+    first: Vec<(u32, u32)>,
     /// Whether the run ends only when all of them are done, also those that another worker took over.
     waits: bool,
     elsewhere: Vec<u32>,
@@ -54,7 +56,10 @@ pub struct GivenParts {
 
 impl Supply for GivenParts {
     fn next(&mut self) -> Option<u32> {
-        self.to_do.pop_front().or_else(|| self.abandoned())
+        match self.to_do.front().copied() {
+            Some(part) if self.may_begin(part) => self.to_do.pop_front(),
+            _ => self.abandoned(),
+        }
     }
 
     fn is_over(&mut self) -> bool {
@@ -75,6 +80,17 @@ impl Supply for GivenParts {
 }
 
 impl GivenParts {
+    /// Whether no part of an earlier addition is left: it may have the same hosts.
+    fn may_begin(&mut self, part: u32) -> bool {
+        let added = |of: u32| self.first.iter().find(|(part, _)| *part == of);
+        let Some((_, addition)) = added(part).copied() else {
+            return true;
+        };
+        let folder = &self.folder;
+        let mut others = self.first.iter();
+        others.all(|(part, added)| *added >= addition || folder.commit(*part).exists())
+    }
+
     /// A part that another worker took over and left without finishing it.
     fn abandoned(&mut self) -> Option<u32> {
         if self.looked.elapsed() < LOOK {
@@ -104,9 +120,20 @@ impl GivenParts {
         let (mut tally, mut done, mut to_do) = (Tally::default(), 0, VecDeque::new());
         let all: Vec<u32> = plan.parts.iter().map(|part| part.number).collect();
         let selected = if parts.is_empty() { &all } else { parts };
+        let first = match plan.parts.iter().any(|part| part.added > 0) {
+            true => plan
+                .undone(folder)
+                .map(|part| (part.number, part.added))
+                .collect(),
+            false => Vec::new(),
+        };
         for number in selected.iter().copied() {
             check_shards(job, plan.part(number)?)?;
-            match load(folder, number)? {
+            let done_part = load(folder, number)?;
+            if done_part.is_none() && !parts.is_empty() {
+                refuse_early(folder, plan, number)?;
+            }
+            match done_part {
                 // A round may select no input of a part.
                 None if plan.part(number)?.inputs == 0 => done += 1,
                 Some(commit) => {
@@ -120,11 +147,25 @@ impl GivenParts {
         let given = GivenParts {
             folder: folder.clone(),
             to_do,
+            first,
             waits: parts.is_empty(),
             elsewhere: Vec::new(),
             looked: Instant::now(),
         };
         Ok((given, (tally, done)))
+    }
+}
+
+/// A part of an addition waits for those before it.
+fn refuse_early(folder: &Folder, plan: &Plan, number: u32) -> Result<()> {
+    let part = plan.part(number)?;
+    let mut undone = plan.undone(folder);
+    match undone.find(|other| other.added < part.added) {
+        None => Ok(()),
+        Some(other) => Err(Error::usage(format!(
+            "part {number} was added later, and part {} before it is not done: do that first, because both may have the same hosts",
+            other.number
+        ))),
     }
 }
 

@@ -149,6 +149,7 @@ mod tests {
                 number: 0,
                 inputs: 5,
                 shard: None,
+                added: 0,
             }],
         };
         fs::write(folder.plan(), serde_json::to_vec(&plan).unwrap()).unwrap();

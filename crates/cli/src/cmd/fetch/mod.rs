@@ -1,5 +1,6 @@
 //! `hecaton fetch`: a list of URLs, each fetched and recorded exactly once, whatever happens on the way.
 
+mod add;
 mod again;
 mod arguments;
 mod enqueue;
@@ -57,6 +58,8 @@ Examples:
       resumes the job of the folder
   hecaton fetch again out/
       what failed, once more
+  hecaton fetch add out/ more.txt
+      more inputs for the job of the folder
   hecaton fetch show out/ --where 'status == 404' --limit 20
   hecaton fetch export out/ --csv prices.csv
       one table of all records
@@ -65,6 +68,7 @@ Examples:
 
 #[derive(Subcommand)]
 enum Verb {
+    Add(Box<add::Arguments>),
     Again(Box<again::Arguments>),
     Status(status::Arguments),
     Show(show::Arguments),
@@ -90,6 +94,7 @@ struct Home {
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
     match &arguments.verb {
+        Some(Verb::Add(arguments)) => add::run(arguments),
         Some(Verb::Again(arguments)) => again::run(arguments),
         Some(Verb::Export(arguments)) => export::run(arguments),
         Some(Verb::Report(arguments)) => report::run(arguments),

@@ -2,13 +2,14 @@
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::{Options, Summary};
-use hecaton_fetch::start::{load, prepare};
+use hecaton_fetch::start::{Started, load, prepare};
 use hecaton_lab::findings::words::{self, plural};
 
 use super::arguments::JobArguments;
@@ -61,21 +62,51 @@ pub fn run(arguments: &Run) -> Result<()> {
         true => arguments.job.resume(folder)?,
         false => prepare(folder, arguments.job.job()?)?,
     };
-    let mut live = Live::new(arguments.quiet);
+    let way = Way {
+        is_quiet: arguments.quiet,
+        resend_unknown: arguments.resend_unknown,
+    };
+    finish_run(started, &stop, &way)
+}
+
+/// How a job is done.
+pub struct Way {
+    /// Print nothing unless something goes wrong.
+    is_quiet: bool,
+    /// Send requests again of which nobody knows whether they were sent.
+    resend_unknown: bool,
+}
+
+impl Way {
+    /// The usual one.
+    pub fn new(is_quiet: bool) -> Way {
+        Way {
+            is_quiet,
+            resend_unknown: false,
+        }
+    }
+}
+
+/// Does what is left of a job, and makes its products.
+///
+/// # Errors
+/// When it cannot be done, or came to too little.
+pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> {
+    let mut live = Live::new(way.is_quiet);
     live.begin(&started);
     let options = Options {
-        resend_unknown: arguments.resend_unknown,
+        resend_unknown: way.resend_unknown,
         note_progress: true,
         ..Options::default()
     };
-    let summary = started.run(&options, &stop, &mut live);
+    let summary = started.run(&options, stop, &mut live);
     live.end();
     let summary = summary?;
     let (folder, job) = (started.folder.clone(), started.job.clone());
     // The lock goes with it, and finishing takes its own.
     drop(started);
     let products = finish::job(&folder)?.unwrap_or_default();
-    if !arguments.quiet {
+    if !way.is_quiet {
         let made = products.tables.iter().chain(&products.page);
         let made = made.map(|product| format!(", {}", product.display()));
         let ended = sentence(&folder.results(), &summary);

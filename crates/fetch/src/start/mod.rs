@@ -1,4 +1,6 @@
-//! A job in a folder: planned if it is new, resumed if it is the same, refused if it is another.
+//! A job in a folder: planned if it is new, resumed if it is the same, refused if it is another. `more` adds inputs.
+
+mod more;
 
 use std::fs::{self, File};
 use std::io::IsTerminal;
@@ -14,10 +16,12 @@ use crate::error::{Error, Result, at};
 use crate::host::LastHost;
 use crate::input::{Entry, Format, InputError, Inputs, Source, sitemap};
 use crate::job::Job;
-use crate::plan::{self, Folder, Plan, PlanLimits, Routed, write_whole};
+use crate::plan::{self, Fed, Folder, Listed, Plan, Routed, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary};
+
+pub use self::more::add;
 
 /// A job's folder, ready to be worked on.
 pub struct Started {
@@ -50,14 +54,19 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         )));
     }
     if let Some(plan) = Plan::load(&folder)? {
-        refuse_another(&folder, &job, &plan)?;
+        refuse_differing(&folder, &Job::read(&folder.job())?, &job)?;
         Maker::new(&job.request, &plan.columns, plan.job)?;
+        let (plan, lock) = match has_more(&job, &plan)? {
+            true => more::grow(&folder, &job, &job.input.files)
+                .map(|(plan, lock)| (plan, Some(lock)))?,
+            false => (plan, None),
+        };
         return Ok(Started {
             folder,
             job,
             plan,
             is_resumed: true,
-            lock: None,
+            lock,
         });
     }
     refuse_foreign(&folder)?;
@@ -93,26 +102,24 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         )));
     }
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
-    let [own, foreign] = job.pace.most();
-    let rules = PlanLimits {
-        max_shards: own.min(foreign),
-        part_size: job.input.part_size,
-        keep_duplicates: job.input.keep_duplicates,
-        any_rate: job.pace.any_rate(),
-    };
+    let rules = more::limits(&job);
     let mut last = LastHost::default();
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let Some(list) = &mut list else {
             let sitemap = job.input.sitemap.as_deref().unwrap_or_default();
             walk_sitemap(&job, sitemap, take)?;
-            return Ok(columns.clone());
+            let (columns, lists) = (columns.clone(), Vec::new());
+            return Ok(Fed { columns, lists });
         };
-        for entry in list.by_ref() {
-            take(entry.map_err(|error| Error::usage(error.to_string()))?)?;
+        let mut lists = vec![Listed::default(); job.input.files.len()];
+        while let Some(entry) = list.next() {
+            let entry = entry.map_err(|error| Error::usage(error.to_string()))?;
+            lists[list.list_number()].note(&entry);
+            take(entry)?;
         }
         let columns = list.seen_columns().to_vec();
         run::check_columns(&job, &columns)?;
-        Ok(columns)
+        Ok(Fed { columns, lists })
     };
     let plan = plan::make(
         &folder,
@@ -278,26 +285,12 @@ pub fn refuse_differing(folder: &Folder, planned: &Job, now: &Job) -> Result<()>
     )))
 }
 
-fn refuse_another(folder: &Folder, job: &Job, plan: &Plan) -> Result<()> {
-    let path = folder.path().display();
-    refuse_differing(folder, &Job::read(&folder.job())?, job)?;
-    let reads_stream = job
-        .input
-        .files
-        .iter()
-        .any(|path| plan::is_standard_input(path));
-    let change = match plan::changed(&plan.sources)? {
-        None if reads_stream && !std::io::stdin().is_terminal() => {
-            plan::changed_stream(&plan.sources, open(job)?)?
-        }
-        change => change,
-    };
-    match change {
-        Some(change) => Err(Error::usage(format!(
-            "the input has changed since {path} was planned: {change}; use another folder for the new list"
-        ))),
-        None => Ok(()),
-    }
+/// Whether the lists of a job are not what the plan knows. Whatever comes from standard input must be looked at.
+fn has_more(job: &Job, plan: &Plan) -> Result<bool> {
+    let mut files = job.input.files.iter();
+    let reads_stream = files.any(|path| plan::is_standard_input(path));
+    let may_have_more = reads_stream && !std::io::stdin().is_terminal();
+    Ok(may_have_more || plan::changed(&plan.sources, &job.input.files)?.is_some())
 }
 
 /// Refuses a folder with other files in it. Leftovers of a planning that was killed are no such files.

@@ -1,0 +1,241 @@
+//! Inputs that come later: a list that grew, and lists that are added; each request of a job is sent once.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::support::{Ending, World, count, end_of, ending, hecaton};
+
+fn add(world: &World, lists: &[&Path]) -> Command {
+    let mut command = hecaton(&["fetch", "add"]);
+    command.arg(world.out()).args(lists);
+    command
+}
+
+fn good(command: &mut Command) -> Ending {
+    let ended = ending(command);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    ended
+}
+
+fn refused(command: &mut Command, word: &str) {
+    let ended = ending(command);
+    assert_eq!(ended.status, Some(2), "{}", ended.stderr);
+    assert!(ended.stderr.contains(word), "{}", ended.stderr);
+}
+
+/// So many records, each once, and so many requests, none twice.
+fn has(world: &World, records: usize, requests: u64) {
+    let found = world.records();
+    assert!(found.keys().copied().eq(0..records as u64), "{found:?}");
+    let seen = world.server.summary();
+    assert_eq!((seen.requests, seen.duplicates), (requests, 0));
+}
+
+#[test]
+fn a_list_that_grew_is_accepted_by_the_same_command() {
+    let world = World::new();
+    let arguments = ["--final-tables", "csv"];
+    for (lines, requests) in [(10, 10), (15, 15), (15, 15), (40, 40)] {
+        let list = world.list(0..lines);
+        world.run(&list, &arguments);
+        has(&world, lines as usize, requests);
+        let table = std::fs::read_to_string(world.out().join("table.csv")).unwrap();
+        assert_eq!(table.lines().count() as u64, lines + 1);
+    }
+    let records = world.records();
+    let last = &records[&39];
+    assert_eq!(last["line"], 40);
+    assert!(last["url"].as_str().unwrap().ends_with("/r/39"), "{last}");
+}
+
+#[test]
+fn a_list_that_changed_otherwise_is_refused() {
+    let world = World::new();
+    let list = world.list(0..10);
+    world.run(&list, &[]);
+    let text = std::fs::read_to_string(&list).unwrap();
+    for changed in [
+        text.replacen("/r/3", "/r/4", 1) + "http://127.0.0.1:1/\n",
+        // The last line was not whole, and is another one now.
+        text.trim_end().to_owned() + "1\nhttp://127.0.0.1:1/\n",
+        text.replacen("/r/3", "/r/4", 1),
+        text.lines().take(9).collect::<Vec<_>>().join("\n"),
+    ] {
+        std::fs::write(&list, &changed).unwrap();
+        refused(&mut world.fetch(&list, &[]), "the input has changed");
+        refused(&mut add(&world, &[&list]), "the input has changed");
+    }
+    std::fs::write(&list, &text).unwrap();
+    world.run(&list, &[]);
+    has(&world, 10, 10);
+}
+
+#[test]
+fn a_job_that_was_killed_takes_what_its_list_got_meanwhile() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let lines = |count: u64| {
+        (0..count)
+            .map(|id| format!("{base}/delay/20?{id}"))
+            .collect::<Vec<_>>()
+    };
+    let list = world.write("urls.txt", lines(200).into_iter());
+    let child = world.fetch(&list, &["-c", "4"]).spawn().unwrap();
+    world.wait_for(60);
+    refused_while_running(&world, &list);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+    end_of(child);
+    world.write("urls.txt", lines(230).into_iter());
+    world.run(&list, &["-c", "4"]);
+    let records = world.records();
+    assert!(records.keys().copied().eq(0..230));
+    assert_eq!(count(&records, "response"), 230);
+}
+
+fn refused_while_running(world: &World, list: &Path) {
+    let ended = ending(&mut add(world, &[list]));
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("another process works on"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn lists_are_added_without_what_the_job_has() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    // Ten parts, each a shard of the host: a duplicate must be found in whatever part it was.
+    let list = world.list(0..100);
+    world.run(&list, &["--part-size", "10", "--rate", "10000"]);
+    let urls = |ids: &[u64]| {
+        ids.iter()
+            .map(|id| format!("{base}/r/{id}"))
+            .collect::<Vec<_>>()
+    };
+    let mut ids: Vec<u64> = (90..130).collect();
+    ids.extend([120, 5]);
+    let more = world.write("more.txt", urls(&ids).into_iter());
+    let ended = good(&mut add(&world, &[&more]));
+    assert!(ended.stderr.contains("added 42 inputs"), "{}", ended.stderr);
+    has(&world, 142, 130);
+    let records = world.records();
+    assert_eq!(count(&records, "skipped"), 12);
+    for number in [100, 109, 140, 141] {
+        assert_eq!(records[&number]["why"], "duplicate", "{}", records[&number]);
+    }
+    assert_eq!(records[&110]["line"], 11);
+    // The same command adds nothing, and a list that grew adds what is new.
+    good(&mut add(&world, &[&more]));
+    has(&world, 142, 130);
+    ids.push(500);
+    world.write("more.txt", urls(&ids).into_iter());
+    let third = world.write("third.txt", urls(&[1, 600]).into_iter());
+    good(&mut add(&world, &[&more, &third]));
+    has(&world, 145, 132);
+    // The first command is not concerned by other lists.
+    std::fs::write(&more, "gone").unwrap();
+    world.run(&list, &["--rate", "10000", "--part-size", "10"]);
+    has(&world, 145, 132);
+}
+
+#[test]
+fn one_of_several_lists_and_a_table_may_grow() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let template = format!("{base}/r/{{id}}");
+    let table = |name: &str, ids: std::ops::Range<u64>| {
+        let lines = ids.map(|id| format!("{id},x"));
+        world.write(name, std::iter::once("id,shop".to_owned()).chain(lines))
+    };
+    let (first, second) = (table("a.csv", 0..5), table("b.csv", 10..15));
+    let run = || {
+        let mut command = world.fetch(&first, &["--template", &template]);
+        good(command.arg(&second))
+    };
+    run();
+    table("a.csv", 0..8);
+    run();
+    has(&world, 13, 13);
+    assert!(
+        world.records()[&10]["url"]
+            .as_str()
+            .unwrap()
+            .ends_with("/r/5")
+    );
+    let other = world.write("c.csv", ["sku", "1"].map(str::to_owned).into_iter());
+    refused(&mut add(&world, &[&other]), "has no column \"id\"");
+    has(&world, 13, 13);
+}
+
+#[test]
+fn standard_input_may_grow() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let run = |ids: std::ops::Range<u64>| {
+        let list = world.write("stream", ids.map(|id| format!("{base}/r/{id}")));
+        let mut command = hecaton(&["fetch", "-", "-o"]);
+        command
+            .arg(world.out())
+            .stdin(Stdio::from(std::fs::File::open(list).unwrap()));
+        ending(&mut command)
+    };
+    for ids in [0..10, 0..10, 0..12, 0..0] {
+        let ended = run(ids);
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    }
+    has(&world, 12, 12);
+    let ended = run(1..13);
+    assert_eq!(ended.status, Some(2), "{}", ended.stderr);
+}
+
+#[test]
+fn an_added_part_waits_for_those_before_it() {
+    let world = World::new();
+    let list = world.list(0..30);
+    let mut plan = hecaton(&["fetch", "plan"]);
+    good(
+        plan.arg(&list)
+            .arg("-o")
+            .arg(world.out())
+            .args(["--part-size", "10", "--rate", "1000"]),
+    );
+    let more = world.write("more.txt", world_urls(&world, 30..45));
+    good(add(&world, &[&more]).arg("--plan"));
+    assert_eq!(world.server.summary().requests, 0);
+    let run_part = |part: u64| {
+        let mut command = hecaton(&["fetch", "run-part"]);
+        command.arg(world.out()).arg(part.to_string());
+        command
+    };
+    let plan = std::fs::read_to_string(world.out().join("plan.json")).unwrap();
+    let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+    let parts = plan["parts"].as_array().unwrap();
+    let first = parts.iter().filter(|part| part["added"].is_null()).count() as u64;
+    refused(&mut run_part(first), "was added later");
+    for part in 0..parts.len() as u64 {
+        good(&mut run_part(part));
+    }
+    has(&world, 45, 45);
+}
+
+fn world_urls(world: &World, ids: std::ops::Range<u64>) -> impl Iterator<Item = String> {
+    let base = world.server.base_url().to_owned();
+    ids.map(move |id| format!("{base}/r/{id}"))
+}
+
+#[test]
+fn added_inputs_of_a_host_that_needs_a_rate_are_refused_and_nothing_is_added() {
+    let world = World::new();
+    let list = world.list(0..3);
+    world.run(&list, &[]);
+    let many = (0..20).map(|n| format!("http://host.example/{n}"));
+    let more = world.write("more.txt", many);
+    refused(&mut add(&world, &[&more]), "--rate");
+    world.run(&list, &[]);
+    has(&world, 3, 3);
+}

@@ -1,0 +1,161 @@
+//! Inputs that come later: lists that grew, and lists that are added.
+
+use std::path::PathBuf;
+
+use crate::error::{Error, Result};
+use crate::host::LastHost;
+use crate::input::{Entry, Format, InputError, Inputs, Source};
+use crate::job::Job;
+use crate::plan::{
+    self, Folder, Identity, Listed, Plan, PlanLimits, Routed, has_changed, is_standard_input,
+};
+use crate::record::listed;
+use crate::request::Maker;
+
+use super::{Lock, Started, load, lock};
+
+/// Adds lists to the job of a folder; a list that it has already may have grown. Also how many inputs were added.
+///
+/// # Errors
+/// When there is no job, another process works on it, or a list has changed otherwise than by growing.
+pub fn add(
+    folder: Folder,
+    files: &[PathBuf],
+    format: Option<&str>,
+    change: &dyn Fn(&mut Job),
+) -> Result<(Started, u64)> {
+    let mut started = load(folder)?;
+    let mut job = started.job.clone();
+    if format.is_some() {
+        job.input.format = format.map(str::to_owned);
+    }
+    change(&mut job);
+    job.check()?;
+    let before = started.plan.inputs;
+    let (plan, held) = grow(&started.folder, &job, files)?;
+    let added = plan.inputs - before;
+    change(&mut started.job);
+    started.lock = Some(held);
+    Ok((Started { plan, ..started }, added))
+}
+
+/// Adds what these lists have beyond what the plan of a folder knows.
+///
+/// # Errors
+/// As [`add`].
+pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock)> {
+    let held = lock(folder)?;
+    // Another process may have added some before.
+    let plan = Plan::planned(folder)?;
+    let path = folder.path().display();
+    if folder.again().plan().exists() {
+        return Err(Error::usage(format!(
+            "a round of `again` is not done in {path}: `hecaton fetch again {path}` resumes it, and inputs are added after that"
+        )));
+    }
+    let maker = Maker::new(&job.request, &plan.columns, plan.job)?;
+    let rules = limits(job);
+    let mut last = LastHost::default();
+    let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
+        let mut identities = Vec::new();
+        for path in files {
+            identities.extend(more_of(path, job, &plan, take)?);
+        }
+        Ok(identities)
+    };
+    let plan = plan::extend(folder, &plan, &mut feed, &rules, &mut |columns, routed| {
+        let rendered = maker.render_columns(columns)?;
+        let (host, foreign) = last.of(&rendered.url).map_err(|error| error.to_string())?;
+        routed(Routed {
+            host,
+            foreign,
+            request: rendered.digest(),
+        });
+        Ok(())
+    })?;
+    Ok((plan, held))
+}
+
+/// The limits that a plan must keep.
+pub(super) fn limits(job: &Job) -> PlanLimits {
+    let [own, foreign] = job.pace.most();
+    PlanLimits {
+        max_shards: own.min(foreign),
+        part_size: job.input.part_size,
+        keep_duplicates: job.input.keep_duplicates,
+        any_rate: job.pace.any_rate(),
+    }
+}
+
+/// Hands over what a list has beyond what the plan knows of it. Returns what it is now; none if it is the same.
+fn more_of(
+    path: &PathBuf,
+    job: &Job,
+    plan: &Plan,
+    take: &mut dyn FnMut(Entry) -> Result<()>,
+) -> Result<Option<Identity>> {
+    let known = plan.sources.iter().find(|known| known.path == *path);
+    let is_stream = is_standard_input(path);
+    if known.is_some() && !is_stream && plan::changed(&plan.sources, &[path.clone()])?.is_none() {
+        return Ok(None);
+    }
+    // First of all: what is written meanwhile is a change that the next look sees.
+    let identity = match is_stream {
+        true => None,
+        false => Some(Identity::of(path)?),
+    };
+    let (count, digest) = match known.map(|known| known.list()) {
+        None => (0, String::new()),
+        Some(Some((count, digest))) => (count, digest.to_owned()),
+        Some(None) => {
+            return Err(has_changed(
+                path,
+                "is not as it was planned by an earlier version",
+            ));
+        }
+    };
+    let list = open(path, job, plan)?;
+    let mut held = Listed::default();
+    for entry in list {
+        let entry = entry.map_err(|error| Error::usage(error.to_string()))?;
+        held.note(&entry);
+        if held.inputs > count {
+            take(entry)?;
+        } else if held.inputs == count && held.digest() != digest {
+            return Err(has_changed(path, "holds other lines than it did"));
+        }
+    }
+    if held.inputs < count {
+        // Nothing comes from a standard input that is not meant.
+        if is_stream && held.inputs == 0 {
+            return Ok(None);
+        }
+        let why = format!("had {count} inputs, and has {}", held.inputs);
+        return Err(has_changed(path, &why));
+    }
+    Ok(Some(match identity {
+        Some(identity) => identity.holding(&held),
+        None => Identity::of_stream(&held),
+    }))
+}
+
+/// Opens a list, which must have the columns of the job.
+fn open(path: &PathBuf, job: &Job, plan: &Plan) -> Result<Inputs> {
+    let refused = |error: InputError| Error::usage(error.to_string());
+    let format = job.input.format.as_deref().map(Format::named);
+    let source = match is_standard_input(path) {
+        true => Source::named("-"),
+        false => Source::Path(path.clone()),
+    };
+    let list = Inputs::open(vec![source], format.transpose().map_err(refused)?).map_err(refused)?;
+    let has = list.columns();
+    let mut missing = plan.columns.iter().filter(|column| !has.contains(column));
+    match missing.next().filter(|_| list.knows_columns()) {
+        Some(missing) => Err(Error::usage(format!(
+            "{} has no column {missing:?}, which the job has: it has {}",
+            path.display(),
+            listed(has)
+        ))),
+        None => Ok(list),
+    }
+}
