@@ -320,6 +320,32 @@ fn a_list_that_grew_survives_a_kill_at_any_operation() {
 }
 
 #[test]
+fn a_round_of_what_has_changed_survives_a_kill_at_any_operation() {
+    check(&Case {
+        list: list_of_files,
+        name: "again --if-changed",
+        before: |world, list| good(&mut world.fetch(list, &SMALL), "the job"),
+        command: |world, _| {
+            let mut command = hecaton(&["fetch", "again"]);
+            command.arg(world.out()).arg("--if-changed");
+            command.args(["--where", "line < 12 or outcome == 'unchanged'"]);
+            command
+        },
+        after: |world, _| {
+            let records = world.records();
+            for number in 0..2 {
+                let record = &records[&number];
+                assert_eq!(
+                    (&record["outcome"], &record["status"]),
+                    (&"unchanged".into(), &200.into())
+                );
+            }
+        },
+        is_once: false,
+    });
+}
+
+#[test]
 fn a_round_survives_a_kill_at_any_operation() {
     check(&Case {
         list,

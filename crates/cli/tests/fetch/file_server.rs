@@ -236,6 +236,9 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> Option<()> {
         _ => etag,
     };
     head.extend(tag.map(|etag| format!("ETag: {etag}")));
+    if etag_holds(&seen, &head) {
+        return send_head(&mut stream, "304 Not Modified", &head);
+    }
     let (mut start, mut end) = (from.unwrap_or(0), length);
     let status = match (from, behaviour.on_range) {
         (Some(_), OnRange::Refuse) => {
@@ -301,6 +304,12 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> Option<()> {
         stream.write_all(b"0\r\n\r\n").ok()?;
     }
     Some(())
+}
+
+/// Whether the client has this version already.
+fn etag_holds(seen: &Seen, head: &[String]) -> bool {
+    let given = seen.header("if-none-match");
+    given.is_some_and(|given| head.contains(&format!("ETag: {given}")))
 }
 
 fn send_head(stream: &mut TcpStream, status: &str, head: &[String]) -> Option<()> {

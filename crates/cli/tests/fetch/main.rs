@@ -23,4 +23,5 @@ mod redirects;
 mod resume;
 mod sites;
 mod support;
+mod unchanged;
 mod workers;

@@ -1,5 +1,7 @@
 //! Records that match → a plan of their inputs, part by part.
 
+use std::collections::HashMap;
+
 use roaring::RoaringTreemap;
 use uuid::Uuid;
 
@@ -7,10 +9,10 @@ use crate::error::{Error, Result, at};
 use crate::expression::Expression;
 use crate::job::Job;
 use crate::plan::{
-    Folder, Index, InputFile, Part, Plan, Planned, Repeats, Spool, read_entry, write_entry,
-    write_repeats, write_whole,
+    Earlier, Folder, Index, InputFile, Part, Plan, Planned, Repeats, Spool, Version, read_entry,
+    write_planned, write_repeats, write_whole,
 };
-use crate::record::Record;
+use crate::record::{Outcome, Record};
 use crate::request::Maker;
 use crate::segment::{Piece, scan};
 
@@ -19,7 +21,7 @@ pub fn choose(
     folder: &Folder,
     base: &Plan,
     (round, job): (&Folder, &Job),
-    expression: &Expression,
+    (expression, if_changed): (&Expression, bool),
 ) -> Result<Plan> {
     let path = round.inputs();
     let mut copying = Copying {
@@ -31,10 +33,10 @@ pub fn choose(
     };
     let mut parts = Vec::new();
     for part in &base.parts {
-        let selected = matching(folder, part.number, expression)?;
+        let (selected, versions) = matching(folder, part.number, (expression, if_changed))?;
         let index = match selected.is_empty() {
             true => Index::default(),
-            false => copying.part(&Plan::index(folder, part.number)?, &selected)?,
+            false => copying.part(&Plan::index(folder, part.number)?, (&selected, versions))?,
         };
         let text = serde_json::to_vec(&index).expect("an index becomes JSON");
         write_whole(&round.index(part.number), &text)?;
@@ -56,8 +58,28 @@ pub fn choose(
     })
 }
 
-/// The inputs of a part whose records match.
-fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<RoaringTreemap> {
+/// The versions of responses that a part has, by the numbers of their inputs.
+type Versions = HashMap<u64, Version>;
+
+/// The version of a record's response; none if nothing names it.
+fn version(record: Record) -> Option<(u64, Version)> {
+    let is_one = matches!(record.outcome, Outcome::Response | Outcome::Unchanged);
+    let is_safe = matches!(&*record.method, "GET" | "HEAD");
+    let version = Version {
+        url: record.location.unwrap_or(record.url),
+        validators: record.validators.filter(|_| is_one && is_safe)?,
+        ok: record.ok,
+    };
+    Some((record.n, version))
+}
+
+/// The inputs of a part whose records match, and the versions of their responses if these are sent.
+fn matching(
+    folder: &Folder,
+    part: u32,
+    (expression, if_changed): (&Expression, bool),
+) -> Result<(RoaringTreemap, Versions)> {
+    let mut versions = Versions::new();
     let path = folder.result(part);
     let mut selected = RoaringTreemap::new();
     let mut damaged = None;
@@ -70,7 +92,12 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
             .filter(|line| !line.is_empty())
         {
             match serde_json::from_slice::<Record>(line) {
-                Ok(record) if expression.holds(&record) => drop(selected.insert(record.n)),
+                Ok(record) if expression.holds(&record) => {
+                    selected.insert(record.n);
+                    if if_changed {
+                        versions.extend(version(record));
+                    }
+                }
                 Ok(_) => {}
                 Err(error) => damaged = Some(error),
             }
@@ -83,7 +110,7 @@ fn matching(folder: &Folder, part: u32, expression: &Expression) -> Result<Roari
             "{} holds a line that is not a record: {error}",
             path.display()
         ))),
-        None => Ok(selected),
+        None => Ok((selected, versions)),
     }
 }
 
@@ -99,15 +126,25 @@ struct Copying<'a> {
 
 impl Copying<'_> {
     /// Copies the inputs of a part that are selected, each group by itself.
-    fn part(&mut self, index: &Index, selected: &RoaringTreemap) -> Result<Index> {
+    fn part(
+        &mut self,
+        index: &Index,
+        (selected, mut versions): (&RoaringTreemap, Versions),
+    ) -> Result<Index> {
         let mut frame = Vec::new();
         for (group, shards) in index.groups.iter().enumerate() {
             for extent in shards.iter().flatten() {
                 self.file.read(*extent, &mut frame)?;
                 let mut rest = &frame[..];
                 while !rest.is_empty() {
-                    let entry = read_entry(&mut rest).ok_or_else(|| self.file.damaged())?;
+                    let mut entry = read_entry(&mut rest).ok_or_else(|| self.file.damaged())?;
                     if selected.contains(entry.number) {
+                        let version = versions.remove(&entry.number);
+                        entry.earlier = version.map(|version| {
+                            Box::new(Earlier {
+                                version: Some(version),
+                            })
+                        });
                         self.input(group, &entry)?;
                     }
                 }
@@ -129,9 +166,7 @@ impl Copying<'_> {
             let noted = repeats.note(rendered.digest(), entry.number);
             noted.map_err(at("write", &self.round.digests()))?;
         }
-        let add = self.spool.add(group, |out| {
-            write_entry(entry.number, entry.line, &entry.held, out);
-        });
+        let add = self.spool.add(group, |out| write_planned(entry, out));
         add.map_err(at("write", &self.round.inputs()))
     }
 }

@@ -1,23 +1,29 @@
 //! Merges the records of a round into a part's results: each replaces the older record of its input.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::Path;
 
 use roaring::RoaringTreemap;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::plan::{Folder, sync_folder_of, write_whole};
+use crate::record::Outcome;
 use crate::segment::{Commit, Piece, Tally, head_of, load, scan};
 
 /// Writes a part's results anew. To do so twice changes nothing.
 pub fn merge(folder: &Folder, (round, id): (&Folder, Option<&str>), part: u32) -> Result<()> {
     let (old, new) = (folder.result(part), round.result(part));
     let mut newer = RoaringTreemap::new();
+    let mut unchanged: HashMap<u64, Vec<u8>> = HashMap::new();
     each(&new, &mut |line, number| {
         newer.insert(number);
-        let _ = line;
+        if matches!(head_of(line), Some((_, Outcome::Unchanged, _))) {
+            unchanged.insert(number, line.to_vec());
+        }
         Ok(())
     })?;
     let draft = folder.part(part).join("merged.jsonl.zst");
@@ -30,11 +36,16 @@ pub fn merge(folder: &Folder, (round, id): (&Folder, Option<&str>), part: u32) -
         }
         results.add_lines(line)
     };
-    each(&old, &mut |line, number| match newer.contains(number) {
-        true => Ok(()),
-        false => add(line),
+    each(&old, &mut |line, number| match unchanged.remove(&number) {
+        Some(new) => add(&confirmed(line, &new)?),
+        None if newer.contains(number) => Ok(()),
+        None => add(line),
     })?;
-    each(&new, &mut |line, _| add(line))?;
+    // Those that are unchanged are written, unless nothing older is there.
+    each(&new, &mut |line, number| match head_of(line) {
+        Some((_, Outcome::Unchanged, _)) if !unchanged.contains_key(&number) => Ok(()),
+        _ => add(line),
+    })?;
     results.finish().map_err(refused)?;
     let commit =
         load(folder, part)?.ok_or_else(|| Error::failed(format!("part {part} is not done")))?;
@@ -48,6 +59,21 @@ pub fn merge(folder: &Folder, (round, id): (&Folder, Option<&str>), part: u32) -
     };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
     write_whole(&folder.commit(part), &text)
+}
+
+/// The older record of an input whose response has not changed, with the request that found that out. To do so twice changes
+/// nothing.
+fn confirmed(old: &[u8], new: &[u8]) -> io::Result<Vec<u8>> {
+    let mut record: Map<String, Value> = serde_json::from_slice(old)?;
+    let new: Map<String, Value> = serde_json::from_slice(new)?;
+    for name in ["outcome", "attempts", "at", "ms"] {
+        if let Some(value) = new.get(name) {
+            record.insert(name.to_owned(), value.clone());
+        }
+    }
+    let mut line = serde_json::to_vec(&record)?;
+    line.push(b'\n');
+    Ok(line)
 }
 
 /// Visits each line with the number of its input.

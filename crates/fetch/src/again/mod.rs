@@ -23,6 +23,9 @@ use crate::start::{self, Lock, Started};
 pub const USUAL: &str =
     "error or status >= 500 or status == 429 or outcome == 'unreached' or why == 'breaker'";
 
+/// The default condition of `again --if-changed`: everything that was sent.
+pub const ALL_SENT: &str = "outcome != 'skipped' and outcome != 'invalid'";
+
 /// The round of a folder that is not done yet, if there is one.
 ///
 /// # Errors
@@ -55,13 +58,14 @@ pub fn condition(folder: &Folder) -> Result<String> {
     fs::read_to_string(&path).map_err(at("read", &path))
 }
 
-/// Prepares a round, or finds one to resume. None when no record matches.
+/// Prepares a round, or finds one to resume. None when no record matches. If asked for, its requests say which version of a
+/// response the job has.
 ///
 /// # Errors
 /// When the job is not done, another round is not, or the expression cannot be read.
 pub fn prepare(
     folder: &Folder,
-    matching: Option<&str>,
+    (matching, if_changed): (Option<&str>, bool),
     change: &dyn Fn(&mut Job),
 ) -> Result<Option<Started>> {
     let base = start::load(folder.clone())?;
@@ -79,7 +83,8 @@ pub fn prepare(
     }
     let _lock = start::lock(folder)?;
     let round = folder.again();
-    let condition = matching.unwrap_or(USUAL);
+    let usual = if if_changed { ALL_SENT } else { USUAL };
+    let condition = matching.unwrap_or(usual);
     let expression = crate::show::matching(folder, condition)?;
     let mut job = base.job;
     change(&mut job);
@@ -90,7 +95,12 @@ pub fn prepare(
     for made in [round.planned(), round.results(), round.path().join("parts")] {
         fs::create_dir_all(&made).map_err(at("create", &made))?;
     }
-    let plan = choose(folder, &base.plan, (&round, &job), &expression)?;
+    let plan = choose(
+        folder,
+        &base.plan,
+        (&round, &job),
+        (&expression, if_changed),
+    )?;
     if plan.inputs == 0 {
         let _ = fs::remove_dir_all(round.path());
         return Ok(None);

@@ -1,6 +1,8 @@
 //! One input in the plan's compact form: number, line, and what the line held.
 
-use crate::record::{Columns, URL};
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Columns, URL, Validators};
 
 /// An input of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +13,27 @@ pub struct Planned {
     pub line: u64,
     /// What it held.
     pub held: Content,
+    /// What earlier rounds say of it, if this is a round.
+    pub earlier: Option<Box<Earlier>>,
+}
+
+/// What earlier rounds say of an input.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Earlier {
+    /// The version of its response that the job has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<Version>,
+}
+
+/// A response that the job has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// The URL that it came from.
+    pub url: String,
+    /// What names it.
+    pub validators: Validators,
+    /// Whether it was good.
+    pub ok: bool,
 }
 
 /// The content of an input.
@@ -28,6 +51,9 @@ const KIND_URL: u8 = 0;
 const KIND_COLUMNS: u8 = 1;
 const KIND_INVALID: u8 = 2;
 
+/// The input has more, behind its content.
+const HAS_EARLIER: u8 = 0x80;
+
 impl Content {
     /// The columns, or that it is a URL alone.
     pub fn of(mut columns: Columns) -> Content {
@@ -40,8 +66,18 @@ impl Content {
     }
 }
 
+/// Appends an input with what earlier rounds say of it.
+pub fn write_planned(planned: &Planned, out: &mut Vec<u8>) {
+    let earlier = planned.earlier.as_deref();
+    write(planned.number, planned.line, &planned.held, earlier, out);
+}
+
 /// Appends an input.
 pub fn write_entry(number: u64, line: u64, held: &Content, out: &mut Vec<u8>) {
+    write(number, line, held, None, out);
+}
+
+fn write(number: u64, line: u64, held: &Content, earlier: Option<&Earlier>, out: &mut Vec<u8>) {
     write_number(number, out);
     write_number(line, out);
     let json;
@@ -56,9 +92,15 @@ pub fn write_entry(number: u64, line: u64, held: &Content, out: &mut Vec<u8>) {
             (KIND_INVALID, &json[..])
         }
     };
-    out.push(kind);
+    let flag = earlier.map_or(0, |_| HAS_EARLIER);
+    out.push(kind | flag);
     write_number(content.len() as u64, out);
     out.extend_from_slice(content);
+    if let Some(earlier) = earlier {
+        let json = serde_json::to_vec(earlier).expect("text becomes JSON");
+        write_number(json.len() as u64, out);
+        out.extend_from_slice(&json);
+    }
 }
 
 /// Takes the first input off the rest of a frame; none if the frame is damaged.
@@ -67,16 +109,30 @@ pub fn read_entry(bytes: &mut &[u8]) -> Option<Planned> {
     let line = read_number(bytes)?;
     let (kind, rest) = bytes.split_first()?;
     *bytes = rest;
-    let length = usize::try_from(read_number(bytes)?).ok()?;
-    let (content, rest) = bytes.split_at_checked(length)?;
-    *bytes = rest;
-    let held = match *kind {
+    let content = read_content(bytes)?;
+    let held = match *kind & !HAS_EARLIER {
         KIND_URL => Content::Url(std::str::from_utf8(content).ok()?.into()),
         KIND_COLUMNS => Content::Columns(serde_json::from_slice(content).ok()?),
         KIND_INVALID => Content::Invalid(serde_json::from_slice(content).ok()?),
         _ => return None,
     };
-    Some(Planned { number, line, held })
+    let earlier = match *kind & HAS_EARLIER {
+        0 => None,
+        _ => Some(serde_json::from_slice(read_content(bytes)?).ok()?),
+    };
+    Some(Planned {
+        number,
+        line,
+        held,
+        earlier,
+    })
+}
+
+fn read_content<'a>(bytes: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let length = usize::try_from(read_number(bytes)?).ok()?;
+    let (content, rest) = bytes.split_at_checked(length)?;
+    *bytes = rest;
+    Some(content)
 }
 
 /// Appends a number: seven bits a byte, the lowest first.
@@ -126,6 +182,16 @@ mod tests {
             write_entry(*number, *line, held, &mut bytes);
             ends.push(bytes.len());
         }
+        let known = Planned {
+            number: 7,
+            line: 8,
+            held: Content::Url("http://h/".into()),
+            earlier: Some(Box::new(Earlier {
+                version: Some(Version::default()),
+            })),
+        };
+        write_planned(&known, &mut bytes);
+        ends.push(bytes.len());
         let read = |mut bytes: &[u8]| {
             let mut read = Vec::new();
             while !bytes.is_empty() {
@@ -145,7 +211,7 @@ mod tests {
                 (*number, *line, held)
             );
         }
-        assert_eq!(whole.len(), 3);
+        assert_eq!((whole.len(), whole.last()), (4, Some(&known)));
         for cut in (0..bytes.len()).filter(|cut| !ends.contains(cut)) {
             assert_eq!(read(&bytes[..cut]).last(), Some(&None), "cut at {cut}");
         }

@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use self::make::{group, group_by_host};
 
-pub use self::entry::{Content, Planned, read_entry, write_entry};
+pub use self::entry::{Content, Earlier, Planned, Version, read_entry, write_entry, write_planned};
 pub use self::extend::{extend, has_changed};
 pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hecaton::{Attempt, Response};
 use serde_json::{Map, Value};
 
-use super::{Body, Cell, Columns, Outcome};
+use super::{Body, Cell, Columns, Outcome, Validators};
 
 /// How an input ended. What is not known of it is empty.
 #[derive(Clone, Default)]
@@ -51,6 +51,8 @@ pub struct Ending<'a> {
     pub digest: Option<blake3::Hash>,
     /// Where the body is.
     pub body: Option<&'a Body>,
+    /// What names this version of the response.
+    pub validators: Option<Validators>,
     /// What was taken from it.
     pub taken: Option<&'a Map<String, Value>>,
 }

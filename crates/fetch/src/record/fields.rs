@@ -115,7 +115,7 @@ fields! {
     /// The number of the input, from 0 over the whole job.
     n: u64 = Written::Value,
         [name("n", Integer, |it| it.n.into(), |it| it.number.into())];
-    /// How it ended: `response`, `error`, `skipped` (with `why`), `unreached` (its host was down for too long), `unknown` (a POST or
+    /// How it ended: `response`, `unchanged` (a response of an earlier round that still holds), `error`, `skipped` (with `why`), `unreached` (its host was down for too long), `unknown` (a POST or
     /// PATCH that may or may not have arrived) or `invalid` (with `why`).
     outcome: Outcome = Written::Value,
         [name("outcome", Choice, |it| it.outcome.name().into(), |it| it.outcome.name().into())];
@@ -194,9 +194,24 @@ fields! {
             _ => Cell::Nothing,
         }),
     ];
+    /// What names this version of the response, `etag` and `modified`: `again --if-changed` sends it.
+    validators: Option<Validators> [default, skip_serializing_if = "Option::is_none"] =
+        Written::By(|it, line| json(line, it.validators.as_ref())), [];
     /// The values that were taken from the body, by name.
     taken: serde_json::Map<String, serde_json::Value> [default, skip_serializing_if = "serde_json::Map::is_empty"] =
         Written::By(|it, line| json(line, it.taken.filter(|it| !it.is_empty()))), [];
+}
+
+/// What names a version of a response.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Validators {
+    /// Its `ETag`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+    /// Its `Last-Modified`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified: Option<String>,
 }
 
 /// An error and its phase.

@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 pub use self::cell::{Cell, Kind, of_json};
 pub use self::ending::{Ending, header};
-pub use self::fields::{Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Written, names};
+pub use self::fields::{
+    Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Validators, Written, names,
+};
 pub use self::write::write;
 
 /// The columns of an input, in its order; a plain list of URLs has one, `url`.
@@ -84,6 +86,8 @@ pub enum Outcome {
     Error,
     /// It was not sent, and is not going to be.
     Skipped,
+    /// The server said that the response of an earlier round still holds; the rest of the record is of that round.
+    Unchanged,
     /// Its host was down for too long, and was given up.
     Unreached,
     /// Nobody knows whether it was acted on.
@@ -95,8 +99,9 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Outcome; 6] = [
+    pub const ALL: [Outcome; 7] = [
         Outcome::Response,
+        Outcome::Unchanged,
         Outcome::Error,
         Outcome::Skipped,
         Outcome::Unreached,
@@ -108,6 +113,7 @@ impl Outcome {
     pub fn name(self) -> &'static str {
         match self {
             Outcome::Response => "response",
+            Outcome::Unchanged => "unchanged",
             Outcome::Error => "error",
             Outcome::Skipped => "skipped",
             Outcome::Unreached => "unreached",

@@ -13,6 +13,7 @@ impl Counts for Tally {
             ("ok", self.ok),
             ("failed", self.failed()),
             ("responses", self.responses),
+            ("unchanged", self.unchanged),
             ("errors", self.errors),
             ("skipped", self.skipped),
             ("unreached", self.unreached),

@@ -6,7 +6,7 @@ use hecaton::{Attempt, Error, Response};
 use serde_json::{Map, Value};
 
 use crate::plan::{Content, Planned};
-use crate::record::{Body, Ending, Outcome, write};
+use crate::record::{Body, Ending, Outcome, Validators, write};
 use crate::request::Rendered;
 
 /// Writes lines into a buffer.
@@ -60,6 +60,26 @@ impl RecordWriter {
             digest: kept.digest,
             body: kept.body.as_ref(),
             taken: Some(&kept.taken),
+            validators: validators(about.1, response),
+            ..of_response(about, tried, response)
+        };
+        write(out, &ending);
+    }
+
+    /// A response that has not changed since an earlier round, and whether it was good.
+    pub fn unchanged(
+        &mut self,
+        out: &mut Vec<u8>,
+        about: (&Planned, &Rendered<'_>),
+        tried: &Tried,
+        response: &Response,
+        ok: bool,
+    ) {
+        let ending = Ending {
+            outcome: Outcome::Unchanged,
+            ok: Some(ok),
+            at: self.clock.text(tried.begun),
+            bytes: None,
             ..of_response(about, tried, response)
         };
         write(out, &ending);
@@ -251,6 +271,33 @@ pub fn kind_name(kind: hecaton::Kind) -> &'static str {
     }
 }
 
+/// What names the version of a response to a request that is safe to repeat, if the response says it in a form that can be sent.
+fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Validators> {
+    if response.status() != 200 || !matches!(&*rendered.method, "GET" | "HEAD") {
+        return None;
+    }
+    let only = |name: &str| {
+        let mut values = response
+            .headers()
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let value = values.next().filter(|_| values.next().is_none());
+        value.and_then(|(_, value)| std::str::from_utf8(value).ok())
+    };
+    let is_tag = |tag: &&str| {
+        let tag = tag.strip_prefix("W/").unwrap_or(tag);
+        let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+        inner.is_some_and(|inner| {
+            inner
+                .bytes()
+                .all(|byte| byte.is_ascii_graphic() && byte != b'"')
+        })
+    };
+    let etag = only("etag").filter(is_tag).map(str::to_owned);
+    let modified = only("last-modified").filter(|date| httpdate::parse_http_date(date).is_ok());
+    let modified = modified.map(str::to_owned);
+    (etag.is_some() || modified.is_some()).then_some(Validators { etag, modified })
+}
+
 /// Instants as RFC 3339 has them; a second's text is made once.
 #[derive(Default)]
 struct Clock {
@@ -296,6 +343,7 @@ mod tests {
             number: 7,
             line: 9,
             held: Content::Columns(Box::new(columns.clone())),
+            earlier: None,
         };
         let rendered = Rendered {
             method: Cow::Borrowed("GET"),

@@ -21,6 +21,8 @@ pub struct Tally {
     pub ok: u64,
     /// Responses.
     pub responses: u64,
+    /// Those that still hold from an earlier round.
+    pub unchanged: u64,
     /// Errors.
     pub errors: u64,
     /// Inputs of which nothing was sent.
@@ -40,6 +42,7 @@ impl Tally {
         self.ok += u64::from(ok);
         *match outcome {
             Outcome::Response => &mut self.responses,
+            Outcome::Unchanged => &mut self.unchanged,
             Outcome::Error => &mut self.errors,
             Outcome::Skipped => &mut self.skipped,
             Outcome::Unreached => &mut self.unreached,
@@ -53,6 +56,7 @@ impl Tally {
         self.records += other.records;
         self.ok += other.ok;
         self.responses += other.responses;
+        self.unchanged += other.unchanged;
         self.errors += other.errors;
         self.skipped += other.skipped;
         self.unreached += other.unreached;
@@ -62,7 +66,7 @@ impl Tally {
 
     /// Inputs that were to be sent and have no good response.
     pub fn failed(&self) -> u64 {
-        self.responses + self.errors + self.unreached - self.ok
+        self.responses + self.unchanged + self.errors + self.unreached - self.ok
     }
 }
 

@@ -27,6 +27,11 @@ pub struct Arguments {
     home: Home,
     #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, in the words of `show --where` [default: {USUAL}]"))]
     matching: Option<String>,
+    /// Say in each request which version of the response the job has (its ETag and Last-Modified). A response that has not
+    /// changed is recorded as `unchanged` and keeps the rest of its record. Without --where, everything that was sent is
+    /// chosen.
+    #[arg(long)]
+    if_changed: bool,
     /// Choose the inputs and send nothing; then `enqueue` and `worker`, or `run-part`, send them as they do for a
     /// job.
     #[arg(long)]
@@ -48,7 +53,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     // A round that is done and was not merged is merged before another one begins.
     finish::job(&folder)?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let Some(round) = again::prepare(&folder, arguments.matching.as_deref(), &change)? else {
+    let Some(round) = again::prepare(
+        &folder,
+        (arguments.matching.as_deref(), arguments.if_changed),
+        &change,
+    )?
+    else {
         if arguments.plan {
             writeln!(stdout(), "0")?;
         }

@@ -118,11 +118,16 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
 /// How it ended.
 pub fn sentence(results: &Path, summary: &Summary) -> String {
     let tally = &summary.tally;
+    let answered = tally.responses + tally.unchanged;
     let mut ends = vec![plural(tally.ok, "good response")];
     for (count, what) in [
         (
-            tally.responses - tally.ok,
-            plural(tally.responses - tally.ok, "other response"),
+            answered - tally.ok,
+            plural(answered - tally.ok, "other response"),
+        ),
+        (
+            tally.unchanged,
+            format!("{} unchanged", words::count(tally.unchanged)),
         ),
         (tally.errors, plural(tally.errors, "error")),
         (

@@ -114,8 +114,12 @@ fn of_one(status: &Status, resume_with: &str) -> Vec<String> {
     let snapshot = &status.snapshot;
     let tally = &snapshot.tally;
     let mut lines = vec![line(snapshot)];
+    let unchanged = match tally.unchanged {
+        0 => String::new(),
+        number => format!(", {} unchanged", count(number)),
+    };
     lines.push(format!(
-        "{} of {} done; {} ({} good), {}, {} skipped, {} unreached, {} unknown, {} invalid",
+        "{} of {} done; {} ({} good){unchanged}, {}, {} skipped, {} unreached, {} unknown, {} invalid",
         snapshot.parts_done,
         plural(snapshot.parts, "part"),
         plural(tally.responses, "response"),

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::Driver;
 use super::bodies::Came;
+use super::conditional;
 use crate::error::{Result, at};
 use crate::job::Reach;
 use crate::plan::Planned;
@@ -22,6 +23,8 @@ enum Stored {
     Whole(Option<Whole>),
     /// Longer than is allowed.
     TooLarge(String),
+    /// The job has it, and it was good or not.
+    Unchanged(bool),
 }
 
 impl Driver<'_> {
@@ -90,6 +93,8 @@ impl Driver<'_> {
         }
         let network = &self.job.network;
         let most = (network.redirects, network.redirects_to);
+        let holds = |response| conditional::holds(&flight, flight.url(&rendered), response);
+        let unchanged = outcome.as_ref().ok().and_then(holds);
         let way = leads(&outcome, &rendered, flight.pending.onward.as_deref(), most);
         let mut tried = Tried {
             attempts: flight.pending.attempts,
@@ -126,6 +131,10 @@ impl Driver<'_> {
         };
         let about = (&flight.pending.planned, &rendered);
         let came = (&outcome, refused.as_deref(), repeatable);
+        let body = match unchanged {
+            Some(ok) if !self.has_conditions => Stored::Unchanged(ok),
+            _ => body,
+        };
         let kept = (&self.keeper, body);
         let kept = record(part, &mut self.records, about, &tried, came, kept);
         if let Some(partials) = &mut part.partials {
@@ -184,6 +193,11 @@ fn record(
                 Stored::TooLarge(why) => {
                     let out = part.record(Outcome::Error, false);
                     records.without_body(out, about, tried, response, &why);
+                    return Ok(());
+                }
+                Stored::Unchanged(ok) => {
+                    let out = part.record(Outcome::Unchanged, ok);
+                    records.unchanged(out, about, tried, response, ok);
                     return Ok(());
                 }
             };

@@ -1,8 +1,9 @@
-//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `bodies` (large ones), `robots` (robots.txt), `closing` (parts
+//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `bodies` (large ones), `conditional` (those that may be unchanged), `robots` (robots.txt), `closing` (parts
 //! that end), `reporting` (progress).
 
 mod bodies;
 mod closing;
+mod conditional;
 mod ending;
 mod reporting;
 mod robots;
@@ -25,7 +26,7 @@ use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
 use crate::record::count;
-use crate::request::Maker;
+use crate::request::{Maker, Rendered};
 use crate::segment::{Announced, Report, Tally, Writer, load};
 
 /// Most parts that are worked on at once.
@@ -124,6 +125,12 @@ struct Flight {
 }
 
 impl Flight {
+    /// Its URL: where redirects led, or that of its input.
+    fn url<'a>(&'a self, rendered: &'a Rendered<'_>) -> &'a str {
+        let onward = self.pending.onward.as_deref();
+        onward.map_or(&*rendered.url, |onward| &onward.url)
+    }
+
     fn is_of(&self, part: &OpenPart) -> bool {
         (self.part, self.attempt) == (part.number, part.attempt)
     }
@@ -162,6 +169,8 @@ struct Driver<'a> {
     ticket: u64,
     robots: robots::RobotsFiles,
     bodies: bodies::Bodies,
+    /// Whether the requests of the job have conditions of their own.
+    has_conditions: bool,
     summary: Summary,
     parts_done: u64,
     /// Records of parts that were there when they were opened.
@@ -212,6 +221,7 @@ impl<'a> Driver<'a> {
             file: InputFile::open(folder)?,
             repeats: plan.repeated(folder)?,
             bodies: bodies::Bodies::new(job, &keeper),
+            has_conditions: conditional::has_own(job),
             keeper,
             supply,
             open: Vec::new(),

@@ -3,10 +3,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::{Driver, Flight, MOST_OPEN, robots};
+use hecaton::Request;
+
+use super::{Driver, Flight, MOST_OPEN, conditional, robots};
 use crate::error::Result;
 use crate::plan::Content;
 use crate::record::Outcome;
+use crate::request::Rendered;
 use crate::robots::Robots;
 use crate::run::hosts::Next;
 use crate::run::part::{OpenPart, Pending, Reading};
@@ -201,15 +204,15 @@ impl Driver<'_> {
             return;
         }
         flight.begun = SystemTime::now();
+        let Some(flight) = self.flight(slot) else {
+            return;
+        };
         let planned = &flight.pending.planned;
         let request = match (flight.pending.is_robots, &planned.held) {
             (true, Content::Url(url)) => robots::request(url),
             _ => {
                 let rendered = self.maker.render(&planned.held);
-                rendered.and_then(|rendered| match &flight.pending.onward {
-                    Some(onward) => self.maker.request_onward(&rendered, onward, planned.number),
-                    None => self.maker.request(&rendered, planned.number),
-                })
+                rendered.and_then(|rendered| self.request(flight, &rendered))
             }
         };
         match request {
@@ -223,6 +226,23 @@ impl Driver<'_> {
             }
             Ok(request) => self.batch.push(slot, request),
             Err(reason) => self.refused(slot, &reason),
+        }
+    }
+
+    /// The engine's request of a flight.
+    fn request(
+        &self,
+        flight: &Flight,
+        rendered: &Rendered<'_>,
+    ) -> std::result::Result<Request, String> {
+        let number = flight.pending.planned.number;
+        let request = match &flight.pending.onward {
+            Some(onward) => self.maker.request_onward(rendered, onward, number)?,
+            None => self.maker.request(rendered, number)?,
+        };
+        match (&flight.pending.planned.earlier, self.has_conditions) {
+            (Some(_), false) => conditional::request(request, flight, flight.url(rendered)),
+            _ => Ok(request),
         }
     }
 

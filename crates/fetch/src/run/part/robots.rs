@@ -70,6 +70,7 @@ impl OpenPart {
             number: u64::MAX,
             line: 0,
             held,
+            earlier: None,
         };
         self.hosts.close_gate(host);
         self.queue(
@@ -108,6 +109,7 @@ impl OpenPart {
             number: u64::MAX,
             line: 0,
             held: Content::Url(onward.url.as_str().into()),
+            earlier: None,
         };
         let pending = Pending {
             is_robots: true,

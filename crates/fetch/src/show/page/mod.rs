@@ -77,6 +77,7 @@ fn facts(tally: &ReportData) -> String {
         }
     }
     for outcome in [
+        Outcome::Unchanged,
         Outcome::Unreached,
         Outcome::Skipped,
         Outcome::Unknown,

@@ -45,8 +45,8 @@ impl Part {
 
     fn of(record: &Record) -> Part {
         match record.outcome {
-            Outcome::Response if record.ok => Part::Good,
-            Outcome::Response => Part::Bad,
+            Outcome::Response | Outcome::Unchanged if record.ok => Part::Good,
+            Outcome::Response | Outcome::Unchanged => Part::Bad,
             Outcome::Error => Part::Error,
             _ => Part::Other,
         }

@@ -1,0 +1,127 @@
+//! `again --if-changed`: what has not changed is not sent again, and keeps its record.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use crate::file_server::{Behaviour, FileServer};
+use crate::support::{World, count, ending, hecaton};
+
+fn again(world: &World, arguments: &[&str]) {
+    let mut command = hecaton(&["fetch", "again"]);
+    let ended = ending(command.arg(world.out()).arg("--if-changed").args(arguments));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+}
+
+fn body_of(world: &World, record: &Value) -> PathBuf {
+    world.out().join(record["body"]["file"].as_str().unwrap())
+}
+
+/// A finished job of so many files.
+fn job(server: &FileServer, files: u64) -> World {
+    let world = World::new();
+    let lines = server.urls(files).chain(["not a URL".to_owned()]);
+    let list = world.write("urls.txt", lines);
+    let kept = ["--keep-body", "files", "--keep-header", "content-type"];
+    world.run(&list, &[&kept[..], &["--final-tables", "csv"]].concat());
+    world
+}
+
+#[test]
+fn what_has_not_changed_keeps_its_record_and_its_body() {
+    let server = FileServer::start(Behaviour::good(3000));
+    let world = job(&server, 5);
+    let before = world.records();
+    let sent = server.sent();
+    for _ in 0..2 {
+        again(&world, &[]);
+        let records = world.records();
+        assert_eq!((records.len(), count(&records, "unchanged")), (6, 5));
+        assert_eq!(server.sent(), sent, "no body came again");
+        for number in 0..5 {
+            let (old, new) = (&before[&number], &records[&number]);
+            for kept in [
+                "status",
+                "ok",
+                "bytes",
+                "hash",
+                "body",
+                "headers",
+                "validators",
+                "url",
+                "line",
+            ] {
+                assert_eq!(old[kept], new[kept], "{kept}");
+            }
+            assert_ne!(old["at"], new["at"]);
+            server.check_whole(number, 1, &body_of(&world, new));
+        }
+        let table = std::fs::read_to_string(world.out().join("table.csv")).unwrap();
+        assert_eq!(table.matches("unchanged").count(), 5, "{table}");
+    }
+    let seen = server.seen();
+    let named = seen
+        .iter()
+        .filter(|seen| seen.header("if-none-match") == Some("\"v1\""));
+    assert_eq!((seen.len(), named.count()), (15, 10));
+}
+
+#[test]
+fn what_has_changed_is_fetched_and_the_next_round_names_its_new_version() {
+    let server = FileServer::start(Behaviour::good(3000));
+    let world = job(&server, 3);
+    server.change(|behaviour| behaviour.version = 2);
+    again(&world, &["--where", "n == 1"]);
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "unchanged"), count(&records, "response")),
+        (0, 3)
+    );
+    server.check_whole(1, 2, &body_of(&world, &records[&1]));
+    server.check_whole(0, 1, &body_of(&world, &records[&0]));
+    again(&world, &[]);
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "unchanged"), count(&records, "response")),
+        (1, 2)
+    );
+    for number in 0..3 {
+        server.check_whole(number, 2, &body_of(&world, &records[&number]));
+    }
+}
+
+#[test]
+fn a_response_without_a_version_is_fetched_again() {
+    let server = FileServer::start(Behaviour {
+        etag: None,
+        ..Behaviour::good(3000)
+    });
+    let world = job(&server, 3);
+    again(&world, &[]);
+    let records = world.records();
+    assert_eq!((records.len(), count(&records, "response")), (4, 3));
+    assert_eq!(server.seen().len(), 6);
+    assert!(
+        server
+            .seen()
+            .iter()
+            .all(|seen| seen.header("if-none-match").is_none())
+    );
+}
+
+#[test]
+fn a_304_that_nobody_asked_for_is_a_response_like_any_other() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let list = world.write(
+        "urls.txt",
+        [format!("{base}/status/304"), format!("{base}/r/1")].into_iter(),
+    );
+    world.run(&list, &[]);
+    again(&world, &[]);
+    let records = world.records();
+    assert_eq!(
+        (count(&records, "response"), &records[&0]["ok"]),
+        (2, &false.into())
+    );
+}
