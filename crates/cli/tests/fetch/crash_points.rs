@@ -345,6 +345,40 @@ fn a_round_of_what_has_changed_survives_a_kill_at_any_operation() {
     });
 }
 
+/// The same number of inputs on six hosts, where every other one leads to the next host.
+fn list_of_redirects(world: &World) -> PathBuf {
+    let port = world.port();
+    let url = |n: u64| {
+        let host = |host: u64| format!("h{}.localhost:{port}", host % 6);
+        match n % 2 {
+            0 => format!("http://{}/r/{n}", host(n)),
+            _ => {
+                let to = format!("http%3A%2F%2F{}%2Fr%2F{n}", host(n + 1).replace(':', "%3A"));
+                format!("http://{}/redirect/302/1?to={to}", host(n))
+            }
+        }
+    };
+    let more = [url(6), "not a URL".to_owned()];
+    world.write("urls.txt", (0..36).map(url).chain(more))
+}
+
+#[test]
+fn redirects_to_other_parts_survive_a_kill_at_any_operation() {
+    check(&Case {
+        list: list_of_redirects,
+        name: "fetch LIST --redirects-to any",
+        before: NOTHING,
+        command: |world, list| {
+            world.fetch(list, &[&SMALL[..], &["--redirects-to", "any"]].concat())
+        },
+        after: |world, _| {
+            let records = world.records();
+            assert_eq!(crate::support::count(&records, "response"), 36);
+        },
+        is_once: false,
+    });
+}
+
 #[test]
 fn a_round_survives_a_kill_at_any_operation() {
     check(&Case {

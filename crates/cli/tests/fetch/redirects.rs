@@ -1,7 +1,5 @@
 //! Redirects: each is a request of its own host, with that host's limits, and credentials stay at their origin.
 
-use std::collections::BTreeSet;
-
 use crate::support::{World, count, ending, hecaton};
 
 /// A URL of the first that redirects to one of the second.
@@ -101,37 +99,140 @@ fn a_circle_ends_and_says_where() {
     assert_eq!(world.server.summary().requests, 5);
 }
 
-#[test]
-fn a_host_of_another_part_is_left_to_a_list_of_its_own() {
-    let world = World::new();
-    let address = world.server.base_url();
-    let port = address.rsplit(':').next().unwrap();
+/// A URL on the first host that redirects to each of the others in turn, and ends at `/r/<id>` of the last.
+fn chain(port: &str, status: u16, hosts: &[u64], id: u64) -> String {
     let base = |host: u64| format!("http://h{host}.localhost:{port}");
-    let own = (0..64).map(|n| format!("{}/r/{n}", base(n % 16)));
-    let leading = (0..16).map(|n| to(&world, 302, &format!("{}/r/{}", base(n), 100 + n)));
-    let list = world.write("urls.txt", own.chain(leading));
-    world.run(&list, &["--redirects-to", "any", "--part-size", "4"]);
-    let records = world.records();
-    assert_eq!(records.len(), 80);
-    let left: BTreeSet<&str> = records
-        .values()
-        .filter(|record| record["error"]["kind"] == "redirect")
-        .map(|record| {
+    let (last, before) = hosts.split_last().unwrap();
+    let end = format!("{}/r/{id}", base(*last));
+    before.iter().rev().fold(end, |url, host| {
+        let to: String = url.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        format!("{}/redirect/{status}/1?to={to}", base(*host))
+    })
+}
+
+/// Lists with redirects of one, two and three steps, to hosts of whatever part.
+fn chains(world: &World) -> Vec<String> {
+    let port = world.port();
+    let own = (0..32).map(|n| chain(&port, 302, &[n % 16], n));
+    let one = (0..16).map(|n| chain(&port, 302, &[n, (n + 5) % 16], 100 + n));
+    let two = (0..16).map(|n| chain(&port, 301, &[n, (n + 3) % 16, (n + 7) % 16], 200 + n));
+    // There and back.
+    let back = (0..16).map(|n| chain(&port, 307, &[n, (n + 3) % 16, n, (n + 1) % 16], 300 + n));
+    own.chain(one).chain(two).chain(back).collect()
+}
+
+#[test]
+fn redirects_to_any_host_have_the_same_result_with_any_number_of_parts() {
+    let mut results = Vec::new();
+    for (part_size, parts) in [("1000", 1), ("4", 8), ("20", 2)] {
+        let world = World::new();
+        let list = world.write("urls.txt", chains(&world).into_iter());
+        let arguments = ["--redirects-to", "any", "--part-size", part_size];
+        world.run(
+            &list,
+            &[&arguments[..], &["--final-tables", "csv"]].concat(),
+        );
+        assert!(crate::support::files(&world.out().join("results")).len() >= parts);
+        let port = world.port();
+        let records = world.records();
+        let facts = records.iter().map(|(number, record)| {
+            let location = record["location"].as_str().unwrap_or_default();
+            let location = location.replace(&port, "PORT");
+            (
+                *number,
+                record["outcome"].clone(),
+                record["ok"].clone(),
+                record["attempts"].clone(),
+                location,
+            )
+        });
+        results.push(facts.collect::<Vec<_>>());
+        assert_eq!((records.len(), count(&records, "response")), (80, 80));
+        let seen = world.server.summary();
+        assert_eq!(seen.requests, 32 + 2 * 16 + 3 * 16 + 4 * 16);
+        assert!(!world.out().join("again").exists());
+        let table = std::fs::read_to_string(world.out().join("table.csv")).unwrap();
+        assert_eq!(table.matches(",response,").count(), 80, "{table}");
+        // Nothing is left to do.
+        world.run(&list, &arguments);
+        assert_eq!(world.server.summary().requests, seen.requests);
+    }
+    assert_eq!(results[0], results[1]);
+    assert_eq!(results[0], results[2]);
+}
+
+#[test]
+fn the_limit_of_redirects_holds_over_rounds() {
+    for part_size in ["1000", "1"] {
+        let world = World::new();
+        let port = world.port();
+        let lines = (0..16).map(|n| chain(&port, 302, &[n, (n + 3) % 16, (n + 7) % 16, n], n));
+        let list = world.write("urls.txt", lines);
+        let arguments = [
+            "--redirects-to",
+            "any",
+            "--redirects",
+            "2",
+            "--part-size",
+            part_size,
+        ];
+        world.run_to(3, &list, &arguments);
+        let records = world.records();
+        assert_eq!(count(&records, "error"), 16);
+        for record in records.values() {
             let message = record["error"]["message"].as_str().unwrap();
-            assert!(message.contains("another part"), "{message}");
-            record["location"].as_str().unwrap()
-        })
-        .collect();
-    assert!(
-        !left.is_empty(),
-        "sixteen hosts were in one part of four inputs"
-    );
-    assert_eq!(count(&records, "error"), left.len());
-    assert_eq!(
-        world.server.summary().requests,
-        96 - left.len() as u64,
-        "what was followed, and no more"
-    );
+            assert!(message.contains("allowed 2"), "{message}");
+        }
+        assert_eq!(world.server.summary().requests, 48);
+    }
+}
+
+#[test]
+fn a_post_over_parts_is_sent_once_at_each_step_and_again_follows_too() {
+    let world = World::new();
+    let port = world.port();
+    let lines = (0..16).map(|n| chain(&port, 307, &[n, (n + 5) % 16], n));
+    let list = world.write("urls.txt", lines);
+    let arguments = [
+        "-X",
+        "POST",
+        "--body",
+        "x",
+        "--redirects-to",
+        "any",
+        "--part-size",
+        "1",
+    ];
+    world.run(&list, &arguments);
+    assert_eq!(count(&world.records(), "response"), 16);
+    assert_eq!(world.server.summary().requests, 32);
+    let mut again = hecaton(&["fetch", "again"]);
+    let ended = ending(again.arg(world.out()).args(["--where", "n < 8"]));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(count(&world.records(), "response"), 16);
+    assert_eq!(world.server.summary().requests, 48);
+}
+
+#[test]
+fn single_parts_leave_redirects_to_the_command_that_ends_the_job() {
+    let world = World::new();
+    let list = world.write("urls.txt", chains(&world).into_iter());
+    let mut plan = hecaton(&["fetch", "plan"]);
+    plan.arg(&list).arg("-o").arg(world.out());
+    let planned = ending(plan.args(["--part-size", "10", "--redirects-to", "any"]));
+    let parts: u32 = planned.stdout.trim().parse().unwrap();
+    for part in 0..parts {
+        let mut run = hecaton(&["fetch", "run-part"]);
+        let ended = ending(run.arg(world.out()).arg(part.to_string()));
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    }
+    let records = world.records();
+    assert!(count(&records, "onward") > 0);
+    let status = ending(hecaton(&["fetch", "status"]).arg(world.out())).stdout;
+    assert!(status.contains("outcome == 'onward'"), "{status}");
+    let ended = ending(hecaton(&["fetch", "-o"]).arg(world.out()));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(count(&world.records(), "response"), 80);
 }
 
 #[test]

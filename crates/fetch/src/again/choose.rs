@@ -143,6 +143,7 @@ impl Copying<'_> {
                         entry.earlier = version.map(|version| {
                             Box::new(Earlier {
                                 version: Some(version),
+                                ..Earlier::default()
                             })
                         });
                         self.input(group, &entry)?;

@@ -14,12 +14,12 @@ use crate::plan::{Folder, sync_folder_of, write_whole};
 use crate::record::Outcome;
 use crate::segment::{Commit, Piece, Tally, head_of, load, scan};
 
-/// Writes a part's results anew. To do so twice changes nothing.
-pub fn merge(folder: &Folder, (round, id): (&Folder, Option<&str>), part: u32) -> Result<()> {
-    let (old, new) = (folder.result(part), round.result(part));
+/// Writes a part's results anew, with the new records in this file. To do so twice changes nothing.
+pub fn merge(folder: &Folder, (new, id): (&Path, Option<&str>), part: u32) -> Result<()> {
+    let old = folder.result(part);
     let mut newer = RoaringTreemap::new();
     let mut unchanged: HashMap<u64, Vec<u8>> = HashMap::new();
-    each(&new, &mut |line, number| {
+    each(new, &mut |line, number| {
         newer.insert(number);
         if matches!(head_of(line), Some((_, Outcome::Unchanged, _))) {
             unchanged.insert(number, line.to_vec());
@@ -42,7 +42,7 @@ pub fn merge(folder: &Folder, (round, id): (&Folder, Option<&str>), part: u32) -
         None => add(line),
     })?;
     // Those that are unchanged are written, unless nothing older is there.
-    each(&new, &mut |line, number| match head_of(line) {
+    each(new, &mut |line, number| match head_of(line) {
         Some((_, Outcome::Unchanged, _)) if !unchanged.contains_key(&number) => Ok(()),
         _ => add(line),
     })?;
@@ -77,7 +77,7 @@ fn confirmed(old: &[u8], new: &[u8]) -> io::Result<Vec<u8>> {
 }
 
 /// Visits each line with the number of its input.
-fn each(path: &Path, visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>) -> Result<()> {
+pub(super) fn each(path: &Path, visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>) -> Result<()> {
     let scanned = scan(path, u64::MAX, &mut |piece, _| {
         let Piece::Lines(lines) = piece else {
             return Ok(());

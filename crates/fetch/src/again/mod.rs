@@ -2,10 +2,12 @@
 //!
 //! A round is a small job in the folder `again`. It has the parts of the job, each with only the selected inputs.
 //! When the round is done, each part's results are written anew, and the round is removed. A crash at any moment
-//! leaves a round that resumes, or results that are merged once more with the same outcome.
+//! leaves a round that resumes, or results that are merged once more with the same outcome. `onward` makes a round of redirects
+//! to hosts of other parts.
 
 mod choose;
 mod merge;
+mod onward;
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,6 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 use self::choose::choose;
 use self::merge::merge;
+pub use self::onward::follow_up;
 use crate::error::{Error, Result, at};
 use crate::job::Job;
 use crate::plan::{Folder, Plan, sync_folder_of, write_whole};
@@ -164,8 +167,14 @@ pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<()
         return Ok(());
     }
     let id = round.plan.round.as_deref();
-    for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
-        merge(folder, (&round.folder, id), part.number)?;
+    match round.plan.follows_redirects {
+        true => onward::merge_all(folder, round)?,
+        false => {
+            for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
+                let new = round.folder.result(part.number);
+                merge(folder, (&new, id), part.number)?;
+            }
+        }
     }
     // First of all the plan: without it there is no round, also if the rest stays after a crash.
     let plan = round.folder.plan();

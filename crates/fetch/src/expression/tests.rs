@@ -170,7 +170,11 @@ fn what_cannot_be_read_says_where_and_what_was_expected() {
         ("status == 200 && ok", 15, "in words"),
         ("status == 200 ok", 15, "`and`, `or` or the end"),
         ("(status == 200", 15, "closing bracket"),
-        ("outcome == 'err'", 12, "'response', 'unchanged', 'error'"),
+        (
+            "outcome == 'err'",
+            12,
+            "'response', 'unchanged', 'onward', 'error'",
+        ),
         ("ok == 1", 7, "true or false"),
         ("ok contains 'a'", 4, "=="),
         ("error == timeout", 10, "a text in quotes"),

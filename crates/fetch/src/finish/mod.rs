@@ -7,11 +7,15 @@
 mod stamp;
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use self::stamp::Stamps;
 use crate::again;
 use crate::error::Result;
+use crate::job::Job;
 use crate::plan::{Folder, Plan};
+use crate::record::count;
+use crate::run::{Observer, Options};
 use crate::segment::{load, settle};
 use crate::show;
 use crate::start::{self, Lock, Started, lock_if_free};
@@ -78,7 +82,47 @@ pub fn job(folder: &Folder) -> Result<Option<Products>> {
     } else {
         again::clean_up(folder, &lock)?;
     }
+    let round = again::current(folder)?;
+    let follows = round
+        .as_ref()
+        .is_some_and(|round| round.plan.follows_redirects);
+    if follows || round.is_none() && again::follow_up(folder, &done, &lock)? {
+        return Ok(None);
+    }
     products(&done, &lock).map(Some)
+}
+
+/// Finishes a job as [`job`] does, and follows the redirects that wait for a round of their own: each as the job says now.
+///
+/// # Errors
+/// As [`job`], and when a round cannot be done.
+pub fn rounds(
+    folder: &Folder,
+    (now, options): (&Job, &Options),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Option<Products>> {
+    loop {
+        let products = job(folder)?;
+        let round = again::current(folder)?;
+        let Some(round) = round.filter(|round| products.is_none() && round.plan.follows_redirects)
+        else {
+            return Ok(products);
+        };
+        let inputs = count(round.plan.inputs);
+        observer.say(&format!(
+            "following {inputs} redirects to hosts of other parts"
+        ));
+        let round = Started {
+            job: Job {
+                pace: now.pace.clone(),
+                network: now.network.clone(),
+                ..round.job.clone()
+            },
+            ..round
+        };
+        again::run(folder, &round, options, stop, observer)?;
+    }
 }
 
 /// Makes the products that are missing or stale.

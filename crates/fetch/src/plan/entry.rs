@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Columns, URL, Validators};
+use crate::record::{Columns, URL, Validators, Way};
 
 /// An input of a part.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +23,9 @@ pub struct Earlier {
     /// The version of its response that the job has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<Version>,
+    /// Where its redirects led.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<Way>,
 }
 
 /// A response that the job has.
@@ -188,6 +191,7 @@ mod tests {
             held: Content::Url("http://h/".into()),
             earlier: Some(Box::new(Earlier {
                 version: Some(Version::default()),
+                way: Some(Way::default()),
             })),
         };
         write_planned(&known, &mut bytes);

@@ -118,6 +118,7 @@ pub fn make(
         version: VERSION,
         job: Uuid::new_v4(),
         round: None,
+        follows_redirects: false,
         inputs: count,
         columns: fed.columns,
         sources,
@@ -318,7 +319,7 @@ pub(super) struct HostCounts {
 
 impl HostCounts {
     /// Counts an input; the group of its host.
-    fn note(&mut self, routed: &Routed<'_>) -> usize {
+    pub fn note(&mut self, routed: &Routed<'_>) -> usize {
         self.any_own |= !routed.foreign;
         if self.last.0 != routed.host || self.heaviest.is_empty() {
             self.last.0.clear();

@@ -11,6 +11,7 @@ mod folder;
 mod inputs;
 mod make;
 mod parts;
+mod regroup;
 mod repeats;
 mod sources;
 mod spool;
@@ -27,9 +28,11 @@ pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
 pub use self::make::{Fed, PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};
+pub use self::regroup::{Take, regroup};
 pub use self::repeats::Repeats;
 pub use self::sources::{Identity, Listed, changed, is_standard_input};
 pub use self::spool::{Extent, Spool};
+pub use crate::record::Way;
 
 use crate::error::{Error, Result, at};
 use crate::frame::{Frame, first, pack_aside};
@@ -47,6 +50,9 @@ pub struct Plan {
     /// The id of a round of `again`; none for the job itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<String>,
+    /// Whether it is a round that follows redirects to hosts of other parts.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows_redirects: bool,
     /// How many inputs there are, invalid ones included.
     pub inputs: u64,
     /// The columns of the inputs.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hecaton::{Attempt, Response};
 use serde_json::{Map, Value};
 
-use super::{Body, Cell, Columns, Outcome, Validators};
+use super::{Body, Cell, Columns, Outcome, Validators, Way};
 
 /// How an input ended. What is not known of it is empty.
 #[derive(Clone, Default)]
@@ -27,6 +27,8 @@ pub struct Ending<'a> {
     pub ok: Option<bool>,
     /// Where a redirect led.
     pub location: Option<&'a str>,
+    /// How the redirects go on from there.
+    pub onward: Option<&'a Way>,
     /// The response, if it counts.
     pub response: Option<&'a Response>,
     /// The names of the headers to keep, in lower case.

@@ -115,7 +115,7 @@ fields! {
     /// The number of the input, from 0 over the whole job.
     n: u64 = Written::Value,
         [name("n", Integer, |it| it.n.into(), |it| it.number.into())];
-    /// How it ended: `response`, `unchanged` (a response of an earlier round that still holds), `error`, `skipped` (with `why`), `unreached` (its host was down for too long), `unknown` (a POST or
+    /// How it ended: `response`, `unchanged` (a response of an earlier round that still holds), `onward` (a redirect that is still to be followed), `error`, `skipped` (with `why`), `unreached` (its host was down for too long), `unknown` (a POST or
     /// PATCH that may or may not have arrived) or `invalid` (with `why`).
     outcome: Outcome = Written::Value,
         [name("outcome", Choice, |it| it.outcome.name().into(), |it| it.outcome.name().into())];
@@ -136,6 +136,9 @@ fields! {
     /// Where a redirect led: the URL of the final response, or the URL that was not fetched.
     location: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("location", Text, |it| it.location.as_deref().into(), |it| it.location.into())];
+    /// How the redirects go on from there, while they wait for a round of their own.
+    onward: Option<Way> [default, skip_serializing_if = "Option::is_none"] =
+        Written::By(|it, line| json(line, it.onward)), [];
     /// The status of the response.
     status: Option<u16> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("status", Integer, |it| it.status.map(u64::from).into(), |it| it.response.map(|it| u64::from(it.status())).into())];
@@ -212,6 +215,22 @@ pub struct Validators {
     /// Its `Last-Modified`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modified: Option<String>,
+}
+
+/// Where the redirects of an input led so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Way {
+    /// The URL that is to be requested.
+    pub url: String,
+    /// How many redirects led there.
+    pub followed: u32,
+    /// How many requests were sent before it.
+    pub attempts: u32,
+    /// Whether the request became a GET.
+    pub is_get: bool,
+    /// Whether another origin was on the way.
+    pub has_left: bool,
 }
 
 /// An error and its phase.

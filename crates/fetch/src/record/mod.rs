@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use self::cell::{Cell, Kind, of_json};
 pub use self::ending::{Ending, header};
 pub use self::fields::{
-    Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Validators, Written, names,
+    Body, Elapsed, FIELDS, Failure, Field, Name, Record, Used, Validators, Way, Written, names,
 };
 pub use self::write::write;
 
@@ -88,6 +88,8 @@ pub enum Outcome {
     Skipped,
     /// The server said that the response of an earlier round still holds; the rest of the record is of that round.
     Unchanged,
+    /// A redirect led to a host of another part; a round of its own follows it when all parts are done.
+    Onward,
     /// Its host was down for too long, and was given up.
     Unreached,
     /// Nobody knows whether it was acted on.
@@ -99,9 +101,10 @@ pub enum Outcome {
 
 impl Outcome {
     /// Every outcome.
-    pub const ALL: [Outcome; 7] = [
+    pub const ALL: [Outcome; 8] = [
         Outcome::Response,
         Outcome::Unchanged,
+        Outcome::Onward,
         Outcome::Error,
         Outcome::Skipped,
         Outcome::Unreached,
@@ -114,6 +117,7 @@ impl Outcome {
         match self {
             Outcome::Response => "response",
             Outcome::Unchanged => "unchanged",
+            Outcome::Onward => "onward",
             Outcome::Error => "error",
             Outcome::Skipped => "skipped",
             Outcome::Unreached => "unreached",

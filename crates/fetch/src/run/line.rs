@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use hecaton::{Attempt, Error, Response};
 use serde_json::{Map, Value};
 
-use crate::plan::{Content, Planned};
+use crate::plan::{Content, Planned, Way};
 use crate::record::{Body, Ending, Outcome, Validators, write};
 use crate::request::Rendered;
 
@@ -79,6 +79,25 @@ impl RecordWriter {
             outcome: Outcome::Unchanged,
             ok: Some(ok),
             at: self.clock.text(tried.begun),
+            bytes: None,
+            ..of_response(about, tried, response)
+        };
+        write(out, &ending);
+    }
+
+    /// A redirect to a host of another part, which a later round follows.
+    pub fn onward(
+        &mut self,
+        out: &mut Vec<u8>,
+        about: (&Planned, &Rendered<'_>),
+        (tried, way): (&Tried, &Way),
+        response: &Response,
+    ) {
+        let ending = Ending {
+            outcome: Outcome::Onward,
+            ok: Some(false),
+            at: self.clock.text(tried.begun),
+            onward: Some(way),
             bytes: None,
             ..of_response(about, tried, response)
         };

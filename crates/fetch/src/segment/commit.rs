@@ -23,6 +23,8 @@ pub struct Tally {
     pub responses: u64,
     /// Those that still hold from an earlier round.
     pub unchanged: u64,
+    /// Redirects to hosts of other parts, which are still to be followed.
+    pub onward: u64,
     /// Errors.
     pub errors: u64,
     /// Inputs of which nothing was sent.
@@ -43,6 +45,7 @@ impl Tally {
         *match outcome {
             Outcome::Response => &mut self.responses,
             Outcome::Unchanged => &mut self.unchanged,
+            Outcome::Onward => &mut self.onward,
             Outcome::Error => &mut self.errors,
             Outcome::Skipped => &mut self.skipped,
             Outcome::Unreached => &mut self.unreached,
@@ -57,6 +60,7 @@ impl Tally {
         self.ok += other.ok;
         self.responses += other.responses;
         self.unchanged += other.unchanged;
+        self.onward += other.onward;
         self.errors += other.errors;
         self.skipped += other.skipped;
         self.unreached += other.unreached;

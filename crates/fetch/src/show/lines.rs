@@ -140,6 +140,7 @@ mod tests {
             version: VERSION,
             job: Uuid::nil(),
             round: None,
+            follows_redirects: false,
             inputs: 5,
             columns: Vec::new(),
             sources: Vec::new(),

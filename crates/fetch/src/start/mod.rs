@@ -21,7 +21,7 @@ use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary};
 
-pub use self::more::add;
+pub use self::more::{add, limits};
 
 /// A job's folder, ready to be worked on.
 pub struct Started {

@@ -77,7 +77,7 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock
 }
 
 /// The limits that a plan must keep.
-pub(super) fn limits(job: &Job) -> PlanLimits {
+pub fn limits(job: &Job) -> PlanLimits {
     let [own, foreign] = job.pace.most();
     PlanLimits {
         max_shards: own.min(foreign),

@@ -50,8 +50,16 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
     let stop = stop::on_request()?;
-    // A round that is done and was not merged is merged before another one begins.
-    finish::job(&folder)?;
+    // A round that is done and was not merged is merged before another one begins, and redirects that wait are followed.
+    let mut live = Live::new(arguments.quiet);
+    let options = Options {
+        note_progress: true,
+        ..Options::default()
+    };
+    let mut base = load(folder.clone())?.job;
+    arguments.tuning.change(&mut base);
+    let finished = finish::rounds(&folder, (&base, &options), &stop, &mut live);
+    finished.inspect_err(|_| live.end())?;
     let change = |job: &mut _| arguments.tuning.change(job);
     let Some(round) = again::prepare(
         &folder,
@@ -74,16 +82,12 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         );
         return Ok(());
     }
-    let mut live = Live::new(arguments.quiet);
     live.begin(&round);
-    let options = Options {
-        note_progress: true,
-        ..Options::default()
-    };
     let summary = again::run(&folder, &round, &options, &stop, &mut live);
+    let summary = summary.inspect_err(|_| live.end())?;
+    let finished = finish::rounds(&folder, (&round.job, &options), &stop, &mut live);
     live.end();
-    let summary = summary?;
-    finish::job(&folder)?;
+    finished?;
     let base = load(folder.clone())?;
     if !arguments.quiet {
         crate::say!("{}", sentence(&folder.results(), &summary));

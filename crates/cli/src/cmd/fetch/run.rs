@@ -8,7 +8,7 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::run::{Options, Summary};
+use hecaton_fetch::run::{Options, Summary, tally};
 use hecaton_fetch::start::{Started, load, prepare};
 use hecaton_lab::findings::words::{self, plural};
 
@@ -100,12 +100,14 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
         ..Options::default()
     };
     let summary = started.run(&options, stop, &mut live);
-    live.end();
-    let summary = summary?;
+    let mut summary = summary.inspect_err(|_| live.end())?;
     let (folder, job) = (started.folder.clone(), started.job.clone());
     // The lock goes with it, and finishing takes its own.
     drop(started);
-    let products = finish::job(&folder)?.unwrap_or_default();
+    let products = finish::rounds(&folder, (&job, &options), stop, &mut live);
+    live.end();
+    let products = products?.unwrap_or_default();
+    summary.tally = tally(&folder, &load(folder.clone())?.plan)?;
     if !way.is_quiet {
         let made = products.tables.iter().chain(&products.page);
         let made = made.map(|product| format!(", {}", product.display()));

@@ -20,6 +20,10 @@ pub fn judge(base: &Started, job: &Job) -> Result<()> {
         return Ok(());
     }
     let tally = tally(&base.folder, &base.plan)?;
+    if tally.onward > 0 {
+        // Redirects are still to be followed.
+        return Ok(());
+    }
     judge_by(job.fail_if.as_deref(), &tally)
 }
 

@@ -7,13 +7,13 @@ use super::bodies::Came;
 use super::conditional;
 use crate::error::{Result, at};
 use crate::job::Reach;
-use crate::plan::Planned;
+use crate::plan::{Planned, Way};
 use crate::record::Outcome;
 use crate::request::{Onward, Rendered, Step, step};
 use crate::run::hosts::Change;
 use crate::run::keep::Keeper;
 use crate::run::line::{RecordWriter, Tried, kind_name};
-use crate::run::part::OpenPart;
+use crate::run::part::{OpenPart, Pending, Unfollowed};
 use crate::run::verdict::{judge, wait};
 use crate::sink::Whole;
 
@@ -120,6 +120,18 @@ impl Driver<'_> {
                 else {
                     return Ok(());
                 };
+                let (why, way) = match why {
+                    Unfollowed::Refused(why) => (why, None),
+                    Unfollowed::OtherPart(onward) => {
+                        (String::new(), Some(way_of(onward, &pending)))
+                    }
+                };
+                if let (Some(way), Ok(response)) = (&way, &outcome) {
+                    let out = part.record(Outcome::Onward, false);
+                    let about = (&pending.planned, &rendered);
+                    self.records.onward(out, about, (&tried, way), response);
+                    return Ok(());
+                }
                 let (about, came) = (
                     (&pending.planned, &rendered),
                     (&outcome, Some(&*why), repeatable),
@@ -155,6 +167,17 @@ fn is_crowded(outcome: &hecaton::Outcome) -> bool {
         error.kind() == hecaton::Kind::Body && error.detail().contains("max_buffered")
     };
     outcome.as_ref().err().is_some_and(crowded)
+}
+
+/// Where a redirect leads, for the round that follows it.
+fn way_of(onward: Onward, pending: &Pending) -> Way {
+    Way {
+        url: onward.url,
+        followed: onward.followed,
+        attempts: pending.attempts,
+        is_get: onward.is_get,
+        has_left: onward.has_left,
+    }
 }
 
 /// Where an outcome leads.

@@ -12,7 +12,7 @@ use roaring::RoaringTreemap;
 
 use self::group::Group;
 pub use self::pending::Pending;
-pub use self::reading::Reading;
+pub use self::reading::{Reading, Unfollowed};
 use self::robots::Sites;
 use super::hosts::{Hosts, Limits};
 use super::keep::Keeper;

@@ -1,6 +1,6 @@
 //! An input whose request waits for its turn.
 
-use crate::plan::{Content, Planned};
+use crate::plan::{Content, Planned, Way};
 use crate::request::Onward;
 
 /// An input whose request waits for its turn.
@@ -38,6 +38,25 @@ impl Pending {
             is_robots: false,
             furthest: 0,
             onward: None,
+        }
+    }
+
+    /// One whose redirects an earlier round followed as far as this.
+    pub fn on(way: Option<Way>, planned: Planned, cursor: u16) -> Pending {
+        let pending = Pending::new(planned, cursor);
+        match way {
+            None => pending,
+            Some(way) => Pending {
+                attempts: way.attempts,
+                onward: Some(Box::new(Onward {
+                    url: way.url,
+                    followed: way.followed,
+                    before: way.attempts,
+                    is_get: way.is_get,
+                    has_left: way.has_left,
+                })),
+                ..pending
+            },
         }
     }
 

@@ -15,6 +15,14 @@ use crate::run::line::RecordWriter;
 /// Inputs that are read from a group at once.
 const AT_ONCE: usize = 32;
 
+/// Why a redirect is not followed here.
+pub enum Unfollowed {
+    /// Nobody may follow it.
+    Refused(String),
+    /// Another part keeps the limits of its host.
+    OtherPart(Onward),
+}
+
 /// The tools for reading inputs.
 pub struct Reading<'a> {
     /// All inputs.
@@ -173,15 +181,20 @@ impl OpenPart {
             return;
         }
         let Ok(rendered) = rendered else { return };
-        match self.host(&rendered.url, (cursor, reading.robots)) {
+        let way = planned
+            .earlier
+            .as_ref()
+            .and_then(|earlier| earlier.way.clone());
+        let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
+        match self.host(url, (cursor, reading.robots)) {
             Err(why) => self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
-            Ok(host) if self.forbids(host, &rendered.url) => {
+            Ok(host) if self.forbids(host, url) => {
                 let about = (&planned, Some(&rendered));
                 self.forbidden(host, reading.writer, about);
             }
             Ok(host) => {
                 drop(rendered);
-                self.queue(host, Pending::new(planned, cursor));
+                self.queue(host, Pending::on(way, planned, cursor));
             }
         }
     }
@@ -210,20 +223,17 @@ impl OpenPart {
         mut onward: Onward,
         rendered: &Rendered<'_>,
         (writer, robots): (&mut RecordWriter, bool),
-    ) -> std::result::Result<(), (Pending, String)> {
+    ) -> std::result::Result<(), (Pending, Unfollowed)> {
         let url = &onward.url;
         let name = match self.last.of(url) {
             Ok((name, _)) => name,
-            Err(error) => return Err((pending, error.to_string())),
+            Err(error) => return Err((pending, Unfollowed::Refused(error.to_string()))),
         };
         if !self.index.has(name) {
-            let why = format!(
-                "it leads to {url}, and another part keeps the limits of that host: fetch it from a list of its own"
-            );
-            return Err((pending, why));
+            return Err((pending, Unfollowed::OtherPart(onward)));
         }
         match self.host(url, (pending.cursor, robots)) {
-            Err(why) => return Err((pending, why)),
+            Err(why) => return Err((pending, Unfollowed::Refused(why))),
             Ok(host) if self.forbids(host, url) => {
                 let about = (&pending.planned, Some(rendered));
                 self.forbidden(host, writer, about);

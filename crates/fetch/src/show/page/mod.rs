@@ -78,6 +78,7 @@ fn facts(tally: &ReportData) -> String {
     }
     for outcome in [
         Outcome::Unchanged,
+        Outcome::Onward,
         Outcome::Unreached,
         Outcome::Skipped,
         Outcome::Unknown,

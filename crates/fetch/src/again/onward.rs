@@ -1,0 +1,191 @@
+//! Redirects to hosts of other parts: followed in a round whose parts are made by the host where each leads.
+//!
+//! A part keeps the limits of its own hosts alone, so that a redirect to a host of another part waits, with the outcome `onward`.
+//! When all parts are done, these inputs become a round. Their records may be of any part of the job, so that they are sorted
+//! by part before they are merged. A redirect of the round may lead on, and then another round follows.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+
+use roaring::RoaringTreemap;
+use serde::Deserialize;
+
+use super::merge::{each, merge};
+use crate::error::{Error, Result, at, sentence};
+use crate::finalize::ResultsWriter;
+use crate::host::LastHost;
+use crate::plan::{
+    Earlier, Folder, InputFile, Plan, Routed, Take, Way, read_entry, regroup, write_whole,
+};
+use crate::record::Outcome;
+use crate::request::Maker;
+use crate::segment::{head_of, load};
+use crate::start::{Lock, Started, limits};
+
+/// Parts whose records are sorted at once, each into a file.
+const AT_ONCE: usize = 64;
+
+/// Which records such a round is for.
+const CONDITION: &str = "outcome == 'onward'";
+
+/// The piece of a record that such a round needs.
+#[derive(Deserialize)]
+struct Line {
+    onward: Way,
+}
+
+/// The parts with redirects that wait.
+fn waiting(folder: &Folder, plan: &Plan) -> Result<Vec<u32>> {
+    let mut found = Vec::new();
+    for part in &plan.parts {
+        if load(folder, part.number)?.is_some_and(|commit| commit.tally.onward > 0) {
+            found.push(part.number);
+        }
+    }
+    Ok(found)
+}
+
+/// Plans the round of the redirects that wait; false if none does. The caller holds the lock, and there is no other round.
+///
+/// # Errors
+/// When a file cannot be read or written.
+pub fn follow_up(folder: &Folder, done: &Started, _: &Lock) -> Result<bool> {
+    let parts = waiting(folder, &done.plan)?;
+    if parts.is_empty() {
+        return Ok(false);
+    }
+    let round = folder.again();
+    let _ = fs::remove_dir_all(round.path());
+    for made in [round.planned(), round.results(), round.path().join("parts")] {
+        fs::create_dir_all(&made).map_err(at("create", &made))?;
+    }
+    let maker = Maker::new(&done.job.request, &done.plan.columns, done.plan.job)?;
+    let mut file = InputFile::open(folder)?;
+    let mut feed = |take: Take<'_>| {
+        let mut parts = parts.iter();
+        parts.try_for_each(|part| hand_over(folder, *part, (&maker, &mut file), take))
+    };
+    let plan = regroup(&round, &done.plan, &limits(&done.job), &mut feed)?;
+    write_whole(&round.path().join("where"), CONDITION.as_bytes())?;
+    write_whole(&round.job(), done.job.to_toml()?.as_bytes())?;
+    let text = serde_json::to_vec_pretty(&plan).expect("a plan becomes JSON");
+    write_whole(&round.plan(), &text)?;
+    Ok(true)
+}
+
+/// Hands over the inputs of a part whose redirects wait.
+fn hand_over(
+    folder: &Folder,
+    part: u32,
+    (maker, file): (&Maker, &mut InputFile),
+    take: Take<'_>,
+) -> Result<()> {
+    let mut ways: HashMap<u64, Way> = HashMap::new();
+    each(&folder.result(part), &mut |line, number| {
+        if matches!(head_of(line), Some((_, Outcome::Onward, _))) {
+            ways.insert(number, serde_json::from_slice::<Line>(line)?.onward);
+        }
+        Ok(())
+    })?;
+    let mut last = LastHost::default();
+    let mut frame = Vec::new();
+    for extent in Plan::index(folder, part)?
+        .groups
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        file.read(extent, &mut frame)?;
+        let mut rest = &frame[..];
+        while !rest.is_empty() {
+            let mut planned = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
+            let Some(way) = ways.remove(&planned.number) else {
+                continue;
+            };
+            let digest = maker
+                .render(&planned.held)
+                .map(|rendered| rendered.digest());
+            let damaged =
+                |_| Error::failed(format!("the record of input {} is damaged", planned.number));
+            let request = digest.map_err(damaged)?;
+            let url = way.url.clone();
+            let earlier = Earlier {
+                way: Some(way),
+                ..Earlier::default()
+            };
+            planned.earlier = Some(Box::new(earlier));
+            let (host, foreign) = last
+                .of(&url)
+                .map_err(|error| Error::failed(error.to_string()))?;
+            take(
+                &planned,
+                Routed {
+                    host,
+                    foreign,
+                    request,
+                },
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Merges the records of such a round into the parts of the job. To do so twice changes nothing.
+pub(super) fn merge_all(folder: &Folder, round: &Started) -> Result<()> {
+    let base = Plan::planned(folder)?;
+    let sorted = round.folder.path().join("sorted");
+    fs::create_dir_all(&sorted).map_err(at("create", &sorted))?;
+    for parts in waiting(folder, &base)?.chunks(AT_ONCE) {
+        let mut shelves = Vec::new();
+        for part in parts {
+            shelves.push(Shelf::new(folder, *part, &sorted)?);
+        }
+        for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
+            each(&round.folder.result(part.number), &mut |line, number| {
+                let shelf = shelves
+                    .iter_mut()
+                    .find(|shelf| shelf.numbers.contains(number));
+                shelf.map_or(Ok(()), |shelf| shelf.results.add_lines(line))
+            })?;
+        }
+        for shelf in shelves {
+            let refused = |error| Error::Failed(sentence("write", &shelf.path, &error));
+            shelf.results.finish().map_err(refused)?;
+            merge(
+                folder,
+                (&shelf.path, round.plan.round.as_deref()),
+                shelf.part,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The new records of one part.
+struct Shelf {
+    part: u32,
+    numbers: RoaringTreemap,
+    path: PathBuf,
+    results: ResultsWriter,
+}
+
+impl Shelf {
+    fn new(folder: &Folder, part: u32, sorted: &std::path::Path) -> Result<Shelf> {
+        let mut numbers = RoaringTreemap::new();
+        each(&folder.result(part), &mut |line, number| {
+            if matches!(head_of(line), Some((_, Outcome::Onward, _))) {
+                numbers.insert(number);
+            }
+            Ok(())
+        })?;
+        let path = sorted.join(format!("part-{part:06}.jsonl.zst"));
+        let results = ResultsWriter::create(&path);
+        Ok(Shelf {
+            part,
+            numbers,
+            results: results.map_err(at("create", &path))?,
+            path,
+        })
+    }
+}
