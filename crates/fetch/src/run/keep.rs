@@ -297,12 +297,15 @@ fn is_of(name: &str, prefix: &str) -> bool {
     rest.is_some_and(|rest| rest.starts_with('-'))
 }
 
+/// The last archive that a record names, and how much of it has records.
+type Last<'a> = (&'a str, u64);
+
 /// Repairs the archives of an attempt. Those before the last archive that a record names are whole, and those behind
 /// it have no record.
 fn cut_archives(
     home: &Path,
     prefix: &str,
-    (last, is_kept): (Option<(&str, u64)>, &dyn Fn(u64) -> bool),
+    (last, is_kept): (Option<Last<'_>>, &dyn Fn(u64) -> bool),
 ) -> Result<()> {
     for entry in std::fs::read_dir(home).into_iter().flatten().flatten() {
         let (name, path) = (entry.file_name(), entry.path());

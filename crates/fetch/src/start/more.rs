@@ -1,6 +1,6 @@
 //! Inputs that come later: lists that grew, and lists that are added.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::host::LastHost;
@@ -96,7 +96,10 @@ fn more_of(
 ) -> Result<Option<Identity>> {
     let known = plan.sources.iter().find(|known| known.path == *path);
     let is_stream = is_standard_input(path);
-    if known.is_some() && !is_stream && plan::changed(&plan.sources, &[path.clone()])?.is_none() {
+    if known.is_some()
+        && !is_stream
+        && plan::changed(&plan.sources, std::slice::from_ref(path))?.is_none()
+    {
         return Ok(None);
     }
     // First of all: what is written meanwhile is a change that the next look sees.
@@ -140,12 +143,12 @@ fn more_of(
 }
 
 /// Opens a list, which must have the columns of the job.
-fn open(path: &PathBuf, job: &Job, plan: &Plan) -> Result<Inputs> {
+fn open(path: &Path, job: &Job, plan: &Plan) -> Result<Inputs> {
     let refused = |error: InputError| Error::usage(error.to_string());
     let format = job.input.format.as_deref().map(Format::named);
     let source = match is_standard_input(path) {
         true => Source::named("-"),
-        false => Source::Path(path.clone()),
+        false => Source::Path(path.to_owned()),
     };
     let list = Inputs::open(vec![source], format.transpose().map_err(refused)?).map_err(refused)?;
     let has = list.columns();
