@@ -2,8 +2,9 @@
 //! NATS or reads the clock.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::clock::Moment;
 use crate::run::Standing;
 
 /// The times that follow from how long a lease is.
@@ -38,7 +39,7 @@ impl Times {
 /// A part that is held: by `T` its lease is renewed.
 struct Lease<T> {
     token: T,
-    confirmed: Instant,
+    confirmed: Moment,
 }
 
 /// The parts that a worker holds.
@@ -70,7 +71,7 @@ impl<T: Clone> Leases<T> {
     }
 
     /// A part was handed to us. One that we hold was handed out again because a renewal came late, and to nobody else.
-    pub fn arrived(&mut self, part: u32, token: T, now: Instant) {
+    pub fn arrived(&mut self, part: u32, token: T, now: Moment) {
         if !self.held.contains_key(&part) {
             self.ready.push_back(part);
         }
@@ -84,7 +85,7 @@ impl<T: Clone> Leases<T> {
     }
 
     /// The next part to work on.
-    pub fn take(&mut self, now: Instant) -> Option<u32> {
+    pub fn take(&mut self, now: Moment) -> Option<u32> {
         while let Some(part) = self.ready.pop_front() {
             if self.standing(part, now) == Standing::Held {
                 return Some(part);
@@ -96,11 +97,11 @@ impl<T: Clone> Leases<T> {
     }
 
     /// How it stands with a part.
-    pub fn standing(&self, part: u32, now: Instant) -> Standing {
+    pub fn standing(&self, part: u32, now: Moment) -> Standing {
         let Some(lease) = self.held.get(&part) else {
             return Standing::Lost;
         };
-        let silent = now.saturating_duration_since(lease.confirmed);
+        let silent = now.since(lease.confirmed);
         if silent >= self.times.lease {
             Standing::Lost
         } else if silent >= self.times.silence() {
@@ -111,7 +112,7 @@ impl<T: Clone> Leases<T> {
     }
 
     /// The leases to renew.
-    pub fn to_renew(&self, now: Instant) -> Vec<(u32, T)> {
+    pub fn to_renew(&self, now: Moment) -> Vec<(u32, T)> {
         let ours = self
             .held
             .iter()
@@ -122,7 +123,7 @@ impl<T: Clone> Leases<T> {
 
     /// A renewal that was requested at this time is confirmed. A confirmation after the lease has expired is ignored,
     /// because another worker may hold the part.
-    pub fn renewed(&mut self, part: u32, requested: Instant, now: Instant) {
+    pub fn renewed(&mut self, part: u32, requested: Moment, now: Moment) {
         if self.standing(part, now) == Standing::Lost {
             return;
         }
@@ -157,8 +158,8 @@ mod tests {
 
     const LEASE: Duration = Duration::from_secs(30);
 
-    fn leases() -> (Leases<&'static str>, Instant) {
-        (Leases::new(Times { lease: LEASE }), Instant::now())
+    fn leases() -> (Leases<&'static str>, Moment) {
+        (Leases::new(Times { lease: LEASE }), Moment::now())
     }
 
     #[test]

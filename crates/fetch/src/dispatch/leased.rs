@@ -7,6 +7,7 @@ use async_nats::Subject;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 
+use super::clock::Moment;
 use super::lease::{Leases, Times};
 use crate::plan::{Folder, Plan};
 use crate::run::{Standing, Supply};
@@ -29,6 +30,10 @@ pub struct Shared {
     pub trouble: Option<String>,
     /// Whether the run can take another part.
     pub needs_part: bool,
+    /// Whether the server was asked for a part and has not replied.
+    pub has_question: bool,
+    /// Whether the run has ended, and no further part is requested.
+    pub is_ending: bool,
 }
 
 /// The same, for both sides.
@@ -47,6 +52,8 @@ impl Board {
             is_connected: true,
             trouble: None,
             needs_part: false,
+            has_question: false,
+            is_ending: false,
         };
         Board {
             shared: Arc::new(Mutex::new(shared)),
@@ -102,7 +109,7 @@ impl LeasedParts {
 impl Supply for LeasedParts {
     fn next(&mut self) -> Option<u32> {
         let mut shared = self.board.lock();
-        let part = shared.leases.take(Instant::now());
+        let part = shared.leases.take(Moment::now());
         if part.is_none() && !shared.needs_part && shared.leases.count() < self.most {
             shared.needs_part = true;
             self.board.part_needed.notify_one();
@@ -131,7 +138,7 @@ impl Supply for LeasedParts {
     }
 
     fn standing(&mut self, part: u32) -> Standing {
-        self.board.lock().leases.standing(part, Instant::now())
+        self.board.lock().leases.standing(part, Moment::now())
     }
 
     fn trouble(&mut self) -> Option<String> {

@@ -9,8 +9,9 @@
 //!
 //! A lease is 30 s by default, and is renewed every third of it. A worker whose renewal was not confirmed for two
 //! thirds of the lease sends nothing more for the part, and gives up the part when the lease is over. So two workers
-//! never send for one part at a time.
+//! never send for one part at a time. `clock` is the clock of leases, which runs on while a machine sleeps.
 
+mod clock;
 mod enqueue;
 mod lease;
 mod leased;

@@ -11,6 +11,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use super::clock::Moment;
 use super::lease::Times;
 use super::leased::{Board, Notice};
 use super::server::{Queue, connect, innermost, shown};
@@ -24,13 +25,16 @@ const NOT_DONE: &str = "-NAK";
 const NEVER: &str = "+TERM";
 
 /// How long the server keeps a question for a part.
-const QUESTION: Duration = Duration::from_secs(5);
+const QUESTION: Duration = Duration::from_secs(2);
 
 /// How long to wait for a reply before the lease is known.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How often a worker that rests looks whether leases have become shorter.
 const GLANCE: Duration = Duration::from_millis(100);
+
+/// How often the end looks whether the open question brought another part.
+const MOMENT: Duration = Duration::from_millis(5);
 
 /// How long the end waits for the server.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -84,13 +88,23 @@ impl Session {
     /// Talks until the run has ended.
     pub async fn hold(&self, notices: &mut UnboundedReceiver<Notice>) {
         let mut replies = JoinSet::new();
+        let parts = self.request_parts();
+        tokio::pin!(parts);
         tokio::select! {
-            () = self.request_parts() => {}
+            () = &mut parts => {}
             () = self.renew() => {}
             () = self.receive(notices, &mut replies) => {}
         }
-        // A question that is still open goes with the connection.
-        let _ = timeout(FAREWELL, self.end(replies)).await;
+        self.board.lock().is_ending = true;
+        // Whatever the open question still brings goes back too. A server hands a part that is returned to the oldest question,
+        // and if nobody listened to that any more, the part would wait until its lease is over.
+        let end = async {
+            tokio::select! {
+                () = &mut parts => {}
+                () = self.end(replies) => {}
+            }
+        };
+        let _ = timeout(FAREWELL, end).await;
     }
 
     async fn receive(&self, notices: &mut UnboundedReceiver<Notice>, replies: &mut JoinSet<()>) {
@@ -115,6 +129,9 @@ impl Session {
     async fn request_parts(&self) {
         let mut known: Option<PullConsumer> = None;
         loop {
+            if self.board.lock().is_ending {
+                return std::future::pending().await;
+            }
             if !self.board.lock().needs_part {
                 self.board.part_needed.notified().await;
                 continue;
@@ -123,12 +140,18 @@ impl Session {
                 known = self.find().await;
                 continue;
             };
-            match request_part(consumer).await {
-                Ok(Some(message)) => self.take(message).await,
-                Ok(None) if self.look(consumer).await => {}
-                // A server that has lost the queue does not report it when a part is requested.
-                Ok(None) | Err(_) => known = None,
+            self.board.lock().has_question = true;
+            let response = request_part(consumer).await;
+            let (came, has_failed) = (matches!(response, Ok(Some(_))), response.is_err());
+            if let Ok(Some(message)) = response {
+                self.take(message).await;
             }
+            self.board.lock().has_question = false;
+            if came || !has_failed && self.look(consumer).await {
+                continue;
+            }
+            // A server that has lost the queue does not report it when a part is requested.
+            known = None;
         }
     }
 
@@ -179,7 +202,7 @@ impl Session {
             return done(self.client.clone(), subject, self.times()).await;
         }
         let mut shared = self.board.lock();
-        shared.leases.arrived(part, subject, Instant::now());
+        shared.leases.arrived(part, subject, Moment::now());
         shared.trouble = None;
         shared.needs_part = false;
     }
@@ -208,7 +231,7 @@ impl Session {
     async fn renew(&self) {
         loop {
             let times = self.times();
-            let requested = Instant::now();
+            let requested = Moment::now();
             let ours = self.board.lock().leases.to_renew(requested);
             let renewals = ours.into_iter().map(|(part, subject)| async move {
                 let is_confirmed = reply_to(&self.client, subject, STILL_AT_IT, times).await;
@@ -220,7 +243,7 @@ impl Session {
                 let mut shared = self.board.lock();
                 for (part, is_confirmed) in renewed {
                     match is_confirmed {
-                        true => shared.leases.renewed(part, requested, Instant::now()),
+                        true => shared.leases.renewed(part, requested, Moment::now()),
                         false => all = false,
                     }
                 }
@@ -246,11 +269,22 @@ impl Session {
 
     /// Returns the parts that are not done, and deletes the queue of a finished job.
     async fn end(&self, mut replies: JoinSet<()>) {
-        let held = self.board.lock().leases.leave_all();
         let times = self.times();
-        for (part, subject) in held {
-            let reply = if self.is_done(part) { DONE } else { NOT_DONE };
-            reply_to(&self.client, subject, reply, times).await;
+        loop {
+            let (held, has_question) = {
+                let mut shared = self.board.lock();
+                (shared.leases.leave_all(), shared.has_question)
+            };
+            if held.is_empty() && !has_question {
+                break;
+            }
+            if held.is_empty() {
+                sleep(MOMENT).await;
+            }
+            for (part, subject) in held {
+                let reply = if self.is_done(part) { DONE } else { NOT_DONE };
+                reply_to(&self.client, subject, reply, times).await;
+            }
         }
         while replies.join_next().await.is_some() {}
         if self.topic.plan.undone(&self.topic.folder).next().is_none() {

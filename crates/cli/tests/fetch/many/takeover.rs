@@ -108,6 +108,54 @@ fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing
     );
 }
 
+/// Sets the clock that runs on in suspend an hour ahead while a file is there, as a machine that wakes up finds it.
+const CLOCK: &str = r#"
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+int clock_gettime(clockid_t clock, struct timespec *time) {
+    int status = (int)syscall(SYS_clock_gettime, clock, time);
+    const char *slept = getenv("SLEPT");
+    if (status == 0 && clock == CLOCK_BOOTTIME && slept && access(slept, F_OK) == 0)
+        time->tv_sec += 3600;
+    return status;
+}
+"#;
+
+#[test]
+fn a_worker_whose_machine_was_suspended_leaves_its_parts() {
+    let (world, nats) = (slow(20), Nats::start());
+    let library = world.path("clock.so");
+    std::fs::write(world.path("clock.c"), CLOCK).unwrap();
+    let mut compiler = std::process::Command::new("cc");
+    compiler.args(["-shared", "-fPIC", "-o"]).arg(&library);
+    let built = ending(compiler.arg(world.path("clock.c")));
+    assert_eq!(built.status, Some(0), "{}", built.stderr);
+    let list = world.list(0..3000);
+    plan(&world, &list, &["-c", "2"]);
+    enqueue(&world, &nats, "50m");
+    let slept = world.path("slept");
+    let mut sleeper = worker(&world, &nats);
+    let sleeper = sleeper.env("LD_PRELOAD", library).env("SLEPT", &slept);
+    let mut sleeper = sleeper.spawn().unwrap();
+    world.wait_for(20);
+    assert!(!world.out().join("parts/000000/COMMIT").exists());
+    std::fs::write(&slept, "").unwrap();
+    // A part that is left is not renewed and not requested again: the server sees no further request.
+    let mut said = std::io::BufReader::new(sleeper.stderr.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("its lease is over") {
+        line.clear();
+        let read = std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        assert!(read > 0, "it never left the part");
+    }
+    assert!(world.server.summary().requests < 3000);
+    sleeper.kill().unwrap();
+    sleeper.wait().unwrap();
+}
+
 #[test]
 fn who_is_asked_to_end_gives_its_parts_back_at_once() {
     let (world, nats) = (slow(5), Nats::start());
