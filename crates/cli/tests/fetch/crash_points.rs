@@ -307,6 +307,7 @@ fn a_list_that_grew_survives_a_kill_at_any_operation() {
     check(&Case {
         list,
         name: "fetch LIST that grew",
+        around: ALONE,
         before: |world, list| {
             let whole = std::fs::read_to_string(list).expect("the list");
             world.write("urls.txt", whole.lines().take(20).map(str::to_owned));
@@ -324,6 +325,7 @@ fn a_round_of_what_has_changed_survives_a_kill_at_any_operation() {
     check(&Case {
         list: list_of_files,
         name: "again --if-changed",
+        around: ALONE,
         before: |world, list| good(&mut world.fetch(list, &SMALL), "the job"),
         command: |world, _| {
             let mut command = hecaton(&["fetch", "again"]);
@@ -367,6 +369,7 @@ fn redirects_to_other_parts_survive_a_kill_at_any_operation() {
     check(&Case {
         list: list_of_redirects,
         name: "fetch LIST --redirects-to any",
+        around: ALONE,
         before: NOTHING,
         command: |world, list| {
             world.fetch(list, &[&SMALL[..], &["--redirects-to", "any"]].concat())
