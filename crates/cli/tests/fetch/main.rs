@@ -13,6 +13,7 @@ mod hosts;
 mod large;
 #[cfg(feature = "nats")]
 mod many;
+mod metrics;
 mod more;
 mod names;
 mod network;

@@ -12,6 +12,7 @@ use hecaton_lab::findings::words::plural;
 use super::Home;
 use super::run::{Way, finish_run};
 use super::tuning::Tuning;
+use super::watching::Watching;
 use crate::stop;
 
 /// Adds lists to a job and fetches what is new; a request that the job has already is skipped.
@@ -32,6 +33,8 @@ pub struct Arguments {
     plan: bool,
     #[command(flatten)]
     tuning: Tuning,
+    #[command(flatten)]
+    watching: Watching,
     /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -54,6 +57,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     }
     match arguments.plan {
         true => Ok(()),
-        false => finish_run(started, &stop, &Way::new(arguments.quiet)),
+        false => finish_run(
+            started,
+            &stop,
+            &Way::new(arguments.quiet, &arguments.watching),
+        ),
     }
 }

@@ -16,6 +16,7 @@ use super::live::Live;
 use super::run::sentence;
 use super::tuning::Tuning;
 use super::verdict;
+use super::watching::Watching;
 use crate::stop;
 
 /// Sends some requests of a finished job again; their new records replace the old ones.
@@ -38,6 +39,8 @@ pub struct Arguments {
     plan: bool,
     #[command(flatten)]
     tuning: Tuning,
+    #[command(flatten)]
+    watching: Watching,
     /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -51,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
     let stop = stop::on_request()?;
     // A round that is done and was not merged is merged before another one begins, and redirects that wait are followed.
-    let mut live = Live::new(arguments.quiet);
+    let mut live = Live::new(arguments.quiet, &arguments.watching)?;
     let options = Options {
         note_progress: true,
         ..Options::default()

@@ -1,18 +1,18 @@
-//! The progress on stderr: a live view in a terminal, a line every ten seconds elsewhere.
+//! The progress: a live view in a terminal, a line of JSON a minute elsewhere, and metrics for a scraper.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
+use anyhow::Result;
 use hecaton_fetch::run::{Observer, Snapshot};
 use hecaton_fetch::start::Started;
 use hecaton_lab::findings::words::{count, plural};
 use indicatif::{ProgressBar, ProgressStyle};
 
+use super::metrics::Metrics;
+use super::watching::{self, Watching};
 use crate::progress::words;
 use crate::screen::{self, fitted};
-
-/// How often a line is written where there is no terminal.
-const PERIOD: Duration = Duration::from_secs(10);
 
 /// Most hosts in the live view.
 const HOSTS: usize = 4;
@@ -25,21 +25,28 @@ pub struct Live {
     bar: Option<ProgressBar>,
     is_quiet: bool,
     last: Instant,
+    log_every: Duration,
+    metrics: Option<Metrics>,
 }
 
 impl Live {
     /// One that says nothing while it goes well, if it is to be quiet.
-    pub fn new(is_quiet: bool) -> Live {
+    ///
+    /// # Errors
+    /// When metrics cannot be served.
+    pub fn new(is_quiet: bool, watching: &Watching) -> Result<Live> {
         let is_bar = !is_quiet && std::io::stderr().is_terminal();
         let bar = is_bar.then(|| ProgressBar::with_draw_target(Some(0), screen::target()));
         if let (Some(bar), Ok(style)) = (&bar, ProgressStyle::with_template(&template())) {
             bar.set_style(style);
         }
-        Live {
+        Ok(Live {
             bar,
             is_quiet,
             last: Instant::now(),
-        }
+            log_every: watching.log_every(),
+            metrics: watching.metrics()?,
+        })
     }
 
     /// Says what the run will do.
@@ -69,14 +76,17 @@ impl Live {
 
 impl Observer for Live {
     fn progress(&mut self, snapshot: &Snapshot) {
+        if let Some(metrics) = &self.metrics {
+            metrics.note(snapshot);
+        }
         if let Some(bar) = &self.bar {
             bar.set_length(snapshot.inputs);
             bar.set_position(snapshot.tally.records);
             bar.set_prefix(far(snapshot));
             bar.set_message(fitted(&[flow(snapshot), hosts(snapshot)].concat(), 0));
-        } else if !self.is_quiet && self.last.elapsed() >= PERIOD {
+        } else if !self.is_quiet && self.last.elapsed() >= self.log_every {
             self.last = Instant::now();
-            crate::say!("{}", line(snapshot));
+            crate::say!("{}", watching::line(snapshot));
         }
     }
 

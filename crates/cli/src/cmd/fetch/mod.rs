@@ -6,6 +6,7 @@ mod arguments;
 mod enqueue;
 mod export;
 mod live;
+mod metrics;
 mod open;
 mod plan;
 mod report;
@@ -15,6 +16,7 @@ mod show;
 mod status;
 mod tuning;
 mod verdict;
+mod watching;
 mod worker;
 mod worker_lines;
 

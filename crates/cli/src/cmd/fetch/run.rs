@@ -15,6 +15,7 @@ use hecaton_lab::findings::words::{self, plural};
 use super::arguments::JobArguments;
 use super::live::Live;
 use super::verdict;
+use super::watching::Watching;
 use crate::stop;
 
 /// A job, and where it goes.
@@ -37,6 +38,8 @@ pub struct Run {
     /// Print the job as a job file, and send nothing.
     #[arg(long)]
     print_job: bool,
+    #[command(flatten)]
+    watching: Watching,
     /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -64,6 +67,7 @@ pub fn run(arguments: &Run) -> Result<()> {
     };
     let way = Way {
         is_quiet: arguments.quiet,
+        watching: arguments.watching.clone(),
         resend_unknown: arguments.resend_unknown,
     };
     finish_run(started, &stop, &way)
@@ -73,15 +77,17 @@ pub fn run(arguments: &Run) -> Result<()> {
 pub struct Way {
     /// Print nothing unless something goes wrong.
     is_quiet: bool,
+    watching: Watching,
     /// Send requests again of which nobody knows whether they were sent.
     resend_unknown: bool,
 }
 
 impl Way {
     /// The usual one.
-    pub fn new(is_quiet: bool) -> Way {
+    pub fn new(is_quiet: bool, watching: &Watching) -> Way {
         Way {
             is_quiet,
+            watching: watching.clone(),
             resend_unknown: false,
         }
     }
@@ -92,7 +98,7 @@ impl Way {
 /// # Errors
 /// When it cannot be done, or came to too little.
 pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> {
-    let mut live = Live::new(way.is_quiet);
+    let mut live = Live::new(way.is_quiet, &way.watching)?;
     live.begin(&started);
     let options = Options {
         resend_unknown: way.resend_unknown,

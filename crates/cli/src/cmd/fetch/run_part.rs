@@ -11,6 +11,7 @@ use super::Home;
 use super::live::Live;
 use super::open::open;
 use super::run::sentence;
+use super::watching::Watching;
 use crate::stop;
 
 /// Does one part of a planned job; takes it over if another process works on it.
@@ -26,6 +27,8 @@ pub struct Arguments {
     /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
+    #[command(flatten)]
+    watching: Watching,
     /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -45,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         note_worker: true,
         ..Options::default()
     };
-    let mut live = Live::new(arguments.quiet);
+    let mut live = Live::new(arguments.quiet, &arguments.watching)?;
     let summary = started.run(&options, &stop, &mut live);
     live.end();
     let summary = summary?;

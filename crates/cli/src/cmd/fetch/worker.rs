@@ -3,6 +3,7 @@
 use anyhow::Result;
 use clap::Args;
 
+use super::watching::Watching;
 use super::{Home, Server};
 
 /// Runs parts of an enqueued job until all parts are done.
@@ -21,6 +22,8 @@ pub struct Arguments {
     /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
+    #[command(flatten)]
+    watching: Watching,
     /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -51,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         most: arguments.parts as usize,
         resend_unknown: arguments.resend_unknown,
     };
-    let mut live = Live::new(arguments.quiet);
+    let mut live = Live::new(arguments.quiet, &arguments.watching)?;
     let summary = run_worker(&started, &options, &stop, &mut live);
     live.end();
     let summary = summary?;
@@ -72,8 +75,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         server,
         parts,
         resend_unknown,
+        watching,
         quiet,
     } = arguments;
-    let _ = (&home.folder, &server.url, parts, resend_unknown, quiet);
+    let _ = (
+        &home.folder,
+        &server.url,
+        parts,
+        resend_unknown,
+        watching,
+        quiet,
+    );
     super::without_nats("worker")
 }

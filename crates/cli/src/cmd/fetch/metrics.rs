@@ -1,0 +1,198 @@
+//! `--metrics HOST:PORT`: how far a run is, in the OpenMetrics format, for Prometheus and the like.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use anyhow::Result;
+use hecaton_fetch::error::Error;
+use hecaton_fetch::run::Snapshot;
+use hecaton_fetch::segment::Tally;
+
+/// The longest that a scraper may take to send its request, or to read the response.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The most bytes of a request.
+const LONGEST: usize = 8 << 10;
+
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Serves the last snapshot until the process ends.
+#[derive(Clone, Default)]
+pub struct Metrics(Arc<Mutex<Held>>);
+
+#[derive(Default)]
+struct Held {
+    snapshot: Snapshot,
+    /// The most of each count: a part that another worker took over must not count down.
+    most: Tally,
+}
+
+impl Metrics {
+    /// Listens on an address such as `127.0.0.1:9100`, and says where if the port was 0.
+    ///
+    /// # Errors
+    /// When it is no address, or is in use.
+    pub fn serve(address: &str) -> Result<Metrics> {
+        let listener = TcpListener::bind(address).map_err(|error| {
+            let why = format!("cannot listen on {address} for --metrics: {error}; use HOST:PORT, as in 127.0.0.1:9100");
+            Error::usage(why)
+        })?;
+        let bound = listener.local_addr()?;
+        if address.ends_with(":0") {
+            crate::say!("metrics: http://{bound}/metrics");
+        }
+        let metrics = Metrics::default();
+        let served = metrics.clone();
+        // It ends with the process. One request at a time is enough for a scraper, and no stranger can make it more.
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                // Whoever has gone gets nothing.
+                let _ = served.answer(stream);
+            }
+        });
+        Ok(metrics)
+    }
+
+    /// Notes how far the run is.
+    pub fn note(&self, snapshot: &Snapshot) {
+        let mut held = self.lock();
+        held.snapshot.clone_from(snapshot);
+        held.most = most(&held.most, &snapshot.tally);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Held> {
+        self.0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        let path = path(&mut stream)?;
+        let (status, body) = match path.as_deref() {
+            Some("/metrics") => {
+                let held = self.lock();
+                ("200 OK", text(&held.snapshot, &held.most))
+            }
+            Some(_) => ("404 Not Found", "see /metrics\n".to_owned()),
+            None => ("400 Bad Request", "not a GET of a path\n".to_owned()),
+        };
+        let kind = match status {
+            "200 OK" => OPEN_METRICS,
+            _ => "text/plain; charset=utf-8",
+        };
+        let length = body.len();
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        )
+    }
+}
+
+/// The path of a GET, once its head has come.
+fn path(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
+    let begun = std::time::Instant::now();
+    let mut head = Vec::new();
+    let mut piece = [0; 1024];
+    while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        let read = stream.read(&mut piece)?;
+        head.extend_from_slice(&piece[..read]);
+        if read == 0 || head.len() > LONGEST || begun.elapsed() > PATIENCE {
+            return Ok(None);
+        }
+    }
+    let head = String::from_utf8_lossy(&head);
+    let target = head
+        .strip_prefix("GET ")
+        .and_then(|rest| rest.split(' ').next());
+    let path = target.and_then(|target| target.split('?').next());
+    Ok(path.map(str::to_owned))
+}
+
+/// The larger of each count.
+fn most(before: &Tally, now: &Tally) -> Tally {
+    Tally {
+        records: before.records.max(now.records),
+        ok: before.ok.max(now.ok),
+        responses: before.responses.max(now.responses),
+        unchanged: before.unchanged.max(now.unchanged),
+        onward: before.onward.max(now.onward),
+        errors: before.errors.max(now.errors),
+        skipped: before.skipped.max(now.skipped),
+        unreached: before.unreached.max(now.unreached),
+        unknown: before.unknown.max(now.unknown),
+        invalid: before.invalid.max(now.invalid),
+    }
+}
+
+/// A snapshot in the OpenMetrics format.
+fn text(snapshot: &Snapshot, tally: &Tally) -> String {
+    let mut out = String::new();
+    let mut family = |name: &str, kind: &str, help: &str| {
+        // Into a text nothing fails.
+        let _ = writeln!(
+            out,
+            "# TYPE hecaton_fetch_{name} {kind}\n# HELP hecaton_fetch_{name} {help}"
+        );
+        if name.ends_with("_seconds") {
+            let _ = writeln!(out, "# UNIT hecaton_fetch_{name} seconds");
+        }
+        let samples: Vec<(String, f64)> = match name {
+            "records" => outcomes(tally)
+                .into_iter()
+                .map(|(outcome, number)| {
+                    (format!("_total{{outcome=\"{outcome}\"}}"), number as f64)
+                })
+                .collect(),
+            "good" => vec![("_total".into(), tally.ok as f64)],
+            "inputs" => vec![(String::new(), snapshot.inputs as f64)],
+            "parts" => vec![(String::new(), snapshot.parts as f64)],
+            "parts_done" => vec![(String::new(), snapshot.parts_done as f64)],
+            "in_flight" => vec![(String::new(), snapshot.in_flight as f64)],
+            "rate" => vec![(String::new(), snapshot.rate)],
+            "run_seconds" => vec![(String::new(), snapshot.seconds)],
+            _ => vec![(
+                String::new(),
+                f64::from(u8::from(snapshot.trouble.is_some())),
+            )],
+        };
+        for (suffix, value) in samples {
+            let _ = writeln!(out, "hecaton_fetch_{name}{suffix} {value}");
+        }
+    };
+    family("inputs", "gauge", "Inputs of the job.");
+    family(
+        "records",
+        "counter",
+        "Inputs that have their record, by outcome.",
+    );
+    family("good", "counter", "Good responses.");
+    family("parts", "gauge", "Parts of the job.");
+    family("parts_done", "gauge", "Parts that are done.");
+    family("in_flight", "gauge", "Requests in flight.");
+    family(
+        "rate",
+        "gauge",
+        "Records a second in the last five seconds.",
+    );
+    family("run_seconds", "gauge", "Time since this run began.");
+    family("trouble", "gauge", "1 while the worker cannot get parts.");
+    out + "# EOF\n"
+}
+
+fn outcomes(tally: &Tally) -> [(&'static str, u64); 8] {
+    [
+        ("response", tally.responses),
+        ("unchanged", tally.unchanged),
+        ("onward", tally.onward),
+        ("error", tally.errors),
+        ("skipped", tally.skipped),
+        ("unreached", tally.unreached),
+        ("unknown", tally.unknown),
+        ("invalid", tally.invalid),
+    ]
+}
