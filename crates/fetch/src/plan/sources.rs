@@ -157,7 +157,7 @@ mod tests {
         let path = folder.path().join("urls");
         fs::write(&path, "http://a/\n").unwrap();
         let was = [Identity::of(&path).unwrap()];
-        let changed = |was: &[Identity]| changed(was, &[path.clone()]);
+        let changed = |was: &[Identity]| changed(was, std::slice::from_ref(&path));
         assert_eq!(changed(&was).unwrap(), None);
         let rewrite = |text: &str| {
             fs::write(&path, text).unwrap();
