@@ -8,7 +8,7 @@
 //! A server's certificates have some thousand bytes, and most programs never look at them. They stay in the engine's memory,
 //! which all responses on a connection share, and the record has an object that leads to them.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::ffi::OsStrExt;
 use std::sync::{Arc, OnceLock};
 
@@ -19,8 +19,19 @@ use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, function, me
 
 /// Appends the facts of an attempt.
 pub fn add(record: &mut Vec<u8>, attempt: &Attempt) {
-    add_end(record, attempt.peer());
-    add_end(record, attempt.local());
+    match (attempt.peer(), attempt.local()) {
+        // Put together first, because a Vec checks its capacity at each step, and most connections are such.
+        (Some(Endpoint::Ip(SocketAddr::V4(peer))), Some(Endpoint::Ip(SocketAddr::V4(local)))) => {
+            let mut ends = [0; 2 * IPV4];
+            ends[..IPV4].copy_from_slice(&ipv4(peer));
+            ends[IPV4..].copy_from_slice(&ipv4(local));
+            record.extend_from_slice(&ends);
+        }
+        (peer, local) => {
+            add_end(record, peer);
+            add_end(record, local);
+        }
+    }
     let Some(tls) = attempt.tls() else {
         record.push(0);
         return;
@@ -41,7 +52,13 @@ pub fn add(record: &mut Vec<u8>, attempt: &Attempt) {
 fn add_end(record: &mut Vec<u8>, end: Option<&Endpoint>) {
     match end {
         None => record.extend_from_slice(&[0; 3]),
-        Some(Endpoint::Ip(address)) => add_address(record, address),
+        Some(Endpoint::Ip(SocketAddr::V4(address))) => record.extend_from_slice(&ipv4(address)),
+        Some(Endpoint::Ip(SocketAddr::V6(address))) => {
+            add_head(record, 6, 22);
+            record.extend_from_slice(&address.port().to_le_bytes());
+            record.extend_from_slice(&address.ip().octets());
+            record.extend_from_slice(&address.scope_id().to_le_bytes());
+        }
         Some(Endpoint::Unix(path)) => {
             let path = path.as_os_str().as_bytes();
             add_head(record, 1, path.len());
@@ -50,25 +67,12 @@ fn add_end(record: &mut Vec<u8>, end: Option<&Endpoint>) {
     }
 }
 
-fn add_address(record: &mut Vec<u8>, address: &SocketAddr) {
-    let port = address.port().to_le_bytes();
-    match address.ip() {
-        IpAddr::V4(ip) => {
-            add_head(record, 4, 6);
-            record.extend_from_slice(&port);
-            record.extend_from_slice(&ip.octets());
-        }
-        IpAddr::V6(ip) => {
-            add_head(record, 6, 22);
-            record.extend_from_slice(&port);
-            record.extend_from_slice(&ip.octets());
-            let scope = match address {
-                SocketAddr::V6(six) => six.scope_id(),
-                SocketAddr::V4(_) => 0,
-            };
-            record.extend_from_slice(&scope.to_le_bytes());
-        }
-    }
+/// Bytes of an end that is an address of IPv4.
+const IPV4: usize = 9;
+
+fn ipv4(address: &SocketAddrV4) -> [u8; IPV4] {
+    let ([low, high], [a, b, c, d]) = (address.port().to_le_bytes(), address.ip().octets());
+    [4, 6, 0, low, high, a, b, c, d]
 }
 
 /// The system's paths of sockets are far shorter than 2^16 bytes.
