@@ -68,7 +68,7 @@ fn malformed() -> Vec<(&'static str, Vec<u8>)> {
             "has a body",
             [head(0, &[0x8b]), data(END_STREAM, b"body")].concat(),
         ),
-        ("a :status comes behind", trailers(&[0x88])),
+        ("its trailers contain a :status", trailers(&[0x88])),
         ("pseudo-header", trailers(&[0x84])),
         ("HTTP/1.1's", trailers(&field(0, b"connection", b"close"))),
         ("capital", trailers(&field(0x40, b"X-A", b"1"))),

@@ -1,8 +1,8 @@
 //! Digest authentication (RFC 7616): the header that a request is sent with, and which challenges are answered.
 //!
-//! The attempt that answers a challenge is listed like every other, and so is the one before, which ended in 401. Both count
-//! for the one deadline. Later requests of the same login to the same protection space reuse the nonce, with a count, so that
-//! they are challenged only once.
+//! A challenged request has two attempts: one that ends in 401, and one that answers the challenge. Both are listed in the
+//! outcome and share the request's deadline. Later requests with the same login to the same protection space reuse the nonce
+//! and increment its count, so the server challenges only the first request.
 
 pub(super) mod spaces;
 
@@ -15,18 +15,18 @@ use crate::message::digest::proof::{DigestInput, Session};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 
-/// Most challenges that a request answers for one URL: the first, and those that only call the nonce old.
+/// Most challenges that a request answers for one URL: the first, and later ones that only say that the nonce is stale.
 const MOST_CHALLENGES: u32 = 3;
 
 impl Shared {
-    /// Starts with a new URL: challenges of another URL do not matter.
+    /// Forgets the challenges of the previous URL when the request goes to a new one.
     pub fn begin_digest(request: &mut Request) {
         if let Some(digest) = digest(request) {
             digest.begin();
         }
     }
 
-    /// Writes the header of an attempt, for the latest challenge of this request or of one before it.
+    /// Writes the header of an attempt. The header answers the latest challenge of this request, or else of an earlier one.
     pub fn prove(&self, request: &mut Request) {
         let Some(mut digest) = take(request) else {
             return;
@@ -37,7 +37,7 @@ impl Shared {
                 .find(&request.origin, &digest.login, &request.target)
         });
         digest.field.clear();
-        // This session needs a hash of the body, and the body cannot be hashed now. The server will send a new challenge.
+        // A session may need a hash of a body that cannot be hashed now. Then no header is sent, and the server challenges anew.
         let body = request.body.whole();
         if let Some(session) = known.filter(|session| session.suits(body)) {
             let input = DigestInput {
@@ -77,8 +77,8 @@ impl Shared {
             return Ok(false);
         };
         if !request.body.begin_again() {
-            let why = "the server asks for the request again, with digest authentication, and its body can be read only once: \
-                       give it as a String or a file";
+            let why = "digest authentication needs the request to be sent again, but its body can be read only once: \
+                       give the body as a String or a file";
             return Err(Failure::new(Kind::Body, Phase::Send, why).for_good());
         }
         let session = Arc::new(Session::new(challenge));

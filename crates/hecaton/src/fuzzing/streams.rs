@@ -59,12 +59,12 @@ impl Explains for Peer<'_> {
     }
 }
 
-/// Runs what never has to wait.
+/// Runs a future that never has to wait.
 fn at_once<T>(future: impl Future<Output = T>) -> T {
     future.now_or_never().expect("everything is there")
 }
 
-/// A proxy's response to CONNECT: only success makes a tunnel, whatever the pieces.
+/// A proxy's response to CONNECT: however the bytes are split, only an HTTP/1 response makes a tunnel.
 pub fn connect(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let origin = Request::get("https://host.example/")
@@ -81,13 +81,13 @@ pub fn connect(bytes: &[u8]) {
             bytes.starts_with(b"HTTP/1.") || bytes.starts_with(b"\r") || bytes.starts_with(b"\n")
         );
     }
-    // In small pieces, bytes behind the response may not have come yet.
+    // The reverse does not hold: in small pieces, surplus bytes after the response may not have arrived yet.
     if outcome_of(usize::MAX).is_ok() {
         assert!(outcome_of(1).is_ok());
     }
 }
 
-/// A SOCKS proxy's responses: every split reads alike, and nothing behind them is taken.
+/// A SOCKS proxy's responses: every split gives the same result, and no byte after the responses is read.
 pub fn socks(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let known = Some((b"user".to_vec(), b"pass".to_vec()));
@@ -111,11 +111,11 @@ pub fn socks(bytes: &[u8]) {
     }
 }
 
-/// How large a block of fields is looked at.
+/// How much of a block of fields the stream may hold back.
 const BLOCK: usize = 1 << 16;
 
-/// The instrumented stream under HTTP/2: whatever the pieces, it knows the same requests and responses, and passes the same
-/// bytes on.
+/// The instrumented stream under HTTP/2: however the bytes are split, it observes the same requests and responses, and passes
+/// on the same bytes.
 pub fn tap(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let mut departed = 0;
@@ -145,7 +145,10 @@ pub fn tap(bytes: &[u8]) {
         follow(bytes, |kind, _| {
             changed += u32::from([0, 1, 2, 3, 8].contains(&kind))
         });
-        assert!(changed > 0, "only frames that say nothing are left out");
+        assert!(
+            changed > 0,
+            "only frames of these kinds are left out or changed"
+        );
     }
 }
 
@@ -160,7 +163,7 @@ fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
     let mut rest = bytes;
     while !rest.is_empty() {
         let Poll::Ready(Ok(count)) = Pin::new(&mut tap).poll_write(&mut cx, rest) else {
-            panic!("it takes whatever is written");
+            panic!("the peer accepts every write");
         };
         rest = &rest[count..];
     }
@@ -172,13 +175,13 @@ fn note(bytes: &[u8], size: usize) -> (Arc<Observed>, Vec<u8>) {
             Poll::Ready(Ok(())) if buffer.filled().is_empty() => return (observed, passed),
             Poll::Ready(Ok(())) => passed.extend_from_slice(buffer.filled()),
             Poll::Ready(Err(error)) => panic!("{error}"),
-            // It has read so often that others have their turn.
+            // The stream yields after many reads, so that other tasks get their turn.
             Poll::Pending => {}
         }
     }
 }
 
-/// Reports kind and stream of each frame whose head is there (RFC 9113 §4.1).
+/// Reports the kind and the stream of each frame whose head is complete (RFC 9113 §4.1).
 fn follow(mut rest: &[u8], mut report: impl FnMut(u8, u32)) {
     while let Some((head, after)) = rest.split_first_chunk::<9>() {
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]) as usize;
@@ -188,7 +191,7 @@ fn follow(mut rest: &[u8], mut report: impl FnMut(u8, u32)) {
     }
 }
 
-/// Blocks of fields, each behind a byte of its length: a block's replacement leaves the table as the block would.
+/// Blocks of fields, each after a byte with its length. The replacement of a block must change the HPACK table as the block does.
 pub fn hpack(mut bytes: &[u8]) {
     let (mut decoder, mut other) = (Decoder::default(), Decoder::default());
     while let Some((length, rest)) = bytes.split_first() {

@@ -1,4 +1,4 @@
-//! The frames of a block of fields: HEADERS, and CONTINUATION as far as there is more (RFC 9113 §6.2, §6.10).
+//! The frames of a block of fields: a HEADERS frame and the CONTINUATION frames after it (RFC 9113 §6.2, §6.10).
 
 use std::borrow::Cow;
 
@@ -7,8 +7,8 @@ use super::frames::{
     WITH_PRIORITY, push_frame,
 };
 
-/// The fields in the frames of a block, and whether the stream is made to depend on itself. `h2` resets such a stream without
-/// reading the fields, so its table would be out of step. None if the frames are invalid.
+/// The fields in the frames of a block, and whether the block makes its stream depend on itself. `h2` resets such a stream
+/// without reading the fields, so its HPACK table would be out of step. None if the frames are invalid.
 pub(super) fn fields(head: FrameHead, frames: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let mut first = &frames[FRAME_HEAD..head.whole()];
     if head.has(PADDED) {

@@ -24,7 +24,7 @@ pub(super) enum Verdict {
     Drop,
 }
 
-/// The state of a stream, ahead of `h2`.
+/// The state of a stream, tracked before `h2` reads the frames.
 #[derive(Debug, Default)]
 pub(super) struct ResponseState {
     /// Whether the request has begun to leave. Frames are checked only if they were observed from the first.
@@ -36,17 +36,17 @@ pub(super) struct ResponseState {
     bodiless: bool,
     /// Bytes of the body.
     body: u64,
-    /// Whether fields came behind it.
+    /// Whether fields came after the body.
     trailers: bool,
     wrong: Option<Wrong>,
     /// Whether the stream has been reset for a malformed response.
     reset: bool,
-    /// Whether the server has reset it. `h2` would end the connection for any frame behind that.
+    /// Whether the server has reset the stream. `h2` would end the connection for any later frame of that stream.
     is_gone: bool,
 }
 
 impl ResponseState {
-    /// The state of a request that is about to be sent; `is_head`: its method allows no body.
+    /// The state of a request that is about to be sent; `is_head`: its method is HEAD, so the response has no body.
     pub fn new(is_head: bool) -> ResponseState {
         ResponseState {
             is_head,
@@ -54,7 +54,7 @@ impl ResponseState {
         }
     }
 
-    /// The frame does not belong to the response: the stream was not observed from the first, or has been reset.
+    /// The verdict on a frame that is not checked, because the stream was not observed from its first frame or has been reset.
     fn beyond(&self) -> Option<Verdict> {
         match self {
             ResponseState { is_gone: true, .. } => Some(Verdict::Drop),
@@ -67,7 +67,8 @@ impl ResponseState {
         }
     }
 
-    /// The server resets the stream. `h2` must not reset it a second time: it would no longer ignore what follows.
+    /// The server resets the stream. If we have reset the stream already, `h2` must not see the server's reset: it would no
+    /// longer ignore the frames that follow.
     pub fn server_resets(&mut self) -> Verdict {
         if self.reset {
             return Verdict::Drop;
@@ -121,8 +122,8 @@ impl ResponseState {
         self.trailers = true;
         match (block.wrong, block.status) {
             (Some(why), _) => Some(why),
-            (None, Some(_)) => Some("a :status comes behind the head"),
-            _ if !ends => Some("fields come behind the head that do not end the stream"),
+            (None, Some(_)) => Some("its trailers contain a :status"),
+            _ if !ends => Some("its trailers do not end the stream"),
             _ => None,
         }
     }
@@ -134,9 +135,9 @@ impl ResponseState {
         }
         match self.phase {
             Phase::Head => self.fail("its body comes before its head"),
-            Phase::Body if self.bodiless && count > 0 => {
-                self.fail("it has a body, which none to HEAD and none of status 204 or 304 has")
-            }
+            Phase::Body if self.bodiless && count > 0 => self.fail(
+                "it has a body, although responses to HEAD and of status 204 or 304 have none",
+            ),
             Phase::Body => {
                 self.body += count as u64;
                 Verdict::Fine
@@ -145,14 +146,14 @@ impl ResponseState {
         }
     }
 
-    /// The frame ends the stream, or does not.
+    /// Records whether the frame that has passed ends the stream.
     pub fn end(&mut self, ends: bool) {
         if ends && self.phase == Phase::Body && !self.is_gone {
             self.phase = Phase::Ended;
         }
     }
 
-    /// Something has come that is an error of this stream.
+    /// Handles an error of this stream.
     pub fn fault(&mut self, why: Wrong) -> Verdict {
         match (self.beyond(), self.phase) {
             (Some(verdict), _) => verdict,
@@ -161,7 +162,7 @@ impl ResponseState {
         }
     }
 
-    /// A frame behind a whole response is an error of the stream, but the response stays valid.
+    /// A frame after a whole response is an error of the stream, but the response stays valid.
     fn surplus(&mut self) -> Verdict {
         self.reset = true;
         Verdict::Reset
@@ -177,12 +178,12 @@ impl ResponseState {
         self.wrong
     }
 
-    /// How much of a body came.
+    /// Bytes of the body that have come.
     pub fn body(&self) -> u64 {
         self.body
     }
 
-    /// Whether the response ended, and has nothing but its head and its body.
+    /// Whether the response has ended, is well-formed, and has no trailers.
     pub fn is_whole(&self) -> bool {
         self.phase == Phase::Ended && !self.trailers && self.wrong.is_none()
     }

@@ -1,4 +1,5 @@
-//! URLs → where requests go. Ambiguous URLs are refused; other invalid ones are encoded as browsers do.
+//! Splits a URL into the parts that say where a request goes. Ambiguous URLs are refused. Other invalid URLs are encoded as
+//! browsers do.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -33,7 +34,7 @@ impl InvalidUrl {
         }
     }
 
-    /// That there is none at all.
+    /// The error for a request that has no URL at all.
     pub fn nothing(why: &str) -> InvalidUrl {
         InvalidUrl::new(b"", why)
     }
@@ -75,7 +76,7 @@ pub(crate) struct Destination {
 /// Takes a URL apart. A valid URL goes on the wire unchanged. Others are encoded as browsers do, or refused if `strict`.
 pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidUrl> {
     if let Some((begin, endpoint)) = at_last_endpoint(&url) {
-        url.advance(begin); // Not a slice, which is another reference to count.
+        url.advance(begin); // A slice would be one more reference to count.
         let target = PathAndQuery::from_maybe_shared(url)
             .map_err(|error| InvalidUrl::new(b"", format!("cannot be read: {error}")))?;
         return Ok(endpoint.with(target));
@@ -102,7 +103,7 @@ fn encoded(url: &[u8]) -> Option<Bytes> {
     if text.bytes().any(|byte| byte.is_ascii_control()) {
         return None;
     }
-    // Browsers read a backslash as a slash, and others read the text behind it as the host.
+    // Browsers read a backslash as a slash. Other programs take the text after it for the host.
     let path = rest.split(['?', '#']).next().unwrap_or_default();
     if path.contains('\\') {
         return None;
@@ -110,7 +111,7 @@ fn encoded(url: &[u8]) -> Option<Bytes> {
     Url::parse(text).ok().map(|url| String::from(url).into())
 }
 
-/// Takes a URL apart that is encoded as it must be.
+/// Splits a URL that is already encoded.
 fn parse(url: &Bytes) -> Result<Destination, InvalidUrl> {
     if let Some(bad) = url.iter().find(|byte| !byte.is_ascii_graphic()) {
         let why = format!("contains the byte 0x{bad:02x}: percent-encode it");
@@ -144,7 +145,7 @@ fn parse(url: &Bytes) -> Result<Destination, InvalidUrl> {
     destination(scheme, authority, target, url)
 }
 
-/// Most URLs that the parser refuses have no scheme, which the parser does not say.
+/// Names the missing scheme, because most URLs that the parser refuses lack one and the parser does not say so.
 fn refused_by_parser(url: &[u8], why: &str) -> InvalidUrl {
     let begins = memchr(b':', url).is_some_and(|colon| url[colon..].starts_with(b"://"));
     match begins {
@@ -183,7 +184,7 @@ thread_local! {
 const LONGEST: usize = u16::MAX as usize - 1;
 
 /// The last endpoint, and where the path begins, if this URL has the same beginning and nothing in it needs encoding. Most URLs
-/// take this short way, which comes to the same as `parse`.
+/// take this short way. Its result is the same as that of `parse`.
 fn at_last_endpoint(url: &[u8]) -> Option<(usize, Endpoint)> {
     LAST.with_borrow(|last| {
         let (begin, endpoint) = last.as_ref()?;
@@ -193,7 +194,7 @@ fn at_last_endpoint(url: &[u8]) -> Option<(usize, Endpoint)> {
     })
 }
 
-/// Whether a byte of a path or a query is one that everybody reads alike (RFC 3986 §3.3, but for quotes).
+/// Whether all programs read this byte of a path or a query alike (RFC 3986 §3.3, without the quote).
 fn is_plain(byte: &u8) -> bool {
     byte.is_ascii_alphanumeric() || b"/?&=%.-_~+,:;@!$*".contains(byte)
 }
@@ -262,7 +263,7 @@ fn parse_origin(scheme: Scheme, authority: &Authority, url: &[u8]) -> Result<Ori
     let host = match host.contains('%') {
         false => host.to_ascii_lowercase(),
         true => zone::read(host).ok_or_else(|| {
-            let why = "has a % in its host that begins no zone of an IPv6 address: write [fe80::1%25eth0]";
+            let why = "has a % in its host, which may only begin the zone of an IPv6 address: write [fe80::1%25eth0]";
             InvalidUrl::new(url, why)
         })?,
     };

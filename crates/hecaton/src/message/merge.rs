@@ -1,11 +1,11 @@
-//! A reference beside a URL by RFC 3986 §5.2.2, byte for byte: the dots of a relative path are removed, and nothing else
-//! changes.
+//! Resolves a reference against a URL (RFC 3986 §5.2.2) byte for byte: the dots of a relative path are removed, and nothing
+//! else changes.
 //!
 //! Only valid text is handled here. Everything else is left to the `url` crate, which encodes it as browsers do.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The URL that `reference` names beside `base`, an absolute URL. None if anything in it is invalid, or if browsers read it
+/// Resolves `reference` against `base`, an absolute URL. None if anything in the reference is invalid, or if browsers read it
 /// differently from the RFC.
 pub(crate) fn merge(base: &str, reference: &str) -> Option<String> {
     if !reference.bytes().all(is_valid) {
@@ -56,12 +56,12 @@ fn with_scheme(reference: &str) -> Option<(&str, &str)> {
     (begins && bytes.all(is_one)).then_some((scheme, rest))
 }
 
-/// Up to the first of these, and from there on.
+/// Splits a text before the first of these characters.
 fn at<'a>(text: &'a str, any: &[char]) -> (&'a str, &'a str) {
     text.split_at(text.find(any).unwrap_or(text.len()))
 }
 
-/// Whether everybody reads this host and port alike. Browsers decode names, and read numbers of many forms as addresses.
+/// Whether all programs read this host and port alike. Browsers decode host names, and take numbers of many forms for addresses.
 fn is_plain(authority: &str) -> bool {
     let (user, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (host, port) = match authority.rsplit_once(':') {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Where nothing is to be encoded, the `url` crate comes to the same.
+        /// If nothing needs encoding, the `url` crate gives the same URL.
         #[test]
         fn it_agrees_with_the_url_crate(reference in "[a-z./?#:]{0,12}|(//)?[a-z]{1,3}(/|[.]{1,3}|[a-z?#]){0,10}") {
             let base = "http://host/a/b/c?d";

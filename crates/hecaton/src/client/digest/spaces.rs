@@ -14,10 +14,10 @@ use crate::message::origin::{Origin, display_url};
 /// Most realms of one login at one origin; a new one replaces the oldest.
 const MOST_REALMS: usize = 16;
 
-/// Most pairs of an origin and a login. One more, and all are forgotten.
+/// Most pairs of an origin and a login. One more pair clears the map.
 const MOST_PAIRS: usize = 1000;
 
-/// All of a client.
+/// All protection spaces of a client.
 #[derive(Default)]
 pub(crate) struct Spaces(Mutex<Known>);
 
@@ -48,7 +48,7 @@ impl Spaces {
         Some(session.clone())
     }
 
-    /// Stores a session, instead of the one for the same realm.
+    /// Stores a session. It replaces an older session for the same realm.
     pub fn keep(
         &self,
         origin: &Arc<Origin>,
@@ -135,11 +135,15 @@ mod tests {
         assert_eq!(found("other", "u", "/e"), None);
         assert_eq!(found("a", "v", "/"), None);
         keep(session("all", "/elsewhere"));
-        assert_eq!(found("a", "u", "/"), None, "it took the other's place");
+        assert_eq!(
+            found("a", "u", "/"),
+            None,
+            "the newer session replaces the other"
+        );
     }
 
     #[test]
-    fn what_is_kept_has_an_end() {
+    fn the_number_of_sessions_is_limited() {
         let spaces = Spaces::default();
         let login = Arc::new(Login::new("u", "p").unwrap());
         let target = PathAndQuery::from_static("/");

@@ -1,7 +1,7 @@
-//! Adds the curve P-521, which ring lacks: signatures of servers and authorities with such keys, and the exchange of keys with
-//! servers that allow no smaller curve. It is last in both lists, so other servers cost no more.
+//! Adds the curve P-521, which ring lacks: signatures of servers and authorities with such keys, and key exchange with servers
+//! that allow no smaller curve. P-521 is last in both lists, so connections to other servers cost no more.
 //!
-//! It does not sign: a client's own certificate must have another kind of key.
+//! Signing with P-521 is missing, so a client's own certificate must have another kind of key.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -35,7 +35,7 @@ type Verifying = &'static dyn SignatureVerificationAlgorithm;
 static VERIFYING: LazyLock<WebPkiSupportedAlgorithms> = LazyLock::new(|| {
     let known = provider::default_provider().signature_verification_algorithms;
     let more = |scheme| match scheme {
-        // TLS 1.2 leaves the curve open.
+        // In TLS 1.2 a scheme does not fix the curve.
         SignatureScheme::ECDSA_NISTP256_SHA256 => Some(&WITH_SHA256 as Verifying),
         SignatureScheme::ECDSA_NISTP384_SHA384 => Some(&WITH_SHA384 as Verifying),
         _ => None,
@@ -104,7 +104,7 @@ impl SignatureVerificationAlgorithm for Ecdsa {
     }
 }
 
-/// The exchange of keys on this curve.
+/// Key exchange on this curve.
 #[derive(Debug)]
 struct Curve;
 
@@ -181,7 +181,7 @@ mod tests {
 
     const KEY: &str = include_str!("testdata/p521-key.pem");
 
-    /// Self-signed certificates of this key for localhost, which OpenSSL made: by the hash in their signatures.
+    /// Self-signed certificates of this key for localhost, made by OpenSSL: one for each hash in the signature.
     const CERTIFICATES: [&str; 3] = [
         include_str!("testdata/p521-sha256.pem"),
         include_str!("testdata/p521-sha384.pem"),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_signature_is_one() {
+    fn wrong_signatures_are_refused() {
         let (right, other) = (CERTIFICATES[2], CERTIFICATES[0]);
         let error = get(right, &version::TLS13, &[&Curve], |config| {
             config.ca = Some(other.into());
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_that_is_none_is_refused() {
+    fn an_invalid_point_is_refused() {
         let on_curve = Curve.start().unwrap().pub_key().to_vec();
         assert_eq!(on_curve.len(), 133);
         assert!(Curve.start().unwrap().complete(&on_curve).is_ok());

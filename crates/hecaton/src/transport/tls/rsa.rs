@@ -8,7 +8,7 @@ use crypto_bigint::{BoxedUint, Odd};
 use ring::digest::{Algorithm, Context, SHA256, SHA384, SHA512, digest};
 use rustls::SignatureScheme;
 
-/// Longest modulus and longest exponent in bits, as OpenSSL has them: a longer one costs more time than any signature is worth.
+/// Longest modulus and longest exponent in bits, as in OpenSSL. Longer ones would cost too much time.
 const LONGEST: usize = 16384;
 const LONGEST_EXPONENT: usize = 64;
 
@@ -18,11 +18,11 @@ pub(super) struct PublicKey<'a> {
     pub exponent: &'a [u8],
 }
 
-/// How a message is signed: the way to pad, and the hash.
+/// How the hash of a message is padded before it is signed.
 #[derive(Clone, Copy)]
 enum Padding {
     Pss,
-    /// What stands before the hash (RFC 8017 §9.2, note 1).
+    /// With these bytes before the hash (RFC 8017 §9.2, note 1).
     Pkcs1(&'static [u8]),
 }
 
@@ -39,7 +39,7 @@ impl PublicKey<'_> {
         bits(self.modulus)
     }
 
-    /// Whether this is a signature of the message by this key, in this way.
+    /// Whether this is a signature of the message by this key, with this scheme.
     pub fn verifies(&self, scheme: SignatureScheme, message: &[u8], signature: &[u8]) -> bool {
         let Some((padding, hash)) = way(scheme) else {
             return false;
@@ -71,7 +71,7 @@ impl PublicKey<'_> {
     }
 }
 
-/// Whether a scheme is one of those that TLS 1.3 has (RFC 8446 §4.2.3).
+/// Whether a scheme is RSA-PSS, the only kind of RSA that TLS 1.3 allows in handshakes (RFC 8446 §4.2.3).
 pub(super) fn is_pss(scheme: SignatureScheme) -> bool {
     matches!(way(scheme), Some((Padding::Pss, _)))
 }
@@ -105,13 +105,13 @@ fn fits_pkcs1(encoded: &[u8], signed: &[u8]) -> bool {
     padding >= 8 && encoded == expected
 }
 
-/// RFC 8017 §9.1.2, with a salt as long as the hash (RFC 8446 §4.2.3) and a number of so many bits.
+/// Verifies by RFC 8017 §9.1.2, with a salt as long as the hash (RFC 8446 §4.2.3). `bits` is one less than the modulus has.
 fn fits_pss(encoded: &[u8], bits: usize, hash: &'static Algorithm, hashed: &[u8]) -> bool {
     let (length, of_hash) = (bits.div_ceil(8), hash.output_len());
     let Some(at) = length.checked_sub(of_hash + 1).filter(|at| *at > of_hash) else {
         return false;
     };
-    // The modulus has one byte more where its first bit begins one.
+    // The modulus is one byte longer than `length` if its first bit is alone in its byte.
     let (above, encoded) = encoded.split_at(encoded.len() - length);
     let (masked, rest) = encoded.split_at(at);
     let (sum, end) = rest.split_at(of_hash);
