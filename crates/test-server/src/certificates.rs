@@ -1,11 +1,11 @@
-//! Makes certificates: an authority, what it signs, and what goes wrong with them.
+//! Makes certificates: an authority, the certificates that it signs, and certificates with flaws.
 
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, Error, ExtendedKeyUsagePurpose,
     IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-/// All that a TLS test server shows and that its clients need, as PEM.
+/// What a TLS test server presents and what its clients need, as PEM.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     /// The authority that clients should trust; it signs client certificates too.

@@ -48,7 +48,7 @@ pub enum Delay {
     },
 }
 
-/// Why a text is no delay.
+/// Why a text is not a valid delay.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{text:?} is not a delay: {reason}; write 0, 15ms, fixed:15ms, uniform:5ms..20ms, exponential:10ms or lognormal:p50=5ms,p99=40ms"
@@ -141,7 +141,7 @@ fn uniform(range: &str) -> Result<Delay, &'static str> {
         .ok_or("a uniform delay needs FROM..TO")?;
     let (from, to) = (duration(from)?, duration(to)?);
     if from > to {
-        return Err("the range is upside down");
+        return Err("the range ends before it begins");
     }
     Ok(Delay::Uniform { from, to })
 }

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Exp, LogNormal, Uniform};
 
 use crate::delay::{Delay, Z99};
 
-/// No draw is longer, however long the tail of the distribution.
+/// Longest delay in seconds. Longer draws from the tail of a distribution are cut to this.
 const LONGEST_S: f64 = 3600.0;
 
 /// A distribution ready to be drawn from.
@@ -56,7 +56,7 @@ impl Draw {
 }
 
 impl Law {
-    /// Parameters that a distribution cannot have (they cannot be written as text) fall back to the mean.
+    /// Falls back to the mean if the parameters are invalid. Those of a delay that was read from text are always valid.
     fn of(delay: Delay) -> Law {
         let law = match delay {
             Delay::None | Delay::Fixed(Duration::ZERO) => Some(Law::None),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn exponential_and_log_normal_draws_have_the_percentiles_asked_for() {
+    fn exponential_and_log_normal_draws_have_the_requested_percentiles() {
         let median = percentile(draws("exponential:10ms", 1), 0.5);
         assert!((median - 6.93).abs() < 0.25, "{median}");
         let values = draws("lognormal:p50=5ms,p99=40ms", 1);

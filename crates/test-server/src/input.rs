@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, ReadBuf};
 use crate::parse::MAX_HEAD;
 use crate::socket::Socket;
 
-/// Small at first, so that ten thousand idle connections need little memory.
+/// Size of a new buffer. It is small, so that ten thousand idle connections need little memory.
 const FIRST: usize = 2048;
 
 /// A buffer that grows up to the longest head.
@@ -36,7 +36,7 @@ impl Input {
         self.start == self.end
     }
 
-    /// Whether nothing more can be read before something is used.
+    /// Whether the buffer holds so much that bytes must be used before more can be read.
     pub(crate) fn is_full(&self) -> bool {
         self.end - self.start >= MAX_HEAD
     }
@@ -67,7 +67,7 @@ impl Input {
         Poll::Ready(Ok(count))
     }
 
-    /// Takes bytes as if they had been read; returns how many found room.
+    /// Takes bytes as if they had been read; returns how many fit.
     #[cfg(test)]
     pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
         self.make_room();

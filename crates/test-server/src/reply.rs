@@ -1,4 +1,4 @@
-//! Decides the response of a request and what holds it.
+//! Decides the response to a request, and what delays it.
 
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ use crate::varied::Variation;
 const SLOW_PIECES: usize = 5;
 const SLOW_PAUSE: Duration = Duration::from_millis(40);
 
-/// Where a request came in.
+/// The connection that a request came in on.
 pub(crate) struct Reply<'h> {
     pub(crate) hub: &'h Hub,
     /// Number of the connection, from 1.
@@ -36,7 +36,7 @@ pub(crate) struct Reply<'h> {
 }
 
 impl Reply<'_> {
-    /// The response of a complete request.
+    /// The response to a complete request.
     pub(crate) fn held(
         &self,
         request: Request,
@@ -83,8 +83,7 @@ impl Reply<'_> {
                 Response::Small(Box::new(Small::text(404, says, request.is_head)))
             }
             _ if withheld => {
-                let says =
-                    "not for strangers; whoever runs this server can allow it with --faults\n";
+                let says = "this path is disabled, because other hosts can reach the server; --faults enables it\n";
                 Response::Small(Box::new(Small::text(403, says, request.is_head)))
             }
             _ => self.other(&request, &body, after),
@@ -98,7 +97,7 @@ impl Reply<'_> {
         Held::new(receipt, hold, response, after)
     }
 
-    /// How the response of a request of the round is varied, if it is.
+    /// The variation of this response, if the request belongs to the round and this response is to be varied.
     fn varied(&self, request: &Request, receipt: Receipt) -> Option<Variation> {
         let may = receipt.belongs && request.version < 2 && !request.is_head;
         // HTTP/1.0 has no interim responses.
@@ -147,8 +146,8 @@ impl Reply<'_> {
         }
     }
 
-    /// The way to a server that is a round trip away and back, and for the first request of a connection what
-    /// opening it takes there.
+    /// The time on the network if the server is one round trip away. The first request of a connection also waits for
+    /// the round trips that open the connection.
     fn travel(&self, round_trip: Duration) -> Duration {
         let opening = match (self.carried, self.secure) {
             (2.., _) => 0,
@@ -158,8 +157,8 @@ impl Reply<'_> {
         round_trip * (1 + opening)
     }
 
-    /// Applies a random fault. Over HTTP/2 it is a stream that is harmed and never its connection: what other streams
-    /// have sent would be lost with it, unread and uncounted.
+    /// Applies a random fault. Over HTTP/2 a fault harms only its stream, never the connection: data of other streams
+    /// would be lost with the connection, unread and uncounted.
     fn random_fault(
         &self,
         random: RandomFault,

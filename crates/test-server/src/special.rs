@@ -17,14 +17,14 @@ use crate::response::{Field, JSON, Length};
 use crate::route::{Special, number};
 use crate::source::Source;
 
-/// What is answered.
+/// A response: small, or streamed.
 pub(crate) enum Told {
     Small(Small),
-    /// A body on its way: its fields, length and bytes.
+    /// A streamed body: the fields of its head, its length and its bytes.
     Body(Vec<Field>, Length, Source),
 }
 
-/// Most bytes of a body that is encoded, before it is.
+/// Most bytes of a body before it is encoded.
 const MOST_ENCODED: u64 = 64 * 1024 * 1024;
 /// Most bytes of one piece of `/pieces`.
 const LONGEST_PIECE: u64 = 1024 * 1024;
@@ -109,7 +109,7 @@ fn pieces(detail: &Detail) -> Option<Told> {
     Some(Told::Body(Vec::new(), Length::Chunked, source))
 }
 
-/// Headers as the query gives them.
+/// A response with the headers in the query.
 fn with_fields(status: u16, detail: &Detail, is_head: bool) -> Option<Told> {
     let mut small = Small::status(status, is_head);
     for (name, value) in detail.pairs() {
@@ -125,7 +125,7 @@ fn field(name: &str, value: &str) -> Option<Field> {
     Some((Cow::Owned(name.to_owned()), value.to_owned()))
 }
 
-/// `/redirect/<status>/<n>?to=URL`: so many hops, the last one to the URL or to `/echo`.
+/// `/redirect/<status>/<n>?to=URL`: `n` redirects, the last one to the URL or to `/echo`.
 fn redirect(detail: &Detail, is_head: bool) -> Option<Told> {
     let arguments = detail.arguments();
     let [status, hops] = arguments[..] else {
@@ -153,7 +153,7 @@ fn to(location: Cow<'_, str>, status: u16, is_head: bool) -> Told {
     Told::Small(small)
 }
 
-/// `/cookies/set?name=value`: a Set-Cookie each; what follows a `;` in a value is its attributes.
+/// `/cookies/set?name=value`: one `Set-Cookie` header for each pair. Text after a `;` in a value becomes attributes.
 fn set_cookies(detail: &Detail, is_head: bool) -> Option<Told> {
     let mut small = Small::status(200, is_head);
     for (name, value) in detail.pairs() {
@@ -163,7 +163,7 @@ fn set_cookies(detail: &Detail, is_head: bool) -> Option<Told> {
     Some(Told::Small(small))
 }
 
-/// The cookies that came, by name.
+/// The cookies of the request, by name.
 fn cookies(detail: &Detail, is_head: bool) -> Told {
     let cookies = detail.values("cookie").flat_map(|value| value.split("; "));
     let cookies: BTreeMap<_, _> = cookies.filter_map(|pair| pair.split_once('=')).collect();
@@ -186,7 +186,7 @@ fn basic(detail: &Detail, is_head: bool) -> Option<Told> {
     Some(Told::Small(small))
 }
 
-/// Facts about an upload, in figures.
+/// Facts about an upload: its length, its CRC-32 and the headers that concern it.
 fn upload(detail: &Detail, body: &Received, is_head: bool) -> Told {
     let told = json!({
         "bytes": body.length,

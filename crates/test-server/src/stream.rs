@@ -32,7 +32,7 @@ pub(crate) enum End {
     Keep,
     /// The response ends; the connection is closed in good order.
     Close,
-    /// The connection is dropped as it is.
+    /// The connection is closed at once, without waiting for the client.
     Drop,
 }
 
@@ -64,7 +64,7 @@ impl Stream {
         wire.send(&out).await
     }
 
-    /// HTTP/1.0 knows no chunks: there such a body ends with the connection.
+    /// HTTP/1.0 has no chunks, so there the end of the connection ends such a body.
     async fn body(self, wire: &mut Wire<'_>, length: Length, source: Source) -> io::Result<End> {
         let framed = length == Length::Chunked && self.version > 0;
         let (length, after) = match length {

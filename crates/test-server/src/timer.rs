@@ -13,7 +13,7 @@ use nix::sys::time::TimeSpec;
 use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
 use tokio::io::unix::AsyncFd;
 
-/// Wakes tasks at instants, to some tens of microseconds.
+/// Wakes tasks at given instants, accurate to some tens of microseconds.
 pub(crate) struct Timer {
     clock: AsyncFd<Clock>,
     queue: RefCell<BinaryHeap<Reverse<Entry>>>,
@@ -72,8 +72,8 @@ impl Timer {
         .await;
     }
 
-    /// Wakes everything that is due. Code that has just read the clock may call it: under load that is sooner than
-    /// the event queue.
+    /// Wakes every task that is due. Code that has just read the clock may call this: under load it wakes tasks sooner
+    /// than the event queue does.
     pub(crate) fn fire(&self, now: Instant) {
         if self.armed.get().is_none_or(|armed| now < armed) {
             return;
@@ -93,7 +93,7 @@ impl Timer {
     /// Fires whenever the clock says so; never ends.
     pub(crate) async fn run(&self) {
         while let Ok(mut guard) = self.clock.readable().await {
-            // The clock is never read: setting it again takes its readiness back.
+            // The timerfd is never read. Setting it again makes it unreadable until the next instant.
             guard.clear_ready();
             self.fire(Instant::now());
         }

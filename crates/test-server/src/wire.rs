@@ -1,4 +1,4 @@
-//! Writes pieces of a response to a socket and records it in the ledger.
+//! Writes pieces of a response to a socket and counts the bytes in the ledger, the server's log.
 
 use std::future::poll_fn;
 use std::io;
@@ -15,12 +15,12 @@ use crate::socket::Socket;
 pub(crate) struct Wire<'c> {
     pub(crate) stream: &'c mut Socket,
     pub(crate) hub: &'c Hub,
-    /// The written bytes respond to a request that strayed into the round.
+    /// Whether the bytes belong to the response to a stray request.
     pub(crate) stray: bool,
 }
 
 impl Wire<'_> {
-    /// Writes all of it, head or framing.
+    /// Writes all bytes: a head or framing.
     pub(crate) async fn send(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let count = self.stream.write(bytes).await?;
@@ -30,16 +30,16 @@ impl Wire<'_> {
             self.hub.ledger.borrow_mut().wrote(count);
             bytes = &bytes[count..];
         }
-        // TLS may hold some of it back; elsewhere there is nothing to do.
+        // TLS may hold bytes back. Without TLS this does nothing.
         self.stream.flush().await
     }
 
-    /// Writes all of it, bytes of a body.
+    /// Writes all bytes, all of them part of a body.
     pub(crate) async fn send_body(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.send_framed(bytes, bytes.len()).await
     }
 
-    /// Writes all of it, a body of so many bytes with its framing.
+    /// Writes all bytes; `body` of them are part of a body, and the rest is framing.
     pub(crate) async fn send_framed(&mut self, bytes: &[u8], body: usize) -> io::Result<()> {
         self.send(bytes).await?;
         let stray = self.stray;
