@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hecaton::without_os_numbers;
 
-/// Why a job, or a look at one, did not end well. The text is one sentence that says what to do.
+/// Why a job, or a command that reads a job, failed. The text is one sentence that says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Wrong usage; nothing was sent.
@@ -14,7 +14,7 @@ pub enum Error {
     /// Something could not be done.
     #[error("{}", without_os_numbers(.0.clone()))]
     Failed(String),
-    /// Someone ended it.
+    /// The job was stopped before its end.
     #[error("{0}")]
     Interrupted(String),
 }
@@ -34,7 +34,7 @@ impl Error {
     }
 }
 
-/// For `map_err`: the system refused to do this with a file.
+/// Makes the error, for `map_err`, when the system refuses an operation on a file.
 pub fn at<'a>(doing: &'a str, path: &'a Path) -> impl FnOnce(io::Error) -> Error + 'a {
     move |error| Error::Failed(sentence(doing, path, &error))
 }

@@ -1,4 +1,4 @@
-//! `worker`: does parts as NATS hands them out, until every part of the job is done.
+//! `worker`: runs the parts that NATS hands out, until every part of the job is done.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
@@ -28,7 +28,7 @@ pub struct WorkerOptions {
     pub resend_unknown: bool,
 }
 
-/// Does parts until every part of the job is done, by this worker or another. If it is stopped before, it gives its parts back.
+/// Runs parts until every part of the job is done, by this worker or another. A worker that is stopped gives its parts back.
 ///
 /// # Errors
 /// When NATS cannot be reached at the start, a part cannot be done, or the worker was interrupted.

@@ -16,11 +16,11 @@ pub(super) struct Objects<R> {
     lines: LineReader<R>,
     /// The columns of the rows so far.
     columns: ColumnNames,
-    /// Rows that were read to know the columns.
+    /// Rows that were read ahead to learn the columns.
     read: std::collections::VecDeque<Row>,
 }
 
-/// Most bad lines that are passed while looking for the first good one.
+/// Most lines that are read ahead to find the first good one.
 const AHEAD: usize = 100;
 
 impl<R: Read> Objects<R> {

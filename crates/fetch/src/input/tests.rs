@@ -41,7 +41,7 @@ fn refusal(bytes: impl Into<Vec<u8>>, form: Option<Format>) -> String {
 }
 
 #[test]
-fn lines_have_numbers_and_rubbish_is_no_end() {
+fn lines_have_numbers_and_an_invalid_line_does_not_end_the_list() {
     let list = b"\xef\xbb\xbfhttp://a/\r\n\r\n  http://b/ \n\xff\xfe\nhttp://c\0/\nhttp://d/";
     assert_eq!(
         read(*list, None),
@@ -158,7 +158,7 @@ fn a_quote_that_is_not_closed_costs_one_record_and_no_memory() {
 #[test]
 fn a_quote_that_is_not_closed_takes_no_other_line_with_it() {
     let bad = "bad: has a quote that is not closed";
-    // Up to the end of the list, up to the next quote, and on the last line.
+    // A quote that stays open to the end of the list, to the next quote, and on the last line.
     assert_eq!(
         read("a,b\n1,\"x\n2,y\n3,z\n", Some(Format::Csv)),
         [&format!("0:2 {bad}")[..], "1:3 a=2 b=y", "2:4 a=3 b=z"]
@@ -181,7 +181,7 @@ fn a_quote_that_is_not_closed_takes_no_other_line_with_it() {
             &format!("3:5 {bad}")
         ]
     );
-    // Line ends and quotes inside of a field that is closed are its own.
+    // Line ends and quotes inside a closed field belong to the field.
     assert_eq!(
         read("a,b\n1,\"x\n\"\"2\"\",y\"\n3,z\n", Some(Format::Csv)),
         ["0:2 a=1 b=x\n\"2\",y", "1:4 a=3 b=z"]
@@ -272,7 +272,7 @@ fn objects_keep_numbers_as_they_are_written() {
 }
 
 #[test]
-fn what_cannot_be_read_says_what_to_do() {
+fn messages_about_unreadable_lists_say_what_to_do() {
     for (bytes, form, why) in [
         (&b"[{\"a\":1}]"[..], Some(Format::JsonLines), "jq -c"),
         (b"BZh91AY", None, "bzcat"),

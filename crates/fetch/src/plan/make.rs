@@ -25,14 +25,14 @@ use crate::record::Columns;
 /// Most hosts whose inputs are counted: memory stays flat whatever the input.
 const MOST_COUNTED: usize = 400_000;
 
-/// Most inputs of a host of others that are sent without a rate.
+/// Most inputs for a host of someone else that a job without a rate may have.
 const WITHOUT_RATE: u32 = 10;
 
 /// Where an input goes.
 pub struct Routed<'a> {
     /// The canonical host.
     pub host: &'a str,
-    /// Whether it is someone else's.
+    /// Whether the host is someone else's.
     pub foreign: bool,
     /// The digest of the request: equal requests have equal digests.
     pub request: u128,
@@ -40,9 +40,9 @@ pub struct Routed<'a> {
 
 /// The limits of a plan.
 pub struct PlanLimits {
-    /// Into how many parts a host may be taken apart: as many as may be in flight to it.
+    /// Most parts that the inputs of one host are split into: as many as requests may be in flight to the host.
     pub max_shards: usize,
-    /// About how many inputs are a part.
+    /// About how many inputs a part has.
     pub part_size: u64,
     /// Whether a request is sent for every input, also for duplicates.
     pub keep_duplicates: bool,
@@ -54,7 +54,7 @@ pub struct PlanLimits {
 pub type Routing<'a> =
     &'a mut dyn FnMut(&Columns, &mut dyn FnMut(Routed<'_>)) -> std::result::Result<(), String>;
 
-/// What a feed has handed over.
+/// The columns and the lists of an input that was read.
 pub struct Fed {
     /// The columns of the input.
     pub columns: Vec<String>,
@@ -62,7 +62,7 @@ pub struct Fed {
     pub lists: Vec<Listed>,
 }
 
-/// Hands over every entry of the input.
+/// Passes every entry of the input to the given function.
 pub type Feed<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Fed>;
 
 /// What was planned before these parts.
@@ -181,7 +181,7 @@ pub(super) fn write_indexes(
     Ok(parts)
 }
 
-/// The groups of each part; those without inputs are dealt out.
+/// The groups of each part. Groups without inputs are spread over all parts.
 fn owned_groups(assigned: &[(Part, Frames)]) -> Vec<Vec<u16>> {
     let mut owned: Vec<Vec<u16>> = assigned
         .iter()
@@ -299,12 +299,12 @@ pub(super) fn note_entry(entry: &Entry, hasher: &mut blake3::Hasher) {
     }
 }
 
-/// A group for what is sent to nobody.
+/// A group for an entry that is sent to no host.
 fn anywhere(number: u64) -> usize {
     (number % GROUPS as u64) as usize
 }
 
-/// How many inputs the hosts have, as far as memory goes.
+/// How many inputs each host has, for at most `MOST_COUNTED` hosts.
 #[derive(Default)]
 pub(super) struct HostCounts {
     counts: HashMap<u64, u32, FixedState>,
@@ -312,13 +312,13 @@ pub(super) struct HostCounts {
     pub heaviest: Vec<u64>,
     /// Whether there is a host of this machine or of a private network.
     pub any_own: bool,
-    /// A host of others with more inputs than go without a rate.
+    /// The first host of someone else with more than `WITHOUT_RATE` inputs.
     busy: Option<String>,
     last: (String, u64, usize),
 }
 
 impl HostCounts {
-    /// Counts an input; the group of its host.
+    /// Counts an input, and returns the group of its host.
     pub fn note(&mut self, routed: &Routed<'_>) -> usize {
         self.any_own |= !routed.foreign;
         if self.last.0 != routed.host || self.heaviest.is_empty() {
@@ -342,7 +342,7 @@ impl HostCounts {
     }
 }
 
-/// A digest that is the same everywhere.
+/// A digest that is the same on every machine.
 fn digest(bytes: &[u8]) -> u64 {
     let mut hasher = SipHasher13::new();
     hasher.write(bytes);

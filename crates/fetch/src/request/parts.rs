@@ -8,9 +8,9 @@ use crate::template::{Escaping, Template};
 
 /// A text of a request.
 pub enum Text {
-    /// The same for all.
+    /// The same for all inputs.
     Constant(String),
-    /// Made of columns.
+    /// Made of the columns of each input.
     Made(Template),
 }
 
@@ -18,7 +18,7 @@ impl Text {
     /// Reads a text that may name these columns.
     ///
     /// # Errors
-    /// When it names another.
+    /// When the text names another column.
     pub fn parse(text: &str, escaping: Escaping, columns: &[String]) -> Result<Text> {
         let template = Template::parse(text, escaping, columns);
         let template = template.map_err(|error| Error::usage(error.to_string()))?;
@@ -31,7 +31,7 @@ impl Text {
             .map_err(|error| Error::usage(error.to_string()))
     }
 
-    /// The text, if it is the same for all.
+    /// The text if it is the same for all inputs, else an empty string.
     pub fn constant(&self) -> Cow<'_, str> {
         match self {
             Text::Constant(text) => Cow::Borrowed(text),
@@ -42,7 +42,7 @@ impl Text {
     /// The text for these columns.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// When the columns cannot be filled in; the text says why.
     pub fn fill<'a>(&'a self, columns: &Columns) -> std::result::Result<Cow<'a, str>, String> {
         match self {
             Text::Constant(text) => Ok(Cow::Borrowed(text)),

@@ -12,13 +12,13 @@ use lines::{Line, lines};
 use pattern::normal;
 use rules::Rules;
 
-/// Where a site says it.
+/// The path of the file.
 pub const PATH: &str = "/robots.txt";
 
 /// Most of the file that is read, in bytes (RFC 9309 §2.5 requires at least 500 KiB).
 pub const MOST: usize = 512 << 10;
 
-/// Longest wait that is believed.
+/// Longest wait. A file that demands more gets this.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The rules of a site for one robot.
@@ -38,7 +38,7 @@ impl Robots {
         }
     }
 
-    /// Nothing may be fetched: the file could not be had (RFC 9309 §2.3.1.4).
+    /// Nothing may be fetched: the file could not be read from the site (RFC 9309 §2.3.1.4).
     pub fn allow_none() -> Robots {
         Robots {
             all: Some(false),
@@ -73,7 +73,7 @@ impl Robots {
                 any_own |= is_own;
                 continue;
             }
-            // It belongs to no group, and ends none.
+            // A Sitemap line belongs to no group, and ends none.
             if line == Line::Sitemap {
                 continue;
             }
@@ -100,12 +100,12 @@ impl Robots {
         }
     }
 
-    /// Whether the file could not be had: then nothing is known of what the site allows.
+    /// Whether the file could not be read from the site, so that its rules are unknown.
     pub fn is_unreachable(&self) -> bool {
         self.all == Some(false)
     }
 
-    /// Whether the path, with its query, may be fetched: the longest rule decides, and of two of one length the one that allows.
+    /// Whether the path with its query may be fetched. The longest matching rule decides, and of equal ones the one that allows.
     pub fn allows(&self, path: &str) -> bool {
         if path == PATH {
             return true;
@@ -122,7 +122,7 @@ impl Robots {
         self.delay
     }
 
-    /// How many bytes of memory it takes, about.
+    /// About how many bytes of memory the rules take.
     pub fn weight(&self) -> usize {
         size_of::<Robots>() + self.rules.weight()
     }

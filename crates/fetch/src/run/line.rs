@@ -1,4 +1,4 @@
-//! Outcomes → lines of the results: what is known of each, for `record::write`.
+//! Turns outcomes into lines of the results: collects the facts of each outcome for `record::write`.
 
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +15,7 @@ pub struct RecordWriter {
     clock: Clock,
 }
 
-/// The facts of a request beside its response.
+/// The facts of a request besides its response.
 pub struct Tried {
     /// How often it was tried.
     pub attempts: u32,
@@ -186,7 +186,7 @@ impl RecordWriter {
         write(out, &ending);
     }
 
-    /// An input of which nothing is sent, and why.
+    /// An input for which no request is sent, and why.
     pub fn unsent(
         &mut self,
         out: &mut Vec<u8>,
@@ -204,7 +204,7 @@ impl RecordWriter {
         );
     }
 
-    /// An input whose host was given up, after so many tries of its own.
+    /// An input whose host was given up, after this many tries of the input.
     pub fn unreached(
         &mut self,
         out: &mut Vec<u8>,
@@ -275,7 +275,7 @@ fn of<'a>(
     }
 }
 
-/// The name of what went wrong, as the engine's documentation has it.
+/// The name of a kind of failure, as in the engine's documentation.
 pub fn kind_name(kind: hecaton::Kind) -> &'static str {
     use hecaton::Kind as K;
     match kind {
@@ -317,7 +317,7 @@ fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Validators
     (etag.is_some() || modified.is_some()).then_some(Validators { etag, modified })
 }
 
-/// Instants as RFC 3339 has them; a second's text is made once.
+/// Writes instants in RFC 3339, and reuses the text of the last second.
 #[derive(Default)]
 struct Clock {
     second: u64,
@@ -355,7 +355,7 @@ mod tests {
     use crate::record::{Columns, Record};
 
     #[test]
-    fn what_is_written_by_hand_is_a_record() {
+    fn lines_written_by_hand_are_valid_records() {
         let mut columns = Columns::new();
         columns.insert("a \"b\"".into(), "line\nbreak \u{1} ü".into());
         let planned = Planned {
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn instants_are_written_as_they_are() {
+    fn instants_are_written_in_rfc_3339() {
         let mut clock = Clock::default();
         for millis in [1_700_000_000_004, 1_700_000_000_999, 1_700_000_001_000u64] {
             let at = SystemTime::UNIX_EPOCH + Duration::from_millis(millis);

@@ -26,7 +26,7 @@ pub(super) fn value(
     Ok(())
 }
 
-/// Everything but what RFC 3986 §2.3 never reserves.
+/// Percent-encodes every byte but the unreserved characters of RFC 3986 §2.3.
 fn encoded(value: &str, text: &mut String) {
     for byte in value.bytes() {
         match byte {
@@ -41,7 +41,7 @@ fn encoded(value: &str, text: &mut String) {
 }
 
 fn escaped(value: &str, text: &mut String) {
-    // A string in quotes is what JSON makes of it; it cannot fail.
+    // The JSON text of a string is the escaped string in quotes.
     let quoted = serde_json::Value::from(value).to_string();
     text.push_str(&quoted[1..quoted.len() - 1]);
 }
