@@ -111,7 +111,7 @@ fn can_tell(done: u64, total: u64) -> bool {
     done >= total.div_ceil(20)
 }
 
-/// How far it is, and what was measured last.
+/// How far the run is, and the cell that was measured last.
 fn rounds(bar: &ProgressBar, cell: &str) -> String {
     let (done, total) = (bar.position(), bar.length().unwrap_or_default());
     let left = match can_tell(done, total) {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_left_is_told_once_there_is_something_to_reckon_with() {
+    fn the_time_left_is_shown_after_the_first_rounds() {
         assert!(!can_tell(0, 1) && !can_tell(9, 200));
         assert!(can_tell(1, 2) && can_tell(10, 200));
     }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag;
 
-/// The one flag of this process: a signal between two parts of a run ends the next too.
+/// The only flag of this process, so that a signal between two parts of a run ends the next part too.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// A flag that becomes true when the user or the system asks the run to end.

@@ -81,7 +81,7 @@ struct KeepaliveArguments {
 struct SyncAsyncArguments {
     /// The client to measure.
     client: String,
-    /// An absolute URL, requested as it is and unverified [default: the lab's own server, whose ledger verifies].
+    /// An absolute URL; its responses are not verified [default: the lab's test server, whose log verifies them].
     #[arg(short, long, conflicts_with = "delay")]
     url: Option<String>,
     /// Requests of the largest batch [default: 60].
@@ -153,7 +153,7 @@ fn pair(given: &PairArguments) -> Result<PairRequest, Usage> {
             many => format!("{many} are"),
         };
         let why =
-            format!("a comparison is of two clients, and {are} named; name two, as in curb,excon");
+            format!("a comparison needs two clients, and {are} named; name two, as in curb,excon");
         return Err(Usage(why));
     };
     Ok(PairRequest {
@@ -202,7 +202,7 @@ mod tests {
         arguments: Arguments,
     }
 
-    /// The help cannot read the scenario, so this holds them together.
+    /// The help cannot read the scenario, so this test compares their defaults.
     #[test]
     fn the_help_names_the_defaults_of_the_scenario() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,4 @@
-//! One run as it is measured: its folder, its document, and what is kept when it ends early.
+//! One run as it is measured: its folder, its document, and the rounds that are kept when it ends early.
 
 use std::path::Path;
 
@@ -25,8 +25,8 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Opens `folder`, looks around, and keeps what is asked. `root` is the project's folder, `descriptors` the limit
-    /// that holds.
+    /// Opens `folder` and writes the plan and the facts about this machine. `root` is the project's folder, `descriptors`
+    /// the limit of open files.
     ///
     /// # Errors
     /// When the folder cannot be written.
@@ -47,7 +47,7 @@ impl Recording {
             starts: Vec::new(),
             left_out: experiment.left_out.clone(),
         };
-        // The seed is written at the end: who reads the folder meanwhile would know what comes.
+        // The seed is written at the end, because a driver that reads the folder could predict the rest of the run.
         let mut known = document.clone();
         known.plan.seed = 0;
         folder.begin(&known)?;
@@ -108,7 +108,7 @@ impl Recording {
         Ok(())
     }
 
-    /// Rounds of a client that broke were measured under other conditions than those of clients that held to the end.
+    /// Marks the rounds of a client that broke: the rounds of the other clients were measured under other conditions.
     fn leave_out(&mut self, error: &DriverError, sweep: &Sweep) {
         let (client, happened) = (&error.client, error.happened());
         let says = format!("its driver broke, and was left out of the rest: it {happened}");
@@ -118,7 +118,7 @@ impl Recording {
             .for_each(|round| round.offences.push(says.clone()));
         let why = format!("the driver of {client} {happened}");
         self.document.left_out.push(why);
-        // The lab's own, and a client that takes part twice, were not named by the user.
+        // The user named neither the lab's own drivers nor the second copy of a client.
         if sweep.clients.iter().any(|own| own.client == *client) {
             self.broken.push(client.clone());
         }
@@ -127,7 +127,7 @@ impl Recording {
     /// Fails when a client's driver broke.
     ///
     /// # Errors
-    /// A sentence that names them.
+    /// The message names the clients that broke.
     pub fn nobody_broke(&self) -> Result<()> {
         let names: Vec<&str> = self.broken.iter().map(String::as_str).collect();
         match names[..] {

@@ -8,7 +8,7 @@ use super::stats::{Estimate, ratio_of};
 use crate::plan::Cell;
 use crate::run::Round;
 
-/// All rounds, grouped.
+/// All rounds, grouped by cell.
 pub(super) struct Cells<'a> {
     by_cell: BTreeMap<&'a Cell, Vec<&'a Round>>,
 }
@@ -48,7 +48,7 @@ impl<'a> Cells<'a> {
         ratio_of(&self.ratios(cell, than, value), 1)
     }
 
-    /// Like `ratio_by`, for one among `together` ratios that are judged at once.
+    /// Like `ratio_by`, for one of `together` ratios. The interval is wider, so that all of them hold at once.
     pub(super) fn ratio_among(
         &self,
         together: usize,
@@ -58,7 +58,7 @@ impl<'a> Cells<'a> {
         ratio_of(&self.ratios(cell, than, value), together)
     }
 
-    /// All of these compared with each other, over the blocks that hold every one of them.
+    /// Compares all of these cells with each other, over the blocks that contain every one of them.
     pub(super) fn family<'c>(&self, cells: impl Iterator<Item = &'c Cell>) -> Family {
         let of_block = |cell: &Cell| -> BTreeMap<u32, (f64, u32)> {
             let rounds = self.rounds(cell).iter();
@@ -78,7 +78,7 @@ impl<'a> Cells<'a> {
         Family::new(&rows.iter().map(logs).collect::<Vec<_>>(), &invocations)
     }
 
-    /// The ratio of each block, and in which invocation it was measured: both sides have one process in each.
+    /// The ratio of each block, with the invocation in which it was measured. Each side has one process in an invocation.
     fn ratios(&self, cell: &Cell, than: &Cell, value: fn(&Round) -> f64) -> Vec<Sample> {
         let those = self.rounds(than).iter();
         let other: BTreeMap<u32, f64> = those.map(|round| (round.block, value(round))).collect();
@@ -90,7 +90,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// Requests per second of one round: those that ended well, over the whole time.
+/// Requests per second of one round: the successful requests, divided by the time of the whole round.
 pub(super) fn speed(round: &Round) -> f64 {
     round.claim.done as f64 / seconds(round.wall_ns)
 }

@@ -14,16 +14,16 @@ use crate::spec::{BASELINE_LOADER, Target};
 /// Two runs next to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Every cell that both measured, the baseline loader's own left out; in the order of rows. None when they asked different
-    /// questions.
+    /// Every cell that both measured, without the baseline loader's own, in the order of rows. Empty when the plans of the runs
+    /// differ.
     pub rows: Vec<Change>,
-    /// In what the questions differ, so that nothing can be compared.
+    /// How the plans differ. If they differ, nothing is compared.
     pub unlike: Vec<String>,
     /// Rows of the older run only.
     pub gone: Vec<Row>,
     /// Rows of the newer run only.
     pub added: Vec<Row>,
-    /// Those of `gone` that the newer run was asked for too.
+    /// Rows of `gone` that the plan of the newer run contains too.
     pub failed: Vec<Row>,
 }
 
@@ -36,7 +36,7 @@ impl Changes {
         slower.chain(&self.failed).collect()
     }
 
-    /// Whether any row has rounds enough for a statement.
+    /// Whether any row has enough rounds for a statement.
     pub fn says_anything(&self) -> bool {
         let sure = |change: &Change| change.ratio.is_some_and(|it| it.confidence.is_some());
         self.rows.iter().any(sure)
@@ -60,22 +60,22 @@ pub struct Change {
 /// The direction of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Direction {
-    /// The whole interval is below what is called the same.
+    /// The whole interval is below the range that counts as equivalent.
     Slower,
-    /// One of both is rejected, or did nothing.
+    /// One of the two rows is rejected, or did nothing.
     Rejected,
-    /// The whole interval is above what is called the same.
+    /// The whole interval is above the range that counts as equivalent.
     Faster,
-    /// The interval is neither inside nor outside of what is called the same.
+    /// The interval is neither inside nor outside the range that counts as equivalent.
     Unclear,
     /// There are too few rounds for an interval.
     TooFew,
-    /// The whole interval is within what is called the same.
+    /// The whole interval is within the range that counts as equivalent.
     Same,
 }
 
 impl Direction {
-    /// It in words.
+    /// The direction in words.
     pub fn words(self) -> &'static str {
         match self {
             Direction::Slower => "slower",
@@ -89,14 +89,14 @@ impl Direction {
 }
 
 impl Change {
-    /// Whether it is slower by more than `share` (0.05 for 5 %), the whole interval of it.
+    /// Whether the whole interval is slower by more than `share` (0.05 for 5 %), or only the newer row is rejected.
     pub fn is_worse(&self, share: f64) -> bool {
         let slower = |ratio: Estimate| ratio.confidence.is_some() && ratio.high < 1.0 - share;
         let broken = self.old.rejected.is_none() && self.new.rejected.is_some();
         broken || self.ratio.is_some_and(slower)
     }
 
-    /// Which way it went.
+    /// The direction of the change.
     pub fn direction(&self) -> Direction {
         match self.ratio.map(|ratio| ratio.against(1.0)) {
             None => Direction::Rejected,
@@ -109,7 +109,7 @@ impl Change {
     }
 }
 
-/// Compares a run with one before it.
+/// Compares a run with an older one.
 pub fn changes(old: &Document, new: &Document) -> Changes {
     let unlike = differences(&old.plan, &new.plan);
     if !unlike.is_empty() {
@@ -140,7 +140,7 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
     }
 }
 
-/// The rows of clients, which load generators are not; rejected when the client broke on the way.
+/// The rows of clients, without load generators. A row is rejected when its client broke during the run.
 fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     let rows = super::rows::rows(cells, &run.plan.delay);
     let reference = |row: &Row| cells.rounds(&row.cell()).iter().any(|it| it.reference);

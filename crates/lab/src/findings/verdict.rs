@@ -8,7 +8,7 @@ use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::words::{figure, interval, listed, percent, times};
 
-/// From this share of concurrency ÷ delay on, waiting is what bounds the speed.
+/// Waiting counts as the limit of the speed from this share of concurrency ÷ delay on.
 const WAITING: f64 = 0.9;
 
 /// One sentence (with its notes) per client and body, the fastest client of each body first.
@@ -128,7 +128,7 @@ fn notes(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
         .baseline_loader
         .is_some_and(|ratio| ratio.against(1.0) == Statement::More)
     {
-        notes += " The baseline loader was slower, so it is no limit here; longer rounds (--time) would tell.";
+        notes += " The baseline loader was slower, so its speed is not the limit here; measure longer rounds (--time) to be sure.";
     }
     let server = row.server.filter(|_| !waits(row, delay));
     if let Some(limit) = server.and_then(|server| server.limit()) {
@@ -149,7 +149,7 @@ pub(super) fn waits(row: &Row, delay: &Delay) -> bool {
     mean > 0.0 && row.requests_per_second >= WAITING * row.concurrency as f64 / mean
 }
 
-/// Clients without a single valid row at this body: said, not left out.
+/// Sentences about clients without a valid row at this body, so that none is silently left out.
 fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)]) -> Vec<String> {
     rows.chunk_by(|a, b| (&a.client, a.body_bytes) == (&b.client, b.body_bytes))
         .filter(|series| series[0].body_bytes == body && !series[0].is_baseline_loader())
@@ -170,7 +170,7 @@ fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)])
         .collect()
 }
 
-/// A body size in words: `133-byte bodies`; 0 stands for a server that is not ours.
+/// A body size in words: `133-byte bodies`; 0 stands for the bodies of a foreign server.
 pub fn body_words(bytes: usize) -> String {
     if bytes == 0 {
         return "the server's own bodies".into();

@@ -1,4 +1,4 @@
-//! A document from disk, as a run wrote it.
+//! Reads the documents of runs from disk.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::{Document, SCHEMA};
 use crate::run::Round;
 use crate::spec::BASELINE_LOADER;
 
-/// Reads a run's document, or the `run.json` in a folder; of a run that was killed, the rounds until then.
+/// Reads a run's document, or the `run.json` in a folder. If the run was killed, the document has the rounds until then.
 ///
 /// # Errors
 /// One sentence with the path when it cannot be read, is not a run's document, or has another schema.
@@ -18,7 +18,7 @@ pub fn read(path: &Path) -> Result<Document> {
     if is_unfinished(path) {
         let mut document = document(&path.join(HEAD))?;
         document.rounds = rounds(&path.join(ROUNDS))?;
-        // An older document does not have the number of planned rounds. It is taken to be each cell that was begun, in every block.
+        // An older document lacks the number of planned rounds. Assume that every cell that was begun was planned in every block.
         let mut cells: Vec<_> = document.rounds.iter().map(|round| &round.cell).collect();
         cells.sort();
         cells.dedup();
@@ -34,7 +34,7 @@ fn is_unfinished(path: &Path) -> bool {
     path.join(HEAD).exists() && !path.join("run.json").exists()
 }
 
-/// Every run in a folder or in folders of it, with its place below that folder, in the order of their names.
+/// Every run in a folder or in its subfolders, with its path below that folder, in the order of the names.
 ///
 /// # Errors
 /// When the folder or a run in it cannot be read.
@@ -107,7 +107,7 @@ fn document(file: &Path) -> Result<Document> {
         .with_context(|| format!("{shown} is not a run's document"))
 }
 
-/// A value in today's names: documents written before call the baseline loader `raw`.
+/// Renames the baseline loader, which older documents call `raw`.
 fn renamed(value: Value) -> Value {
     match value {
         Value::String(name) if name == "raw" => BASELINE_LOADER.into(),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A line of all keys, then one for each record; empty where there is no value.
+/// A line of all keys, then a line for each record. A missing value is an empty field.
 pub(super) fn csv(records: &[Value]) -> String {
     let mut names: Vec<&String> = Vec::new();
     for key in records
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_end_a_field_is_quoted() {
+    fn fields_with_separators_or_quotes_are_quoted() {
         assert_eq!(field(&json!("a,b \"c\"")), "\"a,b \"\"c\"\"\"");
         assert_eq!(field(&json!(null)), "");
         assert_eq!(field(&json!(12.5)), "12.5");

@@ -1,4 +1,4 @@
-//! Open files: how many a sweep needs, and the system's leave to open them.
+//! Open files: how many a sweep needs, and whether the system allows that many.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -9,7 +9,7 @@ const OTHERS: u64 = 128;
 
 /// Descriptors that the busiest process of a sweep needs.
 ///
-/// A driver may open its next pool before the last one is closed, so two of each are counted, unless its process is
+/// A driver may open its next pool before it has closed the last one, so each pool counts twice, unless the process is
 /// prepared only once. The connections of all clients meet in the process of the test server.
 pub fn descriptors_needed(sweep: &Sweep) -> u64 {
     let pools = if sweep.target.is_test_server() {

@@ -1,4 +1,4 @@
-//! Whether a foreign server is there, before anything is started for it.
+//! Checks that a foreign server can be reached, before anything is started for it.
 
 use std::io;
 use std::net::TcpStream;
@@ -12,7 +12,7 @@ use crate::spec::Target;
 /// How long a connection may take to open.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Opens one connection to a foreign target and closes it again; our own test server needs no such look.
+/// Opens one connection to a foreign target and closes it again. The lab's own test server needs no such check.
 ///
 /// # Errors
 /// One sentence with the URL and what the system says.

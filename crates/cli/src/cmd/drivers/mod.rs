@@ -30,7 +30,7 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Checks that a driver keeps the protocol and does what it claims.
+    /// Checks that a driver follows the protocol and does what it claims.
     Check {
         /// The client's name, `baseline-loader`, a language, or `all`.
         name: String,

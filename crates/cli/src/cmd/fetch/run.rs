@@ -18,7 +18,7 @@ use super::verdict;
 use super::watching::Watching;
 use crate::stop;
 
-/// A job, and where it goes.
+/// A job and its folder.
 #[derive(Args)]
 pub struct Run {
     #[command(flatten)]
@@ -45,10 +45,10 @@ pub struct Run {
     quiet: bool,
 }
 
-/// Does it.
+/// Runs the job, or prints it.
 ///
 /// # Errors
-/// When it cannot be done.
+/// When the job cannot be done.
 pub fn run(arguments: &Run) -> Result<()> {
     let resumes = arguments.into.is_some() && !arguments.job.names_input();
     let folder = Folder::at(arguments.into.clone().unwrap_or_default());
@@ -108,7 +108,7 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
     let summary = started.run(&options, stop, &mut live);
     let mut summary = summary.inspect_err(|_| live.end())?;
     let (folder, job) = (started.folder.clone(), started.job.clone());
-    // The lock goes with it, and finishing takes its own.
+    // Dropping it releases the lock of the folder, because `finish` takes the lock itself.
     drop(started);
     let products = finish::rounds(&folder, (&job, &options), stop, &mut live);
     live.end();
@@ -123,7 +123,7 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
     verdict::judge(&load(folder)?, &job)
 }
 
-/// How it ended.
+/// How the job ended, in one sentence.
 pub fn sentence(results: &Path, summary: &Summary) -> String {
     let tally = &summary.tally;
     let answered = tally.responses + tally.unchanged;

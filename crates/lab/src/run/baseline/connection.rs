@@ -9,7 +9,7 @@ use mio::{Interest, Registry, Token};
 
 use super::response::{Fault, Reader, Response};
 
-/// Headroom for what arrives at once. A body may be larger: it passes through.
+/// Size of the read buffer. A body may be larger, because it is consumed as it arrives.
 const BUFFER: usize = 32 << 10;
 
 /// A connection that carries one request at a time.
@@ -23,7 +23,7 @@ pub struct Connection {
     /// The request, kept until all of it is written.
     request: Vec<u8>,
     written: usize,
-    /// When the request on its way was begun; none when there is none.
+    /// When the request in flight was begun; none if no request is in flight.
     pub sent: Option<Instant>,
     /// Whether that request is to be timed.
     pub timed: bool,
@@ -64,7 +64,7 @@ impl Connection {
         if self.stream.is_none() {
             let mut stream = TcpStream::connect(address).map_err(|_| "connect")?;
             let _ = stream.set_nodelay(true);
-            // Edge-triggered: told once when it is open or has room, and whenever something arrives.
+            // Edge-triggered: one event when the connection opens or becomes writable, and one whenever bytes arrive.
             registry
                 .register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)
                 .map_err(|_| "connect")?;

@@ -9,7 +9,7 @@ use super::loader::Loader;
 use crate::run::{Claim, Go, PROTO, Prepare};
 use crate::spec::BASELINE_LOADER;
 
-/// Most connections that the loader takes on.
+/// Most connections that the loader opens.
 const MAX_CONCURRENCY: usize = 50_000;
 
 /// The parts of a command that every command has.
@@ -19,7 +19,7 @@ struct Asked {
     cmd: String,
 }
 
-/// Why a command was not done: the error's kind, and words.
+/// Why a command failed: the kind of the error, and a message.
 type Refusal = (&'static str, String);
 
 /// Answers commands until `bye` or the end of the input.

@@ -33,7 +33,7 @@ pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
     }
 }
 
-/// The first ids, every request timed.
+/// A round of the first `count` ids, in which every request is timed.
 pub(super) fn go(count: u64) -> Go {
     Go {
         first: FIRST,
@@ -42,7 +42,7 @@ pub(super) fn go(count: u64) -> Go {
     }
 }
 
-/// A page of the ledger for the first ids, or for none.
+/// The server's side of a round of the first `count` ids; 0 expects no request.
 pub(super) fn page(count: u64) -> RoundSpec {
     RoundSpec {
         first: FIRST,

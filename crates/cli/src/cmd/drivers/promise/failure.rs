@@ -15,7 +15,7 @@ pub(super) fn refuses_the_unheard(check: &Check<'_>) -> Result<()> {
 /// Whether a driver refused a command that it cannot do.
 fn is_unsupported<T>(answer: Result<T>) -> Result<()> {
     let Err(error) = answer else {
-        bail!("it said ok")
+        bail!("it responded with ok")
     };
     match error.downcast_ref::<DriverError>() {
         Some(DriverError {
@@ -77,7 +77,7 @@ fn all_failed(claim: &Claim, count: u64) -> Result<()> {
     );
     ensure!(
         claim.errors_by.values().sum::<u64>() == count,
-        "errors_by does not say of what kind the errors are"
+        "errors_by does not give a kind for every error"
     );
     Ok(())
 }

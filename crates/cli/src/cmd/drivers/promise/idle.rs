@@ -8,7 +8,7 @@ use hecaton_lab::run::{Driver, Verify};
 use super::Check;
 use super::asked::{go, page, server, to};
 
-/// How often a driver is watched: what compiles while it runs may finish what the first requests began.
+/// Most times that a driver is watched. A just-in-time compiler may still be at work after the first requests.
 const WATCHES: usize = 4;
 
 /// How long a driver is watched to see that it does nothing.
