@@ -1,8 +1,8 @@
-//! `Hecaton::Native::Batch`: Ruby's requests in, with their outcomes out.
+//! `Hecaton::Native::Batch`: takes Ruby's requests, and hands them back with their outcomes.
 //!
-//! The batch alone knows where a request is: queued or in flight (it holds the request), or ended (it has handed the request
-//! back). Ruby's interrupts strike between Ruby's own steps and while `wait` waits, not in any other step here. So no request
-//! is ever lost or in two places.
+//! Only the batch knows the state of a request: queued or in flight (the batch holds the request), or ended (the batch has
+//! handed it back). Ruby's interrupts come between Ruby's own steps and while `wait` waits, and in no other step of this file.
+//! So no request is ever lost or in two states.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
 
-/// The engine's batch, used by the thread that made it. `wait` holds the lock while the GVL is away.
+/// The engine's batch, used by the thread that made it. `wait` holds the lock while it waits without the GVL.
 #[derive(TypedData)]
 #[magnus(class = "Hecaton::Native::Batch", free_immediately, size, mark)]
 pub struct Batch {
@@ -33,7 +33,7 @@ pub struct Batch {
     template: Arc<Template>,
     /// Ruby's requests that are queued or in flight, by tag; nil where a tag is free.
     requests: Opaque<RArray>,
-    /// How many they are, readable while the lock is held.
+    /// How many requests `requests` has. It can be read while another call holds the lock.
     held: AtomicUsize,
     inner: Arc<Mutex<ProcessLocal<Inner>>>,
 }
@@ -41,7 +41,7 @@ pub struct Batch {
 /// How many outcomes are handed to Ruby's list at once.
 const AT_ONCE: usize = 16;
 
-/// Outcomes on their way there, four values each: on the stack, where Ruby's garbage collector sees them.
+/// Outcomes that go to Ruby's list together, four values each. They are on the stack, where Ruby's garbage collector sees them.
 struct Together {
     values: [Value; 4 * AT_ONCE],
     filled: usize,
@@ -83,7 +83,7 @@ struct Inner {
     ruby_queue: Option<Arc<RubyQueue>>,
     /// The questions to retry predicates, once a request has one.
     questions: Option<Arc<Questions>>,
-    /// Where the answer to the question goes that was put last.
+    /// Where the answer to the latest question goes.
     decision: Option<PendingDecision>,
     engine: Arc<Engine>,
 }
@@ -260,7 +260,7 @@ impl Batch {
         let tag = match inner.newest {
             Some(newest) if is(newest)? => newest,
             _ => match inner.late(requests, request)? {
-                // There will be no part of it.
+                // Its URL is invalid, so it will have no response.
                 Some(tag) if inner.refused.iter().any(|(refused, _)| *refused == tag) => {
                     return Ok(true);
                 }
@@ -312,7 +312,7 @@ impl Batch {
         Ok(any)
     }
 
-    /// Waits until some have ended, or need Ruby.
+    /// Waits until some requests have ended, or need Ruby.
     fn wait_until_ended(&self, ruby: &Ruby) -> Result<(), Error> {
         let guard = self.inner.try_lock_owned();
         let mut guard = guard.ok_or_else(|| waiting(ruby))?;
@@ -335,8 +335,9 @@ impl Batch {
         })
     }
 
-    /// The next question; nil when there is none. About an outcome four values: the request, status or nil, record, body or the facts
-    /// of the error. About an attempt two: the request, and what `FeatureRun#before_attempt` takes.
+    /// The next question; nil when there is none. A question about an outcome has four values: the request, status or nil,
+    /// record, body or the facts of the error. A question about an attempt has two: the request, and the argument of
+    /// `FeatureRun#before_attempt`.
     fn next_question(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
@@ -362,7 +363,8 @@ impl Batch {
         Ok(Some(list))
     }
 
-    /// Answers it: whether the request is sent again, or the headers of the attempt as a flat list (nil if it is not made).
+    /// Answers the latest question: whether the request is sent again, or the headers of the attempt as a flat list (nil if the
+    /// attempt is not made).
     fn answer(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
         match running(ruby, &mut guard)?.decision.take() {
@@ -445,7 +447,8 @@ impl Batch {
         Ok(ruby.ary_new_from_values(&[queued, started]))
     }
 
-    /// Lets the engine go. Nothing is queued or in flight any more; if something waits all the same, it goes with the batch.
+    /// Drops the engine's batch, when nothing is queued or in flight any more. If a call still waits, it is dropped with this
+    /// object instead.
     fn finish(&self) {
         if let Some(mut inner) = self.inner.try_lock() {
             inner.clear();

@@ -21,7 +21,7 @@ use crate::shared::{Shared, shared};
 use crate::stream::Stream;
 use crate::{record, request};
 
-/// An engine client, and what it shares with all others of the process.
+/// An engine client, and the reactor that it shares with all other clients of the process.
 pub struct Engine {
     // Dropped before the reactor, with which its connections are registered.
     pub client: hecaton::Client,
@@ -131,7 +131,7 @@ impl Client {
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
     }
 
-    /// Like `perform`, up to the head of the response. The body is then read from `into`.
+    /// Sends a request and waits only for the head of its response. The body is then read from `into`.
     #[allow(clippy::too_many_arguments)] // As for `perform`.
     fn open(
         ruby: &Ruby,
@@ -327,7 +327,7 @@ fn needs(
 }
 
 fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine, Error> {
-    // Before this process opens anything, in case the handler did not run: a fork that bypassed the C library.
+    // Must come before this process opens anything, in case a fork bypassed the C library and the handler did not run.
     hecaton::forget_inherited_late();
     let mut config = config.clone();
     config.cookies = cookies.map(Home::jar);

@@ -15,7 +15,7 @@ use crate::request;
 pub struct Home(Arc<Mutex<(u32, hecaton::Cookies)>>);
 
 impl Home {
-    /// Only called with the GVL, which a fork needs too, so the lock around the jar is free in a child.
+    /// The jar. This is only called with the GVL, which a fork needs too, so the lock around the jar is free in a child.
     pub fn jar(&self) -> hecaton::Cookies {
         let mut home = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if home.0 != process::id() {
@@ -35,8 +35,8 @@ impl Cookies {
         ruby.obj_wrap(Cookies(Home(Arc::new(Mutex::new(home)))))
     }
 
-    /// Eight values a cookie: name, value, domain, whether for that host alone, path, whether secure, whether
-    /// HttpOnly, end in seconds since 1970 or nil.
+    /// Eight values for each cookie: name, value, domain, whether it is for that host alone, path, whether it is secure,
+    /// whether it is HttpOnly, and when it expires in seconds since 1970, or nil.
     fn list(ruby: &Ruby, this: &Cookies) -> RArray {
         let cookies = this.0.jar().list().into_iter().map(|cookie| {
             let expires = cookie

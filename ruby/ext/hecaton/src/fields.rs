@@ -1,8 +1,8 @@
-//! The header fields of a record → Ruby's Strings, all of them in one call. Cutting them one by one in Ruby was most of the
-//! cost of a response for programs that read its headers.
+//! Makes Ruby Strings of all header fields of a record in one call. Cutting the fields one by one in Ruby was most of the cost
+//! of a response for programs that read its headers.
 //!
-//! A record is the bridge's own (`record`), but a Response may come from a foreign Marshal dump. An invalid record is an
-//! ArgumentError.
+//! The bridge writes records itself (`record`), but a Response may come from a foreign Marshal dump. An invalid record is
+//! therefore an ArgumentError.
 
 use magnus::value::ReprValue;
 use magnus::{Error, Object, RArray, RHash, RModule, RString, Ruby, function};
@@ -12,7 +12,7 @@ use crate::{record, request};
 /// How many Strings are handed to an Array at once; they wait on the stack, where Ruby's garbage collector sees them.
 const AT_ONCE: usize = 32;
 
-/// Names and values of the header fields, or of the trailers, one behind the other: Strings of their own, in UTF-8.
+/// Names and values of the header fields, or of the trailers, in turns: new Strings in UTF-8.
 fn fields(ruby: &Ruby, record: RString, trailers: bool) -> Result<RArray, Error> {
     let bytes = record.to_bytes();
     let block = block(ruby, &bytes, trailers)?;
@@ -58,7 +58,7 @@ fn block<'a>(ruby: &Ruby, record: &'a [u8], trailers: bool) -> Result<&'a [u8], 
     Ok(if trailers { behind } else { headers })
 }
 
-/// Names and values of `name: value\r\n`; ends where that ends.
+/// Names and values of lines `name: value\r\n`; ends at the first line of another form.
 fn lines(mut block: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     std::iter::from_fn(move || {
         let end = block.iter().position(|byte| *byte == b'\r')?;

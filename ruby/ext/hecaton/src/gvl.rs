@@ -81,7 +81,7 @@ where
     }
 }
 
-/// A future that is forgotten, and not dropped, in a child that a handler of signals forked while it was waited for.
+/// A future that is waited for. If a signal handler forks meanwhile, the child forgets the future and does not drop it.
 struct Abandoned<'a, F> {
     future: ManuallyDrop<F>,
     reactor: &'a Reactor,
@@ -91,7 +91,7 @@ impl<F: Future> Future for Abandoned<'_, F> {
     type Output = F::Output;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
-        // SAFETY: the future is pinned as long as this is: nothing moves it out, and it is dropped in place.
+        // SAFETY: the future is pinned as long as `self` is: nothing moves the future out, and it is dropped in place.
         unsafe { self.map_unchecked_mut(|this| &mut *this.future) }.poll(cx)
     }
 }
@@ -99,8 +99,8 @@ impl<F: Future> Future for Abandoned<'_, F> {
 impl<F> Drop for Abandoned<'_, F> {
     fn drop(&mut self) {
         if !self.reactor.is_inherited() {
-            // SAFETY: it is not used afterwards. Where it is forgotten, what it was linked to is the parent's, which is
-            // forgotten too: nothing looks at it again in this process.
+            // SAFETY: the future is not used after this. In a child it is forgotten, together with everything of the parent's
+            // that it is linked to, so nothing in this process looks at it again.
             unsafe { ManuallyDrop::drop(&mut self.future) }
         }
     }
@@ -142,7 +142,7 @@ extern "C" fn forget_inherited() {
     hecaton::forget_inherited();
 }
 
-/// Whether the current fiber has a `Fiber.scheduler`, which must not be held up.
+/// Whether the current fiber has a `Fiber.scheduler`, which must not be blocked.
 pub fn is_in_fiber_of_scheduler(ruby: &Ruby) -> bool {
     // SAFETY: `ruby` proves that the GVL is held. The call reads the current thread, and raises nothing.
     let scheduler = unsafe { rb_fiber_scheduler_current() };
@@ -153,8 +153,8 @@ fn is_main(ruby: &Ruby) -> bool {
     ruby.thread_current().as_raw() == ruby.thread_main().as_raw()
 }
 
-/// The future's output, or none as soon as the interrupt is raised. Ruby raises it, from any thread and without the
-/// GVL, when the waiting thread should look up.
+/// The future's output, or none as soon as the interrupt is raised. Ruby raises the interrupt, from any thread and without
+/// the GVL, when the waiting thread should check its interrupts.
 fn poll_or<F: Future>(
     interrupt: &Signal,
     cx: &mut Context<'_>,
@@ -178,8 +178,8 @@ struct Call<F, T> {
     result: Option<std::thread::Result<T>>,
 }
 
-/// Runs `work` without the GVL, then lets Ruby raise what is pending. None when `work` did not run
-/// because something was pending before it that turned out to raise nothing.
+/// Runs `work` without the GVL, then lets Ruby raise pending exceptions. None if `work` did not run,
+/// because an interrupt was pending and turned out to raise nothing.
 fn without_gvl<F, T>(ruby: &Ruby, interrupt: &Signal, work: F) -> Result<Option<T>, Error>
 where
     F: FnOnce() -> T + Send,
@@ -234,7 +234,7 @@ fn check_interrupts() -> Result<(), Error> {
     Ok(())
 }
 
-/// A panic as what Ruby raises for bugs.
+/// The exception for a panic, which Ruby raises as a bug.
 pub fn bug(ruby: &Ruby, panic: &(dyn std::any::Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text

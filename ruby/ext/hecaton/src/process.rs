@@ -4,7 +4,7 @@
 //! parent's registration. So the child forgets its connections, and closes the bare descriptors
 //! (`hecaton::forget_inherited`); the next use makes new ones.
 //!
-//! That is done by a handler of `pthread_atfork` (`gvl.rs`), so that it holds for every way to fork.
+//! A handler of `pthread_atfork` (`gvl.rs`) does that, so that it works for every way to fork.
 
 use std::process;
 
@@ -25,7 +25,7 @@ impl<T> ProcessLocal<T> {
         }
     }
 
-    /// Gives the value up, and is of this process from now on.
+    /// Gives the value up, and belongs to the current process from now on.
     pub fn clear(&mut self) {
         *self = ProcessLocal {
             pid: process::id(),
@@ -33,8 +33,8 @@ impl<T> ProcessLocal<T> {
         };
     }
 
-    /// The value in any process. It is for code that touches memory alone, and runs so often that a system call for the
-    /// process each time would be measurable.
+    /// The value, whichever process it belongs to. This is for code that only touches memory, and runs so often that a system
+    /// call to get the process would be measurable.
     pub fn anywhere(&mut self) -> Option<&mut T> {
         self.value.as_mut()
     }
@@ -57,7 +57,7 @@ impl<T> Drop for ProcessLocal<T> {
     }
 }
 
-/// A ForkError: `what` is done in the process that forked.
+/// A ForkError. `what` begins its message, such as "this batch runs".
 pub fn inherited(ruby: &Ruby, what: &str) -> Error {
     let message = format!("{what} in the process that forked: this one needs one of its own");
     let hecaton = ruby.class_object().const_get::<_, RModule>("Hecaton");

@@ -1,4 +1,4 @@
-//! An outcome → three values, which Ruby decodes on demand (`ruby/lib/hecaton/record.rb`).
+//! Makes three values of an outcome, which Ruby decodes on demand (`ruby/lib/hecaton/record.rb`).
 //!
 //! Most programs look at the status and the body alone, so the rest travels as one string: first the
 //! times, then the header fields. Layout, integers little-endian, durations in nanoseconds with
@@ -11,7 +11,7 @@
 //! - the facts: per attempt who answered (`who_answered.rs`)
 //! - method and URL of the response, with a space between them, or the URL of the last request: length u32, bytes
 //! - per redirect: status u32, length u32, URL
-//! - header fields as `name: value\r\n`, then trailers, as long as was said
+//! - header fields as `name: value\r\n`, then trailers of the length above
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -157,7 +157,7 @@ pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
 const HEAD: usize = 24;
 const ATTEMPT: usize = 88;
 
-/// Where the length of the facts stands.
+/// Offset of the length of the facts.
 const FACTS: usize = 20;
 
 /// Ruby's names for the encodings of the process; no charset has such a name.
@@ -181,11 +181,11 @@ thread_local! {
 fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
     let known = LAST.with_borrow(|(last, index)| (last == content_type).then_some(*index));
     known.unwrap_or_else(|| {
-        // Without a hold on the last one: Ruby may load the encoding, and run other code meanwhile.
+        // `LAST` is not borrowed here, because Ruby may load the encoding and run other code meanwhile.
         let text = String::from_utf8_lossy(content_type);
         let name = charset(&text);
         let index = name.and_then(|name| find(ruby, name));
-        // One that cannot be loaded now, for which Ruby gives that of bytes, may be next time.
+        // For an encoding that cannot be loaded now, Ruby gives the one for bytes. The encoding may be loaded next time.
         let is_sure =
             name.is_none() || index.is_some_and(|index| index != ruby.ascii8bit_encindex());
         if is_sure && content_type.len() <= MOST_KEPT {
@@ -195,7 +195,7 @@ fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
     })
 }
 
-/// The encoding of this name, if Ruby has one. Those of the process are none of a charset.
+/// The encoding of this name, if Ruby has one. Ruby's names for the encodings of the process are not charsets.
 fn find(ruby: &Ruby, name: &str) -> Option<Index> {
     if is_utf8(name) {
         return Some(ruby.utf8_encindex());
@@ -221,12 +221,12 @@ fn charset(content_type: &str) -> Option<&str> {
     named.or(is_json(media_type).then_some("utf-8"))
 }
 
-/// The second is no name of it (RFC 3629 §8), but many write it so.
+/// Whether this is a name of UTF-8. `utf8` is not registered (RFC 3629 §8), but many servers write it.
 fn is_utf8(name: &str) -> bool {
     name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
 }
 
-/// JSON itself, and what is written in it (RFC 6839 §3.1): `application/problem+json`.
+/// Whether this is JSON, or a media type based on JSON (RFC 6839 §3.1) such as `application/problem+json`.
 fn is_json(media_type: &str) -> bool {
     let suffix = media_type.len().checked_sub("+json".len());
     let suffix = suffix.and_then(|start| media_type.get(start..));
@@ -275,7 +275,7 @@ fn written(ruby: &Ruby, attempts: &[Attempt], write: impl FnOnce(&mut Vec<u8>)) 
     record
 }
 
-/// Bytes that a thread keeps for the next record, or of the last Content-Type; most need some hundred.
+/// Most bytes that a thread keeps of a buffer for the next record, or of a Content-Type. Most need a few hundred.
 const MOST_KEPT: usize = 4096;
 
 fn add_method(record: &mut Vec<u8>, method: &Method) {
@@ -297,7 +297,7 @@ fn add_way(record: &mut Vec<u8>, write_url: impl FnOnce(&mut Vec<u8>), redirects
     }
 }
 
-/// With the lengths of the later parts: how many redirects, and how many bytes of trailers.
+/// Adds the times, and the lengths of the later parts: how many redirects, and how many bytes of trailers.
 fn add_times(
     record: &mut Vec<u8>,
     elapsed: Duration,
@@ -344,7 +344,7 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
         Some(attempt.begun),
         attempt.ended,
     ];
-    // Put together here, because a Vec checks its capacity at each step.
+    // Built in an array, because a Vec would check its capacity at each step.
     let mut bytes = [0; ATTEMPT];
     bytes[..8].copy_from_slice(&attempt.connection.to_le_bytes());
     bytes[8..12].copy_from_slice(&[flags, phase_number(attempt.phase), ending, version]);

@@ -8,7 +8,7 @@ use magnus::{Error, Module, RArray, RModule, RString, Ruby, TryConvert, method};
 #[magnus::wrap(class = "Hecaton::Native::Redirection", free_immediately, size)]
 pub struct Redirection {
     request: Mutex<hecaton::Redirection>,
-    /// Names of the headers that it began with.
+    /// Names of the headers that the first request has.
     had: Vec<String>,
     had_login: bool,
 }
@@ -25,8 +25,8 @@ impl Redirection {
         }
     }
 
-    /// Follows a response with this status and these values of `Location`. Returns nil when the response is for the program,
-    /// and a String that says why a redirect is not followed. Otherwise returns the next request: method, URL, headers as
+    /// Follows a response with this status and these values of `Location`. Returns nil if the response is no redirect to follow,
+    /// and only the reason, a String, if a redirect cannot be followed. Otherwise returns the next request: method, URL, headers as
     /// `Client#perform` takes them, and whether it keeps the login of digest authentication.
     fn follow(
         ruby: &Ruby,

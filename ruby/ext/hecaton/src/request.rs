@@ -1,4 +1,4 @@
-//! Ruby's arguments of a request → the engine's request.
+//! Makes the engine's request from Ruby's arguments.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,9 +13,9 @@ use crate::body_source::{BodySource, RubyQueue};
 use crate::cookies::Cookies;
 use crate::settings;
 
-/// Why there is no request.
+/// Why no request could be made.
 pub enum Refused {
-    /// Its URL is invalid. A batch makes an outcome of it.
+    /// The URL is invalid. In a batch this is an outcome of the request.
     Url(InvalidUrl),
     /// Anything else, as Ruby raises it.
     Other(Error),
@@ -125,7 +125,7 @@ pub fn retry_predicate(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Val
     }
 }
 
-/// The `Hecaton::FeatureRun` that sees each attempt; none for none.
+/// The `Hecaton::FeatureRun` that sees each attempt, if the request has one.
 pub fn watcher(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
     match options {
         None => Ok(None),
@@ -133,7 +133,7 @@ pub fn watcher(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Err
     }
 }
 
-/// A GET that asks for nothing else.
+/// A GET without other options.
 pub fn get(ruby: &Ruby, template: &Arc<Template>, url: Value) -> Result<Request, Refused> {
     if url.is_nil() {
         let why = "is nil: give a String or a URI";
@@ -142,7 +142,7 @@ pub fn get(ruby: &Ruby, template: &Arc<Template>, url: Value) -> Result<Request,
     let mut url = string(url)?;
     let mut bytes = url.to_bytes();
     if !bytes.is_ascii() || bytes.contains(&0) {
-        // Text in any encoding is the same text in UTF-8. In wide encodings ASCII contains zeros.
+        // Text in another encoding is converted to UTF-8. In wide encodings, such as UTF-16, even ASCII contains zeros.
         url = url.conv_enc(ruby.utf8_encoding())?;
         bytes = url.to_bytes();
     }
@@ -198,19 +198,15 @@ pub fn with_source(
 
 /// Seconds → a duration; Ruby has checked that they are not negative.
 pub fn seconds(ruby: &Ruby, name: &str, seconds: f64) -> Result<Duration, Error> {
-    Duration::try_from_secs_f64(seconds).map_err(|_| {
-        invalid(
-            ruby,
-            format!("{name}: {seconds} s is more than can be counted"),
-        )
-    })
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| invalid(ruby, format!("{name}: {seconds} s is too long")))
 }
 
 /// A value of an option.
 pub trait OptionValue: TryConvert {
     const WHAT: &str;
 
-    /// Whether Ruby's conversion may be used, which would cut off a fraction.
+    /// Whether Ruby may convert this value. Its conversion to an Integer would cut off a fraction.
     fn may_be(_: Value) -> bool {
         true
     }
@@ -222,7 +218,7 @@ macro_rules! option_values {
     };
 }
 
-/// Ruby takes anything but nil and false for true.
+/// Only true and false themselves, because Ruby would convert anything but nil and false to true.
 impl OptionValue for bool {
     const WHAT: &str = "true or false";
 
@@ -263,7 +259,7 @@ pub fn given<T: OptionValue>(ruby: &Ruby, options: RHash, name: &str) -> Result<
     given_in(ruby, options, "", name)
 }
 
-/// The value under this name, for an option that belongs to a setting, which messages name first.
+/// The value under this name, for an option that belongs to a setting. Messages name the setting first.
 pub fn given_in<T: OptionValue>(
     ruby: &Ruby,
     options: RHash,

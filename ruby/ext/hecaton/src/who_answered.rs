@@ -1,4 +1,4 @@
-//! Who answered an attempt: its part of a record, and `Hecaton::Native::Certificates`, which has what is seldom asked for.
+//! Who answered an attempt: its part of a record, and `Hecaton::Native::Certificates` for the certificates, which are seldom read.
 //!
 //! Layout of the part, integers little-endian: the peer, then this end, each as a kind (u8: 0 none, 4 and 6 an address,
 //! 1 the path of a Unix socket), a length (u16) and bytes: the port (u16) and the address, with the scope (u32) behind one of
@@ -91,7 +91,7 @@ fn add_head(record: &mut Vec<u8>, kind: u8, length: usize) {
 struct Certificates(Vec<Option<Arc<[Vec<u8>]>>>);
 
 impl Certificates {
-    /// Those of the attempt with this index, as Strings in DER.
+    /// The certificates of the attempt with this index, as Strings in DER.
     fn of(ruby: &Ruby, this: &Certificates, attempt: usize) -> RArray {
         let all = this.0.get(attempt).and_then(Option::as_deref);
         let all = all.unwrap_or_default();
@@ -116,7 +116,7 @@ impl Certificates {
         let bytes = dumped.to_bytes();
         let mut rest = &bytes[..];
         read_all(&mut rest).ok_or_else(|| {
-            let message = "these are no certificates of a response";
+            let message = "this dump has no valid certificates of a response";
             Error::new(ruby.exception_arg_error(), message)
         })
     }
@@ -143,7 +143,7 @@ fn number(rest: &mut &[u8]) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
-/// Lets the record lead to the certificates, where there are any.
+/// Attaches the certificates to the record, if there are any.
 pub fn attach_certificates(ruby: &Ruby, record: RString, attempts: &[Attempt]) {
     if !attempts.iter().any(|attempt| attempt.tls().is_some()) {
         return;
@@ -155,14 +155,14 @@ pub fn attach_certificates(ruby: &Ruby, record: RString, attempts: &[Attempt]) {
         keep(ruby, made);
         made
     });
-    // It fails only where the record is frozen, and it is not yet.
+    // This fails only for a frozen record, and the record is not frozen yet.
     let _ = record.ivar_set(LazyId::get_inner_with(&NAME, ruby), object);
 }
 
-/// Ruby's number of the name.
+/// Ruby's id of the instance variable.
 static NAME: LazyId = LazyId::new("@certificates");
 
-/// A list of Ruby's with the last object alone, which stays for good: a server tends to show the same certificates again.
+/// A Ruby Array that holds only the last object, and is never freed. A server tends to present the same certificates again.
 static LAST: OnceLock<Opaque<RArray>> = OnceLock::new();
 
 /// The last object, if it has the certificates of these attempts.
