@@ -4,8 +4,8 @@ require "json"
 require "open3"
 
 module Hecaton
-  # Loaded by `require "hecaton/fetch"`. The command does the work, in a process of its own; it is the one that
-  # HECATON_BINARY names, else `hecaton` in PATH.
+  # Loaded by `require "hecaton/fetch"`. The command does the work, in a process of its own. The environment variable
+  # HECATON_BINARY names the command; without it, `hecaton` is looked up in PATH.
   #
   #   Hecaton::Fetch.run(urls, into: "out/", rate: 20, per_host: 4) { |record| puts record["status"] }
   #   Hecaton::Fetch.records("out/", where: "error or status >= 500").each { |record| … }
@@ -13,8 +13,8 @@ module Hecaton
   # A record is a Hash with the keys that docs/fetch.md lists: "n", "line", "columns", "url", "outcome", "ok", "status",
   # "error", and so on.
   module Fetch
-    # The job could not be done, or no input has a good response, or its fail_if: is true; the message is the command's.
-    # The records that there are can be read with records.
+    # The job could not be done, or no input has a good response, or its fail_if: is true. The message is the command's.
+    # Fetch.records reads the records that were made.
     class Error < StandardError; end
 
     module_function
@@ -50,7 +50,7 @@ module Hecaton
       nil
     end
 
-    # The records of a job's folder, as an Enumerator: those of a job that is done, or what is known so far. One at a
+    # The records of a job's folder, as an Enumerator. If the job is not done, the records so far. Only one record at a
     # time is in memory.
     #
     # where:: an expression, such as "status == 404". limit:: the most records.
@@ -93,14 +93,14 @@ module Hecaton
     def self.work(arguments, inputs, progress)
       Open3.popen3(*command, *arguments) do |input, output, errors, child|
         said = [output, errors].map { |pipe| aside { listen(pipe, progress) } }
-        stopped_by(child, :KILL) { hand_over(inputs, input) } # It would take the end of the pipe for the end of the list.
+        stopped_by(child, :KILL) { hand_over(inputs, input) } # The child would take the end of the pipe for the end of the list.
         stopped_by(child, :INT) { child.join }
         judge(child.value, said.last.value)
       end
     end
 
-    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached it as well; a
-    # second one would make it drop what is in flight.
+    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached the child as well, and
+    # a second signal would make it drop the requests in flight.
     def self.stopped_by(child, signal)
       done = false
       yield
@@ -112,7 +112,7 @@ module Hecaton
       Process.kill(signal, child.pid) if !done && child.alive?
     end
 
-    # For itself: reads while the child is written to. A pipe that is closed meanwhile is ignored.
+    # For itself: reads in a thread while the child is written to. An error there, as of a closed pipe, is not printed.
     def self.aside
       Thread.new do
         Thread.current.report_on_exception = false
@@ -120,7 +120,7 @@ module Hecaton
       end
     end
 
-    # For itself: the last lines of the command, all of which are passed on.
+    # For itself: the last lines of the command. With progress, all lines are printed.
     def self.listen(pipe, progress)
       last = []
       pipe.set_encoding(Encoding::UTF_8)

@@ -1,8 +1,10 @@
 # The links of a response, by their relation (RFC 8288).
 module Hecaton
-  # One link. url: String, absolute if the response's own URL is known; rel: its relations, an Array of Strings in lower
-  # case; parameters: a Hash of its other parameters ("title", "type", "hreflang", "anchor" and the like), names in
-  # lower case.
+  # One link.
+  #
+  # url:: String, absolute if the response's own URL is known.
+  # rel:: the relations of the link, an Array of Strings in lower case.
+  # parameters:: Hash of its parameters, such as "rel", "title", "type", "hreflang" and "anchor", with names in lower case.
   Link = Struct.new(:url, :rel, :parameters, keyword_init: true) do
     # The URL.
     def to_s = url
@@ -27,7 +29,7 @@ module Hecaton
       @links.select { |link| link.rel.include?(rel) && !link.parameters.key?("anchor") }
     end
 
-    # Whether there is one with this relation.
+    # Whether there is a link with this relation, other than links with an anchor.
     def key?(rel) = !get_all(rel).empty?
     alias include? key?
     alias has_key? key?
@@ -46,10 +48,10 @@ module Hecaton
     # Whether there is none.
     def empty? = @links.empty?
 
-    # {relation => URL}, of each relation the first; those with an anchor left out.
+    # {relation => URL} with the first link of each relation. Links with an anchor are left out.
     def to_h = @links.flat_map(&:rel).uniq.to_h { |rel| [rel, self[rel]] }.compact
 
-    # Short: the relations that there are.
+    # Shows only the relations.
     def inspect = "#<Hecaton::Links #{to_h.keys.join(", ")}>"
 
     # For itself: nil if the target is not a URL.

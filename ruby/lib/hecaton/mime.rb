@@ -1,6 +1,6 @@
-# How values become bodies and bodies values, by media type.
+# Encodes values as bodies and decodes bodies to values, by media type.
 module Hecaton
-  # application/json is known at first, with all types that end in "+json". A program may add others:
+  # application/json and all types that end in "+json" are registered at the start. A program may add others:
   #
   #   Hecaton::MIME.register("application/msgpack",
   #                          encode: MessagePack.method(:pack), decode: MessagePack.method(:unpack))
@@ -15,10 +15,10 @@ module Hecaton
     @lock = Mutex.new
 
     class << self
-      # Adds a media type, in the place of one of that name.
+      # Adds a media type, and replaces an earlier one of that name.
       #
-      # encode:: what has `call`: it is called with a value, and returns a String.
-      # decode:: what has `call`: it is called with a body, a String in the encoding that its Content-Type names, and
+      # encode:: an object with `call`, which gets a value and returns a String.
+      # decode:: an object with `call`, which gets a body (a String in the encoding that its Content-Type names) and
       #   returns a value.
       def register(name, encode: nil, decode: nil)
         [encode, decode].compact.each { |code| raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call) }
@@ -33,7 +33,7 @@ module Hecaton
         @types[name] || (@types["application/json"] if name.end_with?("+json"))
       end
 
-      # Array of Strings: the names of those that are known.
+      # Array of Strings: the names of the registered media types.
       def names = @types.keys
     end
 

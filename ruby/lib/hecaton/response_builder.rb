@@ -1,6 +1,6 @@
-# The engine's result → the outcome of a request, and the callbacks that receive it.
+# Turns the engine's result into the outcome of a request, and calls the callbacks that receive it.
 module Hecaton
-  # One for each client; Client#request and Batch both use it, so that both end alike.
+  # Each client has one. Client#request and Batch both use it, so that requests end in the same way in both.
   class ResponseBuilder
     # The client's settings; Client.new documents each.
     def initialize(on_deprecation: nil, raise_for_status: nil, max_body: nil, log: nil)
@@ -54,10 +54,10 @@ module Hecaton
       error.cause ? raise(error, cause: error.cause) : raise(error)
     end
 
-    # Whether anybody receives outcomes now.
+    # Whether a subscriber, a callback or a log receives outcomes now.
     def heard? = Events.subscribed? || @heard
 
-    # Reports an outcome, once. request is the one of a batch, whose deprecation may have been told with its head.
+    # Reports an outcome, once. request is that of a batch, whose deprecation may have been reported with its head.
     def announce(method, outcome, request = nil)
       Events.request(method, outcome) if Events.subscribed?
       @log&.outcome(method, outcome)

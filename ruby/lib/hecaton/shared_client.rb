@@ -1,11 +1,11 @@
 # Hecaton.get and its sisters: requests without a client of one's own.
 module Hecaton
-  # They go through one client for the whole process. It is made at the first call, has no settings of its own, and
-  # keeps its connections for all threads. Works on both sides of a fork, as all clients do. A program that wants other
-  # settings makes a client, and may hand it over here with `Hecaton.client = …`; a library makes its own.
+  # These methods send through one client for the whole process. The client is made at the first call, has default
+  # settings, and shares its connections between all threads. It works on both sides of a fork, as all clients do. A
+  # program that needs other settings makes a client, and may set it with `Hecaton.client = …`; a library makes its own.
   #
-  # timeout:: as in Client#request, and required: ArgumentError without it. Where none is given, that of the client that
-  #   was handed over holds, or else `Hecaton.timeout`.
+  # timeout:: as in Client#request. Without it, the timeout of `Hecaton.client` counts if that is set, or else
+  #   `Hecaton.timeout`. If there is none at all, ArgumentError is raised.
   #
   # Options, return values and exceptions are those of Client's method with that name.
   module SharedClient
@@ -14,10 +14,10 @@ module Hecaton
     MAIN_ALONE = "Hecaton sends requests in the main Ractor alone: send them there, and hand over outcomes (Ractor.make_shareable)".freeze
     private_constant :LOCK
 
-    # Client: what was handed over; nil by default.
+    # Client: the client that was set with client=, nil by default.
     attr_reader :client
 
-    # Hands a Client over; nil takes it back. Returns it.
+    # Sets the Client that these methods use; nil for the default one. Returns it.
     def client=(client)
       unless client.nil? || client.is_a?(Client)
         raise ArgumentError, "client is a #{client.class}: give a Hecaton::Client, or nil for none"
@@ -26,11 +26,11 @@ module Hecaton
       @client = client
     end
 
-    # Float: the timeout of requests that have none of their own, in seconds; nil by default. A client that was handed
-    # over has its own.
+    # Float: the timeout of requests that have none of their own, in seconds; nil by default. It does not apply to
+    # Hecaton.client, which has its own.
     attr_reader :timeout
 
-    # Sets it; nil for none, so that each request must have one. A library leaves it to the program.
+    # Sets the timeout; nil for none, so that each request must have one. Only programs should set it, not libraries.
     def timeout=(seconds)
       @timeout = Client.seconds(seconds)
     end
@@ -56,7 +56,7 @@ module Hecaton
     # As Client#get_all; timeout is that of each request.
     def get_all(urls, timeout: nil, **options) = client_for(timeout ||= own_timeout).get_all(urls, timeout: timeout, **options)
 
-    # As Client#all; the same.
+    # As Client#all; timeout is that of each request.
     def all(requests, timeout: nil, **options) = client_for(timeout ||= own_timeout).all(requests, timeout: timeout, **options)
 
     # As Client#download.
@@ -66,7 +66,7 @@ module Hecaton
 
     private
 
-    # nil if a client was handed over, which has its own.
+    # nil if Hecaton.client is set, because that has its own.
     def own_timeout
       @timeout unless @client
     rescue Ractor::IsolationError

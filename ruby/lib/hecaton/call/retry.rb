@@ -5,22 +5,24 @@ module Hecaton
     #
     # max:: most tries after the first. Default 3.
     # interval:: seconds before the first of them. Default 1; a longer Retry-After takes precedence.
-    # interval_randomness:: the share of it that chance may add. Default 0.
-    # backoff_factor:: what each further wait is multiplied with. Default 1.
+    # interval_randomness:: the largest share of interval that is added at random to each wait. Default 0.
+    # backoff_factor:: the factor by which each further wait grows. Default 1.
     # max_interval:: most seconds to wait; a longer Retry-After ends the tries. Default none.
-    # exceptions:: which errors. Default Faraday::ConnectionFailed and Faraday::TimeoutError.
-    # methods:: Array of Symbols. Default delete, get, head, options, put.
+    # exceptions:: the exceptions after which a request is tried again, an Array of classes or their names. Default
+    #   Faraday::ConnectionFailed and Faraday::TimeoutError.
+    # methods:: the methods that may be tried again, an Array of Symbols. Default delete, get, head, options, put.
     # retry_if:: called with env and exception (nil after a status) for the other methods. Default: they are not tried
     #   again.
-    # retry_statuses:: Array of statuses that count as failures. Default none; the last response is returned all the
-    #   same.
+    # retry_statuses:: Array of statuses after which a request is tried again. Default none. If the last try has such a
+    #   status too, its response is returned.
     # retry_block:: called before each further try as Faraday's :retry calls it, the exception nil after a status.
     #
-    # The request's timeout is for all of it. Each try has what is left, and none begins when the wait before it would
-    # use that up. Then the last error is raised. <code>response.env[:hecaton_tries]</code> is an Array of Try, and so
-    # is `tries` of an error. In in_parallel nothing is tried again, and nothing once on_data was called.
+    # All tries and waits share the request's timeout. Each try has the time that is left. If the wait before a try would
+    # use up that time, the last response is returned, or the last error raised, instead.
+    # <code>response.env[:hecaton_tries]</code> is an Array of Try, and so is `tries` of an error. Requests in in_parallel
+    # are not tried again, and no request is tried again after on_data was called.
     class Retry < Faraday::Middleware
-      # Exceptions that are worth another try; those of retry_options are added.
+      # The exceptions after which a request is tried again by default. retry_options adds its own to these.
       EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze
       # Methods that may be sent again.
       METHODS = %i[delete get head options put].freeze
@@ -57,7 +59,7 @@ module Hecaton
           @tries = []
         end
 
-        # The response, after as many tries as it took. Raises the error of the last one.
+        # The response, after as many tries as it took. Raises the error of the last try if it failed.
         def response
           loop do
             response, error = try
@@ -77,7 +79,7 @@ module Hecaton
 
         def gone = Clock.now - @start
 
-        # Response, or nil and the error. Raises an error that is none of those to try again after.
+        # Response, or nil and the error. Raises an error after which nothing is tried again.
         def try
           began = gone
           begin_anew
@@ -93,8 +95,8 @@ module Hecaton
           [nil, error]
         end
 
-        # Middlewares behind this one have encoded the body and named its type; and the response of the try before is
-        # there.
+        # Restores the request, because later middlewares have encoded the body and set its type, and removes the response
+        # of the previous try.
         def begin_anew
           @env.request_headers = @headers.dup
           @env.status = @env.response = @env.response_headers = @env.response_body = nil
@@ -123,7 +125,7 @@ module Hecaton
           wait if gone + wait < @total
         end
 
-        # Whether on_data has had some of a response, which another try would hand over once more.
+        # Whether on_data has received a part of a response, which another try would pass to it again.
         def handed_over? = @env.request.stream_response? && !@env.status.nil?
 
         def again?(error)

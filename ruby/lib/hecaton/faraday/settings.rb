@@ -1,4 +1,4 @@
-# A request of Faraday's, and the adapter's own options → settings of a Hecaton::Client.
+# Makes the settings of a Hecaton::Client from a request of Faraday and the adapter's own options.
 module Faraday
   class Adapter
     class Hecaton
@@ -6,7 +6,7 @@ module Faraday
       class Settings
         # Seconds for a whole request without a timeout of its own.
         TOTAL = 300
-        # Seconds for each phase then, as Net::HTTP has them.
+        # Seconds for each phase of such a request, as in Net::HTTP.
         PHASE = 60
         # Settings that Faraday has itself, and settings that connections must not share.
         ELSEWHERE = {
@@ -38,8 +38,8 @@ module Faraday
         # Whether redirects are followed by the engine.
         def redirects? = @redirects
 
-        # Settings of the client for a request: its own options precede the adapter's. plain: whether its URL
-        # is one of http.
+        # Settings of the client for a request. The request's own options take precedence over the adapter's. plain: whether
+        # the URL begins with http:.
         def of(request, ssl, plain = false)
           Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
 
@@ -52,7 +52,7 @@ module Faraday
 
         private
 
-        # A TLS option that cannot be honoured matters only where TLS may be used.
+        # An unsupported TLS option is an error only if the request may use TLS.
         def tls(ssl, plain)
           Ssl.settings(ssl)
         rescue Faraday::Error
@@ -66,7 +66,7 @@ module Faraday
           [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time| time.is_a?(Numeric) ? time : 0 }].max
         end
 
-        # Where only the total is given, it alone limits the phases.
+        # If the request or the adapter has a total timeout, phases without a limit of their own get none.
         def times(request)
           other = PHASE unless request.timeout || @options[:timeout]
           open = request.open_timeout
@@ -81,7 +81,7 @@ module Faraday
           }
         end
 
-        # Seconds that no total reaches: the engine has a limit of its own for connecting, Faraday has none.
+        # Seconds that no total reaches. The engine limits connecting by default, and Faraday does not.
         NEVER = 86_400
         private_constant :NEVER
 

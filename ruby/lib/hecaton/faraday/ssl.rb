@@ -1,4 +1,4 @@
-# Faraday's ssl options → settings of a Hecaton::Client; what cannot be honoured is refused by name.
+# Makes settings of a Hecaton::Client from Faraday's ssl options. Unsupported options are refused by name.
 module Faraday
   class Adapter
     class Hecaton
@@ -48,7 +48,7 @@ module Faraday
             refuse(:verify_mode, "#{mode.inspect} is neither VERIFY_PEER nor VERIFY_NONE")
           end
 
-          # No version beside 1.2 and 1.3 is supported, and 1.3 cannot be forbidden.
+          # Only TLS 1.2 and 1.3 are supported, and 1.3 cannot be disabled.
           def check_newest(ssl)
             newest = version(:max_version, ssl.max_version)
             refuse(:max_version, "the newest version cannot be limited to #{newest}") unless [nil, "1.3"].include?(newest)
@@ -70,12 +70,12 @@ module Faraday
             when 0x0300..0x0304 then "1.#{given - 0x0301}"
             else
               digits = given.to_s[/\ATLSv?(1(?:[_.]?[0-3])?)(?:_VERSION)?\z/, 1]
-              refuse(name, "#{given.inspect} is no version of TLS, such as :TLS1_2") unless digits
+              refuse(name, "#{given.inspect} is not a version of TLS: give one such as :TLS1_2") unless digits
               VERSIONS.fetch(digits.delete("_."), "1.0")
             end
           end
 
-          # The path, or the PEM texts together where there are several files.
+          # The path of one file, or the joined PEM texts of several files.
           def authorities(ssl)
             return ssl.ca_file unless ssl.ca_path
 
@@ -86,7 +86,7 @@ module Faraday
             refuse(:ca_path, "it cannot be read: #{error.message}")
           end
 
-          # A path or a text as it is; of an object of OpenSSL's its text.
+          # A path or a PEM text unchanged; for an object of OpenSSL its PEM text.
           def pem(given) = given.respond_to?(:to_pem) ? given.to_pem : given
         end
       end

@@ -1,4 +1,4 @@
-# Exceptions that a stub is to raise → the Error that a program of Hecaton's sees in its place.
+# Turns the exceptions that a stub is to raise into the Error that a program sees instead.
 module Hecaton
   module Interception
     # Exceptions of the operating system and of Ruby's own libraries never leave a client: each becomes an Error.
@@ -16,8 +16,8 @@ module Hecaton
 
       module_function
 
-      # Error for an exception (or its class). An error of Hecaton's is returned as it is, and one of the network's
-      # becomes the cause of a new Error. Any other is nil. The argument url is the request's URL.
+      # Error for an exception (or its class). An error of Hecaton is returned unchanged, and an error of the network
+      # becomes the cause of a new Error. For any other exception returns nil. url is the URL of the request.
       def of(exception, url)
         return by_class(exception, url) if exception.is_a?(Class)
         return exception if exception.is_a?(Error)

@@ -1,4 +1,4 @@
-# An interceptor that does nothing, to be made one that does something.
+# The base class of interceptors, which does nothing by itself.
 module Hecaton
   module Interception
     # Interception documents each method.

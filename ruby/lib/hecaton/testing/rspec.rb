@@ -2,7 +2,7 @@
 require "rspec/core"
 require_relative "../testing"
 
-# Around, so that an example's own hooks may still send requests.
+# Runs around each example, so that the example's own hooks may still send requests.
 RSpec.configure do |config|
   config.around do |example|
     example.run

@@ -1,7 +1,7 @@
-# The notes that `verbose` has made about a request.
+# The notes that the option `verbose` makes about a request.
 module Hecaton
   module Typhoeus
-    # As Ethon::Easy::DebugInfo: each note has a type. There are heads alone here: :header_out and :header_in.
+    # As Ethon::Easy::DebugInfo: each note has a type. Only heads are noted here: :header_out and :header_in.
     class DebugInfo
       TYPES = %i[text header_in header_out data_in data_out ssl_data_in ssl_data_out].freeze
       private_constant :TYPES

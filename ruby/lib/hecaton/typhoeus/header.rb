@@ -4,7 +4,8 @@ require "delegate"
 module Hecaton
   module Typhoeus
     class Response
-      # A Hash of names as they came and values, whose [] takes a name in any case. A repeated field is an Array.
+      # A Hash of names and values, with the names as they came. [] takes a name in any case. The value of a repeated
+      # field is an Array.
       class Header < DelegateClass(Hash)
         # raw: the head of a response as a String, or a Hash.
         def initialize(raw)
@@ -17,7 +18,7 @@ module Hecaton
         # The value, or an Array of them; nil where there is none.
         def [](key) = fetch(key) { @sanitized[key.to_s.downcase] }
 
-        # Reads what it was made of. Called by `new`.
+        # Fills the Hash from raw. Called by `new`.
         def parse
           case @raw
           when Hash then @raw.each { |name, value| add(name, value) }
@@ -38,7 +39,7 @@ module Hecaton
           end
         end
 
-        # As Typhoeus: a name in another case begins an entry of its own, with what came before in it.
+        # As in Typhoeus, a name in another case gets an entry of its own, which contains the earlier values too.
         def add(name, value)
           before = self[name]
           case before

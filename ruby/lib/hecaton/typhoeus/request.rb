@@ -1,4 +1,4 @@
-# A request as Typhoeus has it: where to, options, callbacks.
+# A request as in Typhoeus: its URL, options and callbacks.
 require "digest/sha1"
 require "zlib"
 
@@ -10,10 +10,10 @@ module Hecaton
       include Callbacks::Types
       include Callbacks
 
-      # The URL without params; the last Hydra that it was queued in; the options as given. Last, whether this request
-      # raises NoStub if it is not stubbed (nil: as in Config).
+      # In this order: the URL without params, the last Hydra that queued the request, the options as given, and whether
+      # the request raises NoStub if it is not stubbed (nil: as in Config).
       attr_accessor :base_url, :hydra, :original_options, :block_connection
-      # The options, as they are from here on.
+      # Replaces the options.
       attr_writer :options
 
       # base_url:: String or URI; without a scheme it is http.
@@ -29,20 +29,20 @@ module Hecaton
         complete if Config.defaults?
       end
 
-      # Hash: what was given and the defaults, which are headers' User-Agent and Expect, maxredirs, and what Config
-      # says. It may be changed until the request runs.
+      # Hash: the given options and the defaults. Defaults are the headers User-Agent and Expect, maxredirs, and the
+      # settings of Config. The Hash may be changed until the request runs.
       def options
         complete if @bare
         @options
       end
 
-      # For Plan: the options, maybe without the defaults, which Plan has too.
+      # For Plan: the options, maybe without the defaults, which Plan knows itself.
       def raw_options = @options
 
       # String: the URL with its params, as it will be sent.
       def url = Query.join(base_url.to_s, options[:params], options[:params_encoding], options[:escape] != false)
 
-      # Sends it and returns its Response, whatever became of it; calls its callbacks before.
+      # Sends the request, calls its callbacks, and returns its Response, whether the request succeeded or failed.
       #
       # Raises Ethon::Errors::InvalidOption or InvalidValue for options, Errors::NoStub, and what callbacks raise.
       def run
@@ -64,25 +64,25 @@ module Hecaton
       # Response, nil before the end.
       def response = @response ||= nil
 
-      # Keeps it, in the cache and the hydra's memory too where those are used.
+      # Sets the response, and stores it in the cache and the hydra's memory if they are used.
       def response=(response)
         cache.set(self, response.settle) if cacheable? && !response.cached?
         hydra.memory[self] = response if hydra && memoizable?
         @response = response
       end
 
-      # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort. The
-      # final Response has no body then. Returns the Array of them.
+      # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort. With
+      # such a block, the final Response has no body. Returns the Array of these blocks.
       def on_body(&block)
         list = @on_body ||= []
         list << block if block
         list
       end
 
-      # Whether there is on_body.
+      # Whether the request has an on_body block.
       def streaming? = !(@on_body.nil? || @on_body.empty?)
 
-      # For Hydra: whether anybody wants to know of it before its end.
+      # For Hydra: whether a callback is to be called before the end of the request.
       def watched?
         return true unless Typhoeus.listening_to_headers.empty?
 
@@ -111,8 +111,8 @@ module Hecaton
       # Whether the hydra's memory is used: a GET, with Config.memoize.
       def memoizable? = Config.memoize && (@options[:method].nil? || @options[:method] == :get)
 
-      # String: equal for requests of the same URL and options. Not that of Typhoeus, which could not read our
-      # responses.
+      # String: equal for requests with the same URL and options. It differs from the key of Typhoeus, which could not read
+      # Hecaton's responses.
       def cache_key = Digest::SHA1.hexdigest("hecaton#{self.class.name}#{base_url}#{text(options)}")
 
       # Integer: equal for equal requests.
@@ -121,7 +121,7 @@ module Hecaton
       # Equal in URL and options.
       def eql?(other) = self.class == other.class && base_url == other.base_url && options == other.options
 
-      # String: the body as a form without escapes, for those who compare it.
+      # String: the body as a form without escapes, for programs that compare it.
       def encoded_body = Form.text(options[:body], nil, escape: false)
 
       # For Response.
@@ -135,7 +135,7 @@ module Hecaton
       KEPT = %i[@base_url @original_options @options @block_connection @response].freeze
       private_constant :KEPT
 
-      # Without callbacks, and what else is of this process alone.
+      # Leaves out callbacks, and other things that only make sense in this process.
       def marshal_dump
         options
         KEPT.select { |name| instance_variable_defined?(name) }.map { |name| [name, instance_variable_get(name)] }

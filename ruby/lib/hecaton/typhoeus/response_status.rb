@@ -1,11 +1,11 @@
-# How a response is judged.
+# The status of a response, and whether the request succeeded.
 module Hecaton
   module Typhoeus
     class Response
       # Included by Response.
       module Status
-        # String such as "OK", nil when there was no response. A real response over HTTP/1.1 has the standard's reason,
-        # whatever the server wrote.
+        # String such as "OK", nil when there was no response. A real response over HTTP/1.1 has the standard reason phrase
+        # of its status, not the text that the server sent.
         def status_message
           return @status_message if defined?(@status_message) && @status_message
           return options[:status_message] unless options[:status_message].nil?
@@ -16,17 +16,17 @@ module Hecaton
         # String: "1.1" or "2", nil when there was no response.
         def http_version = @http_version ||= first_header_line&.[](%r{HTTP/(\S+)}, 1)
 
-        # Whether the request went well and the status is 2xx.
+        # Whether the request succeeded and the status is 2xx.
         def success? = (mock || return_code == :ok) && good_status?
 
-        # As in Typhoeus: false for every real response; for a stub, whether its status is not 2xx. But on_failure is
-        # called for real ones all the same; use `!success?` instead.
+        # As in Typhoeus: false for every real response, even if on_failure is called for it; for a stub, whether its status
+        # is not 2xx. Use `!success?` instead.
         def failure? = (mock || return_code == :internal_server_error) && !good_status?
 
-        # Whether the request went well and the status is not 304.
+        # Whether the request succeeded and the status is not 304.
         def modified? = (mock || return_code == :ok) && response_code != 304
 
-        # Whether a time limit ended it: the total or one of a phase.
+        # Whether a time limit ended the request: its total, or the limit of a phase.
         def timed_out? = return_code == :operation_timedout
 
         private

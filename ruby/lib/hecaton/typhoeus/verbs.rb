@@ -1,4 +1,4 @@
-# The module's own methods.
+# The methods of the module Typhoeus itself.
 module Hecaton
   # See module.rb.
   module Typhoeus
@@ -10,7 +10,7 @@ module Hecaton
       def configure = yield(Config)
 
       # The Expectation for requests of this URL (a String, a Regexp, a URI, nil for any) and these options. An existing
-      # one is returned again. The block, if given, makes responses when they are needed, from the request.
+      # Expectation is returned again. The block, if given, gets each request and makes the response.
       def stub(base_url, options = {}, &block)
         expectation = Expectation.all.find { |each| each.base_url == base_url && each.options == options }
         Expectation.all << (expectation = Expectation.new(base_url, options)) unless expectation
@@ -18,18 +18,18 @@ module Hecaton
         expectation
       end
 
-      # Adds a block that is called with each request before it is sent, and returns the Array of them. One that returns
-      # nil, false or a Response keeps the request from being sent: it has to see to its response itself.
+      # Adds a block that is called with each request before it is sent, and returns the Array of these blocks. If a block
+      # returns nil, false or a Response, the request is not sent, and the block must finish it.
       def before(&block)
         list = @before ||= []
         list << block if block
         list
       end
 
-      # For Layers: whether there are any.
+      # For Layers: whether there are such blocks.
       def before? = !(@before.nil? || @before.empty?)
 
-      # Lets requests of the block through while Config.block_connection is set. Returns what the block does.
+      # Lets requests of the block through even if Config.block_connection is set. Returns the value of the block.
       def with_connection
         old = Config.block_connection
         Config.block_connection = false
