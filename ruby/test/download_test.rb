@@ -1,4 +1,4 @@
-# Downloads: a file that is whole or not there, and goes on where it stopped unless the server has another one
+# Downloads: a file appears only when it is whole. A stopped download resumes, unless the server's file has changed
 # meanwhile.
 require "test_helper"
 require "pathname"
@@ -8,8 +8,8 @@ require "tmpdir"
 class DownloadTest < ServerTest
   BODY = Random.new(3).bytes(300_000).freeze
 
-  # A server of one file that knows ranges. The block is given each request's headers, and returns the differences: cut:
-  # (bytes after which the connection ends), body:, head: (a whole head), status:, headers:.
+  # A server with one file, which supports ranges. The block gets the headers of each request, and returns what differs in
+  # the response: cut: (bytes after which the connection ends), body:, status:, headers:.
   class Files
     include Listening
 
@@ -36,7 +36,7 @@ class DownloadTest < ServerTest
       connection.close
     end
 
-    # False when the connection ends here.
+    # False if the connection ends after this response.
     def response(connection, asked, differing)
       body = differing.fetch(:body, BODY)
       mine = @fields.merge(differing.fetch(:headers, {}))
@@ -102,7 +102,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  # Cut once, and whole from then on.
+  # The first response is cut, and later ones are whole.
   def cut_once(bytes = 100_000, later = {})
     cut = false
     ->(_) { cut ? later : (cut = true; { cut: bytes }) }
@@ -114,7 +114,7 @@ class DownloadTest < ServerTest
     error
   end
 
-  def test_it_goes_on_where_it_stopped
+  def test_it_resumes_where_it_stopped
     files({ "ETag" => '"1"' }, cut_once) do |server, path|
       begun(server, path)
       assert_equal %w[file.part file.part.from], left(path)
@@ -150,7 +150,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_what_cannot_be_told_from_another_version_is_not_kept
+  def test_a_part_without_a_strong_validator_is_not_kept
     weak = { "Last-Modified" => "Sat, 01 Jan 2022 00:00:01 GMT", "Date" => "Sat, 01 Jan 2022 00:00:01 GMT" }
     [{}, { "ETag" => 'W/"1"' }, { "ETag" => 'W/"1"', "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => weak["Date"] }, weak,
      { "Last-Modified" => "soon", "Date" => "now" }].each do |fields|
@@ -164,7 +164,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_what_another_url_left_is_not_gone_on_with
+  def test_a_part_of_another_url_is_not_resumed
     files({ "ETag" => '"1"' }, cut_once) do |server, path|
       begun(server, path)
       assert_equal 0, client.download("#{server.url}&other", path, resume: true).resumed
@@ -172,7 +172,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_what_other_parameters_or_another_base_left_is_not_gone_on_with
+  def test_a_part_of_other_parameters_or_another_base_is_not_resumed
     cut = true
     files({ "ETag" => '"1"' }, ->(_) { cut ? { cut: 100_000 } : {} }) do |server, path|
       address = server.url[/\A[^?]*/]
@@ -192,7 +192,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_what_is_there_without_a_note_is_not_trusted
+  def test_a_part_without_a_valid_note_is_not_trusted
     [nil, "", "x", "x\ny"].each do |note|
       files do |server, path|
         File.write("#{path}.part", "odd")
@@ -203,7 +203,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_a_range_that_is_refused_is_asked_for_whole_once
+  def test_after_a_refused_range_the_whole_file_is_requested_once
     files({ "ETag" => '"1"' }, cut_once(200_000, { body: "short" })) do |server, path|
       begun(server, path)
       download = client.download(server.url, path, resume: true)
@@ -218,7 +218,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_a_range_that_was_not_asked_for_is_refused_and_forgotten
+  def test_a_range_that_was_not_requested_is_refused_and_forgotten
     [{ "Content-Range" => "bytes 0-299999/300000" }, { "Content-Range" => "bytes 100000-99999/300000" }, { "Content-Range" => "bytes 100000-300000/300000" },
      { "Content-Range" => "lines 1-2/3" }, { "Content-Range" => nil }].each do |wrong|
       files({ "ETag" => '"1"' }, cut_once(100_000, { headers: wrong })) do |server, path|
@@ -242,7 +242,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_a_part_of_the_rest_is_kept_and_told
+  def test_a_part_of_the_rest_is_kept_and_reported
     part = ->(fields) { fields["range"] ? { cut: 1000, headers: { "Content-Length" => 1000, "Content-Range" => "bytes 9-1008/300000" } } : { cut: 9 } }
     files({ "ETag" => '"1"' }, part) do |server, path|
       begun(server, path)
@@ -358,7 +358,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  # As curl and Wget do; the step that makes it whole is one all the same.
+  # As with curl and Wget. The file still appears in one step.
   def test_a_link_stays_and_what_it_leads_to_is_replaced
     files do |server, path|
       folder = File.dirname(path)
@@ -377,7 +377,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_what_a_link_leads_to_is_gone_on_with
+  def test_the_target_of_a_link_is_resumed
     files({ "ETag" => '"1"' }, cut_once) do |server, path|
       File.symlink("other", path)
       assert_raises(Hecaton::BodyError) { client.download(server.url, path, resume: true) }

@@ -36,7 +36,7 @@ class UploadTest < ServerTest
     assert_equal "", echo(body: StringIO.new)["body"]
   end
 
-  def test_what_is_empty_says_so
+  def test_empty_bodies_have_the_length_0
     file("") do |empty|
       [empty, Pathname(empty.path), StringIO.new, empty.path.then { |path| File.open(path) }].each do |body|
         seen = headers(echo(body: body))
@@ -54,8 +54,8 @@ class UploadTest < ServerTest
     end
   end
 
-  # The system reports 0 bytes or a page for their size, which is wrong.
-  def test_files_that_are_made_up_are_sent_in_chunks
+  # The kernel reports a wrong size for these files: 0 bytes, or a page.
+  def test_files_that_the_kernel_generates_are_sent_in_chunks
     skip "this system has no /proc" unless File.exist?("/proc/self/status") && File.exist?("/sys/kernel/mm/transparent_hugepage/enabled")
     %w[/proc/version /sys/kernel/mm/transparent_hugepage/enabled].each do |path|
       Dir.mktmpdir do |folder|
@@ -80,8 +80,8 @@ class UploadTest < ServerTest
     error_of(ArgumentError) { client(headers: { "Content-Length" => "3" }) }
   end
 
-  # A pipe knows no length: the program may. It is held to it.
-  def test_a_length_among_the_headers_is_that_of_an_io_that_knows_none
+  # A pipe has no length, but the program may know it. The body must then have exactly that length.
+  def test_a_length_among_the_headers_counts_for_an_io_without_a_size
     reader, writer = IO.pipe
     writer.write("abc")
     writer.close
@@ -95,7 +95,7 @@ class UploadTest < ServerTest
     error_of(ArgumentError) { echo(body: "ab", headers: { "Transfer-Encoding" => "chunked" }) }
   end
 
-  # The engine waits for it with all else: Ruby is called once, and again when there is something.
+  # The engine waits for the pipe together with its sockets. Ruby is called once, and again when the pipe can be read.
   def test_a_silent_pipe_holds_up_no_other_request_of_its_batch
     reader, writer = IO.pipe
     waits = []
@@ -189,7 +189,7 @@ class UploadTest < ServerTest
     end
   end
 
-  # As Rails hands uploads to a program: a temporary file that knows its real name.
+  # An upload as Rails passes it to a program: a temporary file with its original name.
   Uploaded = Struct.new(:io, :original_filename, :content_type) do
     undef_method :each, :size
     def read(*size) = io.read(*size)
@@ -258,7 +258,7 @@ class UploadTest < ServerTest
     assert_equal "moved", seen["body"]
   end
 
-  def test_an_early_answer_is_given
+  def test_an_early_response_is_returned
     endless = Enumerator.new { |yielder| loop { yielder << "x" * 65_536 } }
     status = client.post(url("/early"), body: endless).status
     assert_equal 413, status
@@ -330,7 +330,7 @@ class UploadTest < ServerTest
     assert_equal [Hecaton::CancelledError] * 2, requests.map { |request| request.outcome.class }
   end
 
-  def test_a_streamed_answer_may_come_while_the_body_is_read
+  def test_a_streamed_response_may_come_while_the_body_is_read
     body = Enumerator.new { |yielder| 20.times { |index| yielder << "piece #{index} " } }
     server = TCPServer.new("127.0.0.1", 0)
     thread = Thread.new do

@@ -25,7 +25,7 @@ class WhoAnsweredTest < ServerTest
     assert_equal [true, first.peer, first.local, nil], [second.reused?, second.peer, second.local, second.tls]
   end
 
-  def test_so_do_errors_streams_batches_and_parts
+  def test_errors_streams_batches_and_parts_name_the_peer
     port = URI(real_server.url).port
     error = error_of(Hecaton::ProtocolError) { client.get(url("/fault/close")) }
     assert_equal port, error.attempts.last.peer.port
@@ -129,7 +129,7 @@ class WhoAnsweredTest < ServerTest
     end
   end
 
-  def test_a_response_given_by_a_feature_keeps_them
+  def test_a_response_given_by_a_feature_keeps_its_ends_and_tls
     tls = Hecaton::TLS.new(version: "1.3", cipher: "TLS_X", alpn: "h2", der: ["a".b, "b".b])
     peer = Hecaton::Endpoint.new(address: "fe80::1%2", port: 1)
     ends = { peer: peer, local: Hecaton::Endpoint.new(address: "/a"), tls: tls }

@@ -1,4 +1,4 @@
-# in_parallel: all at once, each with its outcome, and no failure in silence.
+# in_parallel: requests run at once, each gets its outcome, and no failure is lost.
 require_relative "faraday_helper"
 
 class FaradayParallelTest < FaradayTest
@@ -138,7 +138,7 @@ class FaradayParallelTest < FaradayTest
     end
     assert_empty @servers.first.arrived
     conn.in_parallel { conn.get("/") }
-    assert_equal TWO ? 1 : 3, @servers.first.arrived.size, "Faraday 1 tells no manager that its block was left"
+    assert_equal TWO ? 1 : 3, @servers.first.arrived.size, "Faraday 1 does not tell the manager that its block was left"
   end
 
   def test_an_interrupt_ends_all_and_closes_their_connections

@@ -1,4 +1,4 @@
-# The adapter does what Faraday demands of every adapter, and so does Faraday's own, by the same tests.
+# The same tests for Hecaton's adapter and for Faraday's own: each does what Faraday demands of every adapter.
 require_relative "faraday_helper"
 require_relative "shared_behaviour"
 
@@ -6,8 +6,8 @@ class HecatonBehaviourTest < FaradayTest
   include SharedBehaviour
   def adapter = [:hecaton]
 
-  # Net::HTTP's adapter for Faraday 2 leaves them, beside a body that has other bytes.
-  def test_what_told_of_a_coding_goes_with_it
+  # Faraday 2's adapter for Net::HTTP keeps these headers, although they do not fit the decoded body.
+  def test_headers_about_a_decoded_coding_are_removed
     answering(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain"))
     assert_equal [nil, nil], conn.get("/").headers.values_at("content-encoding", "content-length")
   end
@@ -24,7 +24,7 @@ class HecatonBehaviourTest < FaradayTest
     assert_equal "Basic #{["us@er:secret"].pack("m0")}", @server.arrived.first.headers["authorization"]
   end
 
-  def test_an_empty_proxy_is_none
+  def test_an_empty_proxy_is_no_proxy
     answering(200)
     assert_equal 200, conn(@server.url, proxy: "").get("/").status if FaradayTest::TWO
   end
@@ -35,7 +35,7 @@ class HecatonBehaviourTest < FaradayTest
     assert_equal %w[bc body!], [response.headers["x-a"] << "c", response.body << "!"]
   end
 
-  # Net::HTTP of Ruby 3.1 takes it for the whole.
+  # Net::HTTP of Ruby 3.1 takes such a body for a whole one.
   def test_a_body_that_ends_early_is_a_failed_connection
     answering { "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc" }
     assert_instance_of Hecaton::BodyError, assert_raises(Faraday::ConnectionFailed) { conn.get("/") }.cause

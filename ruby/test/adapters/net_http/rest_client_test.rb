@@ -1,4 +1,4 @@
-# rest-client over Net::HTTP that is replaced does what it does over Net::HTTP.
+# rest-client does the same over Hecaton's drop-in as over Net::HTTP itself.
 require_relative "support"
 require "rest-client"
 require "stringio"

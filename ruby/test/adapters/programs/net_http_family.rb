@@ -6,10 +6,10 @@ require "tempfile"
 module NetHTTPFamily
   FOLDER = File.expand_path("../../programs", __dir__)
   LIB = File.expand_path("../../../lib", __dir__)
-  # Behind the line that is changed: says in the end whether Hecaton made requests.
+  # Code after the changed line, which prints at the end how many clients of Hecaton there are.
   WITNESS = 'at_exit { warn "clients of Hecaton: #{ObjectSpace.each_object(Hecaton::Client).count}" }'.freeze
 
-  # line is what the program has, replacement what stands there instead.
+  # Expects the same output from the program as it is, and with `replacement` in the place of `line`.
   def assert_same_output(name, line, replacement)
     program = File.read("#{FOLDER}/#{name}.rb")
     assert_operator program.lines.size, :>=, 60

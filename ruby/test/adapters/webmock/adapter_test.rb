@@ -1,4 +1,4 @@
-# WebMock stubs Hecaton: single requests, streams and batches, with all that its stubs can say.
+# WebMock stubs Hecaton: single requests, streams and batches, with every option that its stubs have.
 require "test_helper"
 require "webmock/minitest"
 require "scripted"
@@ -158,7 +158,7 @@ class AdapterTest < ServerTest
     assert_raises(WebMock::NetConnectNotAllowedError) { client.get_all([url("/r/1")]) }
   end
 
-  def test_callbacks_hear_of_stubbed_and_of_real_responses
+  def test_callbacks_receive_stubbed_and_real_responses
     told = []
     real = []
     WebMock.after_request { |request, response| told << [request.method, request.uri.path, response.status, response.body] }
