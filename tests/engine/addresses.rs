@@ -1,4 +1,4 @@
-//! A name with several addresses: all are tried, the lost ones hold nobody up, and errors name them.
+//! A name with several addresses: all are tried, unreachable ones hold no request up, and errors name them.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -10,7 +10,7 @@ use socket2::{Domain, Socket, Type};
 
 use crate::{World, json};
 
-/// Listens and never answers: its queue is full.
+/// An address that does not respond: a socket listens there, but its queue is full.
 pub struct Lost {
     sockets: Vec<Socket>,
 }
@@ -31,7 +31,7 @@ impl Lost {
         Lost { sockets }
     }
 
-    /// Takes connections from then on, and answers each.
+    /// Accepts connections after this time, and responds on each.
     pub fn recover_after(self, time: Duration) {
         thread::spawn(move || {
             thread::sleep(time);
@@ -80,14 +80,14 @@ fn an_address_that_does_not_answer_has_a_head_start_of_250_ms_and_no_more() {
         config.connect_timeout = Duration::from_secs(9);
     });
     let took = response.unwrap().attempts()[0].connect_time.unwrap();
-    // Asked again after a second, the lost one would still not answer.
+    // TCP repeats its attempt at the lost address after a second, and still gets no response.
     assert!(
         took >= Duration::from_millis(245) && took < Duration::from_secs(5),
         "{took:?}"
     );
 }
 
-/// Sockets that try to reach this address, as the kernel tells: in state 02, SYN_SENT.
+/// How many sockets try to reach this address: the kernel lists them in state 02, SYN_SENT.
 fn reaching_for(address: SocketAddr) -> usize {
     let SocketAddr::V4(four) = address else {
         return 0;
@@ -126,12 +126,15 @@ fn the_sockets_that_lost_are_closed_while_the_client_lives_on() {
             let sending = client.send(Request::get(&format!("http://{place}{path}")).unwrap());
             let (outcome, ()) = tokio::join!(sending, async {
                 tokio::time::sleep(Duration::from_millis(150)).await;
-                assert!(reaching_for(nowhere) > before, "it is tried first");
+                assert!(
+                    reaching_for(nowhere) > before,
+                    "the first address is tried first"
+                );
             });
             outcome
         });
         assert_eq!(outcome.err().map(|error| error.kind()), kind);
-        // The one to the winner is kept, and no other.
+        // Only the connection to the winner stays open.
         assert_eq!(client.idle_connections(), usize::from(kind.is_none()));
         assert_eq!(reaching_for(nowhere), before);
     }
@@ -166,7 +169,7 @@ fn an_error_names_every_address_that_was_tried() {
 }
 
 #[test]
-fn one_limit_is_around_all_addresses_and_its_error_names_them() {
+fn the_connect_timeout_covers_all_addresses_and_its_error_names_them() {
     let world = World::new();
     let lost = |last: u8| Lost::at(SocketAddr::from(([127, 0, 0, last], port(&world))));
     let _both = [lost(2), lost(3)];

@@ -12,7 +12,7 @@ use crate::tls_server::{Authority, Server, Session, keep_alive};
 
 const HTTP_1_1_REQUIRED: u32 = 13;
 
-/// Reads frames until one of a request; its stream.
+/// Reads frames up to the HEADERS of a request, and returns its stream.
 fn request(session: &mut Session) -> Option<u32> {
     loop {
         let mut head = [0; 9];
@@ -26,7 +26,7 @@ fn request(session: &mut Session) -> Option<u32> {
     }
 }
 
-/// Serves HTTP/1.1, and refuses every request over HTTP/2 in this way.
+/// Serves HTTP/1.1, and refuses every request over HTTP/2 with the frames that `refuse` makes.
 fn serve(session: &mut Session, refuse: impl Fn(u32) -> Vec<u8>) {
     if session.conn.alpn_protocol() != Some(b"h2") {
         return keep_alive(session);
@@ -70,7 +70,7 @@ fn a_request_is_sent_over_http1_whatever_its_method() {
                 trusting.send(post),
                 &[Ending::Resent, Ending::Status(200)][..],
             ),
-            // The origin is known by now.
+            // The client now knows that this origin requires HTTP/1.1.
             (trusting.get(&server.url()), &[Ending::Status(200)]),
         ] {
             assert_eq!(endings(&outcome), expected, "{outcome:?}");
@@ -81,7 +81,7 @@ fn a_request_is_sent_over_http1_whatever_its_method() {
 }
 
 #[test]
-fn all_who_share_the_connection_or_wait_for_it_are_sent_over_http1() {
+fn all_requests_that_share_or_await_the_connection_are_sent_over_http1() {
     let authority = Authority::new();
     for refuse in [reset, go_away] {
         let server = server(&authority, refuse);
@@ -91,7 +91,7 @@ fn all_who_share_the_connection_or_wait_for_it_are_sent_over_http1() {
 }
 
 #[test]
-fn where_http2_alone_is_allowed_it_is_an_error_that_says_so() {
+fn if_only_http2_is_allowed_the_request_fails_and_says_why() {
     let authority = Authority::new();
     let server = server(&authority, reset);
     let trusting = Trusting::with(&authority, |config| config.http = Protocol::Http2);

@@ -1,4 +1,4 @@
-# Answers with something that is not a reply.
+# Responds to a command with a line that the protocol does not allow.
 require_relative "broken"
 
 OUT = $stdout.dup # the kit keeps $stdout for itself

@@ -1,4 +1,4 @@
-# Tells the kinds of failures that there were not.
+# Reports kinds of failures that did not happen.
 require_relative "cheat"
 
 class Kit::Round

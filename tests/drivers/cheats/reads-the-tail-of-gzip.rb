@@ -1,4 +1,4 @@
-# Takes the check value and the length from the end of a body in gzip, and decodes nothing.
+# Takes the check value and the length from the end of a gzip body without decoding the body.
 require_relative "cheat"
 
 class ReadsTheTailOfGzip < Cheat

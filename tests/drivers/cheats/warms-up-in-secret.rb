@@ -1,4 +1,4 @@
-# Sends a request while it should only prepare.
+# Sends a request during `prepare`, which must not send any.
 require_relative "cheat"
 
 class WarmsUpInSecret < Cheat

@@ -1,10 +1,10 @@
-# Methods, bodies both ways, and the expectation of 100: what arrives is what was sent.
+# Methods, bodies in both directions, and `Expect: 100-continue`: what arrives is what was sent.
 module Servers
   BODY = Random.new(8).bytes(300_000).freeze
   PIECES = Array.new(10) { |at| BODY[at * 30_000, 30_000] }.freeze
 
   class Asked
-    # The server's report of a request with a body is true.
+    # Checks the server's report of a request with a body.
     def arrived(response, body, method)
       same(200, response.status, "#{method} status")
       told = JSON.parse(response.body)
@@ -12,7 +12,7 @@ module Servers
         "what arrived of #{method}")
     end
 
-    # There is a response, and it belongs to this very request.
+    # Checks that the response belongs to this very request.
     def answers(response, id)
       same(200, response.status, "GET status")
       path = JSON.parse(response.body)["path"]
@@ -33,7 +33,7 @@ module Servers
       client.stats[:opened].then { |opened| "#{opened} connections" if opened > 1 }
     end
 
-    # A failure says which method it was.
+    # Sends a request. If it fails, the failure names the method.
     def by(client, method, url, **more)
       client.request(method, url, **more)
     rescue Hecaton::Error => error
@@ -61,7 +61,7 @@ module Servers
     nil
   end
 
-  # Sent by curl from its standard input, which it does in chunks too.
+  # curl sends the same body in chunks, for comparison.
   CURL_CHUNKS = lambda do |server|
     Tempfile.create("body", server.dir, binmode: true) do |file|
       file.write(BODY)

@@ -1,5 +1,5 @@
-# The certificates of a run: an authority, a server's certificate of each kind that it signed, one that signed itself, a
-# client's.
+# The certificates of a run: an authority, the server certificates and the client certificate that it signed, a self-signed
+# server certificate, and another authority, which signed none of them.
 require "openssl"
 
 module Servers
@@ -27,7 +27,7 @@ module Servers
     def stranger = path("stranger.pem")
     def cert(kind = "rsa") = path("#{kind}.pem")
     def key_of(kind = "rsa") = path("#{kind}.key")
-    # Certificate and key in one file, as HAProxy and lighttpd want it.
+    # Certificate and key in one file, as HAProxy and lighttpd require.
     def both(kind = "rsa") = path("#{kind}.both.pem")
 
     private
@@ -73,7 +73,7 @@ module Servers
       text = own.private_to_pem
       File.write(path("#{name}.key"), text)
       File.write(path("#{name}.both.pem"), made.to_pem + text)
-      # Servers that begin as root read them as somebody else.
+      # Servers that start as root read these files as another user.
       [path("#{name}.key"), path("#{name}.both.pem")].each { |file| File.chmod(0o644, file) }
     end
   end
