@@ -1,6 +1,6 @@
-# Counts the instructions that a request costs in user mode: by the processor's counters (`perf stat`) where they are to
-# be had, else by valgrind's callgrind. A driver runs twice, and the one run has more requests: the difference holds
-# nothing of starting and ending.
+# Counts the instructions that a request costs in user mode: with the processor's counters (`perf stat`) if the machine has
+# them, else with valgrind's callgrind. A driver runs twice, once with more requests, so that the difference does not
+# include its start and its end.
 require "json"
 require "open3"
 require "tmpdir"
@@ -22,7 +22,7 @@ class Instructions
   # Counts, prints a table, and writes the figures to `file`.
   def count(file)
     @counter = counter
-    return @say.puts("Instructions a request: not counted, because neither perf's counters nor valgrind are to be had here.") unless @counter
+    return @say.puts("Instructions a request: not counted, because this machine has neither perf's counters nor valgrind.") unless @counter
 
     warn "counting instructions with #{@counter}"
     rows = JOBS.map { |job| row(*job) }
@@ -39,7 +39,7 @@ class Instructions
     "callgrind" if system("valgrind", "--version", out: File::NULL, err: File::NULL)
   end
 
-  # The counts of both builds, in turn, so that both meet the same machine.
+  # The counts of both builds, measured alternately, so that changes of the machine affect both.
   def row(client, concurrency, body)
     serving(body) do |url|
       counts = Hash.new { |all, build| all[build] = [] }
@@ -55,7 +55,7 @@ class Instructions
     (many - few) / @requests
   end
 
-  # Those of a whole run of a driver.
+  # The instructions of a whole run of a driver.
   def instructions(driver, concurrency, url, requests)
     Dir.mktmpdir do |folder|
       file = File.join(folder, "count")

@@ -62,7 +62,7 @@ def recorded(out):
 
 
 def first_request(command, port):
-    """Seconds from the start of the command to the first byte of a request, where the test server was."""
+    """Seconds from the start of the command to the first byte of a request, on the port that the test server had."""
     with socket.socket() as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(("127.0.0.1", int(port)))

@@ -1,5 +1,5 @@
-"""The peers: how each is told to fetch a list of URLs, what share of the list it gets, and what it has to show
-afterwards.
+"""The peers: the command with which each fetches a list of URLs, its share of the list, and how to count what it
+fetched.
 """
 
 import glob
@@ -27,7 +27,7 @@ def fetch_files(urls, out):
 
 
 def bare(urls, out):
-    """The engine alone, which records nothing: what fetch is held against."""
+    """The engine alone, which records nothing: the baseline for fetch."""
     return [BARE, urls]
 
 
@@ -52,7 +52,7 @@ def curl(urls, out):
 
 
 def xargs(urls, out):
-    """A process for each URL, 64 at once: the usual line of a shell."""
+    """A process for each URL, 64 at once: the usual one-liner in a shell."""
     os.makedirs(out, exist_ok=True)
     return [
         "sh",
@@ -156,7 +156,7 @@ def files(out):
 
 
 def items(out):
-    """Lines of the feed that are whole; a line that a kill cut is none."""
+    """How many lines of the feed are whole. A line that was cut by a kill does not count."""
     whole = 0
     for path in glob.glob(f"{out}/items.jsonl*"):
         with (gzip.open if path.endswith("gz") else open)(path, "rt") as lines:
@@ -175,7 +175,7 @@ def samples(out):
     return whole
 
 
-# Name: (command, what is left, share of the URLs).
+# Name: (command, function that counts what it fetched, share of the URLs).
 ALL = {
     "the bare engine": (bare, nothing, 1.0),
     "hecaton fetch": (fetch, records, 1.0),

@@ -5,7 +5,7 @@ one of which is killed with all that it started.
     bin/hecaton fetch plan urls.txt -o out/ --part-size 2000
     python3 benches/fetch/spark.py out/ --kill > result.json
 
-Needs PySpark (pip install pyspark) and Java 17. The last line is what came of it, as JSON.
+Needs PySpark (pip install pyspark) and Java 17. The last line is the result, as JSON.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def main():
     os.environ.setdefault("SPARK_HOME", os.path.dirname(pyspark.__file__))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     conf = SparkConf().setAppName("hecaton fetch").setMaster(f"local-cluster[{arguments.executors},1,1024]")
-    # A part that was lost with its executor is done again, as is one that another worker took over and did not finish.
+    # A part that was lost with its executor is done again, and so is a part whose new worker did not finish.
     conf.set("spark.task.maxFailures", "8").set("spark.ui.enabled", "false")
     conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     spark = SparkContext(conf=conf)

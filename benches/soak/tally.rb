@@ -1,6 +1,6 @@
 # Counts requests by their ids without keeping them: see Dealt in crates/test-server/src/chaos.rs.
 
-# A count, the sum of the ids and the sum of their squares: two that agree hold the same ids, each as often.
+# The number of ids, their sum, and the sum of their squares. If two Sums agree, they contain the same ids, equally often.
 class Sum
   attr_reader :count, :ids, :squares
 
@@ -38,7 +38,7 @@ class Tally
     @faults = []
   end
 
-  # Attempts that were answered with that status.
+  # The Sum of the attempts that got this status.
   def answered(status) = @answered[status]
 
   def start(id) = @started.add(id)
