@@ -20,7 +20,10 @@ client.batch(concurrency: 20, per_origin: 5) do |batch|
 
     seen[url] = nil
     batch.get(url)
-      .on_success { |outcome| seen[url] = outcome.response.body.bytesize; links.call(url, outcome.response).each(&visit) }
+      .on_success do |outcome|
+        seen[url] = outcome.response.body.bytesize
+        links.call(url, outcome.response).each(&visit)
+      end
       .on_failure { |outcome| failed << [url, outcome.error || outcome.response.status] }
   end
   visit.call("/r/0")

@@ -11,6 +11,7 @@ outcomes = client.get_all(paths, concurrency: 50, timeout: 5)
 
 paths.zip(outcomes) do |path, outcome|
   # A request that failed raised nothing: it is an Error in the list, where its Response would be.
-  said = outcome.response ? "#{outcome.response.status}, #{outcome.response.body.bytesize} bytes" : outcome.error.message
+  response = outcome.response
+  said = response ? "#{response.status}, #{response.body.bytesize} bytes" : outcome.error.message
   puts format("%-12s %4d ms  %s", path, outcome.elapsed * 1000, said)
 end
