@@ -10,6 +10,7 @@ desc "Make the gem that compiles its engine when it is installed"
 task :package do
   stage = Stage.new(SOURCE)
   stage.add("ruby/ext" => "ext", "crates/hecaton" => "crates/hecaton")
+  notices(stage)
   FileUtils.rm_rf("#{SOURCE}/crates/hecaton/fuzz") # a workspace of its own
   FileUtils.cp(Dir["#{ROOT}/{Cargo.lock,rustfmt.toml}"], SOURCE)
   manifest = File.read("#{ROOT}/Cargo.toml")
@@ -45,8 +46,7 @@ task "package:native" do
     abort "ENGINES=#{ENV["ENGINES"]} has no ABI/hecaton_native.so: rake engine makes them" if engines.empty?
     engines.each { |engine| stage.engine(File.basename(File.dirname(engine)), engine) }
   else
-    Rake::Task[:build].invoke
-    { RUBY_VERSION[/\A\d+\.\d+/] => TARGET }.merge(others).each { |abi, target| stage.stripped(abi, "#{target}/release/#{LIBRARY}") }
+    engines { |abi, target| stage.stripped(abi, "#{target}/release/#{LIBRARY}") }
   end
   notices(stage)
   stage.build("HECATON_GEM_PLATFORM" => ENV.fetch("GEM_PLATFORM") { Stage.platform })
@@ -56,7 +56,7 @@ end
 def notices(stage)
   return stage.add(ENV["HECATON_NOTICES"] => "THIRD_PARTY_LICENSES") if ENV["HECATON_NOTICES"]
 
-  warn "This gem has no THIRD_PARTY_LICENSES, so it is not one to publish: bin/release makes that."
+  warn "This gem has no THIRD_PARTY_LICENSES, so it is not one to publish: bin/release makes one that has them."
 end
 
 desc "Build the engine for this Ruby as package:native takes it from other machines: target/engines/PLATFORM/ABI/hecaton_native.so"
@@ -64,14 +64,24 @@ task engine: :build do
   Stage.strip("#{TARGET}/release/#{LIBRARY}", "#{TARGET}/engines/#{Stage.platform}/#{RUBY_VERSION[/\A\d+\.\d+/]}/#{Stage::ENGINE}")
 end
 
-# The other Rubies, with the engine built for them: ABI => target folder of Cargo's.
+# Builds the engine for each Ruby, and yields its ABI and Cargo's target folder.
+# A release is compiled with other flags, so in a folder of its own: in one for both, each build would throw away what
+# the other has made. That folder serves all Rubies, one after the other, because only one crate differs.
+def engines
+  release = File.join(TARGET, "release-engine") if ENV["HECATON_NOTICES"]
+  Rake::Task[:build].invoke unless release
+  yield RUBY_VERSION[/\A\d+\.\d+/], TARGET unless release
+  [(RbConfig.ruby if release), *others].compact.each do |ruby|
+    abi = abi_of(ruby)
+    target = release || target_of(abi)
+    cargo("--package", "hecaton_native", target: target, environment: { "RUBY" => ruby })
+    yield abi, target
+  end
+end
+
+# The commands of the other Rubies: those in RUBIES, and those in folders of packages.
 def others
   roots = File.join(ROOT, "tests/roots")
-  rubies = ENV["RUBIES"].to_s.split
-  rubies << "#{roots}/ruby" if File.exist?("#{roots}/.installed/current-ruby.done")
-  rubies.to_h do |ruby|
-    abi = abi_of(ruby)
-    compile_also(ruby, abi)
-    [abi, target_of(abi)]
-  end
+  found = { "ruby" => "current-ruby", "ruby-newest" => "newest-ruby" }.select { |_, folder| File.exist?("#{roots}/.installed/#{folder}.done") }
+  ENV["RUBIES"].to_s.split + found.keys.map { |command| "#{roots}/#{command}" }
 end
