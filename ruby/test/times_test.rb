@@ -1,7 +1,7 @@
 # Several limits in one Hash, and the timeout of Hecaton's own verbs.
 require "test_helper"
 
-class TimesTest < OriginTest
+class TimesTest < ServerTest
   def phase_of(path, **settings)
     error_of(Hecaton::TimeoutError) { Hecaton::Client.new(**settings).get(url(path)) }.phase
   end
