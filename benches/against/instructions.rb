@@ -1,6 +1,6 @@
-# Counts the instructions that a request costs in user mode: with the processor's counters (`perf stat`) if the machine has
-# them, else with valgrind's callgrind. A driver runs twice, once with more requests, so that the difference does not
-# include its start and its end.
+# Counts the instructions that a request costs in user mode: with the processor's counters (`perf stat`) if the
+# machine has them, else with valgrind's callgrind. A driver runs twice, once with more requests, so that the
+# difference does not include its start and its end.
 require "json"
 require "open3"
 require "tmpdir"

@@ -1,6 +1,7 @@
 # Counts requests by their ids without keeping them: see Dealt in crates/test-server/src/chaos.rs.
 
-# The number of ids, their sum, and the sum of their squares. If two Sums agree, they contain the same ids, equally often.
+# The number of ids, their sum, and the sum of their squares. If two Sums agree, they contain the same ids, equally
+# often.
 class Sum
   attr_reader :count, :ids, :squares
 

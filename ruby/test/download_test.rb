@@ -8,8 +8,8 @@ require "tmpdir"
 class DownloadTest < ServerTest
   BODY = Random.new(3).bytes(300_000).freeze
 
-  # A server with one file, which supports ranges. The block gets the headers of each request, and returns what differs in
-  # the response: cut: (bytes after which the connection ends), body:, status:, headers:.
+  # A server with one file, which supports ranges. The block gets the headers of each request, and returns what
+  # differs in the response: cut: (bytes after which the connection ends), body:, status:, headers:.
   class Files
     include Listening
 

@@ -93,14 +93,15 @@ module Hecaton
     def self.work(arguments, inputs, progress)
       Open3.popen3(*command, *arguments) do |input, output, errors, child|
         said = [output, errors].map { |pipe| aside { listen(pipe, progress) } }
-        stopped_by(child, :KILL) { hand_over(inputs, input) } # The child would take the end of the pipe for the end of the list.
+        # The signal must kill the child, or it would take the end of the pipe for the end of the list.
+        stopped_by(child, :KILL) { hand_over(inputs, input) }
         stopped_by(child, :INT) { child.join }
         judge(child.value, said.last.value)
       end
     end
 
-    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached the child as well, and
-    # a second signal would make it drop the requests in flight.
+    # For itself: sends the child a signal if something is raised. A Ctrl-C at a terminal has reached the child as
+    # well, and a second signal would make it drop the requests in flight.
     def self.stopped_by(child, signal)
       done = false
       yield

@@ -4,7 +4,8 @@ module Hecaton
   #
   # url:: String, absolute if the response's own URL is known.
   # rel:: the relations of the link, an Array of Strings in lower case.
-  # parameters:: Hash of its parameters, such as "rel", "title", "type", "hreflang" and "anchor", with names in lower case.
+  # parameters:: Hash of its parameters, such as "rel", "title", "type", "hreflang" and "anchor", with names in lower
+  #   case.
   Link = Struct.new(:url, :rel, :parameters, keyword_init: true) do
     # The URL.
     def to_s = url

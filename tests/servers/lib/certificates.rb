@@ -1,5 +1,5 @@
-# The certificates of a run: an authority, the server certificates and the client certificate that it signed, a self-signed
-# server certificate, and another authority, which signed none of them.
+# The certificates of a run: an authority, the server certificates and the client certificate that it signed, a
+# self-signed server certificate, and another authority, which signed none of them.
 require "openssl"
 
 module Servers

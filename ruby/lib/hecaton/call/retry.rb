@@ -17,10 +17,10 @@ module Hecaton
     #   status too, its response is returned.
     # retry_block:: called before each further try as Faraday's :retry calls it, the exception nil after a status.
     #
-    # All tries and waits share the request's timeout. Each try has the time that is left. If the wait before a try would
-    # use up that time, the last response is returned, or the last error raised, instead.
-    # <code>response.env[:hecaton_tries]</code> is an Array of Try, and so is `tries` of an error. Requests in in_parallel
-    # are not tried again, and no request is tried again after on_data was called.
+    # All tries and waits share the request's timeout. Each try has the time that is left. If the wait before a try
+    # would use up that time, the last response is returned, or the last error raised, instead.
+    # <code>response.env[:hecaton_tries]</code> is an Array of Try, and so is `tries` of an error. Requests in
+    # in_parallel are not tried again, and no request is tried again after on_data was called.
     class Retry < Faraday::Middleware
       # The exceptions after which a request is tried again by default. retry_options adds its own to these.
       EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze
@@ -95,8 +95,8 @@ module Hecaton
           [nil, error]
         end
 
-        # Restores the request, because later middlewares have encoded the body and set its type, and removes the response
-        # of the previous try.
+        # Restores the request, because later middlewares have encoded the body and set its type, and removes the
+        # response of the previous try.
         def begin_anew
           @env.request_headers = @headers.dup
           @env.status = @env.response = @env.response_headers = @env.response_body = nil

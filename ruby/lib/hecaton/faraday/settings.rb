@@ -38,8 +38,8 @@ module Faraday
         # Whether redirects are followed by the engine.
         def redirects? = @redirects
 
-        # Settings of the client for a request. The request's own options take precedence over the adapter's. plain: whether
-        # the URL begins with http:.
+        # Settings of the client for a request. The request's own options take precedence over the adapter's. plain:
+        # whether the URL begins with http:.
         def of(request, ssl, plain = false)
           Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
 

@@ -2,7 +2,8 @@
 module Hecaton
   module Typhoeus
     class Request
-      # Class methods of Typhoeus and of Request. Each makes a Request with these options, runs it, and returns its Response.
+      # Class methods of Typhoeus and of Request. Each makes a Request with these options, runs it, and returns its
+      # Response.
       module Actions
         %i[get post put delete head patch options].each do |verb|
           define_method(verb) { |base_url, options = {}| Request.new(base_url, options.merge(method: verb)).run }

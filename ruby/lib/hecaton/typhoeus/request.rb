@@ -71,8 +71,8 @@ module Hecaton
         @response = response
       end
 
-      # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort. With
-      # such a block, the final Response has no body. Returns the Array of these blocks.
+      # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort.
+      # With such a block, the final Response has no body. Returns the Array of these blocks.
       def on_body(&block)
         list = @on_body ||= []
         list << block if block
@@ -111,8 +111,8 @@ module Hecaton
       # Whether the hydra's memory is used: a GET, with Config.memoize.
       def memoizable? = Config.memoize && (@options[:method].nil? || @options[:method] == :get)
 
-      # String: equal for requests with the same URL and options. It differs from the key of Typhoeus, which could not read
-      # Hecaton's responses.
+      # String: equal for requests with the same URL and options. It differs from the key of Typhoeus, which could not
+      # read Hecaton's responses.
       def cache_key = Digest::SHA1.hexdigest("hecaton#{self.class.name}#{base_url}#{text(options)}")
 
       # Integer: equal for equal requests.

@@ -4,8 +4,8 @@ module Hecaton
     class Response
       # Included by Response.
       module Status
-        # String such as "OK", nil when there was no response. A real response over HTTP/1.1 has the standard reason phrase
-        # of its status, not the text that the server sent.
+        # String such as "OK", nil when there was no response. A real response over HTTP/1.1 has the standard reason
+        # phrase of its status, not the text that the server sent.
         def status_message
           return @status_message if defined?(@status_message) && @status_message
           return options[:status_message] unless options[:status_message].nil?
@@ -19,8 +19,8 @@ module Hecaton
         # Whether the request succeeded and the status is 2xx.
         def success? = (mock || return_code == :ok) && good_status?
 
-        # As in Typhoeus: false for every real response, even if on_failure is called for it; for a stub, whether its status
-        # is not 2xx. Use `!success?` instead.
+        # As in Typhoeus: false for every real response, even if on_failure is called for it; for a stub, whether its
+        # status is not 2xx. Use `!success?` instead.
         def failure? = (mock || return_code == :internal_server_error) && !good_status?
 
         # Whether the request succeeded and the status is not 304.

@@ -18,8 +18,8 @@ module Hecaton
         expectation
       end
 
-      # Adds a block that is called with each request before it is sent, and returns the Array of these blocks. If a block
-      # returns nil, false or a Response, the request is not sent, and the block must finish it.
+      # Adds a block that is called with each request before it is sent, and returns the Array of these blocks. If a
+      # block returns nil, false or a Response, the request is not sent, and the block must finish it.
       def before(&block)
         list = @before ||= []
         list << block if block
