@@ -4,13 +4,15 @@ require "test_helper"
 class FieldsTest < Minitest::Test
   MANY = (1..40).flat_map { |index| ["x-#{index}", "value: #{index}"] }.freeze
   ATTEMPT = "a".b * 88
+  FACTS = "f".b * 7
 
   # As ext/hecaton/src/record.rs writes it.
   def record(fields, trailers: [], attempts: 1, redirects: ["http://127.0.0.1/a"])
     blocks = [fields, trailers].map { |list| list.each_slice(2).map { |name, value| "#{name}: #{value}\r\n" }.join.b }
     way = "GET http://127.0.0.1/b".b
     told = redirects.map { |url| [302, url.bytesize].pack("L<L<") + url.b }
-    [[1, attempts, redirects.size, blocks[1].bytesize].pack("Q<L<L<L<"), ATTEMPT * attempts, [way.bytesize].pack("L<"), way, *told, *blocks].join
+    numbers = [1, attempts, redirects.size, blocks[1].bytesize, FACTS.bytesize * attempts].pack("Q<L<4")
+    [numbers, ATTEMPT * attempts, FACTS * attempts, [way.bytesize].pack("L<"), way, *told, *blocks].join
   end
 
   def fields(record, trailers = false) = Hecaton::Native.fields(record, trailers)
