@@ -1,4 +1,4 @@
-"""What MkDocs is told beside its settings: pages from elsewhere than docs/, and how Markdown and links written for the
+"""What MkDocs gets beside its settings: pages from elsewhere than docs/, and how Markdown and links written for the
 repository are read.
 """
 

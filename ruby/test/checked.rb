@@ -1,4 +1,4 @@
-# Read by `rake sig` before the tests: sees to it that every call that sig/ tells of is checked.
+# Read by `rake sig` before the tests: sees to it that every call that sig/ describes is checked.
 require "test_helper"
 require "signatures"
 

@@ -1,4 +1,4 @@
-# Content codings are taken off, and bombs meet the cap instead of the memory.
+# Content codings are taken off, and bombs reach the limit instead of filling the memory.
 require "test_helper"
 
 class DecodingTest < ServerTest

@@ -79,7 +79,7 @@ class ForkTest < ServerTest
     end
   end
 
-  # With a fork past the C library, which tells nobody of it.
+  # With a fork past the C library, which notifies nobody.
   def without_forgetting
     skip "the number of fork is that of Linux on x86-64" unless RUBY_PLATFORM.start_with?("x86_64-linux")
     extend(UntoldFork)
@@ -185,7 +185,7 @@ class ForkTest < ServerTest
   end
 
   # A daemon closes what it did not open, and opens its logs: under the numbers that its parent's connections had. FORK
-  # is what it is forked by; it goes on in the child, and tells by `writer`.
+  # is what it is forked by; it continues in the child, and reports by `writer`.
   LOGS = <<~'RUBY'
     4.times.map { Thread.new { client.get(address) } }.each(&:join)
     reader, writer = IO.pipe

@@ -80,7 +80,7 @@ class ManyTest < ServerTest
     assert_equal %w[1 300], order
   end
 
-  # The ledger tells how many requests the block has let through.
+  # The ledger shows how many requests the block has let through.
   def test_reading_slowly_stops_the_queue
     own = TestServer.new
     endless = (1..).lazy.map { |id| "#{own.url}/r/#{id}" }

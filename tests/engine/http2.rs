@@ -11,7 +11,7 @@ use hecaton::{
 use crate::http2_peer::Peer;
 use crate::json;
 
-/// A client that speaks HTTP/2 alone, its reactor, and a server.
+/// A client that supports HTTP/2 alone, its reactor, and a server.
 pub struct World2 {
     pub peer: Peer,
     pub client: Client,

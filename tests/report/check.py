@@ -173,7 +173,7 @@ def check_paper(browser, url, screenshots):
 
 
 def said(name, sentences):
-    """Tells what is wrong; true when nothing is."""
+    """Prints what is wrong; true when nothing is."""
     print(f"{'✗' if sentences else '✓'} {name}")
     for sentence in sentences:
         print(f"    {sentence}")

@@ -1,4 +1,4 @@
-// Looks at an open report from inside the page and returns what a reader would meet, as plain data.
+// Looks at an open report from inside the page and returns what a reader would see, as plain data.
 (() => {
   const shown = (element) => element.checkVisibility() && element.getBoundingClientRect().width > 0;
   const parts = (text) => (text.match(/[\d.]+/g) || []).map(Number);

@@ -23,7 +23,7 @@ module Hecaton
       end
     end
 
-    # The target of the first link with this relation type, as it stands; nil for none. A link with an anchor tells of
+    # The target of the first link with this relation type, as it stands; nil for none. A link with an anchor describes
     # another resource and does not count.
     def link(value, relation)
       links(value.to_s).find { |_, parameters| relations(parameters).include?(relation) }&.first

@@ -73,7 +73,7 @@ module Servers
   # more.
   WAITS = Array.new(80) { |at| at.even? ? 0.998 + at * 0.0001 : 0.92 + at * 0.002 }.freeze
 
-  # They come back about when the server closes, so that some meet its end of the connection half way.
+  # They come back about when the server closes, so that some are sent while it closes the connection.
   check "keep-alive",
     "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
     endpoint = server.endpoint(:short)

@@ -29,7 +29,7 @@ module Servers
     # 401 is what some proxies say for 407.
     must([401, 407].include?(refused) || refused.is_a?(Hecaton::ConnectError), "wrong credentials: #{refused}")
     messages = [refused, refused_tunnel(wrong)].grep(Hecaton::Error).map(&:message)
-    messages.each { |message| must(!message.include?("wr0ng"), "the error tells the password") }
+    messages.each { |message| must(!message.include?("wr0ng"), "the error shows the password") }
     refused.is_a?(Integer) ? refused.to_s : refused.class.name.delete_prefix("Hecaton::")
   end
 
@@ -75,7 +75,7 @@ module Servers
     nil
   end
 
-  check "toxic reuse", "kept connections that the proxy resets meanwhile: 20 GETs, none is lost",
+  check "toxic reuse", "keep-alive connections that the proxy resets meanwhile: 20 GETs, none is lost",
     needs: :toxics do |server|
     client = server.endpoint(:toxics).client
     responses = Array.new(20) do |id|

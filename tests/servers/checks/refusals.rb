@@ -34,7 +34,7 @@ module Servers
 
   # Uploads on keep-alive connections where the server responds with a body at once and closes. They end in the
   # response, or, where the server's system threw the body away, in an error with the status.
-  check "early cut", "413 with a body while 100 kB are sent on a kept connection, and the end of it, 40 times: the status is had each time",
+  check "early cut", "413 with a body while 100 kB are sent on a keep-alive connection, and the end of it, 40 times: the status is had each time",
     needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
     endpoint = server.endpoint(:early_cut)
     cut = Array.new(40) do

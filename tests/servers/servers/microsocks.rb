@@ -4,7 +4,7 @@ module Servers
     title "microsocks"
     program "microsocks"
 
-    # It does not tell its version; Debian does.
+    # It does not print its version; Debian's package has it.
     def self.version = path && Open3.capture2e("dpkg-query", "-W", "-f", "${Version}",
       "microsocks")[0][/\A\d+(\.\d+)+/] || "unknown"
 

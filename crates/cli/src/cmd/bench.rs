@@ -18,7 +18,7 @@ use super::recording::{Recording, command_line};
 use super::session::Common;
 use crate::progress::{Progress, words};
 
-/// Measures the gem beside other Ruby clients, and says which goals it meets.
+/// Measures the gem beside other Ruby clients, and says which goals it reaches.
 ///
 /// The measured parts and their goals are in scenarios/bench/client.toml. A missed goal does not make the command
 /// fail; clients that are not installed are left out.

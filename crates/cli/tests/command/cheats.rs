@@ -207,7 +207,7 @@ fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
     assert_eq!(row(&document, "honest")["verified"], true);
 }
 
-/// Where the system gives no control groups and no users, `/proc` still tells who left, and that others were woken.
+/// Where the system gives no control groups and no users, `/proc` still shows who left, and that others were woken.
 #[test]
 fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
     let place = tempfile::tempdir().unwrap();

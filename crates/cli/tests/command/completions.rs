@@ -1,4 +1,4 @@
-//! Completions that their shell can read, and a manual page that tells of every verb.
+//! Completions that their shell can read, and a manual page that describes every verb.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

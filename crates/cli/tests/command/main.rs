@@ -1,4 +1,4 @@
-//! The command as its users meet it: real processes, real sockets, real files.
+//! The command as its users run it: real processes, real sockets, real files.
 
 mod again;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! A clock that is set back by an hour while a job runs: its records tell of another time, and nothing else changes.
+//! A clock that is set back by an hour while a job runs: its records have another time, and nothing else changes.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! `hecaton fetch` as its users meet it: real processes against the real test server, whose log says what arrived.
+//! `hecaton fetch` as its users run it: real processes against the real test server, whose log says what arrived.
 
 mod again;
 mod clock;

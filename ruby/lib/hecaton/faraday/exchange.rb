@@ -43,7 +43,7 @@ module Faraday
           yield Errors.refusal(error, @env)
         end
 
-        # Tells of its end those who wait for it.
+        # Notifies those who wait for its end.
         def finish(error)
           ResponseEnv.failure(@env, error) if error
           @env.response.finish(@env)

@@ -89,7 +89,7 @@ module Hecaton
         # Where a redirect that was not followed leads, nil for none.
         def redirect_url = options[:redirect_url]
 
-        # nil: the engine does not tell.
+        # nil: the engine does not report it.
         def request_size = options[:request_size]
 
         # Bytes of the request's body, as far as its size was known.

@@ -151,7 +151,7 @@ module Hecaton
           @results << @listener.public_send(*message)
         end
 
-        # Nobody listens any more: what tells of itself before its end is ended, and its connection closed.
+        # Nobody listens any more: requests that report before their end are ended, and their connections closed.
         def give_up
           return if done? || !@request.watched?
 

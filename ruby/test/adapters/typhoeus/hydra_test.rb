@@ -27,7 +27,7 @@ class TyphoeusHydraTest < DropInTest
     end
   end
 
-  # The original goes on without any limit.
+  # The original continues without any limit.
   def test_a_limit_that_is_lowered_holds
     with_real_server("--delay", "20ms") do |real_server|
       hydra = Typhoeus::Hydra.new(max_concurrency: 5)
