@@ -72,7 +72,7 @@ impl Progress {
             Progress::Quiet => {}
             Progress::Bar(bar) => {
                 bar.inc(1);
-                let cell = format!("{} × {}", cell.client, cell.concurrency);
+                let cell = format!("{} × {}", cell.client, cell.load.concurrency);
                 bar.set_message(fitted(&rounds(bar, &cell), BAR));
             }
             Progress::Lines {

@@ -1,8 +1,8 @@
 //! Measures HTTP clients by what the test server saw.
 //!
 //! The stages, one folder each; a stage imports only from those before it. `spec` (the question) → `plan` (the order)
-//! → `run` → `ledger` (on disk) → `findings` (judged) → `views` (content) → `report` (drawn). Beside it stands
-//! `doctor`, which looks at the machine.
+//! → `run` → `ledger` (on disk) → `findings` (judged) → `views` (content) → `report` (drawn). `measure` leads
+//! an experiment through all of them. Beside it stands `doctor`, which looks at the machine.
 
 pub mod spec;
 
@@ -17,5 +17,7 @@ pub mod findings;
 pub mod views;
 
 pub mod report;
+
+pub mod measure;
 
 pub mod doctor;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 const BESIDE: &str = "doctor";
 
 /// The stages, in the order of the flow.
-const STAGES: [&str; 7] = [
-    "spec", "plan", "run", "ledger", "findings", "views", "report",
+const STAGES: [&str; 8] = [
+    "spec", "plan", "run", "ledger", "findings", "views", "report", "measure",
 ];
 
 fn here() -> PathBuf {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use hecaton_lab::findings::{Findings, judge, judge_goal};
-use hecaton_lab::ledger::{Folder, SCHEMA};
+use hecaton_lab::findings::judge_goal;
+use hecaton_lab::ledger::SCHEMA;
+use hecaton_lab::measure::{self, Measured};
 use hecaton_lab::plan::{estimate, trials};
 use hecaton_lab::report::{self, BenchDocument, JudgedGoal, PartDocument};
 use hecaton_lab::run;
@@ -14,8 +15,7 @@ use hecaton_lab::spec::{
     project_root,
 };
 
-use super::recording::{Recording, command_line};
-use super::session::Common;
+use super::session::{Common, command_line};
 use crate::progress::{Progress, words};
 
 /// Measures the gem beside other Ruby clients, and says which goals it reaches.
@@ -54,16 +54,14 @@ Examples:
   hecaton bench --json --quiet > bench.json";
 
 /// A part that has been measured.
-struct Measured<'a> {
+struct MeasuredPart<'a> {
     part: &'a Part,
-    recording: Recording,
-    findings: Findings,
+    measured: Measured,
 }
 
 /// State shared by all parts.
 struct Bench<'a> {
     arguments: &'a Arguments,
-    root: PathBuf,
     out: PathBuf,
     catalogue: Catalogue,
     subject: String,
@@ -82,7 +80,6 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let mut bench = Bench {
         arguments,
         out: arguments.common.folder("bench")?,
-        root,
         catalogue,
         subject: scenario.subject.clone(),
         seed: arguments.common.seed,
@@ -190,43 +187,32 @@ impl Bench<'_> {
     }
 
     /// Measures one part; one that cannot be measured here is left out.
-    fn measure<'p>(&mut self, part: &'p Part, sweep: Sweep) -> Result<Option<Measured<'p>>> {
-        let descriptors = match run::allow_descriptors(run::descriptors_needed(&sweep)) {
-            Ok(descriptors) => descriptors,
-            Err(why) => {
-                self.leave_out(format!("part {}: {why}", part.name));
-                return Ok(None);
-            }
-        };
-        self.progress.say(&part.title);
-        let folder = Folder::create(Some(&self.out.join(&part.name)), "bench")?;
-        let experiment = Experiment::new(sweep.clone(), Kind::Bench);
-        let mut recording = Recording::begin(&experiment, folder, &self.root, descriptors)?;
-        let setup = self.arguments.common.setup(&recording, false)?;
-        let result = recording.measure(&sweep, &setup, &mut self.progress);
-        let document = &recording.document;
-        for why in &document.left_out {
-            self.left_out.push(format!("in part {}: {why}", part.name));
-        }
-        match result {
-            Ok(()) => {
-                let findings = judge(&document.rounds, &document.plan.delay);
-                let full = report::document(document, &findings);
-                recording.folder.finish(&full)?;
-                Ok(Some(Measured {
-                    part,
-                    recording,
-                    findings,
-                }))
+    fn measure<'p>(&mut self, part: &'p Part, sweep: Sweep) -> Result<Option<MeasuredPart<'p>>> {
+        let experiment = Experiment::new(sweep, Kind::Bench);
+        let conditions = self
+            .arguments
+            .common
+            .conditions(self.out.join(&part.name))?;
+        let bar = &mut self.progress;
+        let measured = measure::measure(&experiment, &conditions, &mut |event| match event {
+            measure::Progress::Begun(..) => bar.say(&part.title),
+            measure::Progress::Said(says) => bar.say(&says),
+            measure::Progress::Measured(cell) => bar.advance(cell),
+        });
+        match measured {
+            Ok(measured) => {
+                for why in &measured.document.left_out {
+                    self.left_out.push(format!("in part {}: {why}", part.name));
+                }
+                measured.finish()?;
+                Ok(Some(MeasuredPart { part, measured }))
             }
             Err(error) if error.is::<Usage>() => {
-                recording.folder.discard();
                 self.leave_out(format!("part {}: {error:#}", part.name));
                 Ok(None)
             }
             Err(error) => {
                 self.progress.end();
-                let error = recording.keep(error);
                 let _ = std::fs::remove_dir(&self.out); // only when no other part is in it
                 Err(error)
             }
@@ -244,7 +230,7 @@ impl Bench<'_> {
         &self,
         scenario: &BenchScenario,
         parts: &[&Part],
-        measured: &[Measured<'_>],
+        measured: &[MeasuredPart<'_>],
     ) -> Result<()> {
         let goals = judgements(scenario, parts, measured);
         let command = command_line();
@@ -278,29 +264,29 @@ impl Bench<'_> {
     }
 
     /// A peer may break; who it is all about may not.
-    fn nobody_broke(&self, measured: &[Measured<'_>]) -> Result<()> {
+    fn nobody_broke(&self, measured: &[MeasuredPart<'_>]) -> Result<()> {
         let broken = measured.iter().find(|own| {
             let subject = own.part.subject.as_ref().unwrap_or(&self.subject);
-            let broken = &own.recording.broken;
+            let broken = &own.measured.broken;
             broken.contains(subject) || broken.iter().any(|client| self.is_indispensable(client))
         });
-        broken.map_or(Ok(()), |own| own.recording.nobody_broke())
+        broken.map_or(Ok(()), |own| own.measured.nobody_broke())
     }
 
-    fn part<'m>(&'m self, measured: &'m Measured<'_>) -> report::Part<'m> {
+    fn part<'m>(&'m self, measured: &'m MeasuredPart<'_>) -> report::Part<'m> {
         report::Part {
             title: &measured.part.title,
             subject: measured.part.subject.as_ref().unwrap_or(&self.subject),
-            run: &measured.recording.document,
+            run: &measured.measured.document,
         }
     }
 
-    fn part_document<'m>(&'m self, measured: &'m Measured<'_>) -> PartDocument<'m> {
+    fn part_document<'m>(&'m self, measured: &'m MeasuredPart<'_>) -> PartDocument<'m> {
         PartDocument {
             name: &measured.part.name,
             title: &measured.part.title,
             subject: measured.part.subject.as_ref().unwrap_or(&self.subject),
-            run: report::document(&measured.recording.document, &measured.findings),
+            run: measured.measured.full(),
         }
     }
 }
@@ -309,7 +295,7 @@ impl Bench<'_> {
 fn judgements(
     scenario: &BenchScenario,
     parts: &[&Part],
-    measured: &[Measured<'_>],
+    measured: &[MeasuredPart<'_>],
 ) -> Vec<JudgedGoal> {
     let wanted = |goal: &&Goal| parts.iter().any(|part| part.name == goal.part);
     let mut judged = Vec::new();
@@ -318,7 +304,10 @@ fn judgements(
             .iter()
             .find(|measured| measured.part.name == goal.part);
         let (rounds, rows) = found.map_or((&[][..], &[][..]), |found| {
-            (&found.recording.document.rounds, &found.findings.rows)
+            (
+                &found.measured.document.rounds,
+                &found.measured.findings.rows,
+            )
         });
         let judgements = judge_goal(goal, rounds, rows).into_iter();
         judged.extend(judgements.map(|judgement| JudgedGoal {

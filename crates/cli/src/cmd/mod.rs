@@ -9,7 +9,6 @@ pub mod drivers;
 #[cfg_attr(not(feature = "fetch"), path = "without_fetch.rs")]
 pub mod fetch;
 mod markdown;
-mod recording;
 pub mod report;
 pub mod serve;
 mod session;

@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if arguments.fail_if_worse.is_some() {
             bail!(Usage(ONE.into()));
         }
-        let findings = judge(&run.rounds, &run.plan.delay);
+        let findings = judge(&run.rounds, &run.plan.usual());
         let document = report::document(run, &findings);
         return write(
             &report::view(run, &findings),
@@ -134,7 +134,7 @@ fn index(folder: &Path) -> Result<()> {
     let mut entries = Vec::new();
     for (name, run) in runs_below(folder)? {
         let home = "../".repeat(name.split('/').count()) + "index.html";
-        let view = report::view(&run, &judge(&run.rounds, &run.plan.delay)).at_home(home);
+        let view = report::view(&run, &judge(&run.rounds, &run.plan.usual())).at_home(home);
         entries.push(entry(folder, &name, view)?);
     }
     for path in ledger::folders(folder)? {
@@ -225,7 +225,7 @@ fn gate(pair: &Beside, share: f64) -> Result<()> {
     if !worse.is_empty() {
         let named = worse
             .iter()
-            .map(|row| format!("{} at concurrency {}", row.client, row.concurrency));
+            .map(|row| format!("{} at concurrency {}", row.client, row.load.concurrency));
         let named: Vec<String> = named.collect();
         return Err(Worse(named.join(", ")).into());
     }

@@ -7,15 +7,12 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use console::Term;
-use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::{Folder, holds_run};
-use hecaton_lab::plan::{estimate, trials};
+use hecaton_lab::measure::{self, Conditions, Measured, Progress};
 use hecaton_lab::report::{self, View};
-use hecaton_lab::run::{self, Setup};
 use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Usage, parse_duration, project_root};
 
-use super::recording::Recording;
-use crate::progress::{Progress, words};
+use crate::progress::{Progress as Bar, words};
 use crate::stop;
 
 /// Options of every verb that measures.
@@ -60,17 +57,17 @@ impl Common {
         Ok(folder)
     }
 
-    /// Where a recording's drivers run, and how long they may take.
+    /// Where an experiment is measured: in this folder, with these options.
     ///
     /// # Errors
     /// When this program cannot be found, or signals cannot be received.
-    pub fn setup(&self, recording: &Recording, tolerant: bool) -> Result<Setup> {
-        Ok(Setup {
+    pub fn conditions(&self, folder: PathBuf) -> Result<Conditions> {
+        Ok(Conditions {
+            root: project_root()?,
+            folder,
             program: std::env::current_exe()?,
-            logs: std::path::absolute(recording.folder.drivers())?,
-            pinning: recording.document.environment.pinning,
+            command: command_line(),
             patience: self.patience,
-            tolerant,
             trusted: self.trust.clone(),
             stop: stop::on_request()?,
         })
@@ -108,67 +105,44 @@ impl Common {
 /// # Errors
 /// Whatever goes wrong first; what was measured until then is kept.
 pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()> {
-    let sweep = &experiment.sweep;
-    let descriptors = run::allow_descriptors(run::descriptors_needed(sweep))?;
-    for manifest in &sweep.clients {
-        run::receipt(manifest)?;
-    }
-    if let Some(name) = common
-        .trust
-        .iter()
-        .find(|name| !sweep.client_names().contains(name))
-    {
-        bail!(Usage(format!(
-            "--trust {name}: no client of that name is measured; name one that is"
-        )));
-    }
-    run::reach(&sweep.target)?;
-    let verb = experiment.kind.verb();
-    let folder = Folder::create(Some(&common.folder(verb)?), verb)?;
-    let mut recording = Recording::begin(experiment, folder, &project_root()?, descriptors)?;
-    match rounds(experiment, common, &mut recording) {
-        Ok(()) => {
-            finish(&recording, common, csv)?;
-            match experiment.tolerant {
-                true => Ok(()),
-                false => recording.nobody_broke(),
+    let conditions = common.conditions(common.folder(experiment.kind.verb())?)?;
+    let mut bar = Bar::new(0, true);
+    let measured = measure::measure(experiment, &conditions, &mut |event| match event {
+        Progress::Begun(rounds, time) => {
+            bar = Bar::new(rounds, common.quiet);
+            for why in &experiment.left_out {
+                bar.say(&format!("left out: {why}"));
             }
+            bar.say(&begins(experiment, rounds, time));
         }
-        Err(error) => Err(recording.keep(error)),
+        Progress::Said(says) => bar.say(&says),
+        Progress::Measured(cell) => bar.advance(cell),
+    });
+    bar.end();
+    let measured = measured?;
+    show(&measured, common, csv)?;
+    match experiment.tolerant {
+        true => Ok(()),
+        false => measured.nobody_broke(),
     }
 }
 
-fn rounds(experiment: &Experiment, common: &Common, recording: &mut Recording) -> Result<()> {
-    let sweep = &experiment.sweep;
-    let setup = common.setup(recording, experiment.tolerant)?;
-    let planned = trials(sweep).len() as u64;
-    let mut progress = Progress::new(planned, common.quiet);
-    for why in &experiment.left_out {
-        progress.say(&format!("left out: {why}"));
-    }
-    let clients = plural(sweep.clients.len(), "client");
-    let (rounds, time) = (plural(planned as usize, "round"), words(estimate(sweep)));
-    progress.say(&format!(
-        "{clients}, {rounds}, about {time}, seed {}",
-        sweep.seed
-    ));
-    let result = recording.measure(sweep, &setup, &mut progress);
-    progress.end();
-    result
+fn begins(experiment: &Experiment, rounds: u64, time: Duration) -> String {
+    let clients = plural(experiment.sweep.clients.len(), "client");
+    let (rounds, time) = (plural(rounds as usize, "round"), words(time));
+    let seed = experiment.sweep.seed;
+    format!("{clients}, {rounds}, about {time}, seed {seed}")
 }
 
 /// Prints the result first, so that it is not lost if the disk is full or the folder is gone.
-fn finish(recording: &Recording, common: &Common, csv: bool) -> Result<()> {
-    let (folder, document) = (&recording.folder, &recording.document);
-    let findings = judge(&document.rounds, &document.plan.delay);
-    let full = report::document(document, &findings);
-    let view = report::view(document, &findings);
+fn show(measured: &Measured, common: &Common, csv: bool) -> Result<()> {
+    let view = report::view(&measured.document, &measured.findings);
     let printed = common.print(
         &view,
-        || serde_json::to_string(&full),
+        || serde_json::to_string(&measured.full()),
         view.own_csv().filter(|_| csv),
     );
-    let written = folder.finish(&full);
+    let (written, folder) = (measured.finish(), &measured.folder);
     let page = folder.write("report.html", view.html().as_bytes())?;
     if let Some(csv) = view.own_csv() {
         folder.write("sync-async.csv", csv.as_bytes())?;
@@ -179,15 +153,34 @@ fn finish(recording: &Recording, common: &Common, csv: bool) -> Result<()> {
         crate::say!("SHA-256 of run.json: {}", folder.fingerprint()?);
     }
     printed?;
-    let mut clients = findings
-        .rows
-        .iter()
-        .filter(|row| row.client != BASELINE_LOADER)
-        .peekable();
+    let rows = measured.findings.rows.iter();
+    let mut clients = rows.filter(|row| row.client != BASELINE_LOADER).peekable();
     if clients.peek().is_some() && clients.all(|row| row.rejected.is_some()) {
         bail!("every row was rejected, so nothing was found; the reasons are in the report");
     }
     Ok(())
+}
+
+/// The command line as it can be pasted into a shell.
+pub fn command_line() -> String {
+    let words = std::env::args().skip(1).map(|word| quoted(&word));
+    std::iter::once("hecaton".to_string())
+        .chain(words)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// A word as a shell would read it.
+fn quoted(word: &str) -> String {
+    let plain = !word.is_empty()
+        && word
+            .chars()
+            .all(|c| c.is_alphanumeric() || "-_.,:/=%+@".contains(c));
+    if plain {
+        word.to_string()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
 }
 
 /// `1 client`, `2 clients`.
@@ -229,5 +222,16 @@ mod tests {
             common(false).folder("bench").is_err(),
             "a benchmark's parts are runs too"
         );
+    }
+
+    #[test]
+    fn the_command_line_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("--delay"), "--delay");
+        assert_eq!(
+            quoted("lognormal:p50=5ms,p99=40ms"),
+            "lognormal:p50=5ms,p99=40ms"
+        );
+        assert_eq!(quoted("http://h/?a=b&c"), "'http://h/?a=b&c'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
     }
 }

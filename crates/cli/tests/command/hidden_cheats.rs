@@ -252,3 +252,18 @@ fn resumed_sessions_are_reported_and_not_held_against_a_row() {
         assert_eq!(says.contains("resumed a session"), warned, "{says}");
     }
 }
+
+/// The check value stands nowhere in the coded bytes, so who does not decode them has none.
+#[test]
+fn who_reads_the_tail_of_gzip_has_no_check_value() {
+    let place = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    let line = "compare decodes-gzip reads-the-tail-of-gzip --set A:job=gzip job=gzip --rounds 3 --quiet --out";
+    run(command.args(line.split(' ')).arg(place.path()));
+    let text = std::fs::read_to_string(place.path().join("run.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    is_ranked(&document, "decodes-gzip");
+    let says = reason(&document, "reads-the-tail-of-gzip");
+    let told = says.contains("the checksum") || says.contains("requests failed");
+    assert!(told, "{says:?}");
+}

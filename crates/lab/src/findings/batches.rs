@@ -43,10 +43,7 @@ pub struct Batch {
 }
 
 pub(super) fn batches(rows: &[Row], cells: &Cells) -> Vec<Batch> {
-    let sizes: BTreeSet<u64> = rows
-        .iter()
-        .filter_map(|row| row.overrides.requests)
-        .collect();
+    let sizes: BTreeSet<u64> = rows.iter().filter_map(|row| row.load.requests).collect();
     sizes
         .into_iter()
         .filter_map(|size| batch(size, rows, cells))
@@ -55,12 +52,8 @@ pub(super) fn batches(rows: &[Row], cells: &Cells) -> Vec<Batch> {
 
 fn batch(size: u64, rows: &[Row], cells: &Cells) -> Option<Batch> {
     let of = |mode: Mode| {
-        let mut found = rows
-            .iter()
-            .filter(|row| row.overrides.requests == Some(size));
-        found
-            .find(|row| row.overrides.mode == Some(mode))
-            .map(Row::cell)
+        let mut found = rows.iter().filter(|row| row.load.requests == Some(size));
+        found.find(|row| row.load.mode == Some(mode)).map(Row::cell)
     };
     let (one, all) = (of(Mode::Sync)?, of(Mode::Async)?);
     let intervals = || {

@@ -138,7 +138,7 @@ impl Beside<'_> {
         let rows = &self.found.rows;
         let several = rows
             .iter()
-            .any(|row| row.new.body_bytes != rows[0].new.body_bytes);
+            .any(|row| row.new.load.body_bytes != rows[0].new.load.body_bytes);
         format!("{}, {}", change.new.client, load(&change.new, several))
     }
 }
@@ -157,7 +157,7 @@ fn listed(rows: &[Row]) -> String {
 
 /// The load of a row in words: what tells it from the others of its client.
 pub fn load(row: &Row, with_body: bool) -> String {
-    let body = with_body.then(|| body_words(row.body_bytes));
-    let words = body.into_iter().chain([load_words(&row.cell())]);
+    let body = with_body.then(|| body_words(row.load.body_bytes));
+    let words = body.into_iter().chain([load_words(&row.load, &row.usual)]);
     words.collect::<Vec<_>>().join(", ")
 }

@@ -9,7 +9,7 @@ use super::unpaired::unpaired_ratio;
 use crate::ledger::{Document, PlanRecord};
 use crate::plan::Cell;
 use crate::run::Round;
-use crate::spec::{BASELINE_LOADER, Target};
+use crate::spec::Target;
 
 /// Two runs next to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -120,15 +120,23 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
     }
     let (old_cells, new_cells) = (Cells::new(&old.rounds), Cells::new(&new.rounds));
     let (old_rows, new_rows) = (rows(&old_cells, old), rows(&new_cells, new));
+    // The usual load of both is the same but for the requests of a round, which a longer run has more of.
+    let key = |row: &Row| {
+        let usual = [&old.plan, &new.plan].map(|plan| plan.usual());
+        let load = usual
+            .into_iter()
+            .fold(row.load, |load, usual| load.beyond(&usual));
+        Cell::new(&row.client, load)
+    };
     let only = |rows: &[Row], others: &[Row]| -> Vec<Row> {
-        let lacks = |row: &&Row| others.iter().all(|other| other.cell() != row.cell());
+        let lacks = |row: &&Row| others.iter().all(|other| key(other) != key(row));
         rows.iter().filter(lacks).cloned().collect()
     };
     let (gone, added) = (only(&old_rows, &new_rows), only(&new_rows, &old_rows));
     let asked = |row: &&Row| new.plan.asks_for(&row.cell());
     let failed = gone.iter().filter(asked).cloned().collect();
     let both = new_rows.into_iter().filter_map(|row| {
-        let before = old_rows.iter().find(|old| old.cell() == row.cell())?;
+        let before = old_rows.iter().find(|old| key(old) == key(&row))?;
         Some(change(before.clone(), row, &old_cells, &new_cells))
     });
     Changes {
@@ -142,7 +150,7 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
 
 /// The rows of clients, without load generators. A row is rejected when its client broke during the run.
 fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
-    let rows = super::rows::rows(cells, &run.plan.delay);
+    let rows = super::rows::rows(cells, &run.plan.usual());
     let reference = |row: &Row| cells.rounds(&row.cell()).iter().any(|it| it.reference);
     let clients = rows
         .iter()
@@ -181,9 +189,11 @@ fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
             .collect(),
     };
     let valid = old.rejected.is_none() && new.rejected.is_none();
-    let cell = new.cell();
     let ratio = valid
-        .then(|| unpaired_ratio(&values(new_cells, &cell), &values(old_cells, &cell)))
+        .then(|| {
+            let new = values(new_cells, &new.cell());
+            unpaired_ratio(&new, &values(old_cells, &old.cell()))
+        })
         .flatten();
     Change {
         old,
@@ -195,11 +205,7 @@ fn change(old: Row, new: Row, old_cells: &Cells, new_cells: &Cells) -> Change {
 
 /// The speed of each round as a share of the baseline loader's in the same block.
 fn shares(cells: &Cells, cell: &Cell) -> Vec<Sample> {
-    let loader = Cell {
-        client: BASELINE_LOADER.into(),
-        keepalive: true,
-        ..cell.clone()
-    };
+    let loader = cell.loader();
     let of_block = |block: u32| {
         let found = cells
             .rounds(&loader)

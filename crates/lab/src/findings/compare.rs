@@ -1,6 +1,5 @@
 //! The findings of a comparison: a pair, keep-alive connections against new ones, or batches one by one and at once.
 
-use hecaton_test_server::Delay;
 use serde::Serialize;
 
 use super::cells::Cells;
@@ -48,7 +47,7 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row]) -> Comp
             let mut verdict = pair::verdict(&pair, a, b, rows);
             if pair.ratio.is_some() {
                 let sides = vec![(**a).clone(), (**b).clone()];
-                let group = Group::new(sides, &cells, &Delay::None);
+                let group = Group::new(sides, &cells);
                 verdict.extend(of_groups(&[group], &cells).sentences());
             }
             (verdict, What::Pair(pair))

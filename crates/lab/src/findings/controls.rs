@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_test_server::Delay;
 use serde::Serialize;
 
 use super::cells::{Cells, seconds};
@@ -12,7 +11,7 @@ use super::rows::Row;
 use super::rules::rejection;
 use super::stats::{Estimate, median, percentile};
 use super::words::{interval, percent, times};
-use crate::plan::{Cell, Control, Overrides};
+use crate::plan::{Cell, Control, Load};
 
 /// From this spread of the reference run's rounds on, the machine is said to have changed.
 const RESTLESS: f64 = 0.1;
@@ -46,11 +45,9 @@ pub struct Again {
 }
 
 /// Looks at the cells that are compared with each other: those under one load.
-pub(super) fn controls(cells: &Cells, rows: &[Row], delay: &Delay) -> Controls {
+pub(super) fn controls(cells: &Cells, rows: &[Row]) -> Controls {
     let groups = under_one_load(cells, rows).into_iter();
-    let groups: Vec<Group> = groups
-        .map(|group| Group::new(group, cells, delay))
-        .collect();
+    let groups: Vec<Group> = groups.map(|group| Group::new(group, cells)).collect();
     of_groups(&groups, cells)
 }
 
@@ -74,12 +71,11 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) fn new(cells: Vec<Cell>, all: &Cells, delay: &Delay) -> Group {
-        let is_twin = |cell: &&Cell| {
-            cell.overrides.control == Some(Control::Again) && cells.contains(&first(cell))
-        };
+    pub(super) fn new(cells: Vec<Cell>, all: &Cells) -> Group {
+        let is_twin =
+            |cell: &&Cell| cell.control == Some(Control::Again) && cells.contains(&first(cell));
         let twin = all.iter().map(|(cell, _)| cell).find(is_twin);
-        let honest = |twin: &&Cell| rejection(all.rounds(twin), &twin.wait(*delay)).is_none();
+        let honest = |twin: &&Cell| rejection(all.rounds(twin)).is_none();
         let twin = twin.filter(honest).cloned();
         let family = all.family(cells.iter().chain(&twin));
         Group {
@@ -108,11 +104,8 @@ impl Group {
 fn first(twin: &Cell) -> Cell {
     Cell {
         client: twin.first_name().to_owned(),
-        overrides: Overrides {
-            control: None,
-            ..twin.overrides
-        },
-        ..twin.clone()
+        control: None,
+        load: twin.load,
     }
 }
 
@@ -121,10 +114,13 @@ fn under_one_load(cells: &Cells, rows: &[Row]) -> Vec<Vec<Cell>> {
     let client =
         |row: &&Row| row.rejected.is_none() && !row.is_baseline_loader() && row.speed.is_some();
     let reference = |cell: &Cell| cells.rounds(cell).iter().any(|round| round.reference);
-    let mut groups: BTreeMap<(usize, usize, Overrides), Vec<Cell>> = BTreeMap::new();
+    let mut groups: BTreeMap<Load, Vec<Cell>> = BTreeMap::new();
     for cell in rows.iter().filter(client).map(Row::cell) {
         if !reference(&cell) {
-            let load = (cell.body_bytes, cell.concurrency, cell.overrides);
+            let load = Load {
+                keepalive: true,
+                ..cell.load
+            };
             groups.entry(load).or_default().push(cell);
         }
     }
@@ -138,7 +134,7 @@ fn at_least(again: Option<&Again>) -> f64 {
 }
 
 fn reference_run(cells: &Cells) -> Option<f64> {
-    let reference_run = |cell: &Cell| cell.overrides.control == Some(Control::ReferenceRun);
+    let reference_run = |cell: &Cell| cell.control == Some(Control::ReferenceRun);
     let (_, rounds) = cells.iter().find(|(cell, _)| reference_run(cell))?;
     let mut walls: Vec<f64> = rounds.iter().map(|round| seconds(round.wall_ns)).collect();
     walls.sort_by(f64::total_cmp);

@@ -7,7 +7,6 @@ use super::cells::Cells;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::words::{count, figure, interval, plural, times};
-use crate::plan::Cell;
 use crate::run::Round;
 use crate::spec::{Goal, Promise};
 
@@ -41,8 +40,8 @@ pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement>
         Promise::Answered { client } => (client, 0.0),
     };
     let asked_of = |row: &&Row| {
-        let there = goal.is_asked_at(row.concurrency, row.body_bytes);
-        row.client == *name && row.keepalive && there
+        let there = goal.is_asked_at(row.load.concurrency, row.load.body_bytes);
+        row.client == *name && row.load.keepalive && there
     };
     let asked_in: Vec<&Row> = rows.iter().filter(asked_of).collect();
     let judge = |row: &&Row| match promise {
@@ -71,7 +70,8 @@ fn faster(row: &Row, than: &str, asked: f64, rounds: &[Round], rows: &[Row]) -> 
 fn peer<'a>(row: &Row, client: &str, rows: &'a [Row]) -> Option<&'a Row> {
     rows.iter().find(|other| {
         other.client == client
-            && (other.body_bytes, other.concurrency) == (row.body_bytes, row.concurrency)
+            && (other.load.body_bytes, other.load.concurrency)
+                == (row.load.body_bytes, row.load.concurrency)
     })
 }
 
@@ -107,10 +107,8 @@ fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgemen
         row.client,
         place(row)
     );
-    let new = Cell {
-        keepalive: false,
-        ..row.cell()
-    };
+    let mut new = row.cell();
+    new.load.keepalive = false;
     match rows.iter().find(|other| other.cell() == new) {
         Some(other) => ratio(what, row, other, asked, rounds),
         None => not_judged(what, asked, "new connections were not measured"),
@@ -216,8 +214,8 @@ pub(super) fn not_judged(what: String, asked: f64, why: &str) -> Judgement {
 fn place(row: &Row) -> String {
     format!(
         "at {}, {} B",
-        count(row.concurrency as u64),
-        count(row.body_bytes as u64)
+        count(row.load.concurrency as u64),
+        count(row.load.body_bytes as u64)
     )
 }
 

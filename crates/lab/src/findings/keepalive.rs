@@ -52,7 +52,7 @@ pub struct RoundTrip {
 pub(super) fn round_trips(rows: &[Row], cells: &Cells) -> Vec<RoundTrip> {
     let trips: BTreeSet<u64> = rows
         .iter()
-        .filter_map(|row| row.overrides.round_trip_ms)
+        .filter_map(|row| row.load.round_trip_ms)
         .collect();
     let mut found: Vec<RoundTrip> = trips
         .into_iter()
@@ -80,8 +80,10 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
     let of = |keepalive: bool| {
         let mut found = rows
             .iter()
-            .filter(|row| row.overrides.round_trip_ms == Some(trip));
-        found.find(|row| row.keepalive == keepalive).map(Row::cell)
+            .filter(|row| row.load.round_trip_ms == Some(trip));
+        found
+            .find(|row| row.load.keepalive == keepalive)
+            .map(Row::cell)
     };
     let (kept, new) = (of(true)?, of(false)?);
     let rejected = [&kept, &new]
@@ -102,7 +104,7 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
 
 /// Time of one request, as many at once as the cell asks for.
 fn milliseconds(cell: &Cell, cells: &Cells) -> Option<Estimate> {
-    let concurrency = cell.concurrency as f64;
+    let concurrency = cell.load.concurrency as f64;
     let times: Vec<Sample> = cells
         .rounds(cell)
         .iter()

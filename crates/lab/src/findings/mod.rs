@@ -20,6 +20,7 @@ mod rows;
 mod rules;
 mod server;
 pub mod stats;
+mod told;
 mod trust;
 mod truth;
 mod unpaired;
@@ -38,18 +39,18 @@ pub use noise::{NOISY_RUN, is_all_noise, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::Row;
-pub use rules::{VERSION as RULES, rejection, warnings};
+pub use rules::{VERSION as RULES, offence, rejection, warnings};
 pub use server::Server;
 pub use stats::SAME_ISH;
+pub use told::Told;
 pub use trust::{Headroom, Trust, trust};
 pub use truth::{Truth, truth};
 pub use verdict::body_words;
 pub use warmth::Warming;
 pub use witnessed::Witnessed;
 
-use hecaton_test_server::Delay;
-
 use crate::plan::Cell;
+use crate::plan::Load;
 use crate::run::Round;
 use stats::Estimate;
 
@@ -71,14 +72,13 @@ pub fn ratio(rounds: &[Round], cell: &Cell, than: &Cell) -> Option<Estimate> {
     cells::Cells::new(rounds).ratio(cell, than)
 }
 
-/// Judges all rounds of a run. `delay` is what the test server was told to wait before each response;
-/// [`Delay::None`] for a server that is not ours.
-pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
+/// Judges all rounds of a run. `usual` is the load that need not be told of each row.
+pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
     let cells = cells::Cells::new(rounds);
-    let rows = rows::rows(&cells, delay);
+    let rows = rows::rows(&cells, usual);
     let recommendations = recommend::recommendations(&cells, &rows);
-    let controls = controls::controls(&cells, &rows, delay);
-    let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, delay);
+    let controls = controls::controls(&cells, &rows);
+    let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations);
     verdicts.extend(warmth::sentence(
         rows.iter().filter(|row| !row.is_baseline_loader()),
     ));

@@ -8,6 +8,7 @@ use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::words::{interval, times};
 use crate::plan::Cell;
+use crate::spec::side_words;
 
 /// Two sides, compared.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -34,24 +35,7 @@ pub(super) fn pair(a: &Cell, b: &Cell, rows: &[Row], cells: &Cells) -> Pair {
 
 /// A side's client, with what is set otherwise than for the other side.
 fn name(side: &Cell, other: &Cell) -> String {
-    let on = |value: bool| if value { "on" } else { "off" };
-    let mut settings = Vec::new();
-    if side.keepalive != other.keepalive {
-        settings.push(format!("keepalive {}", on(side.keepalive)));
-    }
-    if side.concurrency != other.concurrency {
-        settings.push(format!("concurrency {}", side.concurrency));
-    }
-    if side.body_bytes != other.body_bytes {
-        settings.push(format!("body {}", side.body_bytes));
-    }
-    if side.overrides.delay != other.overrides.delay {
-        let delay = side.overrides.delay.map(|delay| format!("delay {delay}"));
-        settings.extend(delay);
-    }
-    if side.overrides.tls != other.overrides.tls {
-        settings.push(format!("tls {}", on(side.overrides.tls == Some(true))));
-    }
+    let settings = side_words(&side.load, &other.load);
     match settings.is_empty() {
         true => side.client.clone(),
         false => format!("{} ({})", side.client, settings.join(", ")),

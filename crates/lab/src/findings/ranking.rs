@@ -1,7 +1,5 @@
 //! Ranks many clients at one job; clients that cannot be told apart share a letter.
 
-use hecaton_test_server::Delay;
-
 use super::cells::{Cells, seconds};
 use super::controls::{Group, of_groups};
 use super::family::Family;
@@ -90,7 +88,7 @@ pub fn ranking(
         .iter()
         .map(|entry| entry.row.cell())
         .collect();
-    let group = Group::new(order, &cells, &Delay::None);
+    let group = Group::new(order, &cells);
     for (entry, letters) in ranking.ranked.iter_mut().zip(group.family.letters()) {
         entry.letters = letters;
     }

@@ -5,7 +5,8 @@ use serde::Serialize;
 use super::cells::Cells;
 use super::rows::Row;
 use super::stats::Estimate;
-use crate::plan::{Cell, Overrides};
+use super::told::Told;
+use crate::plan::{Cell, Load};
 
 /// A concurrency is too slow if it is shown to have less than this share of the best speed.
 ///
@@ -19,17 +20,13 @@ pub const ENOUGH: f64 = 0.95;
 pub struct Recommendation {
     /// The client's name.
     pub client: String,
-    /// Bytes of the response's body.
-    pub body_bytes: usize,
-    /// Whether connections are kept; absent means yes.
-    #[serde(skip_serializing_if = "Clone::clone")]
-    pub keepalive: bool,
-    /// Settings of this cell alone; empty in a sweep.
+    /// What documents tell of the recommended load.
     #[serde(flatten)]
-    pub overrides: Overrides,
-    /// The smallest measured concurrency that is not shown to have less than [`ENOUGH`] of the best speed: its paired ratio to the best
-    /// has an upper bound of at least that.
-    pub concurrency: usize,
+    pub told: Told,
+    /// The recommended load. Its concurrency is the smallest measured one that is not shown to have less than [`ENOUGH`] of the best
+    /// speed: its paired ratio to the best has an upper bound of at least that.
+    #[serde(skip)]
+    pub load: Load,
     /// The higher concurrencies that are not shown to have less either, so that nothing decides between them and it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tied: Vec<usize>,
@@ -53,25 +50,18 @@ pub struct Recommendation {
 impl Recommendation {
     /// The cell that is recommended.
     pub fn cell(&self) -> Cell {
-        Cell {
-            client: self.client.clone(),
-            body_bytes: self.body_bytes,
-            keepalive: self.keepalive,
-            concurrency: self.concurrency,
-            overrides: self.overrides,
-        }
+        Cell::new(&self.client, self.load)
     }
 }
 
 /// One recommendation per client, body and use of connections that has a row which is not rejected; none for the baseline loader.
 pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation> {
     let series = |row: &Row| {
-        (
-            row.client.clone(),
-            row.body_bytes,
-            row.keepalive,
-            row.overrides,
-        )
+        let load = Load {
+            concurrency: 0,
+            ..row.load
+        };
+        (row.client.clone(), load)
     };
     rows.chunk_by(|a, b| series(a) == series(b))
         .filter_map(|series| recommend(cells, series))
@@ -92,22 +82,20 @@ fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
         (share.high >= ENOUGH).then_some((row, share))
     });
     let (chosen, share_of_best) = enough.next()?;
-    let tied = enough.map(|(row, _)| row.concurrency).collect();
-    let one = valid.iter().find(|row| row.concurrency == 1);
+    let tied = enough.map(|(row, _)| row.load.concurrency).collect();
+    let one = valid.iter().find(|row| row.load.concurrency == 1);
     let speedup = one.and_then(|one| cells.ratio(&chosen.cell(), &one.cell()));
     Some(Recommendation {
         client: chosen.client.clone(),
-        body_bytes: chosen.body_bytes,
-        keepalive: chosen.keepalive,
-        overrides: chosen.overrides,
-        concurrency: chosen.concurrency,
+        told: Told::new(&chosen.load, &chosen.usual),
+        load: chosen.load,
         tied,
         speedup_over_one: speedup.map(|ratio| ratio.value),
         speedup,
-        best: best.concurrency,
+        best: best.load.concurrency,
         share_of_best,
         highest: valid
             .last()
-            .is_some_and(|last| last.concurrency == chosen.concurrency),
+            .is_some_and(|last| last.load.concurrency == chosen.load.concurrency),
     })
 }

@@ -1,14 +1,15 @@
 //! One row per cell: what was measured, summed up, and whether the ledger agrees.
 
-use hecaton_test_server::{Delay, Interval, Times};
+use hecaton_test_server::{Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
 use super::rules::{Foreign, in_flight, rejection, sooner_than_the_loader, warnings};
 use super::server::{Server, server};
 use super::stats::{Estimate, centre, median};
+use super::told::Told;
 use super::warmth::{Warming, warming};
-use crate::plan::{Cell, Overrides};
+use crate::plan::{Cell, Load};
 use crate::run::Round;
 use crate::spec::BASELINE_LOADER;
 
@@ -18,18 +19,15 @@ use crate::spec::BASELINE_LOADER;
 pub struct Row {
     /// The client's name.
     pub client: String,
-    /// Bytes of the response's body.
-    pub body_bytes: usize,
-    /// Mean delay of the test server before each response, in milliseconds; 0 when it answers at once.
-    pub delay_ms: f64,
-    /// Requests asked to be in flight.
-    pub concurrency: usize,
-    /// Whether connections are kept; absent means yes.
-    #[serde(skip_serializing_if = "Clone::clone")]
-    pub keepalive: bool,
-    /// Settings of this cell alone; empty in a sweep.
+    /// What was asked of it.
+    #[serde(skip)]
+    pub load: Load,
+    /// What documents and tables tell of that.
     #[serde(flatten)]
-    pub overrides: Overrides,
+    pub told: Told,
+    /// The usual load of the run: what need not be told of each row.
+    #[serde(skip)]
+    pub usual: Load,
     /// Median over the rounds.
     pub requests_per_second: f64,
     /// CPU time over wall time, median over the rounds; 100 is one core.
@@ -89,13 +87,7 @@ pub struct Row {
 impl Row {
     /// The cell that the row sums up.
     pub fn cell(&self) -> Cell {
-        Cell {
-            client: self.client.clone(),
-            body_bytes: self.body_bytes,
-            concurrency: self.concurrency,
-            keepalive: self.keepalive,
-            overrides: self.overrides,
-        }
+        Cell::new(&self.client, self.load)
     }
 
     /// Whether this is the baseline loader, which is shown and never recommended.
@@ -105,11 +97,11 @@ impl Row {
 }
 
 /// A row per cell, ordered by client, body and concurrency; none for controls.
-pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
+pub(super) fn rows(cells: &Cells, usual: &Load) -> Vec<Row> {
     let mut rows: Vec<Row> = cells
         .iter()
-        .filter(|(cell, _)| cell.overrides.control.is_none())
-        .map(|(cell, rounds)| row(cell, rounds, delay))
+        .filter(|(cell, _)| cell.control.is_none())
+        .map(|(cell, rounds)| row(cell, rounds, usual))
         .collect();
     suspect(&mut rows, cells);
     refute_median(&mut rows, cells);
@@ -119,11 +111,7 @@ pub(super) fn rows(cells: &Cells, delay: &Delay) -> Vec<Row> {
         .map(Row::cell)
         .collect();
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
-        let loader = Cell {
-            client: BASELINE_LOADER.into(),
-            keepalive: true,
-            ..row.cell()
-        };
+        let loader = row.cell().loader();
         if loaders.contains(&loader) {
             row.baseline_loader = cells.ratio(&row.cell(), &loader);
             row.baseline_loader_ratio = row.baseline_loader.map(|ratio| ratio.value);
@@ -156,7 +144,7 @@ fn refute_median(rows: &mut [Row], cells: &Cells) {
     }
 }
 
-fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
+fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
     let each = |value: fn(&Round) -> f64| -> Vec<f64> {
         rounds.iter().map(|round| value(round)).collect()
     };
@@ -168,7 +156,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
     let latencies = latencies(rounds);
     let ms = |us: f64| us.round() / 1e3;
     let p99 = quantile_with_interval(&latencies, 0.99);
-    let rejected = rejection(rounds, &cell.wait(*delay));
+    let rejected = rejection(rounds);
     let witnessed = rounds.iter().all(|round| round.seen.is_some());
     let seen: Vec<&Interval> = rounds
         .iter()
@@ -181,11 +169,9 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         .collect();
     Row {
         client: cell.client.clone(),
-        body_bytes: cell.body_bytes,
-        delay_ms: cell.overrides.delay.unwrap_or(*delay).mean().as_secs_f64() * 1e3,
-        concurrency: cell.concurrency,
-        keepalive: cell.keepalive,
-        overrides: cell.overrides,
+        load: cell.load,
+        usual: *usual,
+        told: Told::of_row(&cell.load, usual),
         requests_per_second: median(&speeds).unwrap_or(0.0),
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),
@@ -196,7 +182,7 @@ fn row(cell: &Cell, rounds: &[&Round], delay: &Delay) -> Row {
         p99_high_ms: p99.map(|(_, [_, high])| ms(high)),
         latencies: latencies.len(),
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
-        server: server(rounds, &cell.wait(*delay)),
+        server: server(rounds, &cell.load.wait()),
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
         errors: rounds.iter().map(failures).fold(0, u64::saturating_add),
         connections: seen.iter().map(|interval| interval.connections_used).max(),

@@ -58,7 +58,7 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
         unwitnessed: rows
             .iter()
             .any(|row| !row.verified && row.rejected.is_none()),
-        headroom: headroom(run, findings),
+        headroom: headroom(findings),
         server: worst_server(findings),
         noisy: noisy(&run.rounds, run.environment.cores),
     }
@@ -82,7 +82,7 @@ fn worst_server(findings: &Findings) -> Option<Server> {
     })
 }
 
-fn headroom(run: &Document, findings: &Findings) -> Option<Headroom> {
+fn headroom(findings: &Findings) -> Option<Headroom> {
     let rows = spoken_of(findings);
     let rows: Vec<&Row> = rows
         .filter(|row| row.baseline_loader_ratio.is_some())
@@ -92,7 +92,7 @@ fn headroom(run: &Document, findings: &Findings) -> Option<Headroom> {
     }
     let shares = rows
         .iter()
-        .filter(|row| !waits(row, &row.cell().wait(run.plan.delay)))
+        .filter(|row| !waits(row))
         .filter_map(|row| row.baseline_loader_ratio);
     let most = shares.fold(0.0, f64::max);
     Some(if most > 0.0 {

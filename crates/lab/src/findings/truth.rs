@@ -73,7 +73,7 @@ fn of_round(round: &Round) -> Option<Truth> {
             .fold(0, u64::saturating_add),
         opened: seen.connections_opened,
         connections: seen.connections_used,
-        concurrency: round.cell.concurrency as u64,
+        concurrency: round.cell.load.concurrency as u64,
         in_flight: intervals()
             .map(|interval| interval.peak_in_flight)
             .max()

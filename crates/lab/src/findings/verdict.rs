@@ -1,7 +1,5 @@
 //! The findings in sentences: one for each client and body size.
 
-use hecaton_test_server::Delay;
-
 use super::cells::Cells;
 use super::recommend::Recommendation;
 use super::rows::Row;
@@ -12,21 +10,16 @@ use super::words::{figure, interval, listed, percent, times};
 const WAITING: f64 = 0.9;
 
 /// One sentence (with its notes) per client and body, the fastest client of each body first.
-pub(super) fn verdicts(
-    cells: &Cells,
-    rows: &[Row],
-    advice: &[Recommendation],
-    delay: &Delay,
-) -> Vec<String> {
+pub(super) fn verdicts(cells: &Cells, rows: &[Row], advice: &[Recommendation]) -> Vec<String> {
     if rows.is_empty() {
         return vec!["No round was measured.".into()];
     }
-    let mut bodies: Vec<usize> = rows.iter().map(|row| row.body_bytes).collect();
+    let mut bodies: Vec<usize> = rows.iter().map(|row| row.load.body_bytes).collect();
     bodies.sort_unstable();
     bodies.dedup();
     bodies
         .into_iter()
-        .flat_map(|body| verdicts_for(body, cells, rows, advice, delay))
+        .flat_map(|body| verdicts_for(body, cells, rows, advice))
         .collect()
 }
 
@@ -35,11 +28,10 @@ fn verdicts_for(
     cells: &Cells,
     rows: &[Row],
     advice: &[Recommendation],
-    delay: &Delay,
 ) -> Vec<String> {
     let mut ranked: Vec<(&Recommendation, &Row)> = advice
         .iter()
-        .filter(|advice| advice.body_bytes == body)
+        .filter(|advice| advice.load.body_bytes == body)
         .filter_map(|advice| Some((advice, rows.iter().find(|row| row.cell() == advice.cell())?)))
         .collect();
     ranked.sort_by(|a, b| b.1.requests_per_second.total_cmp(&a.1.requests_per_second));
@@ -58,16 +50,16 @@ fn verdicts_for(
                     &cells.ratio(&row.cell(), &other.cell())?,
                 ))
             });
-            sentence(advice, row, compared.collect(), delay)
+            sentence(advice, row, compared.collect())
         })
         .collect();
     sentences.extend(without_advice(body, rows, &ranked));
     sentences
 }
 
-fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &Delay) -> String {
+fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>) -> String {
     let mut facts = vec![format!("{} requests/s", figure(row.requests_per_second))];
-    if let Some(speedup) = advice.speedup.filter(|_| advice.concurrency > 1) {
+    if let Some(speedup) = advice.speedup.filter(|_| advice.load.concurrency > 1) {
         facts.push(format!(
             "{} its speed at concurrency 1 {}",
             times(speedup.value),
@@ -81,11 +73,11 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, delay: &D
     format!(
         "{}, {}: use concurrency {}{}: {}.{}",
         advice.client,
-        body_words(advice.body_bytes),
-        advice.concurrency,
+        body_words(advice.load.body_bytes),
+        advice.load.concurrency,
         tie(advice),
         facts.join("; "),
-        notes(advice, row, delay)
+        notes(advice, row)
     )
 }
 
@@ -114,15 +106,15 @@ fn comparison(other: &str, ratio: &Estimate) -> String {
     )
 }
 
-fn notes(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
+fn notes(advice: &Recommendation, row: &Row) -> String {
     let mut notes = String::new();
-    if waits(row, delay) {
-        let mean = delay.mean().as_secs_f64();
+    if waits(row) {
+        let mean = row.load.delay.mean().as_secs_f64();
         notes += &format!(
             " Waiting is the limit here: with a delay of {} ms no client can do more than {} requests/s at concurrency {}.",
             figure(mean * 1e3),
-            figure(row.concurrency as f64 / mean),
-            advice.concurrency
+            figure(row.load.concurrency as f64 / mean),
+            advice.load.concurrency
         );
     } else if row
         .baseline_loader
@@ -130,29 +122,29 @@ fn notes(advice: &Recommendation, row: &Row, delay: &Delay) -> String {
     {
         notes += " The baseline loader was slower, so its speed is not the limit here; measure longer rounds (--time) to be sure.";
     }
-    let server = row.server.filter(|_| !waits(row, delay));
+    let server = row.server.filter(|_| !waits(row));
     if let Some(limit) = server.and_then(|server| server.limit()) {
         notes += &format!(" Here {limit}.");
     }
-    if advice.highest && advice.concurrency > 1 {
+    if advice.highest && advice.load.concurrency > 1 {
         notes += &format!(
             " Nothing above {} was measured; more may be faster.",
-            advice.concurrency
+            advice.load.concurrency
         );
     }
     notes
 }
 
 /// Whether the test server's delay is what bounds this row's speed.
-pub(super) fn waits(row: &Row, delay: &Delay) -> bool {
-    let mean = delay.mean().as_secs_f64();
-    mean > 0.0 && row.requests_per_second >= WAITING * row.concurrency as f64 / mean
+pub(super) fn waits(row: &Row) -> bool {
+    let mean = row.load.wait().mean().as_secs_f64();
+    mean > 0.0 && row.requests_per_second >= WAITING * row.load.concurrency as f64 / mean
 }
 
 /// Sentences about clients without a valid row at this body, so that none is silently left out.
 fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)]) -> Vec<String> {
-    rows.chunk_by(|a, b| (&a.client, a.body_bytes) == (&b.client, b.body_bytes))
-        .filter(|series| series[0].body_bytes == body && !series[0].is_baseline_loader())
+    rows.chunk_by(|a, b| (&a.client, a.load.body_bytes) == (&b.client, b.load.body_bytes))
+        .filter(|series| series[0].load.body_bytes == body && !series[0].is_baseline_loader())
         .filter(|series| {
             ranked
                 .iter()

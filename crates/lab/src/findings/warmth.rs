@@ -94,7 +94,7 @@ pub(super) fn sentence<'a>(rows: impl Iterator<Item = &'a Row>) -> Option<String
         let (first, steady) = (figure(warming.first), figure(warming.steady));
         Some(format!(
             "{} at concurrency {} ({first} requests/s at first, {steady} at last)",
-            row.client, row.concurrency
+            row.client, row.load.concurrency
         ))
     };
     let named: Vec<String> = rows.filter_map(one).collect();

@@ -4,7 +4,7 @@ use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
 use super::Environment;
-use crate::plan::Cell;
+use crate::plan::{Cell, Load};
 use crate::run::{Round, Start};
 use crate::spec::{Comparison, Experiment, Job, Kind, Sweep, Target};
 
@@ -88,8 +88,19 @@ impl PlanRecord {
     pub fn asks_for(&self, cell: &Cell) -> bool {
         self.comparison.is_none()
             && self.clients.contains(&cell.client)
-            && self.concurrency.contains(&cell.concurrency)
-            && self.body_bytes.contains(&cell.body_bytes)
+            && self.concurrency.contains(&cell.load.concurrency)
+            && self.body_bytes.contains(&cell.load.body_bytes)
+    }
+
+    /// The usual load: what a reader need not be told of each cell.
+    pub fn usual(&self) -> Load {
+        Load {
+            delay: self.delay,
+            tls: self.tls,
+            requests: self.requests,
+            job: self.job,
+            ..Load::PLAIN
+        }
     }
 }
 
@@ -109,14 +120,14 @@ impl From<&Sweep> for PlanRecord {
     fn from(sweep: &Sweep) -> PlanRecord {
         PlanRecord {
             clients: sweep.client_names(),
-            concurrency: sweep.concurrency.clone(),
-            body_bytes: sweep.body_bytes.clone(),
-            job: sweep.job,
+            concurrency: sweep.concurrency(),
+            body_bytes: sweep.body_bytes(),
+            job: sweep.usual.job,
             baseline: None,
             comparison: None,
-            requests: sweep.requests,
-            tls: sweep.tls,
-            delay: sweep.delay,
+            requests: sweep.usual.requests,
+            tls: sweep.usual.tls,
+            delay: sweep.usual.delay,
             rounds: sweep.rounds,
             invocations: sweep.invocations,
             round_seconds: sweep.round_time.as_secs_f64(),

@@ -174,13 +174,7 @@ mod tests {
 
     fn round(block: u32) -> Round {
         Round {
-            cell: Cell {
-                client: "baseline-loader".into(),
-                body_bytes: 133,
-                keepalive: true,
-                concurrency: 2,
-                overrides: Default::default(),
-            },
+            cell: Cell::plain("baseline-loader"),
             invocation: 0,
             block,
             order: 0,
@@ -197,7 +191,8 @@ mod tests {
             later: None,
             probe: None,
             lat_every: 0,
-            offences: Vec::new(),
+            facts: Vec::new(),
+            place: None,
             disturbed: Vec::new(),
             noise: None,
         }

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::folder::{HEAD, ROUNDS};
-use super::{Document, SCHEMA};
+use super::{Document, PlanRecord, SCHEMA};
 use crate::run::Round;
 use crate::spec::BASELINE_LOADER;
 
@@ -17,7 +17,7 @@ use crate::spec::BASELINE_LOADER;
 pub fn read(path: &Path) -> Result<Document> {
     if is_unfinished(path) {
         let mut document = document(&path.join(HEAD))?;
-        document.rounds = rounds(&path.join(ROUNDS))?;
+        document.rounds = rounds(&path.join(ROUNDS), &document.plan)?;
         // An older document lacks the number of planned rounds. Assume that every cell that was begun was planned in every block.
         let mut cells: Vec<_> = document.rounds.iter().map(|round| &round.cell).collect();
         cells.sort();
@@ -103,8 +103,50 @@ fn document(file: &Path) -> Result<Document> {
             "{shown} is a whole benchmark; give its folder, or one of its parts, which are beside it"
         );
     }
-    serde_json::from_value(renamed(value))
-        .with_context(|| format!("{shown} is not a run's document"))
+    let mut value = renamed(value);
+    let plan = value["plan"].take();
+    let usual = Usual::of(&plan);
+    for round in value["rounds"].as_array_mut().into_iter().flatten() {
+        usual.complete(round);
+    }
+    value["plan"] = plan;
+    for side in ["a", "b"] {
+        if value["plan"]["comparison"][side].is_object() {
+            usual.complete(&mut value["plan"]["comparison"][side]);
+        }
+    }
+    serde_json::from_value(value).with_context(|| format!("{shown} is not a run's document"))
+}
+
+/// The factors of a plan that rounds of older documents leave out: there only a cell that differs has them.
+struct Usual(Vec<(&'static str, Value)>);
+
+impl Usual {
+    fn of(plan: &Value) -> Usual {
+        let keys = ["delay", "tls", "requests", "job"].into_iter();
+        let given = keys.filter_map(|key| Some((key, plan.get(key)?.clone())));
+        Usual(given.filter(|(_, value)| !value.is_null()).collect())
+    }
+
+    /// Gives a cell what it leaves out. Today's cells have a delay, and say everything themselves.
+    fn complete(&self, cell: &mut Value) {
+        let Some(fields) = cell.as_object_mut() else {
+            return;
+        };
+        if fields.contains_key("delay") {
+            return;
+        }
+        let loader = fields
+            .get("client")
+            .is_some_and(|name| name == BASELINE_LOADER);
+        for (key, value) in &self.0 {
+            // The loader's rounds always fill their time, and it parses and decodes nothing.
+            let of_clients = matches!(*key, "requests" | "job");
+            if !(loader && of_clients) && !fields.contains_key(*key) {
+                fields.insert((*key).into(), value.clone());
+            }
+        }
+    }
 }
 
 /// Renames the baseline loader, which older documents call `raw`.
@@ -121,13 +163,18 @@ fn renamed(value: Value) -> Value {
 }
 
 /// Rounds as they were appended; the last line may have been cut off.
-fn rounds(file: &Path) -> Result<Vec<Round>> {
+fn rounds(file: &Path, plan: &PlanRecord) -> Result<Vec<Round>> {
+    let usual = Usual::of(&serde_json::to_value(plan)?);
     let text =
         std::fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     whole
         .lines()
-        .map(|line| serde_json::from_value(renamed(serde_json::from_str(line)?)))
+        .map(|line| {
+            let mut round = renamed(serde_json::from_str(line)?);
+            usual.complete(&mut round);
+            serde_json::from_value(round)
+        })
         .collect::<Result<_, _>>()
         .with_context(|| format!("{} holds a line that is not a round", file.display()))
 }

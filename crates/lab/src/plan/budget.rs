@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::plan::Cell;
+use crate::plan::Load;
 use crate::spec::{Sweep, Target};
 
 /// Starting a driver and hearing its hello.
@@ -29,43 +29,22 @@ const FOREIGN_RATE: f64 = 500.0;
 /// A guess of the whole run's length; it tends to be too long rather than too short.
 pub fn estimate(sweep: &Sweep) -> Duration {
     let clients = (sweep.client_names().len() + usize::from(sweep.again().is_some())) as f64;
-    let bodies = sweep.body_bytes.len() as f64;
-    let series: f64 = sweep
-        .client_names()
-        .iter()
-        .map(|client| sweep.ways_to_connect(client).len() as f64 * bodies)
-        .sum();
-    if !sweep.cells.is_empty() {
-        return of_cells(sweep, clients);
-    }
     let invocations =
         clients * f64::from(sweep.invocations) * (INVOCATION + sweep.warm_up.as_secs_f64());
-    let block: f64 = sweep
-        .concurrency
-        .iter()
-        .map(|&concurrency| trial(sweep, concurrency))
-        .sum();
-    let calibration = match sweep.target {
-        Target::TestServer if sweep.requests.is_none() => CALIBRATION * block,
-        _ => 0.0,
-    };
-    let controls = controls(sweep) * f64::from(sweep.rounds) + later(sweep);
-    let measured = series * (block * f64::from(sweep.rounds) + calibration);
-    Duration::from_secs_f64(invocations + measured + controls)
-}
-
-/// The estimate for cells that are not a grid.
-fn of_cells(sweep: &Sweep, clients: f64) -> Duration {
-    let invocations =
-        clients * f64::from(sweep.invocations) * (INVOCATION + sweep.warm_up.as_secs_f64());
-    let foreign = matches!(sweep.target, Target::Foreign { .. });
-    let block: f64 = sweep
+    let cells = sweep.cells.iter().chain(&sweep.controls);
+    let block: f64 = cells.map(|cell| trial(sweep, &cell.load)).sum();
+    let calibrated = sweep
         .cells
         .iter()
-        .map(|cell| of_cell(sweep, cell, foreign))
-        .sum();
-    let blocks = (block + controls(sweep)) * f64::from(sweep.rounds);
-    Duration::from_secs_f64(invocations + blocks + later(sweep))
+        .filter(|cell| is_calibrated(sweep, &cell.load));
+    let calibration: f64 = calibrated.map(|cell| trial(sweep, &cell.load)).sum();
+    let measured = block * f64::from(sweep.rounds) + CALIBRATION * calibration;
+    Duration::from_secs_f64(invocations + measured + later(sweep))
+}
+
+/// Whether it must be found out how many requests fill a round.
+fn is_calibrated(sweep: &Sweep, load: &Load) -> bool {
+    sweep.target.is_test_server() && load.requests.is_none()
 }
 
 /// The look at every client after its last round.
@@ -77,45 +56,24 @@ fn later(sweep: &Sweep) -> f64 {
     }
 }
 
-/// The controls of one block.
-fn controls(sweep: &Sweep) -> f64 {
-    let each = sweep
-        .controls
-        .iter()
-        .map(|cell| trial(sweep, cell.concurrency));
-    each.sum()
-}
-
-fn of_cell(sweep: &Sweep, cell: &Cell, foreign: bool) -> f64 {
-    let trips = if cell.keepalive { 1 } else { 3 };
-    let delay = cell.overrides.delay.unwrap_or(sweep.delay).mean();
-    let wait = match foreign {
-        true => 1.0 / FOREIGN_RATE,
-        false => (delay + trips * cell.round_trip()).as_secs_f64() + REQUEST,
-    };
-    let concurrency = cell.concurrency as f64;
-    let measured = match cell.overrides.requests {
-        Some(requests) => (requests as f64 / concurrency).ceil() * wait + wait,
-        None => sweep.round_time.as_secs_f64().max(3.0 * wait),
-    };
-    VISIT + 2.0 * concurrency * REQUEST + measured
-}
-
-fn trial(sweep: &Sweep, concurrency: usize) -> f64 {
-    let concurrency = concurrency as f64;
-    let measured = match sweep.target {
-        Target::TestServer if sweep.requests.is_some() => {
-            let requests = sweep.requests.unwrap_or(0) as f64;
-            requests * (1.0 / FIXED_RATE).max(sweep.delay.mean().as_secs_f64() / concurrency)
+/// One round of a load.
+fn trial(sweep: &Sweep, load: &Load) -> f64 {
+    let concurrency = load.concurrency as f64;
+    let trips = if load.keepalive { 1 } else { 3 };
+    let wait = (load.delay.mean() + trips * load.round_trip()).as_secs_f64();
+    let measured = match (&sweep.target, load.requests) {
+        (Target::Foreign { .. }, Some(batch)) => (batch as f64 / concurrency + 1.0) / FOREIGN_RATE,
+        (Target::Foreign { requests, .. }, None) => {
+            *requests as f64 / (FOREIGN_RATE * concurrency.min(20.0))
+        }
+        (Target::TestServer, Some(batch)) if load.mode.is_some() => {
+            ((batch as f64 / concurrency).ceil() + 1.0) * (wait + REQUEST)
+        }
+        (Target::TestServer, Some(requests)) => {
+            requests as f64 * (1.0 / FIXED_RATE).max(wait / concurrency)
         }
         // Each connection carries at least three requests, however short the round.
-        Target::TestServer => sweep
-            .round_time
-            .as_secs_f64()
-            .max(3.0 * sweep.delay.mean().as_secs_f64()),
-        Target::Foreign { requests, .. } => {
-            requests as f64 / (FOREIGN_RATE * concurrency.min(20.0))
-        }
+        (Target::TestServer, None) => sweep.round_time.as_secs_f64().max(3.0 * wait),
     };
     VISIT + 2.0 * concurrency * REQUEST + measured
 }
@@ -125,20 +83,20 @@ mod tests {
     use hecaton_test_server::Delay;
 
     use super::*;
+    use crate::plan::Cell;
+    use crate::spec::BASELINE_LOADER;
 
     fn sweep(delay: &str, round_ms: u64) -> Sweep {
+        let usual = Load {
+            body_bytes: 133,
+            delay: delay.parse::<Delay>().unwrap(),
+            ..Load::PLAIN
+        };
         Sweep {
             clients: vec![],
-            concurrency: vec![1],
-            body_bytes: vec![133],
-            cells: Vec::new(),
+            cells: vec![Cell::new(BASELINE_LOADER, usual)],
             controls: Vec::new(),
-            keepalive: vec![true],
-            job: crate::spec::Job::Plain,
-            requests: None,
-            tls: false,
-            baseline_loader: true,
-            delay: delay.parse::<Delay>().unwrap(),
+            usual,
             rounds: 10,
             invocations: 1,
             round_time: Duration::from_millis(round_ms),
@@ -151,10 +109,8 @@ mod tests {
     #[test]
     fn a_fixed_number_of_requests_takes_its_time_however_long_rounds_are() {
         let fixed = |delay: &str| {
-            let asked = Sweep {
-                requests: Some(3000),
-                ..sweep(delay, 10)
-            };
+            let mut asked = sweep(delay, 10);
+            asked.cells[0].load.requests = Some(3000);
             estimate(&asked).as_secs_f64()
         };
         assert!((20.0..22.0).contains(&fixed("0")), "{}", fixed("0"));

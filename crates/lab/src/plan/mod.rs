@@ -3,6 +3,6 @@
 mod budget;
 mod order;
 
-pub use crate::spec::{Cell, Control, Mode, Overrides};
+pub use crate::spec::{Cell, Control, Load, Mode};
 pub use budget::estimate;
 pub use order::{Trial, trials};

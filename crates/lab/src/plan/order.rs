@@ -11,8 +11,8 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 
-use super::{Cell, Overrides};
-use crate::spec::Sweep;
+use super::Cell;
+use crate::spec::{Sweep, together};
 
 /// One planned round.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Trial {
 /// All trials of a sweep, in the order in which they are made.
 pub fn trials(sweep: &Sweep) -> Vec<Trial> {
     let mut random = StdRng::seed_from_u64(sweep.seed);
-    let mut cells = cells(sweep);
+    let mut cells = sweep.cells.clone();
     cells.extend(sweep.controls.iter().cloned());
     let mut trials = Vec::with_capacity(cells.len() * sweep.rounds as usize);
     let mut groups = groups(cells, sweep);
@@ -58,19 +58,9 @@ fn groups(cells: Vec<Cell>, sweep: &Sweep) -> Vec<Vec<Cell>> {
     if cells.len() <= LONG {
         return vec![cells];
     }
-    // Batches are compared by their size, whatever is in flight at once.
-    let load = |cell: &Cell| {
-        let in_flight = cell.overrides.mode.map_or(cell.concurrency, |_| 0);
-        (
-            cell.body_bytes,
-            in_flight,
-            cell.overrides.round_trip_ms,
-            cell.overrides.requests,
-        )
-    };
     let mut by_load: BTreeMap<_, Vec<Cell>> = BTreeMap::new();
     for cell in cells {
-        by_load.entry(load(&cell)).or_default().push(cell);
+        by_load.entry(together(&cell.load)).or_default().push(cell);
     }
     let language = |cell: &Cell| {
         let mut clients = sweep.clients.iter();
@@ -97,54 +87,41 @@ fn invocation_of(block: u32, sweep: &Sweep) -> u32 {
     (u64::from(block) * u64::from(sweep.invocations) / u64::from(sweep.rounds)) as u32
 }
 
-fn cells(sweep: &Sweep) -> Vec<Cell> {
-    if !sweep.cells.is_empty() {
-        return sweep.cells.clone();
-    }
-    let mut cells = Vec::new();
-    for client in sweep.client_names() {
-        for keepalive in sweep.ways_to_connect(&client) {
-            for &body_bytes in &sweep.body_bytes {
-                for &concurrency in &sweep.concurrency {
-                    cells.push(Cell {
-                        client: client.clone(),
-                        body_bytes,
-                        concurrency,
-                        keepalive,
-                        overrides: Overrides::default(),
-                    });
-                }
-            }
-        }
-    }
-    cells
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::time::Duration;
 
-    use hecaton_test_server::Delay;
-
     use super::*;
     use std::path::Path;
 
-    use crate::spec::{Manifest, Target};
+    use crate::plan::Load;
+    use crate::spec::{BASELINE_LOADER, Manifest, Target};
+
+    fn cells(clients: &[String], concurrency: &[usize], body_bytes: &[usize]) -> Vec<Cell> {
+        let mut cells = Vec::new();
+        for client in clients {
+            for (&concurrency, &body_bytes) in concurrency
+                .iter()
+                .flat_map(|level| body_bytes.iter().map(move |bytes| (level, bytes)))
+            {
+                let load = Load {
+                    concurrency,
+                    body_bytes,
+                    ..Load::PLAIN
+                };
+                cells.push(Cell::new(client, load));
+            }
+        }
+        cells
+    }
 
     fn sweep(rounds: u32, invocations: u32, seed: u64) -> Sweep {
         Sweep {
             clients: vec![],
-            concurrency: vec![1, 2, 10],
-            body_bytes: vec![133, 13801],
-            cells: Vec::new(),
+            cells: cells(&[BASELINE_LOADER.into()], &[1, 2, 10], &[133, 13801]),
             controls: Vec::new(),
-            keepalive: vec![true],
-            job: crate::spec::Job::Plain,
-            requests: None,
-            tls: false,
-            baseline_loader: true,
-            delay: Delay::None,
+            usual: Load::PLAIN,
             rounds,
             invocations,
             round_time: Duration::from_millis(100),
@@ -175,10 +152,12 @@ mod tests {
         let many = |clients: usize, concurrency: Vec<usize>| {
             let languages = ["c", "ruby"].into_iter();
             let clients = languages.flat_map(|language| (0..clients).map(move |n| (n, language)));
+            let clients: Vec<Manifest> = clients.map(|(n, language)| client(n, language)).collect();
+            let names = clients.iter().map(|known| known.client.clone());
+            let names: Vec<String> = names.chain([BASELINE_LOADER.into()]).collect();
             let asked = Sweep {
-                clients: clients.map(|(n, language)| client(n, language)).collect(),
-                concurrency,
-                body_bytes: vec![133],
+                cells: cells(&names, &concurrency, &[133]),
+                clients,
                 ..sweep(2, 1, 3)
             };
             trials(&asked)
@@ -191,7 +170,7 @@ mod tests {
         };
         let by_load = many(2, vec![1, 2, 10, 50]);
         let block = &by_load[..20];
-        assert_eq!(changes(block, &|cell| cell.concurrency.to_string()), 3);
+        assert_eq!(changes(block, &|cell| cell.load.concurrency.to_string()), 3);
         let by_language = many(8, vec![1]);
         let block = &by_language[..17];
         let language = |cell: &Cell| cell.client.split('-').next().unwrap_or_default().to_owned();

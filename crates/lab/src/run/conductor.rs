@@ -9,7 +9,7 @@ use anyhow::{Error, Result, bail};
 
 use super::servers::Servers;
 use super::trial::Runner;
-use super::{Driver, DriverError, Hello, Later, Pinning, Round, Start, Verify};
+use super::{Driver, DriverError, Fact, Hello, Later, Pinning, Round, Seen, Start, Verify};
 use crate::plan::{Cell, Trial, trials};
 use crate::spec::{BASELINE_LOADER, Job, Manifest, Sweep, Target, Usage};
 
@@ -43,8 +43,8 @@ pub enum Event<'a> {
     Broke(&'a DriverError),
     /// A new process has answered its first request.
     Ready(Start),
-    /// A driver has done something against the rules in an invocation, after its rounds were measured: in a sentence.
-    Offended(String, u32, String),
+    /// A fact about a driver in an invocation, seen after its rounds were measured.
+    Seen(String, u32, Seen),
     /// What the last process of a client did in a cell after its last round.
     Later(Cell, Later),
     /// A round has been measured.
@@ -99,7 +99,7 @@ impl Session<'_> {
     /// Starts one process of every client, and gets it going.
     fn enter(&mut self, invocation: u32, runner: &mut Runner<'_>) -> Result<()> {
         let loader = Manifest::baseline_loader(&self.setup.program);
-        let loader = self.sweep.baseline_loader.then_some(&loader);
+        let loader = self.sweep.has_baseline_loader().then_some(&loader);
         for manifest in self.sweep.clients.iter().chain(loader) {
             if self.gone.contains(&manifest.client) {
                 continue;
@@ -139,7 +139,7 @@ impl Session<'_> {
         driver.limit_descriptors(self.sweep.highest_concurrency_of(name));
         let hello = driver.hello()?;
         let boot = begun.elapsed();
-        driver.offence(); // whoever has left the driver by now is known to be its own
+        driver.fact(); // whoever has left the driver by now is known to be its own
         if let Some(why) = objection(&hello, self.sweep) {
             return self.refuse(&hello, why);
         }
@@ -151,7 +151,7 @@ impl Session<'_> {
         }
         runner.warm_up(&mut driver)?;
         driver.check_descriptors()?;
-        driver.offence();
+        driver.fact();
         driver.pause();
         self.drivers.push(driver);
         Ok(())
@@ -182,7 +182,7 @@ impl Session<'_> {
         match runner.trial(driver, trial) {
             Ok(mut round) => {
                 driver.pause();
-                round.offences.extend(meanwhile);
+                round.facts.extend(meanwhile.map(Fact::Seen));
                 self.look_at_the_others(&mut round);
                 (self.observe)(Event::Measured(Box::new(round)))
             }
@@ -204,7 +204,7 @@ impl Session<'_> {
             driver.pause();
             if let Some(says) = meanwhile {
                 let invocation = self.sweep.invocations.saturating_sub(1);
-                (self.observe)(Event::Offended(client, invocation, says))?;
+                (self.observe)(Event::Seen(client, invocation, says))?;
             }
             match looked {
                 Ok(Some((cell, later))) => (self.observe)(Event::Later(cell, later))?,
@@ -241,15 +241,16 @@ impl Session<'_> {
         for mut driver in self.drivers.drain(..) {
             let client = driver.client().to_string();
             if let Some(says) = driver.resume() {
-                (self.observe)(Event::Offended(client.clone(), invocation, says))?;
+                (self.observe)(Event::Seen(client.clone(), invocation, says))?;
             }
             match driver.bye() {
                 Ok((_, None)) => {}
-                Ok((_, Some(says))) => (self.observe)(Event::Offended(client, invocation, says))?,
+                Ok((_, Some(says))) => (self.observe)(Event::Seen(client, invocation, says))?,
                 Err(error) => match error.downcast_ref::<DriverError>() {
                     Some(broken) => {
-                        let says = format!("its driver {}", broken.happened());
-                        (self.observe)(Event::Offended(client, invocation, says))?;
+                        let happened = broken.happened();
+                        let seen = Seen::Ended { happened };
+                        (self.observe)(Event::Seen(client, invocation, seen))?;
                     }
                     None => return Err(error),
                 },
@@ -318,7 +319,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     if https && !hello.tls {
         return Some(format!("{name} does not support https"));
     }
-    let decodes = sweep.job == Job::Gzip && name != BASELINE_LOADER;
+    let decodes = sweep.cells_of(name).any(|cell| cell.load.job == Job::Gzip);
     if decodes && !hello.verify.contains(&Verify::Gzip) {
         return Some(format!("{name} does not decode gzip"));
     }
@@ -333,9 +334,8 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use hecaton_test_server::Delay;
-
     use super::*;
+    use crate::plan::Load;
 
     fn hello() -> Hello {
         let text = r#"{"proto":1,"name":"x","version":"1","runtime":"r","engine":"e","http":["1.1"],"tls":false,
@@ -345,18 +345,15 @@ mod tests {
     }
 
     fn sweep(concurrency: usize, method: &str, url: &str) -> Sweep {
+        let levels = [1, concurrency].map(|concurrency| Load {
+            concurrency,
+            ..Load::PLAIN
+        });
         Sweep {
             clients: vec![],
-            concurrency: vec![1, concurrency],
-            body_bytes: vec![0],
-            cells: Vec::new(),
+            cells: levels.map(|load| Cell::new("x", load)).into(),
             controls: Vec::new(),
-            keepalive: vec![true],
-            job: crate::spec::Job::Plain,
-            requests: None,
-            tls: false,
-            baseline_loader: true,
-            delay: Delay::None,
+            usual: Load::PLAIN,
             rounds: 1,
             invocations: 1,
             round_time: Duration::from_millis(100),
@@ -391,10 +388,6 @@ mod tests {
             assert_eq!(objection(&hello(), &sweep).as_deref(), Some(why));
         }
         let mut keeping = sweep(50, "GET", "http://127.0.0.1/");
-        keeping.clients = vec![Manifest {
-            client: "x".into(),
-            ..Manifest::baseline_loader(Path::new("hecaton"))
-        }];
         assert_eq!(objection(&hello(), &keeping), None);
         let forgetful = Hello {
             keepalive: vec![false],
@@ -404,7 +397,9 @@ mod tests {
             objection(&forgetful, &keeping).as_deref(),
             Some("x does not keep connections")
         );
-        keeping.keepalive = vec![false];
+        for cell in &mut keeping.cells {
+            cell.load.keepalive = false;
+        }
         assert_eq!(
             objection(&hello(), &keeping).as_deref(),
             Some("x does not open a connection for each request")

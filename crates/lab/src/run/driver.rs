@@ -17,8 +17,8 @@ use super::lines::{LONGEST_LINE, Line};
 use super::process::Process;
 use super::wire::{self, Command, Envelope, GoReply};
 use super::{
-    Account, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, account, members, user,
-    words,
+    Account, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, Seen, account, members,
+    user, words,
 };
 use crate::spec::Manifest;
 
@@ -56,7 +56,7 @@ pub struct Driver {
     stop: Arc<AtomicBool>,
     /// Its use when it was stopped, and when it was last looked at after that; none while it runs.
     at_rest: Option<(Account, Account)>,
-    seen: Seen,
+    seen: Watched,
     trusted: bool,
     /// Most descriptors of all its processes together.
     most_descriptors: usize,
@@ -64,9 +64,9 @@ pub struct Driver {
 
 /// Observations of a driver's processes at random moments, since its peak of memory was last reset.
 #[derive(Debug, Default)]
-struct Seen {
-    /// Their offence, in a sentence.
-    offence: Option<String>,
+struct Watched {
+    /// A thread that was where it should not be.
+    offence: Option<Seen>,
     /// Their memory, in KiB.
     peak_kib: u64,
     /// What those outside of the driver's tree had used when the round began.
@@ -106,7 +106,7 @@ impl Driver {
             patience,
             stop,
             at_rest: None,
-            seen: Seen::default(),
+            seen: Watched::default(),
             trusted: trusted && user::of_its_own().is_some(),
             most_descriptors: FEWEST_DESCRIPTORS,
         })
@@ -176,42 +176,33 @@ impl Driver {
         self.process.group().is_some()
     }
 
-    /// An offence of its processes now or in earlier observations, in a sentence.
-    pub fn offence(&mut self) -> Option<String> {
+    /// The most telling fact about its processes now and in earlier observations: the harm first, for to leave the tree is only a way
+    /// to do it.
+    pub fn fact(&mut self) -> Option<Seen> {
         let seen = self.seen.offence.take();
         self.process.find_strays();
-        // The harm is told first: to leave the tree is only a way to do it.
         seen.or_else(|| self.process.log.floods())
             .or_else(|| members::out_of_place(&self.process.members(), self.core))
             .or_else(|| self.disowned())
-            .or_else(|| self.worked_apart())
+            .or_else(|| self.apart())
     }
 
-    /// Work of the present round by processes outside of the driver's tree. Where no group holds them, their CPU time is lost when
-    /// they end, so it is enough that there are any.
-    fn worked_apart(&self) -> Option<String> {
+    /// Its processes outside of its tree.
+    fn apart(&self) -> Option<Seen> {
         let strays = self.process.strays();
-        let who = super::process::processes(strays.len());
         let used = Account::read(strays).total_since(&self.seen.apart);
-        match self.is_held() {
-            _ if strays.is_empty() => None,
-            true if used < AT_REST => None,
-            true => Some(format!(
-                "the work was done elsewhere: {who} that had left the driver's tree used {} ms of CPU time in the round",
-                used.as_millis()
-            )),
-            false => Some(format!(
-                "{who} left the driver's tree, where CPU time is in no account once a process has ended"
-            )),
-        }
+        (!strays.is_empty()).then(|| Seen::Apart {
+            processes: strays.len(),
+            cpu_ns: nanoseconds(used),
+            held: self.is_held(),
+        })
     }
 
     /// A group counts its dead too; else only those whose end somebody waits for are counted.
-    fn disowned(&self) -> Option<String> {
+    fn disowned(&self) -> Option<Seen> {
         let disowns = |pid: &i32| members::disowns_children(*pid);
         let hides = !self.is_held() && self.process.members().iter().any(disowns);
-        let says = "a process of the driver ignores the ends of its children (SIGCHLD), so that their CPU time is in no account";
-        hides.then(|| says.to_string())
+        hides.then_some(Seen::IgnoresChildren)
     }
 
     /// Whether another program stopped or resumed it since the lab last did.
@@ -261,11 +252,11 @@ impl Driver {
             .map(drop)
     }
 
-    /// Asks it to end; returns how its process ended, and what it left behind, in a sentence.
+    /// Asks it to end; returns how its process ended, and what it left behind.
     ///
     /// # Errors
     /// [`DriverError`] when it does not answer or does not end.
-    pub fn bye(mut self) -> Result<(String, Option<String>)> {
+    pub fn bye(mut self) -> Result<(String, Option<Seen>)> {
         let members = self.process.members();
         self.ask::<Envelope>(&Command::Bye, Duration::ZERO)?;
         let status = self.wait_for_end("bye")?;
@@ -282,11 +273,8 @@ impl Driver {
             }
             if Instant::now() >= deadline {
                 members::end(&left);
-                let count = super::process::processes(left.len());
-                return Ok((
-                    status,
-                    Some(format!("{count} of the driver outlived its end")),
-                ));
+                let processes = left.len();
+                return Ok((status, Some(Seen::Outlived { processes })));
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -326,28 +314,22 @@ impl Driver {
     /// Starts the peak of its memory afresh, and what is seen of its processes.
     pub fn begin_round(&mut self) {
         let members = self.process.members();
-        self.seen = Seen {
+        self.seen = Watched {
             migrations: members::migrations(&members),
             apart: Account::read(self.process.strays()),
-            ..Seen::default()
+            ..Watched::default()
         };
         account::reset_peak_memory(&members);
     }
 
-    /// An offence of a thread that was on another core since the round began, in a sentence: one that shares its only core with all
-    /// others has no way to another.
-    pub fn strayed(&self) -> Option<String> {
-        self.core?;
+    /// How often a thread went to another core since the round began: one that shares its only core with all others has no way to
+    /// another.
+    pub fn migrated(&self) -> Option<Seen> {
+        let core = self.core?;
         let now = members::migrations(&self.process.members());
         let moved = |(thread, count): (&i32, &u64)| now.get(thread)?.checked_sub(*count);
-        let most = self.seen.migrations.iter().filter_map(moved).max()?;
-        let core = self.core?;
-        (most > 0).then(|| {
-            let times = if most == 1 { "once".into() } else { format!("{most} times") };
-            format!(
-                "a thread of the driver went to another core {times} during the round, though all share core {core}"
-            )
-        })
+        let times = self.seen.migrations.iter().filter_map(moved).max()?;
+        (times > 0).then_some(Seen::Migrated { times, core })
     }
 
     /// The error if its processes have so many descriptors open that others may find no port free.
@@ -377,18 +359,17 @@ impl Driver {
         self.at_rest = Some((self.at_rest.map_or(now, |(first, _)| first), now));
     }
 
-    /// Resumes its processes. Returns what they did while they should have waited, in a sentence; nothing where others might have
-    /// woken them.
-    pub fn resume(&mut self) -> Option<String> {
+    /// Resumes its processes. Returns what they did while they should have waited; nothing where others might have woken them.
+    pub fn resume(&mut self) -> Option<Seen> {
         let before = self.at_rest.take();
         let used = before.map_or(Duration::ZERO, |(first, _)| {
             self.account().total_since(&first)
         });
         self.process.resume();
-        (used >= AT_REST && self.user().is_some()).then(|| {
-            let ms = used.as_millis();
-            format!("its processes used {ms} ms of CPU time while it was stopped and others were measured")
-        })
+        let awake = Seen::Awake {
+            cpu_ns: nanoseconds(used),
+        };
+        (!used.is_zero() && self.user().is_some()).then_some(awake)
     }
 
     /// Looks at some of its processes in the midst of their work, for whoever leaves its core and comes back, or ends before the end.
@@ -510,6 +491,10 @@ impl Driver {
         };
         error.into()
     }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 fn until_next_look() -> Duration {

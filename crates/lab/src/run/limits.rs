@@ -23,9 +23,12 @@ pub fn descriptors_needed(sweep: &Sweep) -> u64 {
 
 /// Whether every process makes a single trial, and was not warmed up before.
 fn prepared_once(sweep: &Sweep) -> bool {
-    let grid = sweep.concurrency.len() * sweep.body_bytes.len() * sweep.keepalive.len();
-    let cells = grid.max(sweep.cells.len());
-    cells == 1 && sweep.invocations == sweep.rounds && sweep.warm_up.is_zero()
+    let clients = sweep.clients.iter();
+    let one_each = clients
+        .map(|known| sweep.cells_of(&known.client).count())
+        .max()
+        <= Some(1);
+    one_each && sweep.invocations == sweep.rounds && sweep.warm_up.is_zero()
 }
 
 /// Raises this process's limit as far as the system lets it; processes started later inherit it.

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use super::Seen;
+
 /// Most bytes that are kept.
 const LONGEST: u64 = 8 << 20;
 
@@ -44,16 +46,13 @@ impl Log {
         })
     }
 
-    /// The sentence about output that was not kept.
-    pub fn floods(&self) -> Option<String> {
+    /// Output that was not kept.
+    pub fn floods(&self) -> Option<Seen> {
         let written = self.written.load(Ordering::Relaxed);
         let mib = |bytes: u64| bytes >> 20;
-        (written > LONGEST).then(|| {
-            format!(
-                "it wrote too much error output: {} MiB until now, of which {} are kept",
-                mib(written),
-                mib(LONGEST)
-            )
+        (written > LONGEST).then(|| Seen::Flooded {
+            written_mib: mib(written),
+            kept_mib: mib(LONGEST),
         })
     }
 

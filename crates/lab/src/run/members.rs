@@ -8,6 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getpgid, getpgrp};
 
+use super::Seen;
+
 /// How many threads are looked at in the midst of a round.
 const FEW: usize = 16;
 
@@ -122,13 +124,13 @@ pub fn disowns_children(pid: i32) -> bool {
     ignores(pid as u32) == Some(true) && ignores(std::process::id()) == Some(false)
 }
 
-/// The offence of some processes' threads: more cores than the shared one, or a raised priority.
-pub fn out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
+/// A thread of some processes that has more cores than the shared one, or a raised priority.
+pub fn out_of_place(pids: &[i32], core: Option<usize>) -> Option<Seen> {
     all_threads(pids).find_map(|(pid, thread)| wrong_with(pid, thread, core))
 }
 
 /// As [`out_of_place`], for a few random threads, so that many threads take no longer.
-pub fn some_out_of_place(pids: &[i32], core: Option<usize>) -> Option<String> {
+pub fn some_out_of_place(pids: &[i32], core: Option<usize>) -> Option<Seen> {
     let mut all: Vec<(i32, i32)> = all_threads(pids).collect();
     (0..FEW.min(all.len())).find_map(|_| {
         let (pid, thread) = all.swap_remove(rand::random_range(0..all.len()));
@@ -144,26 +146,18 @@ fn all_threads(pids: &[i32]) -> impl Iterator<Item = (i32, i32)> {
     pids.iter().flat_map(of_one)
 }
 
-fn wrong_with(pid: i32, thread: i32, core: Option<usize>) -> Option<String> {
+fn wrong_with(pid: i32, thread: i32, core: Option<usize>) -> Option<Seen> {
     let number = |place| field(pid, thread, place)?.parse::<i64>().ok();
     if let Some(nice) = number(19).filter(|nice| *nice < 0) {
-        return Some(format!(
-            "a thread of the driver gave itself priority (nice {nice})"
-        ));
+        return Some(Seen::Priority { nice });
     }
     // SCHED_OTHER, SCHED_BATCH and SCHED_IDLE take no precedence (sched(7)).
     if let Some(policy) = number(41).filter(|policy| ![0, 3, 5].contains(policy)) {
-        return Some(format!(
-            "a thread of the driver took a policy of real time (policy {policy})"
-        ));
+        return Some(Seen::RealTime { policy });
     }
     let core = core?;
-    let allowed = allowed_cores(pid, thread)?;
-    (allowed != core.to_string()).then(|| {
-        format!(
-            "a thread of the driver may run on the cores {allowed}, though all share core {core}"
-        )
-    })
+    let cores = allowed_cores(pid, thread)?;
+    (cores != core.to_string()).then_some(Seen::OtherCores { cores, core })
 }
 
 /// How often each thread has gone to another core so far, as far as the system says it (`/proc/PID/task/TID/sched`).
@@ -262,8 +256,8 @@ mod tests {
         assert_eq!(out_of_place(&pid, allowed.parse().ok()), None);
         let other = out_of_place(&pid, Some(999)).unwrap();
         assert!(
-            other.contains(&allowed) && other.contains("core 999"),
-            "{other}"
+            matches!(&other, Seen::OtherCores { cores, core: 999 } if *cores == allowed),
+            "{other:?}"
         );
         drop(cat.stdin.take());
         cat.wait().unwrap();

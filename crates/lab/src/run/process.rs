@@ -242,11 +242,6 @@ impl Drop for Process {
     }
 }
 
-/// `1 process`, `2 processes`.
-pub fn processes(count: usize) -> String {
-    format!("{count} process{}", if count == 1 { "" } else { "es" })
-}
-
 /// `1 driver`, `2 drivers`.
 pub fn drivers(count: usize) -> String {
     format!("{count} driver{}", if count == 1 { "" } else { "s" })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hecaton_test_server::{Interval, Times};
 use serde::{Deserialize, Serialize};
 
-use super::{Later, Noise};
+use super::{Fact, Later, Noise, Place};
 use crate::plan::Cell;
 
 /// The driver's account of its work; it is a claim until the ledger agrees.
@@ -76,9 +76,12 @@ pub struct Round {
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lat_every: u64,
-    /// Offences of the driver's processes or requests, in sentences.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub offences: Vec<String>,
+    /// Facts about the driver's processes and requests that may be offences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offences")]
+    pub facts: Vec<Fact>,
+    /// The conditions under which the driver ran; absent in documents of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Place>,
     /// Disturbances by others, in sentences; this client is not to blame. Its figures may have suffered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,

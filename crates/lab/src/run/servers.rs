@@ -17,8 +17,6 @@ pub struct Servers {
     secure: Option<TestServer>,
     /// The authority that clients of the secure one must trust, as a file.
     ca: Option<PathBuf>,
-    /// Whether a cell that says nothing of it is served over TLS.
-    tls: bool,
 }
 
 impl Servers {
@@ -28,7 +26,6 @@ impl Servers {
             clear: Some(server),
             secure: None,
             ca: None,
-            tls: false,
         }
     }
 
@@ -41,23 +38,18 @@ impl Servers {
             clear: None,
             ca: authority(&server)?,
             secure: Some(server),
-            tls: true,
         })
     }
 
     /// Starts what the cells of a sweep need. The certificate of the authority is kept in a file meanwhile.
     pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Servers> {
-        let server = sweep.target.is_test_server();
-        let asked = |tls: bool| match sweep.cells.is_empty() {
-            true => server && sweep.tls == tls,
-            false => {
-                let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(sweep.tls);
-                server && sweep.cells.iter().any(|cell| speaks(cell) == tls)
-            }
+        let asked = |tls: bool| {
+            let speaks = |cell: &Cell| cell.load.tls == tls;
+            sweep.target.is_test_server() && sweep.cells.iter().any(speaks)
         };
         let start = |tls: bool| {
             let options = Options {
-                delay: sweep.delay,
+                delay: sweep.usual.delay,
                 seed: sweep.seed,
                 core: pinning.map(|pinning| pinning.server_core),
                 tls: tls.then(Tls::default),
@@ -73,12 +65,11 @@ impl Servers {
             clear,
             ca: ca.transpose()?.flatten(),
             secure,
-            tls: sweep.tls,
         })
     }
 
     fn server(&self, cell: &Cell) -> Option<&TestServer> {
-        match cell.overrides.tls.unwrap_or(self.tls) {
+        match cell.load.tls {
             true => self.secure.as_ref(),
             false => self.clear.as_ref(),
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use hecaton_test_server::{Options, TestServer, Tls};
 
-use super::{Driver, DriverError, Go, Prepare, Problem};
+use super::{Driver, DriverError, Go, Prepare, Problem, Seen};
 
 /// One trial in this number connects to an untrusted server.
 const EVERY: u32 = 3;
@@ -31,11 +31,11 @@ impl Strangers {
     }
 }
 
-/// Lets the driver send a few requests to such a server; what to say when it got a response.
+/// Lets the driver send a few requests to such a server; how many went there, if any.
 ///
 /// # Errors
 /// When the server cannot be started, or the driver does neither send nor refuse.
-pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<String>> {
+pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<Seen>> {
     let stranger = TestServer::start(Options {
         tls: Some(Tls::default()),
         ..Options::default()
@@ -62,11 +62,7 @@ pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option
         Err(error) => return Err(error),
     };
     let answered = done.max(stranger.stop().items);
-    Ok((answered > 0).then(|| {
-        format!(
-            "certificates are not verified: {answered} of {count} requests went to a server that it must not trust"
-        )
-    }))
+    Ok((answered > 0).then_some(Seen::Untrusted { answered, count }))
 }
 
 #[cfg(test)]

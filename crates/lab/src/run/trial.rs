@@ -11,9 +11,9 @@ use super::noise::Moment;
 use super::servers::Servers;
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
-use super::{Cell, Driver, Go, Prepare, Round, Verify};
+use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify};
 use crate::plan::Trial;
-use crate::spec::{BASELINE_LOADER, Job, Sweep, Target};
+use crate::spec::{Job, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -98,9 +98,9 @@ impl<'a> Runner<'a> {
                 (probe, count, self.expected(cell, count))
             }
             Target::Foreign { requests, .. } => {
-                let requests = cell.overrides.requests.unwrap_or(requests);
+                let requests = cell.load.requests.unwrap_or(requests);
                 let wave = self.open_connections(driver, cell)?;
-                let waves = requests.div_ceil(cell.concurrency as u64);
+                let waves = requests.div_ceil(cell.load.concurrency as u64);
                 (
                     None,
                     requests,
@@ -111,7 +111,7 @@ impl<'a> Runner<'a> {
         let mut round = self.measure(driver, trial, count, expected, probe)?;
         if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
             let says = stranger::meet(driver, &self.preparation(cell), draw_ids(count))?;
-            round.offences.extend(says);
+            round.facts.extend(says.map(Fact::Seen));
         }
         self.counts.insert(
             cell.clone(),
@@ -129,22 +129,18 @@ impl<'a> Runner<'a> {
             return Ok(None);
         }
         let first = self.proven.insert((cell.clone(), trial.invocation));
-        if first || cell.overrides.mode.is_none() {
+        if first || cell.load.mode.is_none() {
             return self.prove(driver, cell).map(Some);
         }
         driver.prepare(&self.preparation(cell))?;
-        self.rehearse(driver, cell, cell.concurrency as u64)?;
+        self.rehearse(driver, cell, cell.load.concurrency as u64)?;
         Ok(None)
     }
 
     /// Requests of a round when they do not follow from its time.
     fn fixed(&self, cell: &Cell) -> Option<u64> {
-        let of_all = self
-            .sweep
-            .requests
-            .filter(|_| cell.client != BASELINE_LOADER);
-        let asked = cell.overrides.requests.or(of_all)?;
-        Some(asked.max(cell.concurrency as u64))
+        let asked = cell.load.requests?;
+        Some(asked.max(cell.load.concurrency as u64))
     }
 
     /// Gives a round up whose driver broke.
@@ -208,7 +204,8 @@ impl<'a> Runner<'a> {
         if self.sweep.warm_up.is_zero() || !self.sweep.target.is_test_server() {
             return Ok(());
         }
-        let middle = self.sweep.concurrency[self.sweep.concurrency.len() / 2];
+        let levels = self.sweep.concurrency();
+        let middle = levels[levels.len() / 2];
         let cell = self.some_cell(driver, middle);
         self.word = rand::random();
         driver.prepare(&self.preparation(&cell))?;
@@ -229,7 +226,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When the driver does not do its part.
     pub fn look_later(&mut self, driver: &mut Driver) -> Result<Option<(Cell, Later)>> {
-        let own = |cell: &&Cell| cell.client == driver.client() && cell.overrides.control.is_none();
+        let own = |cell: &&Cell| cell.client == driver.client() && cell.control.is_none();
         // The cell with the most requests of a round shows most.
         let cell = self.counts.iter().filter(|(cell, _)| own(cell));
         let cell = cell.max_by_key(|(cell, count)| (**count, (*cell).clone()));
@@ -266,43 +263,35 @@ impl<'a> Runner<'a> {
         self.sent.get(driver.client()).copied().unwrap_or_default()
     }
 
-    /// The cell of a warm-up: the first of its kind, with this concurrency.
+    /// The cell of a warm-up: the client's first, with this concurrency or the highest that it has.
     fn some_cell(&self, driver: &Driver, concurrency: usize) -> Cell {
-        match self.sweep.cells_of(driver.client()).next() {
-            Some(cell) => Cell {
-                concurrency: concurrency.min(self.sweep.highest_concurrency_of(driver.client())),
-                ..cell.clone()
-            },
-            None => Cell {
-                client: driver.client().to_string(),
-                body_bytes: self.sweep.body_bytes[0],
-                concurrency,
-                keepalive: self.sweep.ways_to_connect(driver.client())[0],
-                overrides: Default::default(),
-            },
-        }
+        let client = driver.client();
+        let own = self.sweep.cells_of(client).next();
+        let mut cell = own.cloned().unwrap_or_else(|| Cell::plain(client));
+        cell.load.concurrency = concurrency.min(self.sweep.highest_concurrency_of(client));
+        cell
     }
 
     /// Prepares, and shows by held responses how many requests the client really keeps in flight.
     fn prove(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Interval> {
-        let count = 2 * cell.concurrency as u64;
+        let count = 2 * cell.load.concurrency as u64;
         let first = draw_ids(count);
         // The page is open before the driver prepares: a request sent meanwhile is foreign to it.
         let round = RoundSpec {
             first,
             count,
-            body_bytes: cell.body_bytes,
+            body_bytes: cell.load.body_bytes,
             gzip: self.is_in_gzip(cell),
             delay: Delay::None,
             draw: 0,
             round_trip: Duration::ZERO,
-            gate: Some(cell.concurrency),
+            gate: Some(cell.load.concurrency),
             word: self.word_for(cell),
             checks: None,
             cuts: 0,
             varied: 0,
             interim: Interim::Never,
-            fresh: !cell.keepalive,
+            fresh: !cell.load.keepalive,
             json: self.is_of_documents(cell),
         };
         self.servers.open(cell, round);
@@ -321,7 +310,7 @@ impl<'a> Runner<'a> {
     /// On a foreign server: prepares and sends one wave, which opens the connections. Returns its length.
     fn open_connections(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Duration> {
         driver.prepare(&self.preparation(cell))?;
-        let count = cell.concurrency as u64;
+        let count = cell.load.concurrency as u64;
         let go = Go {
             first: draw_ids(count),
             count,
@@ -375,7 +364,7 @@ impl<'a> Runner<'a> {
         let round = self.measured_round(&trial.cell, first, count, trial.block);
         self.servers.open(&trial.cell, round);
         driver.begin_round();
-        let mut offences: Vec<String> = driver.offence().into_iter().collect();
+        let before_it = driver.fact();
         driver.stirred(); // whatever was before
         let (before, moment) = (driver.account(), Moment::now());
         let (claim, wall) = driver.go(
@@ -395,20 +384,18 @@ impl<'a> Runner<'a> {
         let stirred = driver
             .stirred()
             .then(|| "another program stopped or resumed it".to_string());
-        let mut disturbed: Vec<String> = stirred.into_iter().collect();
-        let most = HOARD.max(10 * trial.cell.concurrency as u64);
+        let disturbed: Vec<String> = stirred.into_iter().collect();
+        let most = HOARD.max(10 * trial.cell.load.concurrency as u64);
         if let Some(seen) = seen.as_ref().filter(|seen| seen.peak_ahead > most) {
             return Err(driver.hoards(seen.peak_ahead));
         }
-        let opened = opened_ahead(&trial.cell, [probe.as_ref(), seen.as_ref()]);
-        match driver.user() {
-            Some(_) => offences.extend(opened),
-            None => disturbed.extend(opened), // others of the same user may have opened them
-        }
-        offences.extend(driver.strayed());
-        offences.extend(driver.offence());
-        offences.extend(began_early(seen.as_ref(), driver.asked_at()));
-        offences.extend(more_than_its_core(driver, user + system, wall));
+        let seen_of_it = [
+            before_it,
+            driver.migrated(),
+            driver.fact(),
+            began_early(seen.as_ref(), driver.asked_at()),
+        ];
+        let facts = seen_of_it.into_iter().flatten().map(Fact::Seen);
         Ok(Round {
             cell: trial.cell.clone(),
             invocation: trial.invocation,
@@ -428,7 +415,11 @@ impl<'a> Runner<'a> {
             later: None,
             noise,
             lat_every: LAT_EVERY,
-            offences,
+            facts: facts.collect(),
+            place: Some(Place {
+                own_user: driver.user().is_some(),
+                one_core: driver.is_pinned(),
+            }),
             disturbed,
         })
     }
@@ -449,14 +440,13 @@ impl<'a> Runner<'a> {
             }
             Target::TestServer if self.sweep.is_reference(&cell.client) => (
                 "GET".to_string(),
-                self.address(cell, &format!("/bytes/{}", cell.body_bytes)),
+                self.address(cell, &format!("/bytes/{}", cell.load.body_bytes)),
                 Verify::None,
             ),
             Target::TestServer => (
                 "GET".to_string(),
                 self.address(cell, &format!("/r/{:016x}/", self.word)),
-                match self.sweep.job {
-                    _ if cell.client == BASELINE_LOADER => Verify::Tail,
+                match cell.load.job {
                     Job::Gzip => Verify::Gzip,
                     Job::Json => Verify::Json,
                     Job::Plain => Verify::Tail,
@@ -467,8 +457,8 @@ impl<'a> Runner<'a> {
             method,
             url,
             append_id: verify != Verify::None,
-            concurrency: cell.concurrency,
-            keepalive: cell.keepalive,
+            concurrency: cell.load.concurrency,
+            keepalive: cell.load.keepalive,
             verify,
             // A delay is no failure, however long; a distribution's tail is longer than its mean.
             ca,
@@ -481,11 +471,11 @@ impl<'a> Runner<'a> {
         RoundSpec {
             first,
             count,
-            body_bytes: cell.body_bytes,
+            body_bytes: cell.load.body_bytes,
             gzip: self.is_in_gzip(cell),
-            delay: cell.overrides.delay.unwrap_or(self.sweep.delay),
+            delay: cell.load.delay,
             draw: block,
-            round_trip: cell.round_trip(),
+            round_trip: cell.load.round_trip(),
             gate: None,
             word: self.word_for(cell),
             checks: self.checks(cell),
@@ -495,19 +485,19 @@ impl<'a> Runner<'a> {
                 Some(true) => Interim::Varied,
                 _ => Interim::Never,
             },
-            fresh: !cell.keepalive,
+            fresh: !cell.load.keepalive,
             json: self.is_of_documents(cell),
         }
     }
 
     /// Whether requests ask for documents in JSON.
     fn is_of_documents(&self, cell: &Cell) -> bool {
-        self.sweep.job == Job::Json && cell.client != BASELINE_LOADER
+        cell.load.job == Job::Json
     }
 
     /// Whether bodies come in gzip. The baseline loader decodes nothing.
     fn is_in_gzip(&self, cell: &Cell) -> bool {
-        self.sweep.job == Job::Gzip && cell.client != BASELINE_LOADER
+        cell.load.job == Job::Gzip
     }
 
     /// The word that requests must have in their path; none for a load generator, which sends all to one path.
@@ -517,16 +507,17 @@ impl<'a> Runner<'a> {
 
     /// How many in flight are waited for at moments drawn by chance. If responses are delayed, the same number is seen at any time.
     fn checks(&self, cell: &Cell) -> Option<usize> {
-        let waits = cell.overrides.delay.unwrap_or(self.sweep.delay).mean() + cell.round_trip();
-        let shows = self.word_for(cell).is_some() && waits < SEEN_ANYWAY && cell.concurrency > 1;
-        shows.then_some(cell.concurrency)
+        let waits = cell.load.delay.mean() + cell.load.round_trip();
+        let shows =
+            self.word_for(cell).is_some() && waits < SEEN_ANYWAY && cell.load.concurrency > 1;
+        shows.then_some(cell.load.concurrency)
     }
 
     /// How many responses come in two parts, 1 ms apart: all together hold a round up for no more than 2 ms, 1 % of 200 ms, and where it is short, for less.
     /// Each holds one connection only. In a batch every request counts, and none is held.
     fn cuts(&self, cell: &Cell, count: u64) -> u64 {
-        let judged = self.word_for(cell).is_some() && cell.overrides.mode.is_none();
-        let beside = MOST_CUT_TOGETHER.min(cell.concurrency as u64);
+        let judged = self.word_for(cell).is_some() && cell.load.mode.is_none();
+        let beside = MOST_CUT_TOGETHER.min(cell.load.concurrency as u64);
         let cuts = (count * beside / REQUESTS_OF_A_CUT).min(MOST_CUTS * beside);
         if judged { cuts } else { 0 }
     }
@@ -534,7 +525,7 @@ impl<'a> Runner<'a> {
     /// How many responses come in another form than the others: too few to weigh, and enough that nobody can do without reading them.
     /// Of a short round, sometimes one.
     fn varied(&self, cell: &Cell, count: u64) -> u64 {
-        let judged = self.word_for(cell).is_some() && cell.overrides.mode.is_none();
+        let judged = self.word_for(cell).is_some() && cell.load.mode.is_none();
         let some = u64::from(rand::random_bool(VARIED_OF_A_SHORT_ROUND));
         let few = (count / REQUESTS_OF_A_VARIED).clamp(some, MOST_VARIED);
         if judged && count > 1 { few } else { 0 }
@@ -542,15 +533,15 @@ impl<'a> Runner<'a> {
 
     /// How long a round on the test server should take: what was asked, or as many waves of delayed responses.
     fn expected(&self, cell: &Cell, count: u64) -> Duration {
-        let waves = count.div_ceil(cell.concurrency as u64).max(WAVES);
+        let waves = count.div_ceil(cell.load.concurrency as u64).max(WAVES);
         let waiting = self.wait(cell).as_secs_f64() * waves as f64;
         self.sweep.round_time + Duration::from_secs_f64(waiting)
     }
 
     /// The longest wait for a response on the server's side, without the tail of a distribution.
     fn wait(&self, cell: &Cell) -> Duration {
-        let delay = cell.overrides.delay.unwrap_or(self.sweep.delay);
-        delay.mean() + MOST_ROUND_TRIPS * cell.round_trip()
+        let delay = cell.load.delay;
+        delay.mean() + MOST_ROUND_TRIPS * cell.load.round_trip()
     }
 
     /// Requests that fill a round at the rate of `done` in `wall`.
@@ -560,7 +551,7 @@ impl<'a> Runner<'a> {
         // Whole waves: when responses take time, a last wave that is half empty lasts as long as a full one.
         count
             .clamp(fewest(cell), MOST_REQUESTS)
-            .next_multiple_of(cell.concurrency as u64)
+            .next_multiple_of(cell.load.concurrency as u64)
     }
 }
 
@@ -570,46 +561,18 @@ fn draw_ids(count: u64) -> u64 {
     rand::random_range(1_000_000_000..10_000_000_000 - count)
 }
 
-/// The offence of a client whose first request arrived before `go`.
-fn began_early(page: Option<&Interval>, asked: Instant) -> Option<String> {
-    let first = page.and_then(|page| page.first_read);
-    let early = first.and_then(|first| asked.checked_duration_since(first));
-    let early = early.filter(|early| !early.is_zero());
-    let words = |early: Duration| {
-        let ms = early.as_secs_f64() * 1e3;
-        format!("its first request came {ms:.2} ms before `go`")
-    };
-    early.map(words)
-}
-
-/// The offence of connections that carried nothing although all requested were in flight. A pool may open one for a
-/// request that then finds another free; where each request has its own, none is opened for a later one.
-fn opened_ahead(cell: &Cell, intervals: [Option<&Interval>; 2]) -> Option<String> {
-    let asked = cell.concurrency as u64;
-    let most = match cell.keepalive {
-        true => 2 * asked + 8,
-        false => asked + asked / 2 + 1,
-    };
-    let peak = intervals.into_iter().flatten().map(|seen| seen.peak_ahead);
-    let peak = peak.max().filter(|peak| *peak > most)?;
-    Some(format!(
-        "{peak} connections were open at once that carried nothing yet or were owed a response, at most {most} expected for \
-         concurrency {asked}"
-    ))
-}
-
-/// The offence of a driver that used more time than its one core has. The clocks are read a moment apart.
-fn more_than_its_core(driver: &Driver, used: Duration, wall: Duration) -> Option<String> {
-    let most = wall.mul_f64(1.05) + Duration::from_millis(20);
-    (driver.is_pinned() && used > most).then(|| {
-        let cores = used.as_secs_f64() / wall.as_secs_f64();
-        format!("the driver's processes used {cores:.1} cores, though all share one")
+/// By how much the first request of a round arrived before `go`.
+fn began_early(page: Option<&Interval>, asked: Instant) -> Option<Seen> {
+    let first = page.and_then(|page| page.first_read)?;
+    let early = asked.checked_duration_since(first)?;
+    (!early.is_zero()).then_some(Seen::Early {
+        ns: nanoseconds(early),
     })
 }
 
 /// Fewest requests of a round.
 fn fewest(cell: &Cell) -> u64 {
-    WAVES * cell.concurrency as u64
+    WAVES * cell.load.concurrency as u64
 }
 
 /// More requests, so that they last nearer to `target`, but not much more at a time.

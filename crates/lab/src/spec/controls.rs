@@ -2,7 +2,7 @@
 
 use hecaton_test_server::Delay;
 
-use super::{Approach, BASELINE_LOADER, Cell, Control, Manifest, Overrides, Sweep};
+use super::{Approach, BASELINE_LOADER, Cell, Control, Load, Manifest, Sweep};
 
 /// Stands behind the name of the client that takes part twice.
 const AGAIN: &str = "-again";
@@ -17,27 +17,26 @@ impl Sweep {
             .filter(|cell| cell.client != BASELINE_LOADER)
             .map(|cell| Cell {
                 client: format!("{}{AGAIN}", cell.client),
-                overrides: Overrides {
-                    control: Some(Control::Again),
-                    ..cell.overrides
-                },
+                control: Some(Control::Again),
                 ..cell
             });
-        let reference_run = (again.is_some()
-            && self.baseline_loader
-            && self.target.is_test_server())
-        .then(|| Cell {
-            client: BASELINE_LOADER.into(),
-            body_bytes: self.body_bytes[0],
-            keepalive: true,
-            concurrency: WORK.1,
-            overrides: Overrides {
-                delay: Some(Delay::None),
-                requests: Some(WORK.0),
+        let loader = self
+            .cells
+            .iter()
+            .find(|cell| cell.client == BASELINE_LOADER);
+        let reference_run = loader
+            .filter(|_| again.is_some() && self.target.is_test_server())
+            .map(|loader| Cell {
+                client: BASELINE_LOADER.into(),
+                load: Load {
+                    body_bytes: self.body_bytes()[0],
+                    concurrency: WORK.1,
+                    delay: Delay::None,
+                    requests: Some(WORK.0),
+                    ..loader.load
+                },
                 control: Some(Control::ReferenceRun),
-                ..Overrides::default()
-            },
-        });
+            });
         self.controls = again.into_iter().chain(reference_run).collect();
         self
     }
@@ -55,18 +54,15 @@ impl Sweep {
         let client = preferred
             .filter(|name| clients.contains(name))
             .unwrap_or(first);
-        Some(Cell {
-            client: client.to_string(),
-            body_bytes: self.body_bytes[0],
-            keepalive: self.ways_to_connect(client)[0],
-            concurrency: self.concurrency[self.concurrency.len() / 2],
-            overrides: Overrides::default(),
-        })
+        let levels = self.concurrency();
+        let middle = levels[levels.len() / 2];
+        let mut cells = self.cells.iter().filter(|cell| cell.client == client);
+        cells.find(|cell| cell.load.concurrency == middle).cloned()
     }
 
     /// The manifest of the client that takes part twice, and its second name.
     pub fn again(&self) -> Option<(&Manifest, &str)> {
-        let twin = |cell: &&Cell| cell.overrides.control == Some(Control::Again);
+        let twin = |cell: &&Cell| cell.control == Some(Control::Again);
         let name = &*self.controls.iter().find(twin)?.client;
         let first = name.strip_suffix(AGAIN)?;
         let mut clients = self.clients.iter();
@@ -77,7 +73,7 @@ impl Sweep {
 impl Cell {
     /// The name of the client, without what tells its second process from the first.
     pub fn first_name(&self) -> &str {
-        match self.overrides.control {
+        match self.control {
             Some(Control::Again) => self.client.strip_suffix(AGAIN).unwrap_or(&self.client),
             _ => &self.client,
         }

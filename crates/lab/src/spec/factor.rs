@@ -1,28 +1,37 @@
-//! The factors of an experiment: in what one cell may differ from another. A new one is a line in [`FACTORS`], and what
-//! keeps it in [`Cell`]; command lines set it and reports read it from there.
+//! The factors of an experiment: in what one cell may differ from another. This file says how each is set, how its values are
+//! told, and which cells it keeps together. A new one is a field of [`Load`], a line in [`FACTORS`], and its effect on a trial
+//! (`run/trial.rs`).
 
-use super::{Cell, Mode, parse_delay};
+use super::{Job, Load, Mode, parse_delay};
 
-/// One factor beside the client and the body, which have columns of their own.
+/// One factor beside the client.
 pub struct Factor {
     /// Its name on the command line, as in `--set tls=on`; empty if it cannot be set there.
     pub name: &'static str,
-    /// Changes a cell to what is written, or says what is wrong with it.
-    set: fn(&mut Cell, &str) -> Result<(), String>,
-    /// Its words about a cell; none if the cell has the usual value.
-    words: fn(&Cell) -> Option<String>,
+    /// Changes a load to what is written, or says what is wrong with it.
+    set: fn(&mut Load, &str) -> Result<(), String>,
+    /// Its words about a load, given the usual load of the plan; none if they are not needed.
+    words: fn(&Load, &Load) -> Option<String>,
+    /// Its words about one side of a pair, which differs from the other in it.
+    side: fn(&Load) -> Option<String>,
+    /// Makes loads alike that may be measured together where a block is long.
+    joins: fn(&mut Load),
 }
+
+/// What cannot be set.
+const UNSET: fn(&mut Load, &str) -> Result<(), String> = |_, _| Ok(());
 
 /// Every factor, in the order in which loads are described.
 #[rustfmt::skip]
-pub const FACTORS: [Factor; 7] = [
-    Factor { name: "", set: |_, _| Ok(()), words: |cell| cell.overrides.requests.map(|size| batch(size, cell.overrides.mode)) },
-    Factor { name: "concurrency", set: |cell, text| number(text).map(|n| cell.concurrency = n), words: concurrency },
-    Factor { name: "body", set: |cell, text| number(text).map(|n| cell.body_bytes = n), words: |_| None },
-    Factor { name: "", set: |_, _| Ok(()), words: |cell| cell.overrides.round_trip_ms.map(|trip| format!("round trip {trip} ms")) },
-    Factor { name: "delay", set: delay, words: |cell| cell.overrides.delay.map(|delay| format!("delay {delay}")) },
-    Factor { name: "tls", set: |cell, text| switch(text).map(|on| cell.overrides.tls = on.then_some(true)), words: |cell| cell.overrides.tls?.then(|| "TLS".into()) },
-    Factor { name: "keepalive", set: |cell, text| switch(text).map(|on| cell.keepalive = on), words: |cell| (!cell.keepalive).then(|| "a new connection each".into()) },
+pub const FACTORS: [Factor; 8] = [
+    Factor { name: "", set: UNSET, words: batch, side: |_| None, joins: |load| if load.mode.take().is_some() { load.concurrency = 0 } },
+    Factor { name: "concurrency", set: |load, text| number(text).map(|n| load.concurrency = n), words: concurrency, side: |load| Some(format!("concurrency {}", load.concurrency)), joins: |_| () },
+    Factor { name: "body", set: |load, text| number(text).map(|n| load.body_bytes = n), words: |_, _| None, side: |load| Some(format!("body {}", load.body_bytes)), joins: |_| () },
+    Factor { name: "", set: UNSET, words: |load, _| load.round_trip_ms.map(|trip| format!("round trip {trip} ms")), side: |_| None, joins: |_| () },
+    Factor { name: "delay", set: delay, words: |load, usual| (load.delay != usual.delay).then(|| format!("delay {}", load.delay)), side: |load| Some(format!("delay {}", load.delay)), joins: |load| load.delay = Load::PLAIN.delay },
+    Factor { name: "tls", set: |load, text| switch(text).map(|on| load.tls = on), words: |load, usual| (load.tls && !usual.tls).then(|| "TLS".into()), side: |load| Some(format!("tls {}", on(load.tls))), joins: |load| load.tls = false },
+    Factor { name: "keepalive", set: |load, text| switch(text).map(|on| load.keepalive = on), words: |load, _| (!load.keepalive).then(|| "a new connection each".into()), side: |load| Some(format!("keepalive {}", on(load.keepalive))), joins: |load| load.keepalive = true },
+    Factor { name: "job", set: job, words: |load, usual| (load.job != usual.job && !load.job.is_plain()).then(|| job_words(load.job).into()), side: |load| Some(format!("job {}", name_of(load.job))), joins: |load| load.job = Job::Plain },
 ];
 
 impl Factor {
@@ -43,43 +52,86 @@ impl Factor {
         })
     }
 
-    /// Changes a cell to what is written.
+    /// Changes a load to what is written.
     ///
     /// # Errors
     /// A sentence with what may be written.
-    pub fn set(&self, cell: &mut Cell, text: &str) -> Result<(), String> {
-        (self.set)(cell, text).map_err(|why| format!("{} {why}", self.name))
+    pub fn set(&self, load: &mut Load, text: &str) -> Result<(), String> {
+        (self.set)(load, text).map_err(|why| format!("{} {why}", self.name))
     }
 }
 
-/// The load of a cell in words: what tells it from the others of its client, the body left out.
-pub fn load_words(cell: &Cell) -> String {
+/// A load in words: what tells it from the others of its client, the body left out. `usual` is that of the plan.
+pub fn load_words(load: &Load, usual: &Load) -> String {
     let words: Vec<String> = FACTORS
         .iter()
-        .filter_map(|factor| (factor.words)(cell))
+        .filter_map(|factor| (factor.words)(load, usual))
         .collect();
     words.join(", ")
 }
 
-fn concurrency(cell: &Cell) -> Option<String> {
-    // A batch of a known size says how many are in flight.
-    cell.overrides
-        .requests
-        .is_none()
-        .then(|| format!("concurrency {}", cell.concurrency))
+/// In which factors one side of a pair differs from the other, in words.
+pub fn side_words(side: &Load, other: &Load) -> Vec<String> {
+    FACTORS
+        .iter()
+        .filter_map(|factor| {
+            let (own, others) = ((factor.side)(side), (factor.side)(other));
+            own.filter(|own| Some(own) != others.as_ref())
+        })
+        .collect()
 }
 
-fn batch(size: u64, mode: Option<Mode>) -> String {
-    match mode {
+/// What loads have in common that are measured together. Batches are compared by their size, whatever is in flight at once.
+pub fn together(load: &Load) -> Load {
+    let mut kept = *load;
+    FACTORS.iter().for_each(|factor| (factor.joins)(&mut kept));
+    kept
+}
+
+fn concurrency(load: &Load, usual: &Load) -> Option<String> {
+    // A batch of a known size says how many are in flight.
+    let is_batch = batch(load, usual).is_some();
+    (!is_batch).then(|| format!("concurrency {}", load.concurrency))
+}
+
+fn batch(load: &Load, usual: &Load) -> Option<String> {
+    let size = load.requests.filter(|_| load.requests != usual.requests)?;
+    Some(match load.mode {
         Some(Mode::Sync) => format!("batch of {size} one after another"),
         _ => format!("batch of {size} at once"),
+    })
+}
+
+fn delay(load: &mut Load, text: &str) -> Result<(), String> {
+    load.delay = parse_delay(text).map_err(|why| format!("cannot be `{text}`: {why}"))?;
+    Ok(())
+}
+
+fn job(load: &mut Load, text: &str) -> Result<(), String> {
+    let jobs = [Job::Plain, Job::Json, Job::Gzip];
+    let found = jobs.into_iter().find(|job| name_of(*job) == text);
+    load.job = found.ok_or_else(|| format!("is plain, json or gzip, not `{text}`"))?;
+    Ok(())
+}
+
+fn name_of(job: Job) -> &'static str {
+    match job {
+        Job::Plain => "plain",
+        Job::Json => "json",
+        Job::Gzip => "gzip",
     }
 }
 
-fn delay(cell: &mut Cell, text: &str) -> Result<(), String> {
-    let delay = parse_delay(text).map_err(|why| format!("cannot be `{text}`: {why}"))?;
-    cell.overrides.delay = Some(delay);
-    Ok(())
+fn job_words(job: Job) -> &'static str {
+    match job {
+        Job::Plain => "plain",
+        Job::Json => "JSON",
+        Job::Gzip => "gzip",
+    }
+}
+
+fn on(value: bool) -> &'static str {
+    if value { "on" } else { "off" }
 }
 
 fn number(text: &str) -> Result<usize, String> {

@@ -8,7 +8,7 @@ use hecaton_test_server::Delay;
 use serde::Deserialize;
 
 use super::sweep::find_clients;
-use super::{Catalogue, Job, Sweep, Target, Usage};
+use super::{Ability, BASELINE_LOADER, Catalogue, Cell, Job, Load, Manifest, Sweep, Target, Usage};
 
 /// How long the baseline loader's rounds last; a client's are as long as its requests take.
 const LOADER_ROUND: Duration = Duration::from_millis(200);
@@ -86,18 +86,26 @@ impl ShootoutScenario {
                 )));
             }
         }
-        let sweep = Sweep {
-            clients: find_clients(&request.clients, catalogue)?,
-            concurrency: vec![concurrency],
-            body_bytes: vec![self.body_bytes],
-            cells: Vec::new(),
-            controls: Vec::new(),
-            keepalive: vec![true],
-            job: self.job,
-            requests: Some(requests.div_ceil(u64::from(rounds))),
-            tls: false,
-            baseline_loader: true,
+        let usual = Load {
+            body_bytes: self.body_bytes,
+            concurrency,
             delay: request.delay.unwrap_or(Delay::None),
+            requests: Some(requests.div_ceil(u64::from(rounds))),
+            job: self.job,
+            ..Load::PLAIN
+        };
+        let clients = find_clients(&request.clients, catalogue)?;
+        let own = |client: &Manifest| {
+            let keepalive = client.can.contains(&Ability::KeepAlive);
+            Cell::new(&client.client, Load { keepalive, ..usual })
+        };
+        let mut cells: Vec<Cell> = clients.iter().map(own).collect();
+        cells.push(Cell::new(BASELINE_LOADER, usual.of_loader()));
+        let sweep = Sweep {
+            clients,
+            cells,
+            controls: Vec::new(),
+            usual,
             rounds,
             invocations: self.invocations.clamp(1, rounds),
             round_time: LOADER_ROUND,
@@ -126,8 +134,8 @@ mod tests {
             ..Default::default()
         };
         let sweep = scenario().sweep(request, &Catalogue::default()).unwrap();
-        assert_eq!(sweep.requests, Some(9)); // 108 in all: rather too many than too few
-        assert_eq!((sweep.invocations, sweep.job), (6, Job::Json));
+        assert_eq!(sweep.usual.requests, Some(9)); // 108 in all: rather too many than too few
+        assert_eq!((sweep.invocations, sweep.usual.job), (6, Job::Json));
     }
 
     #[test]

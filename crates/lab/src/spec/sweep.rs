@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use super::{
+    Ability, Approach, Catalogue, Cell, Control, Load, Manifest, SweepScenario, Target, Usage,
+};
 use hecaton_test_server::Delay;
-use serde::{Deserialize, Serialize};
-
-use super::{Ability, Approach, Catalogue, Cell, Control, Manifest, SweepScenario, Target, Usage};
 
 /// The baseline loader's name as a client.
 pub const BASELINE_LOADER: &str = "baseline-loader";
@@ -37,54 +37,17 @@ pub struct SweepRequest {
     pub foreign: Option<Target>,
 }
 
-/// How a client processes each response.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
-pub enum Job {
-    /// Reads the body, and the check value at its end.
-    #[default]
-    Plain,
-    /// Parses a JSON document of 16 KB, and finds the check value in it by its key.
-    Json,
-    /// Decodes a body in gzip, and reads the check value at its end.
-    Gzip,
-}
-
-impl Job {
-    /// Whether it is the one of a sweep, which documents leave out.
-    pub fn is_plain(&self) -> bool {
-        *self == Job::Plain
-    }
-}
-
 /// One sweep.
 #[derive(Clone, Debug)]
 pub struct Sweep {
     /// The clients, without the baseline loader.
     pub clients: Vec<Manifest>,
-    /// Requests in flight, ascending, each once.
-    pub concurrency: Vec<usize>,
-    /// Exactly what is measured, where that is no grid; empty for every concurrency with every body.
+    /// What is measured, the baseline loader's included.
     pub cells: Vec<Cell>,
     /// Cells that measure the run itself, besides the others.
     pub controls: Vec<Cell>,
-    /// Sizes of bodies, ascending, each once; a single 0 when the server is not ours.
-    pub body_bytes: Vec<usize>,
-    /// Whether connections are kept: both ways when both are here. A client that cannot keep them is measured with
-    /// a new one for each request, whatever is asked.
-    pub keepalive: Vec<bool>,
-    /// How each response is processed. The baseline loader parses and decodes nothing: it reads plain bodies of the
-    /// same size instead of documents and of those in gzip.
-    pub job: Job,
-    /// Requests of a client's round; none for as many as fill its time. The baseline loader's always fill it.
-    pub requests: Option<u64>,
-    /// Whether the test server uses TLS.
-    pub tls: bool,
-    /// Whether the baseline loader takes part.
-    pub baseline_loader: bool,
-    /// The test server's delay; none when the server is not ours.
-    pub delay: Delay,
+    /// The usual load: what a reader need not be told of each cell.
+    pub usual: Load,
     /// Rounds of every cell, which is also the number of blocks.
     pub rounds: u32,
     /// Processes of every client, at most one for each block.
@@ -126,18 +89,33 @@ impl Sweep {
             ),
             Target::Foreign { .. } => (vec![0], Delay::None),
         };
-        let sweep = Sweep {
-            clients: find_clients(&names, catalogue)?,
-            concurrency,
-            body_bytes,
-            cells: Vec::new(),
-            controls: Vec::new(),
-            keepalive: scenario.keepalive.clone(),
-            job: scenario.job,
-            requests: None,
-            tls: scenario.tls,
-            baseline_loader: scenario.baseline_loader,
+        let clients = find_clients(&names, catalogue)?;
+        let usual = Load {
             delay,
+            tls: scenario.tls,
+            job: scenario.job,
+            ..Load::PLAIN
+        };
+        let mut cells = Vec::new();
+        for client in &clients {
+            for keepalive in ways_to_connect(client, &scenario.keepalive) {
+                let own = Load { keepalive, ..usual };
+                cells.extend(grid(&client.client, own, &body_bytes, &concurrency));
+            }
+        }
+        if scenario.baseline_loader {
+            cells.extend(grid(
+                BASELINE_LOADER,
+                usual.of_loader(),
+                &body_bytes,
+                &concurrency,
+            ));
+        }
+        let sweep = Sweep {
+            clients,
+            cells,
+            controls: Vec::new(),
+            usual,
             rounds,
             invocations: scenario.invocations.clamp(1, rounds),
             round_time: request
@@ -154,27 +132,26 @@ impl Sweep {
     /// Names of all that are measured, the baseline loader included when it takes part.
     pub fn client_names(&self) -> Vec<String> {
         let clients = self.clients.iter().map(|manifest| manifest.client.clone());
-        let loader = self.baseline_loader.then(|| BASELINE_LOADER.to_string());
+        let loader = self
+            .has_baseline_loader()
+            .then(|| BASELINE_LOADER.to_string());
         clients.chain(loader).collect()
     }
 
-    /// How a client's connections are used, one cell each: kept (true), or a new one for each request (false).
+    /// Whether the baseline loader takes part.
+    pub fn has_baseline_loader(&self) -> bool {
+        self.cells.iter().any(|cell| cell.client == BASELINE_LOADER)
+    }
+
+    /// How a client's connections are used in its cells: kept (true), or a new one for each request (false).
     pub fn ways_to_connect(&self, client: &str) -> Vec<bool> {
-        if client == BASELINE_LOADER {
-            return vec![true]; // the loader reuses connections, whatever the others do
-        }
-        if !self.cells.is_empty() {
-            let mut ways: Vec<bool> = self.cells_of(client).map(|cell| cell.keepalive).collect();
-            ways.sort_unstable_by(|a, b| b.cmp(a));
-            ways.dedup();
-            return ways;
-        }
-        let forgets = |manifest: &Manifest| !manifest.can.contains(&Ability::KeepAlive);
-        let mut clients = self.clients.iter();
-        match clients.any(|known| known.client == client && forgets(known)) {
-            true => vec![false],
-            false => self.keepalive.clone(),
-        }
+        let mut ways: Vec<bool> = self
+            .cells_of(client)
+            .map(|cell| cell.load.keepalive)
+            .collect();
+        ways.sort_unstable_by(|a, b| b.cmp(a));
+        ways.dedup();
+        ways
     }
 
     /// Whether a name is that of a load generator, which is shown for reference alone.
@@ -185,32 +162,67 @@ impl Sweep {
             .any(|known| known.client == client && reference(known))
     }
 
-    /// The cells of one client, where the sweep is no grid, or the client takes part a second time.
+    /// The cells of one client, or of one that takes part a second time.
     pub fn cells_of(&self, client: &str) -> impl Iterator<Item = &Cell> {
-        let again = |cell: &&Cell| cell.overrides.control == Some(Control::Again);
+        let again = |cell: &&Cell| cell.control == Some(Control::Again);
         let cells = self.cells.iter().chain(self.controls.iter().filter(again));
         cells.filter(move |cell| cell.client == client)
     }
 
     /// Whether the test server uses TLS to a client in any of its cells.
     pub fn speaks_tls_to(&self, client: &str) -> bool {
-        let speaks = |cell: &Cell| cell.overrides.tls.unwrap_or(self.tls);
-        self.target.is_test_server()
-            && match self.cells.is_empty() {
-                true => self.tls,
-                false => self.cells_of(client).any(speaks),
-            }
+        self.target.is_test_server() && self.cells_of(client).any(|cell| cell.load.tls)
     }
 
     /// Most requests in flight in any cell of one client.
     pub fn highest_concurrency_of(&self, client: &str) -> usize {
-        let own = self.cells_of(client).map(|cell| cell.concurrency).max();
-        own.unwrap_or_else(|| self.highest_concurrency())
+        let own = self.cells_of(client).map(|cell| cell.load.concurrency);
+        own.max().unwrap_or_else(|| self.highest_concurrency())
     }
 
     /// Most requests in flight in any cell.
     pub fn highest_concurrency(&self) -> usize {
-        self.concurrency.last().copied().unwrap_or(1)
+        self.concurrency().last().copied().unwrap_or(1)
+    }
+
+    /// Requests in flight of all cells, ascending, each once.
+    pub fn concurrency(&self) -> Vec<usize> {
+        let own = self.cells.iter().map(|cell| cell.load.concurrency);
+        ascending(own.collect())
+    }
+
+    /// Sizes of bodies of all cells, ascending, each once; a single 0 when the server is not ours.
+    pub fn body_bytes(&self) -> Vec<usize> {
+        let own = self.cells.iter().map(|cell| cell.load.body_bytes);
+        ascending(own.collect())
+    }
+}
+
+/// The cells of a client: each body with each concurrency.
+fn grid<'a>(
+    client: &'a str,
+    own: Load,
+    body_bytes: &'a [usize],
+    concurrency: &'a [usize],
+) -> impl Iterator<Item = Cell> + 'a {
+    let of_body = move |&body_bytes: &usize| {
+        let load = move |&concurrency: &usize| Load {
+            body_bytes,
+            concurrency,
+            ..own
+        };
+        concurrency
+            .iter()
+            .map(move |level| Cell::new(client, load(level)))
+    };
+    body_bytes.iter().flat_map(of_body)
+}
+
+/// How a client's connections are used: as is asked, or where it cannot keep them, with a new one for each request.
+fn ways_to_connect(client: &Manifest, asked: &[bool]) -> Vec<bool> {
+    match client.can.contains(&Ability::KeepAlive) {
+        true => asked.to_vec(),
+        false => vec![false],
     }
 }
 
@@ -289,7 +301,7 @@ mod tests {
             concurrency: vec![1, 10],
             body_bytes: vec![133],
             keepalive: vec![true],
-            job: Job::Plain,
+            job: super::super::Job::Plain,
             tls: false,
             baseline_loader: true,
             delay: Delay::None,
@@ -321,27 +333,28 @@ mod tests {
             ..SweepRequest::default()
         })
         .unwrap();
-        assert_eq!(sweep.concurrency, [1, 40]);
-        assert_eq!(sweep.body_bytes, [133]);
+        assert_eq!(sweep.concurrency(), [1, 40]);
+        assert_eq!(sweep.body_bytes(), [133]);
         assert_eq!((sweep.rounds, sweep.invocations, sweep.seed), (2, 2, 7));
         assert_eq!(sweep.client_names(), [BASELINE_LOADER]);
     }
 
     #[test]
     fn a_client_that_cannot_keep_connections_is_measured_as_it_can() {
-        let client = |name: &str, can: &[Ability]| Manifest {
-            client: name.into(),
-            can: can.to_vec(),
-            ..Manifest::baseline_loader(std::path::Path::new("hecaton"))
-        };
-        let sweep = Sweep {
-            clients: vec![
-                client("keeps", &[Ability::Http1, Ability::KeepAlive]),
-                client("forgets", &[Ability::Http1]),
-            ],
+        let folder = tempfile::tempdir().unwrap();
+        for (name, can) in [("keeps", "'http1', 'keep-alive'"), ("forgets", "'http1'")] {
+            let text = format!(
+                "client = '{name}'\nlanguage = 'sh'\nhomepage = ''\napproach = 'tuned'\ncan = [{can}]\nrun = ['true']\nversion = ['true']"
+            );
+            std::fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
+        }
+        let catalogue = Catalogue::load(folder.path()).unwrap();
+        let scenario = SweepScenario {
+            clients: vec!["keeps".into(), "forgets".into()],
             keepalive: vec![true, false],
-            ..build(SweepRequest::default()).unwrap()
+            ..scenario()
         };
+        let sweep = Sweep::new(SweepRequest::default(), &scenario, &catalogue).unwrap();
         assert_eq!(sweep.ways_to_connect("keeps"), [true, false]);
         assert_eq!(sweep.ways_to_connect("forgets"), [false]);
         assert_eq!(sweep.ways_to_connect(BASELINE_LOADER), [true]);
@@ -354,8 +367,8 @@ mod tests {
             ..SweepRequest::default()
         })
         .unwrap();
-        assert_eq!(sweep.body_bytes, [0]);
-        assert!(matches!(sweep.delay, Delay::None));
+        assert_eq!(sweep.body_bytes(), [0]);
+        assert!(matches!(sweep.usual.delay, Delay::None));
     }
 
     #[test]

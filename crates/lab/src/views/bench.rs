@@ -39,7 +39,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         sections.push(Section::new("Goals", Media::PAPER, vec![said()]));
     }
     for part in parts {
-        let findings = judge(&part.run.rounds, &part.run.plan.delay);
+        let findings = judge(&part.run.rounds, &part.run.plan.usual());
         let tables = tables(part, &findings).into_iter().map(Block::Table);
         sections.push(Section::new(part.title, Media::ALL, tables.collect()));
         sections.extend(of_rejected(part, &findings));
@@ -123,17 +123,21 @@ fn machine(environment: &Environment) -> [String; 2] {
 
 /// A table for every body, the fastest first at each concurrency.
 fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
-    let mut bodies: Vec<usize> = findings.rows.iter().map(|row| row.body_bytes).collect();
+    let mut bodies: Vec<usize> = findings
+        .rows
+        .iter()
+        .map(|row| row.load.body_bytes)
+        .collect();
     bodies.sort_unstable();
     bodies.dedup();
     let of = |bytes: usize| {
         let mut rows: Vec<&Row> = findings
             .rows
             .iter()
-            .filter(|row| row.body_bytes == bytes)
+            .filter(|row| row.load.body_bytes == bytes)
             .collect();
         rows.sort_by(|a, b| {
-            let rank = |row: &Row| (row.concurrency, row.rejected.is_some());
+            let rank = |row: &Row| (row.load.concurrency, row.rejected.is_some());
             rank(a)
                 .cmp(&rank(b))
                 .then(b.requests_per_second.total_cmp(&a.requests_per_second))
@@ -145,14 +149,14 @@ fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
 
 fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     let Part { subject, run, .. } = part;
-    let named = |row: &&Row| match row.keepalive {
+    let named = |row: &&Row| match row.load.keepalive {
         true => name(&row.client),
         false => format!("{} *", name(&row.client)),
     };
     #[rustfmt::skip]
     let mut columns = vec![
         col(&format!("client,\n{}", body_words(bytes)), 0, named).words(),
-        col("concur-\nrency", 0, |row: &&Row| row.concurrency.to_string()),
+        col("concur-\nrency", 0, |row: &&Row| row.load.concurrency.to_string()),
     ];
     let mut figures = figures(|row: &&Row| row).into_iter();
     columns.extend(figures.next());
@@ -168,7 +172,7 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
         line.look = look(row, false);
         line.language = language(run, &row.client);
         let before = rows.iter().take_while(|other| *other != row).last();
-        line.apart = before.is_some_and(|before| before.concurrency != row.concurrency);
+        line.apart = before.is_some_and(|before| before.load.concurrency != row.load.concurrency);
     };
     let table = Table::of(
         &format!("{}, {}", part.title, body_words(bytes)),
@@ -199,7 +203,9 @@ fn in_lines(name: &str) -> String {
 /// How many times faster the subject is than a row, in the subject's row at the same load.
 fn against(row: &Row, rows: &[&Row], run: &Document, subject: &str) -> String {
     let own = |other: &&&Row| {
-        other.client == subject && other.concurrency == row.concurrency && other.keepalive
+        other.client == subject
+            && other.load.concurrency == row.load.concurrency
+            && other.load.keepalive
     };
     let Some(own) = rows.iter().find(own).filter(|own| own.cell() != row.cell()) else {
         return NONE.into();

@@ -10,7 +10,6 @@ use crate::findings::stats::Estimate;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
-use crate::plan::Overrides;
 
 /// Most rows that are drawn: the largest changes.
 const MOST: usize = 40;
@@ -112,19 +111,19 @@ fn table(pair: &Beside, name: &str) -> Table {
     let rows = &pair.found.rows;
     let plain = rows
         .iter()
-        .all(|row| row.new.overrides == Overrides::default() && row.new.keepalive);
+        .all(|row| load(&row.new, false) == format!("concurrency {}", row.new.load.concurrency));
     let several = rows
         .iter()
-        .any(|row| row.new.body_bytes != rows[0].new.body_bytes);
+        .any(|row| row.new.load.body_bytes != rows[0].new.load.body_bytes);
     let mut columns = vec![col("client", 0, |it: &Change| it.new.client.clone()).words()];
     if several {
         columns.push(col("body\nbytes", 0, |it: &Change| {
-            it.new.body_bytes.to_string()
+            it.new.load.body_bytes.to_string()
         }));
     }
     columns.push(match plain {
         true => col("concur-\nrency", 0, |it: &Change| {
-            it.new.concurrency.to_string()
+            it.new.load.concurrency.to_string()
         }),
         false => col("load", 0, |it: &Change| load(&it.new, false)).words(),
     });
@@ -228,7 +227,11 @@ fn record(change: &Change, pair: &Beside) -> Value {
         "rejected_after": new.rejected,
     });
     if let Some(fields) = record.as_object_mut() {
-        for part in [json!(new.cell()), own] {
+        let told = Told {
+            delay_ms: None,
+            ..new.told
+        };
+        for part in [json!({ "client": new.client }), json!(told), own] {
             fields.extend(part.as_object().cloned().unwrap_or_default());
         }
     }
@@ -237,7 +240,7 @@ fn record(change: &Change, pair: &Beside) -> Value {
 
 /// Reasons to trust or to doubt each run.
 fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
-    let trusted = |run: &Document| trust(run, &judge(&run.rounds, &run.plan.delay));
+    let trusted = |run: &Document| trust(run, &judge(&run.rounds, &run.plan.usual()));
     type Named<'a> = (&'a str, &'a Document);
     let words = |title: &str, value: fn(&Named) -> String| col(title, 0, value).words();
     #[rustfmt::skip]

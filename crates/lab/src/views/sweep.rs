@@ -8,7 +8,7 @@ use super::warnings::warnings;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
-use crate::plan::Cell;
+use crate::plan::{Cell, Load};
 use crate::spec::{BASELINE_LOADER, load_words};
 
 /// One client under loads that differ in concurrency alone.
@@ -110,7 +110,7 @@ fn finding(groups: &[Group]) -> Option<String> {
         let ratio = first.requests_per_second / row.requests_per_second;
         format!(", {} {other}", times(ratio))
     });
-    let at = first.concurrency;
+    let at = first.load.concurrency;
     Some(format!(
         "{name}: {speed} requests/s at concurrency {at}{beside}"
     ))
@@ -145,17 +145,20 @@ fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
         (client == BASELINE_LOADER, planned.unwrap_or(usize::MAX))
     };
     let mut rows: Vec<&Row> = findings.rows.iter().collect();
-    let kind = |row: &Row| Cell {
-        concurrency: 0,
-        body_bytes: 0,
-        ..row.cell()
+    let kind = |row: &Row| {
+        let load = Load {
+            concurrency: 0,
+            body_bytes: 0,
+            ..row.load
+        };
+        Cell::new(&row.client, load)
     };
     rows.sort_by_key(|row| {
         (
-            row.body_bytes,
+            row.load.body_bytes,
             order(&row.client),
             kind(row),
-            row.concurrency,
+            row.load.concurrency,
         )
     });
     let mut kinds: Vec<Cell> = rows.iter().map(|row| kind(row)).collect();
@@ -168,7 +171,7 @@ fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
             .filter(|kind| kind.client == row.client)
             .count()
             == 1;
-        let words = load_words(&cell).replace("concurrency 0", "");
+        let words = load_words(&cell.load, &run.plan.usual()).replace("concurrency 0", "");
         let words = words.trim_start_matches(", ");
         Group {
             name: match alone || words.is_empty() {
@@ -177,7 +180,7 @@ fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
             },
             client: &row.client,
             place: kinds.iter().position(|kind| *kind == cell).unwrap_or(0),
-            bytes: row.body_bytes,
+            bytes: row.load.body_bytes,
             rows: own.to_vec(),
             advice: findings
                 .recommendations
@@ -185,7 +188,7 @@ fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
                 .find(|it| own.iter().any(|row| it.cell() == row.cell())),
         }
     };
-    rows.chunk_by(|a, b| (a.body_bytes, kind(a)) == (b.body_bytes, kind(b)))
+    rows.chunk_by(|a, b| (a.load.body_bytes, kind(a)) == (b.load.body_bytes, kind(b)))
         .map(group)
         .collect()
 }
@@ -205,7 +208,7 @@ impl Group<'_> {
 
     fn recommends(&self, row: &Row) -> bool {
         self.advice
-            .is_some_and(|advice| advice.concurrency == row.concurrency)
+            .is_some_and(|advice| advice.load.concurrency == row.load.concurrency)
     }
 
     fn recommended(&self) -> Option<&Row> {
@@ -248,7 +251,7 @@ fn advised(run: &Document, groups: &[Group]) -> Table {
     let columns = vec![
         col("client", 0, |it: &&Group| it.name.clone()).words(),
         col("response", 0, response),
-        col("use", 0, row(|row| row.concurrency.to_string())),
+        col("use", 0, row(|row| row.load.concurrency.to_string())),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
         col("speed-\nup", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
         col("of\nbaseline", 3, row(|row| optional(row.baseline_loader_ratio, percent))),
@@ -279,7 +282,7 @@ fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
     #[rustfmt::skip]
     let mut columns = vec![
         col("client", 0, |it: &(&Group, &Row)| it.0.name.clone()).words(),
-        col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.concurrency.to_string()),
+        col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.load.concurrency.to_string()),
     ];
     columns.extend(figures(|it: &(&Group, &Row)| it.1));
     let advice = |row: &Row| {
@@ -350,7 +353,7 @@ fn across(groups: &[&Group]) -> Across {
     let grid: BTreeSet<usize> = groups
         .iter()
         .flat_map(|group| &group.rows)
-        .map(|row| row.concurrency)
+        .map(|row| row.load.concurrency)
         .collect();
     Across {
         title: "concurrency",
@@ -364,10 +367,10 @@ fn across(groups: &[&Group]) -> Across {
 
 fn speeds(group: &Group, bound: bool) -> Series {
     let point = |row: &Row| Point {
-        x: row.concurrency as f64,
+        x: row.load.concurrency as f64,
         y: row.requests_per_second,
         range: speed_range(row),
-        hint: format!("concurrency {}: {}", row.concurrency, speed_words(row)),
+        hint: format!("concurrency {}: {}", row.load.concurrency, speed_words(row)),
     };
     Series {
         name: group.name.clone(),
@@ -389,11 +392,13 @@ fn panel(group: &Group) -> Lines {
         let point = |row: &Row| {
             let y = value(row)?;
             let hint = match stroke {
-                Stroke::Marks => format!("concurrency {}: CPU {} %", row.concurrency, figure(y)),
+                Stroke::Marks => {
+                    format!("concurrency {}: CPU {} %", row.load.concurrency, figure(y))
+                }
                 _ => String::new(),
             };
             Some(Point {
-                x: row.concurrency as f64,
+                x: row.load.concurrency as f64,
                 y,
                 range: (y, y),
                 hint,
@@ -421,10 +426,10 @@ fn panel(group: &Group) -> Lines {
     };
     let use_it = |row: &Row| {
         (
-            row.concurrency as f64,
+            row.load.concurrency as f64,
             format!(
                 "use {}: {} requests/s",
-                row.concurrency,
+                row.load.concurrency,
                 figure(row.requests_per_second)
             ),
         )
@@ -482,10 +487,10 @@ fn in_words(group: &Group) -> String {
     let speed = figure(fastest.requests_per_second);
     let mut words = format!(
         "fastest at concurrency {} with {speed} requests/s",
-        fastest.concurrency
+        fastest.load.concurrency
     );
     if let Some(advice) = group.advice {
-        words += &format!("; recommended concurrency {}", advice.concurrency);
+        words += &format!("; recommended concurrency {}", advice.load.concurrency);
         let speedup = advice
             .speedup
             .map(|found| format!(", {} the speed at concurrency 1", times(found.value)));

@@ -28,7 +28,7 @@ fn sweep(seed: u64, speed: f64, machine: f64) -> Document {
 
 fn worse(found: &Changes, share: f64) -> Vec<usize> {
     let rows = found.worse(share);
-    rows.iter().map(|row| row.concurrency).collect()
+    rows.iter().map(|row| row.load.concurrency).collect()
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn a_slower_client_is_found_and_a_faster_one_is_not_blamed() {
 fn a_row_that_is_rejected_now_is_worse_whatever_its_speed() {
     let (before, mut after) = (sweep(1, 1.0, 1.0), sweep(2, 1.0, 1.0));
     let last = |round: &&mut hecaton_lab::run::Round| {
-        round.cell.client == "typhoeus" && round.cell.concurrency == 200
+        round.cell.client == "typhoeus" && round.cell.load.concurrency == 200
     };
     for round in after.rounds.iter_mut().filter(last) {
         round.probe.as_mut().unwrap().peak_in_flight = 128;
@@ -69,7 +69,7 @@ fn a_client_that_broke_or_is_missing_is_worse_and_one_that_was_not_asked_for_is_
     let before = sweep(1, 1.0, 1.0);
     let mut broken = sweep(2, 1.0, 1.0);
     let own = |round: &hecaton_lab::run::Round| {
-        round.cell.client == "typhoeus" && round.cell.concurrency == 2
+        round.cell.client == "typhoeus" && round.cell.load.concurrency == 2
     };
     broken.rounds.retain(|round| !own(round) || round.block < 3);
     assert_eq!(worse(&changes(&before, &broken), 0.5), [2]);
@@ -164,8 +164,8 @@ fn what_a_row_has_of_its_own_fits_the_terminal_too() {
     let own = |seed, speed| {
         let mut run = sweep(seed, speed, 1.0);
         for round in &mut run.rounds {
-            round.cell.overrides.round_trip_ms = Some(100);
-            round.cell.overrides.tls = Some(true);
+            round.cell.load.round_trip_ms = Some(100);
+            round.cell.load.tls = true;
         }
         run
     };

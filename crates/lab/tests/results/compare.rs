@@ -1,15 +1,15 @@
 //! A comparison's judgement, on rounds whose truth is known: pairs, keep-alive connections, batches; and its views.
 
-use hecaton_lab::findings::{Compared, What, compared, judge};
+use hecaton_lab::findings::{Compared, What, compared};
 use hecaton_lab::ledger::Document;
-use hecaton_lab::plan::{Mode, Overrides};
+use hecaton_lab::plan::{Load, Mode};
 use hecaton_lab::report;
 use hecaton_lab::run::{Cell, Round};
 use hecaton_lab::spec::Comparison;
 use hecaton_test_server::{Delay, Times};
 use serde_json::json;
 
-use crate::synthetic::{Machine, document, unwitnessed};
+use crate::synthetic::{Machine, document, judge, unwitnessed};
 
 /// Rounds of one cell at a true speed.
 fn rounds(blocks: u32, seed: u64, cell: &Cell, speed: f64) -> Vec<Round> {
@@ -18,12 +18,12 @@ fn rounds(blocks: u32, seed: u64, cell: &Cell, speed: f64) -> Vec<Round> {
         blocks,
         ..Machine::default()
     };
-    let shape = [(cell.concurrency, (speed, 50.0))];
-    let mut rounds = machine.rounds(&cell.client, cell.body_bytes, &shape);
+    let shape = [(cell.load.concurrency, (speed, 50.0))];
+    let mut rounds = machine.rounds(&cell.client, cell.load.body_bytes, &shape);
     for round in &mut rounds {
         round.cell = cell.clone();
         let page = round.seen.as_mut().unwrap();
-        if !cell.keepalive {
+        if !cell.load.keepalive {
             page.connections_used = page.requests;
         }
     }
@@ -31,13 +31,12 @@ fn rounds(blocks: u32, seed: u64, cell: &Cell, speed: f64) -> Vec<Round> {
 }
 
 fn cell(client: &str) -> Cell {
-    Cell {
-        client: client.into(),
+    let load = Load {
         body_bytes: 133,
-        keepalive: true,
         concurrency: 10,
-        overrides: Overrides::default(),
-    }
+        ..Load::PLAIN
+    };
+    Cell::new(client, load)
 }
 
 fn found(comparison: &Comparison, rounds: &[Round]) -> Compared {
@@ -117,10 +116,8 @@ fn nothing_is_said_of_a_rejected_side() {
 #[test]
 fn one_client_with_two_settings_is_told_apart_by_them() {
     let a = cell("same");
-    let b = Cell {
-        keepalive: false,
-        ..a.clone()
-    };
+    let mut b = a.clone();
+    b.load.keepalive = false;
     let mut all = rounds(12, 1, &a, 1000.0);
     all.extend(rounds(12, 2, &b, 500.0));
     let found = found(&pair_of(a, b), &all);
@@ -137,16 +134,14 @@ fn keepalive(extra: f64) -> Vec<Round> {
     let mut all = Vec::new();
     for (seed, trip) in [0u64, 20, 100].into_iter().enumerate() {
         for (keepalive, trips, work) in [(true, 1.0, 1.0), (false, 3.0 + extra, 3.0)] {
-            let cell = Cell {
+            let load = Load {
                 keepalive,
                 concurrency: 1,
-                overrides: Overrides {
-                    tls: Some(true),
-                    round_trip_ms: Some(trip),
-                    ..Overrides::default()
-                },
-                ..cell("x")
+                tls: true,
+                round_trip_ms: Some(trip),
+                ..cell("x").load
             };
+            let cell = Cell::new("x", load);
             let speed = 1e3 / (trips * trip as f64 + work);
             all.extend(rounds(12, seed as u64, &cell, speed));
         }
@@ -201,7 +196,7 @@ fn each_column_is_held_against_its_prediction() {
     let mut all = keepalive(0.0);
     for round in all
         .iter_mut()
-        .filter(|round| round.cell.overrides.round_trip_ms == Some(20))
+        .filter(|round| round.cell.load.round_trip_ms == Some(20))
     {
         round.wall_ns = round.wall_ns * 5 / 4;
         let mut slower = Times::new();
@@ -226,7 +221,7 @@ fn each_column_is_held_against_its_prediction() {
 #[test]
 fn a_client_that_keeps_what_it_should_not_gets_no_gain() {
     let mut all = keepalive(0.0);
-    for round in all.iter_mut().filter(|round| !round.cell.keepalive) {
+    for round in all.iter_mut().filter(|round| !round.cell.load.keepalive) {
         round.seen.as_mut().unwrap().reused = 1;
     }
     let found = of_keepalive(&all);
@@ -246,15 +241,13 @@ fn batches(pool: u64) -> Vec<Round> {
     for (seed, size) in [1u64, 10, 60].into_iter().enumerate() {
         for mode in [Mode::Sync, Mode::Async] {
             let at_once = if mode == Mode::Sync { 1 } else { size };
-            let cell = Cell {
+            let load = Load {
                 concurrency: at_once as usize,
-                overrides: Overrides {
-                    mode: Some(mode),
-                    requests: Some(size),
-                    ..Overrides::default()
-                },
-                ..cell("x")
+                mode: Some(mode),
+                requests: Some(size),
+                ..cell("x").load
             };
+            let cell = Cell::new("x", load);
             let waves = size.div_ceil(at_once.min(pool));
             let wall = 0.01 * waves as f64;
             let speed = size as f64 / wall;

@@ -1,11 +1,11 @@
 //! The controls of a run: the smallest difference it can show, a client that took part twice, and the reference run.
 
-use hecaton_lab::findings::{Findings, judge, noisy_row};
-use hecaton_lab::plan::{Control, Overrides};
+use hecaton_lab::findings::{Findings, noisy_row};
+use hecaton_lab::plan::Control;
 use hecaton_lab::run::{Noise, Round};
 use hecaton_test_server::Delay;
 
-use crate::synthetic::Machine;
+use crate::synthetic::{Machine, judge};
 
 /// Two clients at one load, the first of them twice, and the reference run.
 fn rounds(noise: f64, again: f64) -> Vec<Round> {
@@ -20,10 +20,7 @@ fn rounds(noise: f64, again: f64) -> Vec<Round> {
         };
         let mut rounds = machine.rounds(name, 133, &[(10, (speed, 50.0))]);
         for round in &mut rounds {
-            round.cell.overrides = Overrides {
-                control,
-                ..Overrides::default()
-            };
+            round.cell.control = control;
         }
         rounds
     };

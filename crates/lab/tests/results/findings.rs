@@ -1,14 +1,14 @@
 //! Rounds become rows, recommendations and sentences as the ledger says.
 
 use crate::synthetic::{
-    JRUBY_MEDIUM, JRUBY_SHORT, MRI_MEDIUM, MRI_SHORT, Machine, ten_ms, unwitnessed,
+    JRUBY_MEDIUM, JRUBY_SHORT, MRI_MEDIUM, MRI_SHORT, Machine, judge, ten_ms, unwitnessed,
 };
-use hecaton_lab::findings::{Findings, Row, judge};
+use hecaton_lab::findings::{Findings, Row};
 use hecaton_lab::run::Round;
 use hecaton_test_server::Delay;
 
 fn row<'a>(findings: &'a Findings, client: &str, concurrency: usize) -> &'a Row {
-    let of = |row: &&Row| row.client == client && row.concurrency == concurrency;
+    let of = |row: &&Row| row.client == client && row.load.concurrency == concurrency;
     findings.rows.iter().find(of).expect("a row")
 }
 
@@ -20,7 +20,7 @@ fn recommended(rounds: &[Round]) -> usize {
         "{:?}",
         findings.rows.iter().find(|r| r.rejected.is_some())
     );
-    findings.recommendations[0].concurrency
+    findings.recommendations[0].load.concurrency
 }
 
 /// The rule, on the four published series: stable on the plateaus where the arg-max is chance.
@@ -51,7 +51,7 @@ fn of_a_plateau_the_smallest_is_recommended_and_the_tie_is_named() {
         };
         let findings = judge(&machine.sweep("mri", 133, &plateau), &ten_ms());
         let advice = &findings.recommendations[0];
-        assert_eq!(advice.concurrency, 40, "{advice:?}");
+        assert_eq!(advice.load.concurrency, 40, "{advice:?}");
         assert!(advice.tied.contains(&80), "{advice:?}");
         let says = &findings.verdicts[0];
         assert!(says.contains("use concurrency 40 (a tie with 60"), "{says}");
@@ -86,7 +86,10 @@ fn an_honest_row_holds_the_figures_of_its_rounds() {
         (row.connections, row.duplicates, row.peak_in_flight),
         (Some(80), Some(0), Some(80))
     );
-    assert_eq!((row.delay_ms, row.errors, row.verified), (10.0, 0, true));
+    assert_eq!(
+        (row.told.delay_ms, row.errors, row.verified),
+        (Some(10.0), 0, true)
+    );
     assert!((row.peak_rss_mb - (20_000.0 + 3_200.0) * 1024.0 / 1e6).abs() < 1e-9);
     assert_eq!(
         (row.rejected.clone(), row.baseline_loader_ratio),
@@ -104,12 +107,12 @@ fn rejected_rows_are_shown_but_never_ranked() {
     let mut rounds = Machine::default().sweep("mri", 133, &MRI_SHORT);
     rounds
         .iter_mut()
-        .filter(|r| r.cell.concurrency == 80)
+        .filter(|r| r.cell.load.concurrency == 80)
         .for_each(|r| r.claim.sum = 1);
     let findings = judge(&rounds, &ten_ms());
     assert!(row(&findings, "mri", 80).rejected.is_some() && !row(&findings, "mri", 80).verified);
     assert_eq!(
-        findings.recommendations[0].concurrency, 120,
+        findings.recommendations[0].load.concurrency, 120,
         "{:?}",
         findings.recommendations
     );
@@ -133,7 +136,7 @@ fn without_a_ledger_nothing_is_verified_and_claims_still_have_to_agree() {
         (first.connections, first.duplicates, first.peak_in_flight),
         (None, None, None)
     );
-    assert_eq!(findings.recommendations[0].concurrency, 80);
+    assert_eq!(findings.recommendations[0].load.concurrency, 80);
     rounds[0].claim.errors = 1;
     assert!(
         row(&judge(&rounds, &Delay::None), "mri", 1)

@@ -1,12 +1,12 @@
 //! Goals of a benchmark: met or missed by the figure, open where the interval holds the limit, and never guessed.
 
-use hecaton_lab::findings::{Judgement, judge, judge_goal};
+use hecaton_lab::findings::{Judgement, judge_goal};
 use hecaton_lab::report::{self, Style};
 use hecaton_lab::run::Round;
 use hecaton_lab::spec::{Goal, Promise};
 use serde_json::json;
 
-use crate::synthetic::{Machine, document, ten_ms};
+use crate::synthetic::{Machine, delayed, document, judge, ten_ms};
 
 /// Twelve rounds of three clients at concurrency 10, whose speeds are as 2.6 to 1 to 4.
 fn rounds() -> Vec<Round> {
@@ -17,10 +17,11 @@ fn rounds() -> Vec<Round> {
         ("baseline-loader", 400.0),
     ];
     let rounds = speeds.map(|(client, speed)| machine.rounds(client, 133, &[(10, (speed, 20.0))]));
-    rounds.concat()
+    delayed(&rounds.concat(), &ten_ms())
 }
 
 fn judged(promise: &Promise, rounds: &[Round]) -> Judgement {
+    let rounds = &delayed(rounds, &ten_ms());
     let findings = judge(rounds, &ten_ms());
     let mut judgements = judge_goal(&goal(promise, None), rounds, &findings.rows);
     assert_eq!(judgements.len(), 1, "one cell, one judgement");
@@ -128,7 +129,7 @@ fn kept_connections_are_compared_with_new_ones_of_the_same_client() {
     let mut all = rounds();
     let mut new = Machine::default().rounds("ours", 133, &[(10, (50.0, 20.0))]);
     for round in &mut new {
-        round.cell.keepalive = false;
+        round.cell.load.keepalive = false;
         for page in [&mut round.seen, &mut round.probe].into_iter().flatten() {
             page.reused = 0;
         }
@@ -207,7 +208,8 @@ fn of_builds(seed: u64, blocks: u32, times: f64) -> Vec<Round> {
         let shape = places.map(|(concurrency, speed)| (concurrency, (times * speed, 50.0)));
         machine.rounds(client, 133, &shape)
     };
-    [of("gem@checkout", times), of("gem@1a2b3c4", 1.0)].concat()
+    let all = [of("gem@checkout", times), of("gem@1a2b3c4", 1.0)].concat();
+    delayed(&all, &ten_ms())
 }
 
 fn of_all_places(rounds: &[Round]) -> Vec<Judgement> {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use hecaton_lab::findings::{Ranking, judge, ranking};
+use hecaton_lab::findings::{Ranking, ranking};
 use hecaton_lab::ledger::Document;
 use hecaton_lab::run::Round;
 use hecaton_test_server::{Delay, Times};
@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use crate::synthetic::Machine;
+use crate::synthetic::{Machine, judge};
 
 /// A machine as they are: it slows down while a run lasts, others come and go, every process has its own luck, and one
 /// round in ten is slow.

@@ -1,10 +1,10 @@
 //! A shootout's judgement: the order, the groups, the winner, the ratios, noise, and what a process does once.
 
-use hecaton_lab::findings::{Ranking, judge, ranking};
+use hecaton_lab::findings::{Ranking, ranking};
 use hecaton_lab::run::{Noise, Round, Start};
 use hecaton_test_server::Delay;
 
-use crate::synthetic::Machine;
+use crate::synthetic::{Machine, judge};
 
 /// Clients at one concurrency whose true speeds are given.
 fn rounds(blocks: u32, speeds: &[(&str, f64)]) -> Vec<Round> {

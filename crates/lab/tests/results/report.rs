@@ -1,9 +1,8 @@
 //! The document, the terminal's text and the page: the figures are in them, and nothing from outside becomes markup.
 
 use crate::synthetic::{
-    JRUBY_MEDIUM, JRUBY_SHORT, MRI_MEDIUM, MRI_SHORT, Machine, document, ten_ms, unwitnessed,
+    JRUBY_MEDIUM, JRUBY_SHORT, MRI_MEDIUM, MRI_SHORT, Machine, document, judge, ten_ms, unwitnessed,
 };
-use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::Document;
 use hecaton_lab::report::{self, Style};
 use serde_json::{Value, json};
@@ -30,7 +29,7 @@ fn whole_sweep() -> Document {
     rounds.extend(machine.sweep("baseline-loader", 13801, &loader(JRUBY_MEDIUM)));
     for round in rounds
         .iter_mut()
-        .filter(|r| r.cell.client == "typhoeus" && r.cell.concurrency == 200)
+        .filter(|r| r.cell.client == "typhoeus" && r.cell.load.concurrency == 200)
     {
         round.probe.as_mut().unwrap().peak_in_flight = 128;
     }
@@ -313,7 +312,7 @@ fn nothing_from_outside_becomes_markup() {
     .sweep(EVIL, 133, &MRI_SHORT);
     for round in rounds
         .iter_mut()
-        .filter(|round| round.cell.concurrency == 2)
+        .filter(|round| round.cell.load.concurrency == 2)
     {
         round.claim.errors = 1;
         round.claim.errors_by.insert(EVIL.into(), 1);

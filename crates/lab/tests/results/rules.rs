@@ -1,10 +1,10 @@
 //! Each rule rejects its cheat, and no rule rejects an honest client.
 
-use hecaton_lab::findings::{rejection, warnings};
-use hecaton_lab::run::Round;
+use hecaton_lab::findings::warnings;
+use hecaton_lab::run::{Fact, Round};
 use hecaton_test_server::{Delay, Interval, Times};
 
-use crate::synthetic::{Machine, ten_ms};
+use crate::synthetic::{Machine, rejection, ten_ms};
 
 /// Spoils the measured and the probe page of one round of concurrency 10 and returns the reason.
 fn reason(spoil: impl Fn(&mut Round)) -> String {
@@ -74,7 +74,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "keeps what it should not",
             |r| {
-                r.cell.keepalive = false;
+                r.cell.load.keepalive = false;
                 seen(r).reused = 5;
             },
             &["connections are kept alive", "should have had its own"],
@@ -151,14 +151,17 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         (
             "opens ahead",
             |r| {
-                (r.cell.keepalive, r.lat_every) = (false, 2);
+                (r.cell.load.keepalive, r.lat_every) = (false, 2);
                 seen(r).connections_opened = 100;
             },
             &["opened ahead of the round", "only 100 were opened"],
         ),
         (
             "is seen at a trick by the lab",
-            |r| r.offences.push("it left 2 processes behind".into()),
+            |r| {
+                r.facts
+                    .push(Fact::Said("it left 2 processes behind".into()))
+            },
             &["it left 2 processes behind"],
         ),
         (

@@ -1,6 +1,5 @@
 //! A shootout's views: the terminal, Markdown, CSV, the chart, the document and the page hold the same judgement.
 
-use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::{ClientRecord, Document};
 use hecaton_lab::report::{self, Style};
 use hecaton_lab::run::{Noise, Start};
@@ -8,7 +7,7 @@ use hecaton_lab::spec::{Approach, Job};
 use hecaton_test_server::Delay;
 use serde_json::{Value, json};
 
-use crate::synthetic::{Machine, document};
+use crate::synthetic::{Machine, document, judge};
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror='a'>\"&|";
 

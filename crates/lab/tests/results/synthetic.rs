@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use hecaton_lab::findings::{self, Findings};
 use hecaton_lab::ledger::Document;
-use hecaton_lab::plan::Cell;
+use hecaton_lab::plan::{Cell, Load};
 use hecaton_lab::run::{Claim, Round};
 use hecaton_test_server::{Delay, Interval};
 use rand::rngs::StdRng;
@@ -130,13 +131,12 @@ impl Machine {
             let drift = 1.0 - self.drift * f64::from(block) / f64::from(self.blocks);
             for (order, (concurrency, (speed, cpu))) in shape.iter().enumerate() {
                 let speed = speed * drift * (self.noise * normal(&mut random)).exp();
-                let cell = Cell {
-                    client: client.into(),
+                let load = Load {
                     body_bytes,
-                    keepalive: true,
                     concurrency: *concurrency,
-                    overrides: Default::default(),
+                    ..Load::PLAIN
                 };
+                let cell = Cell::new(client, load);
                 rounds.push(honest(cell, block, order as u32, speed, *cpu, &mut random));
             }
         }
@@ -156,7 +156,7 @@ fn normal(random: &mut StdRng) -> f64 {
 
 /// A round in which claim and ledger agree, about one second long.
 fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut StdRng) -> Round {
-    let c = cell.concurrency as u64;
+    let c = cell.load.concurrency as u64;
     let count = (speed as u64).max(3 * c);
     let wall = count as f64 / speed;
     let mean_us = 1e6 * c as f64 / speed * 0.97;
@@ -175,23 +175,24 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         peak_rss_kib: 20_000 + 40 * c,
         claim: Claim {
             done: count,
-            bytes: count * cell.body_bytes as u64,
+            bytes: count * cell.load.body_bytes as u64,
             sum: 0x5eed,
             latencies_us,
             ..Claim::default()
         },
-        seen: Some(page(count, c, cell.body_bytes as u64)),
+        seen: Some(page(count, c, cell.load.body_bytes as u64)),
         reference: false,
         trusted: false,
         no_interim: false,
         later: None,
         probe: Some(Interval {
             connections_opened: c,
-            ..page(2 * c, c, cell.body_bytes as u64)
+            ..page(2 * c, c, cell.load.body_bytes as u64)
         }),
         cell,
         lat_every: 0,
-        offences: Vec::new(),
+        facts: Vec::new(),
+        place: None,
         disturbed: Vec::new(),
         noise: None,
     }
@@ -223,8 +224,34 @@ pub fn ten_ms() -> Delay {
     Delay::Fixed(Duration::from_millis(10))
 }
 
+/// Rounds of cells that have no delay of their own, as those of a plan with this one.
+pub fn delayed(rounds: &[Round], delay: &Delay) -> Vec<Round> {
+    let mut rounds = rounds.to_vec();
+    let own = rounds.iter_mut().map(|round| &mut round.cell.load.delay);
+    own.filter(|own| **own == Delay::None)
+        .for_each(|own| *own = *delay);
+    rounds
+}
+
+/// The findings of rounds as those of a plan with this delay.
+pub fn judge(rounds: &[Round], delay: &Delay) -> Findings {
+    let usual = Load {
+        delay: *delay,
+        ..Load::PLAIN
+    };
+    findings::judge(&delayed(rounds, delay), &usual)
+}
+
+/// Why such rounds are not ranked.
+pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {
+    let rounds: Vec<Round> = rounds.iter().map(|round| (*round).clone()).collect();
+    let rounds = delayed(&rounds, delay);
+    findings::rejection(&rounds.iter().collect::<Vec<_>>())
+}
+
 /// The document around rounds.
 pub fn document(rounds: Vec<Round>, delay: &str, target: serde_json::Value) -> Document {
+    let rounds = delayed(&rounds, &delay.parse().expect("a delay"));
     let mut clients: Vec<&str> = rounds
         .iter()
         .map(|round| round.cell.client.as_str())

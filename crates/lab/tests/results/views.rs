@@ -1,12 +1,11 @@
 //! The other views of a run: Markdown, CSV, and charts as files.
 
-use hecaton_lab::findings::judge;
 use hecaton_lab::ledger::Document;
 use hecaton_lab::report;
 use hecaton_test_server::Delay;
 use serde_json::json;
 
-use crate::synthetic::{MRI_SHORT, Machine, document};
+use crate::synthetic::{MRI_SHORT, Machine, document, judge};
 
 /// One client and its baseline loader; `speed` is how fast the client is against its usual, `machine` how fast all are.
 fn sweep(seed: u64, speed: f64, machine: f64) -> Document {

@@ -1,6 +1,6 @@
 //! Rules of connections: how many there are, and what is in flight on them.
 
-use hecaton_test_server::{Delay, Interval, Times};
+use hecaton_test_server::{Interval, Times};
 
 use super::{find_interval, least};
 use crate::findings::words::{count, figure, plural};
@@ -49,7 +49,7 @@ pub(super) fn open_at_once(interval: &Interval) -> u64 {
 /// The probe holds every response until all asked requests are there, so its peak is exact.
 pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
-    let asked = round.cell.concurrency;
+    let asked = round.cell.load.concurrency;
     (interval.peak_in_flight < least(asked, LEAST_CONCURRENCY)).then(|| {
         format!(
             "only {} of {} requests were in flight at once, with every response held until all were there",
@@ -62,7 +62,7 @@ pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
 /// HTTP/1.1 carries one request at a time, so all that is in flight has connections of its own.
 pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
-    let asked = round.cell.concurrency;
+    let asked = round.cell.load.concurrency;
     (interval.connections_used < least(asked, LEAST_CONCURRENCY)).then(|| {
         format!(
             "{} carried {} requests at once in the probe before the round, at least {} expected",
@@ -87,7 +87,7 @@ pub(super) fn pipelined(round: &Round) -> Option<String> {
 }
 
 pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
-    let asked = round.cell.concurrency as u64;
+    let asked = round.cell.load.concurrency as u64;
     find_interval(round, |interval, part| {
         (interval.peak_in_flight > asked).then(|| {
             format!(
@@ -102,13 +102,13 @@ pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
 /// The probe has just opened every connection that a round needs. A client may rebuild its pool once, and may retire
 /// a few connections. More new connections than that are not keep-alive. All rounds count together: of a hundred
 /// requests in a short one, a few too many are chance.
-pub(super) fn reconnected(rounds: &[&Round], _: &Delay) -> Option<String> {
+pub(super) fn reconnected(rounds: &[&Round]) -> Option<String> {
     let (mut opened, mut requests, mut allowed) = (0, 0, 0);
-    for round in rounds.iter().filter(|round| round.cell.keepalive) {
+    for round in rounds.iter().filter(|round| round.cell.load.keepalive) {
         let interval = round.seen.as_ref()?;
         opened += interval.connections_opened;
         requests += interval.requests;
-        allowed += round.cell.concurrency as u64 + interval.requests / RETIRED;
+        allowed += round.cell.load.concurrency as u64 + interval.requests / RETIRED;
     }
     (opened > allowed).then(|| {
         format!(
@@ -123,7 +123,7 @@ pub(super) fn reconnected(rounds: &[&Round], _: &Delay) -> Option<String> {
 /// A client that must open a new connection for each request may not skip any.
 pub(super) fn kept(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
-        (!round.cell.keepalive && interval.reused > 0).then(|| {
+        (!round.cell.load.keepalive && interval.reused > 0).then(|| {
             format!(
                 "connections are kept alive: {} of {} came on one that had carried another{part}, though each should \
                  have had its own",
@@ -134,10 +134,34 @@ pub(super) fn kept(round: &Round) -> Option<String> {
     })
 }
 
+/// Connections that carried nothing although all requested were in flight. A pool may open one for a request that then finds another
+/// free; where each request has its own, none is opened for a later one.
+pub(super) fn ahead(round: &Round) -> Option<String> {
+    let load = &round.cell.load;
+    let asked = load.concurrency as u64;
+    let most = match load.keepalive {
+        true => 2 * asked + 8,
+        false => asked + asked / 2 + 1,
+    };
+    let intervals = round.probe.iter().chain(&round.seen);
+    let peak = intervals.map(|seen| seen.peak_ahead).max()?;
+    (peak > most).then(|| {
+        format!(
+            "{peak} connections were open at once that carried nothing yet or were owed a response, at most {most} expected for \
+             concurrency {asked}"
+        )
+    })
+}
+
+/// They are the driver's where it has a user of its own; else others of the same user may have opened them.
+pub(super) fn many_ahead(round: &Round) -> Option<String> {
+    round.place?.own_user.then(|| ahead(round)).flatten()
+}
+
 /// A client that must open a new connection for each request opens it when the request is due, not before.
 pub(super) fn opened_ahead(round: &Round) -> Option<String> {
     // Documents of before count what connected, whoever it was.
-    let judged = !round.cell.keepalive && round.lat_every > 0;
+    let judged = !round.cell.load.keepalive && round.lat_every > 0;
     let interval = round.seen.as_ref().filter(|_| judged)?;
     (interval.connections_opened < interval.distinct).then(|| {
         format!(
@@ -149,10 +173,10 @@ pub(super) fn opened_ahead(round: &Round) -> Option<String> {
 }
 
 pub(super) fn too_many(round: &Round) -> Option<String> {
-    if !round.cell.keepalive {
+    if !round.cell.load.keepalive {
         return None;
     }
-    let most = MOST_CONNECTIONS * round.cell.concurrency as u64;
+    let most = MOST_CONNECTIONS * round.cell.load.concurrency as u64;
     find_interval(round, |interval, part| {
         (open_at_once(interval) > most).then(|| {
             format!(
@@ -170,9 +194,10 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
     let interval = round
         .seen
         .as_ref()
-        .filter(|_| round.cell.overrides.mode.is_none())?;
+        .filter(|_| round.cell.load.mode.is_none())?;
     let asked = round
         .cell
+        .load
         .concurrency
         .min(usize::try_from(round.count).unwrap_or(usize::MAX));
     (interval.connections_used < least(asked, LEAST_SPREAD)).then(|| {
@@ -190,8 +215,8 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
 
 /// At moments that it cannot know, a client has in flight what it had in the probe. A client that sends in waves has
 /// fewer in flight, and gets a warning.
-pub(super) fn another_in_the_probe(rounds: &[&Round], _: &Delay) -> Option<String> {
-    let asked = rounds.first()?.cell.concurrency;
+pub(super) fn another_in_the_probe(rounds: &[&Round]) -> Option<String> {
+    let asked = rounds.first()?.cell.load.concurrency;
     let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
     let checks: Vec<u32> = intervals
         .flat_map(|interval| interval.checks.iter().copied())
@@ -226,8 +251,8 @@ const EACH: usize = 14;
 /// A client that has some of its requests in flight, and sends the others only when it sees that a response is held, is late at that
 /// place of every check. Of the requests that are still free a share comes in the mean time between two, so as much longer are
 /// waits behind many that are held.
-pub(super) fn waits_for_a_check_later(rounds: &[&Round], _: &Delay) -> Option<String> {
-    let asked = rounds.first()?.cell.concurrency;
+pub(super) fn waits_for_a_check_later(rounds: &[&Round]) -> Option<String> {
+    let asked = rounds.first()?.cell.load.concurrency;
     let classes = of_checks(rounds)?;
     let (usual, classes) = classes;
     let surprise = SURPRISE_OF_LATE / classes.len().max(1) as f64;
@@ -257,7 +282,7 @@ pub(super) fn waits_for_a_check_later(rounds: &[&Round], _: &Delay) -> Option<St
 
 /// The mean time between two requests in microseconds, and the waits at the checks of all rounds by their classes.
 fn of_checks(rounds: &[&Round]) -> Option<(f64, Vec<Times>)> {
-    let judged = |round: &&&Round| round.cell.overrides.mode.is_none();
+    let judged = |round: &&&Round| round.cell.load.mode.is_none();
     let (mut waits, mut wall_us, mut requests) = (Vec::new(), 0.0, 0);
     for round in rounds.iter().filter(judged) {
         let interval = round.seen.as_ref()?;
@@ -275,8 +300,8 @@ fn of_checks(rounds: &[&Round]) -> Option<(f64, Vec<Times>)> {
 /// A client that has as many in flight as it should does not wait for its next response before it sends another
 /// request. A client that sends the other requests only after it sees that a response is held, sends the second one
 /// late at every check.
-pub(super) fn waits_for_a_check(rounds: &[&Round], _: &Delay) -> Option<String> {
-    let judged = |round: &&&Round| round.cell.overrides.mode.is_none();
+pub(super) fn waits_for_a_check(rounds: &[&Round]) -> Option<String> {
+    let judged = |round: &&&Round| round.cell.load.mode.is_none();
     let (mut gaps, mut wall_us, mut requests) = (Times::new(), 0.0, 0);
     for round in rounds.iter().filter(judged) {
         let interval = round.seen.as_ref()?;

@@ -47,9 +47,9 @@ pub(super) fn claimed_in_flight(rounds: &[&Round]) -> Option<f64> {
     (timed >= FEWEST_LATENCIES && wall_us > 0.0).then(|| in_flight_us / wall_us)
 }
 
-pub(super) fn more_than_asked(rounds: &[&Round], _: &Delay) -> Option<String> {
+pub(super) fn more_than_asked(rounds: &[&Round]) -> Option<String> {
     let in_flight = claimed_in_flight(rounds)?;
-    let asked = rounds.first()?.cell.concurrency;
+    let asked = rounds.first()?.cell.load.concurrency;
     let most = MOST_IN_FLIGHT * asked as f64;
     (in_flight > most).then(|| {
         format!(
@@ -62,7 +62,8 @@ pub(super) fn more_than_asked(rounds: &[&Round], _: &Delay) -> Option<String> {
     })
 }
 
-pub(super) fn faster_than_the_server(rounds: &[&Round], delay: &Delay) -> Option<String> {
+pub(super) fn faster_than_the_server(rounds: &[&Round]) -> Option<String> {
+    let delay = &rounds.first()?.cell.load.wait();
     let claimed = claimed(rounds);
     let median = Duration::from_nanos((claimed.quantile(0.5)? * 1e3) as u64);
     let floor = least_median(delay, claimed.len())?;
@@ -87,7 +88,7 @@ pub fn sooner_than_the_loader(median_ms: Option<f64>, fastest_ms: f64) -> Option
 }
 
 /// A response that the test server held for a while was under way for at least as long, so as many claimed latencies are as long.
-pub(super) fn shorter_than_held(rounds: &[&Round], _: &Delay) -> Option<String> {
+pub(super) fn shorter_than_held(rounds: &[&Round]) -> Option<String> {
     let claimed = all_claimed(rounds)?;
     let held = of_intervals(rounds, |interval| &interval.held);
     let spare = (ASIDE * held.len() as f64).ceil() as u64 + 1;

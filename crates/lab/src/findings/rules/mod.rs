@@ -9,23 +9,23 @@ mod requests;
 mod warnings;
 mod work;
 
-use hecaton_test_server::{Delay, Interval};
+use hecaton_test_server::Interval;
 
 use super::words::plural;
 use crate::run::Round;
 
 pub use latencies::sooner_than_the_loader;
 pub use warnings::{in_flight, warnings};
-pub use work::Foreign;
+pub use work::{Foreign, offence};
 
 /// Version of the rules, kept in every document: rows that one version ranks another may reject.
 pub const VERSION: u32 = 6;
 
 type Rule = fn(&Round) -> Option<String>;
-type RuleOfARow = fn(&[&Round], &Delay) -> Option<String>;
+type RuleOfARow = fn(&[&Round]) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 24] = [
+const RULES: [Rule; 26] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -38,7 +38,9 @@ const RULES: [Rule; 24] = [
     requests::checksum_wrong,
     requests::bytes_wrong,
     requests::aborted,
+    connections::many_ahead,
     work::offended,
+    work::more_than_its_core,
     work::nothing_used,
     connections::pipelined,
     connections::too_few_in_flight,
@@ -65,17 +67,16 @@ const RULES_OF_A_ROW: [RuleOfARow; 7] = [
 
 /// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
 ///
-/// `delay` is what the test server was told to wait before each response ([`Delay::None`] for a foreign server).
 /// Rounds without a ledger interval are only checked against themselves. Connections are judged as those of
 /// HTTP/1.1: kept, or one for each request, as the cell says.
-pub fn rejection(rounds: &[&Round], delay: &Delay) -> Option<String> {
+pub fn rejection(rounds: &[&Round]) -> Option<String> {
     let of_rounds = RULES.iter().find_map(|rule| {
         let reasons: Vec<String> = rounds.iter().filter_map(|round| rule(round)).collect();
         let first = reasons.first()?;
         let all = plural(rounds.len() as u64, "round");
         Some(format!("{first} (in {} of {all})", reasons.len()))
     });
-    of_rounds.or_else(|| RULES_OF_A_ROW.iter().find_map(|rule| rule(rounds, delay)))
+    of_rounds.or_else(|| RULES_OF_A_ROW.iter().find_map(|rule| rule(rounds)))
 }
 
 /// The smallest whole number that is this share of what was asked.

@@ -1,6 +1,6 @@
 //! Warnings: what a reader should know about a row that is ranked all the same.
 
-use super::connections::open_at_once;
+use super::connections::{ahead, open_at_once};
 use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
@@ -18,7 +18,7 @@ const FULL_OF_A_CYCLE: f64 = 0.5;
 /// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most as many as were asked;
 /// none without latencies.
 pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
-    let asked = rounds.first()?.cell.concurrency as f64;
+    let asked = rounds.first()?.cell.load.concurrency as f64;
     claimed_in_flight(rounds).map(|in_flight| in_flight.min(asked))
 }
 
@@ -51,8 +51,8 @@ fn trusted(rounds: &[&Round]) -> Option<String> {
 fn few_in_flight(rounds: &[&Round]) -> Option<String> {
     let first = rounds
         .first()
-        .filter(|round| round.cell.overrides.mode.is_none())?;
-    let asked = first.cell.concurrency;
+        .filter(|round| round.cell.load.mode.is_none())?;
+    let asked = first.cell.load.concurrency;
     let wall: u64 = rounds.iter().map(|round| round.wall_ns).sum();
     let tails = rounds
         .iter()
@@ -72,8 +72,8 @@ fn few_in_flight(rounds: &[&Round]) -> Option<String> {
 fn few_at_checks(rounds: &[&Round]) -> Option<String> {
     let first = rounds
         .first()
-        .filter(|round| round.cell.overrides.mode.is_none())?;
-    let asked = first.cell.concurrency;
+        .filter(|round| round.cell.load.mode.is_none())?;
+    let asked = first.cell.load.concurrency;
     let checks: Vec<u32> = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
@@ -93,7 +93,7 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
 /// The first round, where connections are kept and requests are sent in no mode of their own: what gaps on a connection tell.
 fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     let first = rounds.first().copied();
-    first.filter(|round| round.cell.keepalive && round.cell.overrides.mode.is_none())
+    first.filter(|round| round.cell.load.keepalive && round.cell.load.mode.is_none())
 }
 
 /// A client that keeps its requests in flight waits for a response nearly as long as it takes from one request to the
@@ -102,7 +102,7 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
     let first = first_kept(rounds)?;
     let used = rounds.iter().filter_map(|round| round.seen.as_ref());
     let used = used.map(open_at_once).max()?;
-    let turns = (used as f64 / first.cell.concurrency as f64).max(1.0);
+    let turns = (used as f64 / first.cell.load.concurrency as f64).max(1.0);
     let latency = all_claimed(rounds)?.quantile(0.5)?;
     let cycle = cycles(rounds).quantile(0.5)? / turns;
     (latency < FULL_OF_A_CYCLE * cycle).then(|| {
@@ -122,7 +122,9 @@ fn much_outside(rounds: &[&Round]) -> Option<String> {
     first_kept(rounds)?;
     let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));
     // The first and the last request of a connection have a gap on one side only.
-    let ends = rounds.iter().map(|round| 2 * round.cell.concurrency as u64);
+    let ends = rounds
+        .iter()
+        .map(|round| 2 * round.cell.load.concurrency as u64);
     let spare = ends.sum::<u64>() + (ASIDE * claimed.len() as f64).ceil() as u64;
     let (us, those, gaps) = claimed
         .iter()
@@ -140,8 +142,8 @@ fn much_outside(rounds: &[&Round]) -> Option<String> {
 }
 
 fn many_connections(rounds: &[&Round]) -> Option<String> {
-    let first = rounds.first().filter(|round| round.cell.keepalive)?;
-    let asked = first.cell.concurrency as u64;
+    let first = rounds.first().filter(|round| round.cell.load.keepalive)?;
+    let asked = first.cell.load.concurrency as u64;
     let most = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
@@ -157,8 +159,8 @@ fn many_connections(rounds: &[&Round]) -> Option<String> {
 }
 
 fn retired(rounds: &[&Round]) -> Option<String> {
-    let first = rounds.first().filter(|round| round.cell.keepalive)?;
-    let asked = first.cell.concurrency as u64;
+    let first = rounds.first().filter(|round| round.cell.load.keepalive)?;
+    let asked = first.cell.load.concurrency as u64;
     let worst = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
@@ -197,6 +199,12 @@ fn no_interim(rounds: &[&Round]) -> Option<String> {
     })
 }
 
+/// Connections that somebody opened in the name of a driver that has no user of its own.
+fn opened_by_others(round: &Round) -> Option<String> {
+    let shared = round.place.is_some_and(|place| !place.own_user);
+    shared.then(|| ahead(round)).flatten()
+}
+
 /// The machine is everybody's: who disturbed is not known, and the row is not to blame.
 fn disturbed(rounds: &[&Round]) -> Option<String> {
     let strays = |round: &&&Round| {
@@ -205,11 +213,16 @@ fn disturbed(rounds: &[&Round]) -> Option<String> {
             .as_ref()
             .is_some_and(|interval| interval.stray > 0)
             || !round.disturbed.is_empty()
+            || opened_by_others(round).is_some()
     };
     let disturbed = rounds.iter().filter(strays).count() as u64;
-    let why = rounds
-        .iter()
-        .find_map(|round| round.disturbed.first().cloned());
+    let why = rounds.iter().find_map(|round| {
+        round
+            .disturbed
+            .first()
+            .cloned()
+            .or_else(|| opened_by_others(round))
+    });
     let why =
         why.unwrap_or_else(|| "requests came to the server that were not of its round".to_string());
     (disturbed > 0).then(|| {

@@ -3,7 +3,7 @@
 use crate::findings::stats::median;
 use crate::findings::words::{figure, percent};
 use crate::plan::Cell;
-use crate::run::Round;
+use crate::run::{Fact, Round, Seen};
 
 /// CPU time that a request takes at least, in nanoseconds: it cannot be sent and its response cannot be read for less than two
 /// questions to the kernel.
@@ -68,9 +68,90 @@ impl<'a> Foreign<'a> {
     }
 }
 
-/// Offences that the lab saw itself.
+/// CPU time that a driver may use where it should use none: it is stopped a moment after it was told to.
+const AT_REST_NS: u64 = 20_000_000;
+
+/// The first fact about the driver's processes and requests that is an offence.
 pub(super) fn offended(round: &Round) -> Option<String> {
-    round.offences.first().cloned()
+    round.facts.iter().find_map(|fact| match fact {
+        Fact::Said(says) => Some(says.clone()),
+        Fact::Seen(seen) => offence(seen),
+    })
+}
+
+/// A fact in words, if it is an offence.
+pub fn offence(seen: &Seen) -> Option<String> {
+    let ms = |ns: u64| ns / 1_000_000;
+    let processes = |count: usize| match count {
+        1 => "1 process".to_owned(),
+        _ => format!("{count} processes"),
+    };
+    Some(match seen {
+        Seen::OtherCores { cores, core } => format!(
+            "a thread of the driver may run on the cores {cores}, though all share core {core}"
+        ),
+        Seen::Priority { nice } => {
+            format!("a thread of the driver gave itself priority (nice {nice})")
+        }
+        Seen::RealTime { policy } => {
+            format!("a thread of the driver took a policy of real time (policy {policy})")
+        }
+        Seen::Migrated { times, core } => {
+            let times = if *times == 1 { "once".into() } else { format!("{times} times") };
+            format!(
+                "a thread of the driver went to another core {times} during the round, though all share core {core}"
+            )
+        }
+        Seen::Flooded {
+            written_mib,
+            kept_mib,
+        } => format!(
+            "it wrote too much error output: {written_mib} MiB until now, of which {kept_mib} are kept"
+        ),
+        Seen::IgnoresChildren => "a process of the driver ignores the ends of its children (SIGCHLD), so that their CPU time is in no account".into(),
+        Seen::Apart { held: true, cpu_ns, .. } if *cpu_ns < AT_REST_NS => return None,
+        Seen::Apart { held: true, processes: count, cpu_ns } => format!(
+            "the work was done elsewhere: {} that had left the driver's tree used {} ms of CPU time in the round",
+            processes(*count),
+            ms(*cpu_ns)
+        ),
+        Seen::Apart { processes: count, .. } => format!(
+            "{} left the driver's tree, where CPU time is in no account once a process has ended",
+            processes(*count)
+        ),
+        Seen::Awake { cpu_ns } if *cpu_ns < AT_REST_NS => return None,
+        Seen::Awake { cpu_ns } => format!(
+            "its processes used {} ms of CPU time while it was stopped and others were measured",
+            ms(*cpu_ns)
+        ),
+        Seen::Outlived { processes: count } => {
+            format!("{} of the driver outlived its end", processes(*count))
+        }
+        Seen::Early { ns } => {
+            let ms = *ns as f64 / 1e6;
+            format!("its first request came {ms:.2} ms before `go`")
+        }
+        Seen::Untrusted { answered, count } => format!(
+            "certificates are not verified: {answered} of {count} requests went to a server that it must not trust"
+        ),
+        Seen::Ended { happened } => format!("its driver {happened}"),
+        Seen::Broke { happened } => {
+            format!("its driver broke, and was left out of the rest: it {happened}")
+        }
+    })
+}
+
+/// A driver that used more time than its one core has. The clocks are read a moment apart.
+pub(super) fn more_than_its_core(round: &Round) -> Option<String> {
+    let used = (round.cpu_user_ns + round.cpu_system_ns) as f64;
+    let wall = round.wall_ns as f64;
+    let over = used > 1.05 * wall + AT_REST_NS as f64;
+    (over && round.place?.one_core).then(|| {
+        format!(
+            "the driver's processes used {:.1} cores, though all share one",
+            used / wall
+        )
+    })
 }
 
 pub(super) fn nothing_used(round: &Round) -> Option<String> {

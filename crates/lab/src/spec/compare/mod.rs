@@ -13,9 +13,7 @@ pub use setting::Setting;
 use setting::Which;
 
 use super::sweep::{checked_bodies, find_clients};
-use super::{
-    Ability, BASELINE_LOADER, Catalogue, Cell, Job, Mode, Overrides, Sweep, Target, Usage,
-};
+use super::{Ability, BASELINE_LOADER, Catalogue, Cell, Load, Mode, Sweep, Target, Usage};
 
 /// The subject of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -175,17 +173,17 @@ impl CompareScenario {
         let delay = request.delay.unwrap_or(scenario.delay);
         let mut sides = Vec::new();
         for (which, name) in [Which::A, Which::B].into_iter().zip(&request.clients) {
-            let mut side = Cell {
-                client: name.clone(),
+            let mut load = Load {
                 body_bytes: request.body_bytes.unwrap_or(scenario.body_bytes),
                 keepalive: keeps(name, catalogue)?,
                 concurrency: request.concurrency.unwrap_or(scenario.concurrency),
-                overrides: Overrides::default(),
+                delay,
+                ..Load::PLAIN
             };
             for setting in request.settings.iter().filter(|set| set.of == which) {
-                setting.apply(&mut side, delay);
+                setting.apply(&mut load);
             }
-            sides.push(side);
+            sides.push(Cell::new(name, load));
         }
         let (a, b) = (Box::new(sides[0].clone()), Box::new(sides[1].clone()));
         if a == b {
@@ -195,15 +193,8 @@ impl CompareScenario {
             )));
         }
         let mut cells = sides;
-        for side in [&a, &b]
-            .into_iter()
-            .filter(|side| side.overrides.tls != Some(true))
-        {
-            let loader = Cell {
-                client: BASELINE_LOADER.into(),
-                keepalive: true,
-                ..(**side).clone()
-            };
+        for side in [&a, &b].into_iter().filter(|side| !side.load.tls) {
+            let loader = side.loader();
             if !cells.contains(&loader) {
                 cells.push(loader);
             }
@@ -235,16 +226,16 @@ impl CompareScenario {
             )));
         }
         let ways = |&round_trip: &u64| {
-            [true, false].map(|keepalive| Cell {
-                client: client.to_string(),
-                body_bytes: scenario.body_bytes,
-                keepalive,
-                concurrency: scenario.concurrency,
-                overrides: Overrides {
-                    tls: Some(true),
+            [true, false].map(|keepalive| {
+                let load = Load {
+                    body_bytes: scenario.body_bytes,
+                    keepalive,
+                    concurrency: scenario.concurrency,
+                    tls: true,
                     round_trip_ms: Some(round_trip),
-                    ..Overrides::default()
-                },
+                    ..Load::PLAIN
+                };
+                Cell::new(client, load)
             })
         };
         let cells = scenario.round_trips_ms.iter().flat_map(ways).collect();
@@ -268,17 +259,26 @@ impl CompareScenario {
     ) -> Result<(Sweep, Comparison), Usage> {
         let scenario = &self.sync_async;
         let keepalive = keeps(&request.client, catalogue)?;
+        let (delay, target) = match request.foreign {
+            Some(foreign) => (Delay::None, foreign),
+            None => (request.delay.unwrap_or(scenario.delay), Target::TestServer),
+        };
         let both = |size: usize| {
-            [Mode::Sync, Mode::Async].map(|mode| Cell {
-                client: request.client.clone(),
-                body_bytes: request.foreign.as_ref().map_or(scenario.body_bytes, |_| 0),
-                keepalive,
-                concurrency: if mode == Mode::Sync { 1 } else { size },
-                overrides: Overrides {
+            [Mode::Sync, Mode::Async].map(|mode| {
+                let load = Load {
+                    body_bytes: if target.is_test_server() {
+                        scenario.body_bytes
+                    } else {
+                        0
+                    },
+                    keepalive,
+                    concurrency: if mode == Mode::Sync { 1 } else { size },
+                    delay,
                     mode: Some(mode),
                     requests: Some(size as u64),
-                    ..Overrides::default()
-                },
+                    ..Load::PLAIN
+                };
+                Cell::new(&request.client, load)
             })
         };
         let most = request.most.unwrap_or(scenario.most);
@@ -293,10 +293,6 @@ impl CompareScenario {
             invocations: scenario.invocations,
             round_seconds: 0.0,
             warm_up_seconds: scenario.warm_up_seconds,
-        };
-        let (delay, target) = match request.foreign {
-            Some(foreign) => (Delay::None, foreign),
-            None => (request.delay.unwrap_or(scenario.delay), Target::TestServer),
         };
         let mut sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
         sweep.target = target;
@@ -333,33 +329,21 @@ fn sweep(
             "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
         ));
     }
-    let ascending = |value: fn(&Cell) -> usize| {
-        let mut values: Vec<usize> = cells.iter().map(value).collect();
-        values.sort_unstable();
-        values.dedup();
-        values
-    };
-    let concurrency = ascending(|cell| cell.concurrency);
-    if concurrency.first() == Some(&0) {
+    if cells.iter().any(|cell| cell.load.concurrency == 0) {
         return Err(Usage("concurrency 0 sends nothing; the lowest is 1".into()));
     }
-    let mut body_bytes = ascending(|cell| cell.body_bytes);
-    if body_bytes != [0] {
-        body_bytes = checked_bodies(body_bytes)?;
-    }
+    let bodies = cells.iter().map(|cell| cell.load.body_bytes);
+    let bodies: Vec<usize> = bodies.filter(|bytes| *bytes > 0).collect();
+    checked_bodies(bodies)?;
     let names: Vec<String> = cells.iter().map(|cell| cell.client.clone()).collect();
     Ok(Sweep {
         clients: find_clients(&names, catalogue)?,
-        concurrency,
-        body_bytes,
-        baseline_loader: names.iter().any(|name| name == BASELINE_LOADER),
         cells,
         controls: Vec::new(),
-        keepalive: vec![true],
-        job: Job::Plain,
-        requests: None,
-        tls: false,
-        delay,
+        usual: Load {
+            delay,
+            ..Load::PLAIN
+        },
         rounds: timing.rounds,
         invocations: timing.invocations.clamp(1, timing.rounds),
         round_time: Duration::from_secs_f64(timing.round_seconds),

@@ -2,9 +2,7 @@
 
 use std::str::FromStr;
 
-use hecaton_test_server::Delay;
-
-use crate::spec::{Cell, Factor};
+use crate::spec::{Factor, Load};
 
 /// Which side of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,20 +36,19 @@ impl FromStr for Setting {
             factor: factor.into(),
             value: value.into(),
         };
-        setting.change(&mut Cell::plain(""))?;
+        setting.change(&mut { Load::PLAIN })?;
         Ok(setting)
     }
 }
 
 impl Setting {
-    /// Changes a side; `common` is the delay of both sides.
-    pub(super) fn apply(&self, side: &mut Cell, common: Delay) {
+    /// Changes a side.
+    pub(super) fn apply(&self, side: &mut Load) {
         // Its errors were reported when it was read.
         let _ = self.change(side);
-        side.overrides.delay = side.overrides.delay.filter(|delay| *delay != common);
     }
 
-    fn change(&self, cell: &mut Cell) -> Result<(), String> {
-        Factor::named(&self.factor)?.set(cell, &self.value)
+    fn change(&self, load: &mut Load) -> Result<(), String> {
+        Factor::named(&self.factor)?.set(load, &self.value)
     }
 }

@@ -31,17 +31,20 @@ fn settings_are_of_b_unless_they_say_otherwise() {
     let Comparison::Pair { a, b } = comparison else {
         panic!("{comparison:?}");
     };
-    assert_eq!((a.keepalive, a.concurrency, a.body_bytes), (true, 20, 133));
     assert_eq!(
-        (b.keepalive, b.concurrency, b.body_bytes),
+        (a.load.keepalive, a.load.concurrency, a.load.body_bytes),
+        (true, 20, 133)
+    );
+    assert_eq!(
+        (b.load.keepalive, b.load.concurrency, b.load.body_bytes),
         (false, 10, 2000)
     );
-    assert_eq!(b.overrides.delay, Some("5ms".parse().unwrap()));
+    assert_eq!(b.load.delay, "5ms".parse().unwrap());
     // Two sides and the baseline loader of each, in one process of every client.
     assert_eq!(sweep.cells.len(), 4);
     assert_eq!(sweep.client_names(), ["net-http", BASELINE_LOADER]);
     assert_eq!(sweep.ways_to_connect("net-http"), [true, false]);
-    assert_eq!(sweep.concurrency, [10, 20]);
+    assert_eq!(sweep.concurrency(), [10, 20]);
 }
 
 #[test]
@@ -78,18 +81,13 @@ fn every_round_trip_is_measured_both_ways_over_tls() {
         .keepalive("hecaton-ruby", Some(6), None, &catalogue())
         .unwrap();
     assert_eq!(sweep.cells.len(), 8);
-    assert!(
-        sweep
-            .cells
-            .iter()
-            .all(|cell| cell.overrides.tls == Some(true))
-    );
+    assert!(sweep.cells.iter().all(|cell| cell.load.tls));
     let trips = |keepalive: bool| -> Vec<u64> {
         let of = sweep
             .cells
             .iter()
-            .filter(|cell| cell.keepalive == keepalive);
-        of.filter_map(|cell| cell.overrides.round_trip_ms).collect()
+            .filter(|cell| cell.load.keepalive == keepalive);
+        of.filter_map(|cell| cell.load.round_trip_ms).collect()
     };
     assert_eq!(trips(true), [0, 1, 20, 100]);
     assert_eq!(trips(false), [0, 1, 20, 100]);
@@ -116,11 +114,11 @@ fn batches_are_sent_both_ways_at_every_size() {
     let (sweep, _) = scenario().sync_async(request, &catalogue()).unwrap();
     assert_eq!(sweep.rounds, 3);
     for cell in &sweep.cells {
-        let size = cell.overrides.requests.unwrap() as usize;
-        let expected = match cell.overrides.mode.unwrap() {
+        let size = cell.load.requests.unwrap() as usize;
+        let expected = match cell.load.mode.unwrap() {
             Mode::Sync => 1,
             Mode::Async => size,
         };
-        assert_eq!(cell.concurrency, expected);
+        assert_eq!(cell.load.concurrency, expected);
     }
 }

@@ -13,7 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
+use hecaton_lab::findings::offence;
 use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify, choose_cores};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
 
@@ -58,7 +59,9 @@ pub const PROMISES: [Promise; 15] = [
     ("counts refused connections as errors", counts_refusals),
     ("ends with status 0 after `bye`", |check| {
         let (status, left) = check.take()?.driver.bye()?;
-        ensure!(left.is_none(), left.unwrap_or_default());
+        if let Some(says) = left.as_ref().and_then(offence) {
+            bail!(says);
+        }
         ends(status)
     }),
     ("ends with status 0 when its input ends", |check| {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::findings::rejection;
-use hecaton_lab::plan::{Cell, Overrides, Trial};
+use hecaton_lab::plan::{Cell, Load, Trial};
 use hecaton_lab::run::{Go, Round, Runner, Servers, Verify};
-use hecaton_lab::spec::{Job, Pitfall, Sweep, Target};
+use hecaton_lab::spec::{Pitfall, Sweep, Target};
 use hecaton_test_server::{Delay, RoundSpec};
 
 use super::asked::{FIRST, go, page, secure_server, server, to};
@@ -36,6 +36,9 @@ pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, tls: bool) 
     }
 }
 
+/// Bytes of small and larger bodies.
+const BODIES: [usize; 2] = [133, 13801];
+
 /// Visits small and larger bodies as a sweep does, and lets the same rules judge; as many in flight as the driver can.
 fn reason_to_reject(
     check: &Check<'_>,
@@ -50,18 +53,26 @@ fn reason_to_reject(
     } = asked;
     let concurrency = concurrency.min(hello.max_concurrency);
     let delay = Delay::Fixed(Duration::from_millis(3));
+    let load = |keepalive: bool, body_bytes: usize| Load {
+        body_bytes,
+        keepalive,
+        concurrency,
+        delay,
+        tls,
+        ..Load::PLAIN
+    };
+    let ways = hello.keepalive.iter();
+    let loads = ways.flat_map(|keepalive| BODIES.map(|body_bytes| load(*keepalive, body_bytes)));
+    let client = &check.manifest.client;
     let sweep = Sweep {
         clients: vec![check.manifest.clone()],
-        concurrency: vec![concurrency],
-        body_bytes: vec![133, 13801],
+        cells: loads.map(|load| Cell::new(client, load)).collect(),
         controls: Vec::new(),
-        cells: Vec::new(),
-        keepalive: vec![true],
-        job: Job::Plain,
-        requests: None,
-        tls,
-        baseline_loader: true,
-        delay,
+        usual: Load {
+            delay,
+            tls,
+            ..Load::PLAIN
+        },
         rounds: 1,
         invocations: 1,
         round_time: Duration::from_millis(100),
@@ -77,20 +88,8 @@ fn reason_to_reject(
     if !std::mem::replace(warm, true) {
         runner.warm_up(driver)?;
     }
-    let both = |&keepalive| {
-        sweep
-            .body_bytes
-            .iter()
-            .map(move |&body_bytes| (keepalive, body_bytes))
-    };
-    for (keepalive, body_bytes) in hello.keepalive.iter().flat_map(both) {
-        let cell = Cell {
-            client: check.manifest.client.clone(),
-            body_bytes,
-            keepalive,
-            concurrency,
-            overrides: Overrides::default(),
-        };
+    for cell in sweep.cells.clone() {
+        let (keepalive, body_bytes) = (cell.load.keepalive, cell.load.body_bytes);
         let trial = Trial {
             cell,
             invocation: 0,
@@ -98,7 +97,7 @@ fn reason_to_reject(
             order: 0,
         };
         let round: Round = runner.trial(driver, &trial)?;
-        if let Some(reason) = rejection(&[&round], &delay) {
+        if let Some(reason) = rejection(&[&round]) {
             let way = if keepalive {
                 ""
             } else {

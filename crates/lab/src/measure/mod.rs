@@ -1,0 +1,152 @@
+//! Measures an experiment, from its limits to its document: all that a front end must not do by itself.
+//!
+//! A verb of the command is: parse, [`measure()`], view. Whoever calls hears what happens meanwhile, and decides where
+//! results are printed.
+
+mod record;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::findings::words::listed;
+use crate::findings::{Findings, judge};
+use crate::ledger::{Document, Folder};
+use crate::plan::{Cell, estimate, trials};
+use crate::report::{FullDocument, document};
+use crate::run::{self, Setup};
+use crate::spec::{Experiment, Usage};
+use record::Record;
+
+/// Where an experiment is measured, and by whom.
+#[derive(Clone)]
+pub struct Conditions {
+    /// The project's folder, whose revision is noted.
+    pub root: PathBuf,
+    /// The folder of its files; it is made if it is not there.
+    pub folder: PathBuf,
+    /// The program that is the baseline loader, as `PROGRAM baseline-loader`.
+    pub program: PathBuf,
+    /// The command line that asked for it, as the document tells it.
+    pub command: String,
+    /// How long a driver may be late beyond three times what is expected.
+    pub patience: Duration,
+    /// Clients whose drivers run as the lab's own user.
+    pub trusted: Vec<String>,
+    /// Becomes true when it should end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// An event while it is measured.
+pub enum Progress<'a> {
+    /// It begins: so many rounds, and about how long they take.
+    Begun(u64, Duration),
+    /// Something that a reader should know at once, in a sentence.
+    Said(String),
+    /// A round of this cell has been measured.
+    Measured(&'a Cell),
+}
+
+/// A measured experiment, which is not yet on disk as a whole.
+pub struct Measured {
+    /// Where its files are.
+    pub folder: Folder,
+    /// Everything that was measured.
+    pub document: Document,
+    /// What was found.
+    pub findings: Findings,
+    /// Clients whose drivers broke.
+    pub broken: Vec<String>,
+}
+
+/// Measures an experiment, and tells `progress` how far it is.
+///
+/// # Errors
+/// Whatever goes wrong first. What was measured until then stays on disk, and the sentence says where.
+pub fn measure(
+    experiment: &Experiment,
+    conditions: &Conditions,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Measured> {
+    let descriptors = check(experiment, &conditions.trusted)?;
+    let sweep = &experiment.sweep;
+    let folder = Folder::create(Some(&conditions.folder), experiment.kind.verb())?;
+    let mut record = Record::begin(experiment, folder, conditions, descriptors)?;
+    let setup = Setup {
+        program: conditions.program.clone(),
+        logs: std::path::absolute(record.folder.drivers())?,
+        pinning: record.document.environment.pinning,
+        patience: conditions.patience,
+        tolerant: experiment.tolerant,
+        trusted: conditions.trusted.clone(),
+        stop: conditions.stop.clone(),
+    };
+    progress(Progress::Begun(trials(sweep).len() as u64, estimate(sweep)));
+    match run::sweep(sweep, &setup, &mut |event| {
+        record.note(event, sweep, progress)
+    }) {
+        Ok(()) => Ok(record.whole()),
+        Err(error) => Err(record.keep(error)),
+    }
+}
+
+/// Whether it can be measured at all; the limit of open files that holds.
+fn check(experiment: &Experiment, trusted: &[String]) -> Result<u64> {
+    let sweep = &experiment.sweep;
+    let descriptors = run::allow_descriptors(run::descriptors_needed(sweep))?;
+    for manifest in &sweep.clients {
+        run::receipt(manifest)?;
+    }
+    let names = sweep.client_names();
+    if let Some(name) = trusted.iter().find(|name| !names.contains(name)) {
+        bail!(Usage(format!(
+            "--trust {name}: no client of that name is measured; name one that is"
+        )));
+    }
+    run::reach(&sweep.target)?;
+    Ok(descriptors)
+}
+
+impl Measured {
+    /// Its document with everything that was found.
+    pub fn full(&self) -> FullDocument<'_> {
+        document(&self.document, &self.findings)
+    }
+
+    /// Writes the document. Whoever prints the result does so before, so that a full disk does not take it away.
+    ///
+    /// # Errors
+    /// When the disk does not take it.
+    pub fn finish(&self) -> Result<PathBuf> {
+        self.folder.finish(&self.full())
+    }
+
+    /// Fails when a client's driver broke.
+    ///
+    /// # Errors
+    /// A sentence that names them.
+    pub fn nobody_broke(&self) -> Result<()> {
+        let names: Vec<&str> = self.broken.iter().map(String::as_str).collect();
+        match names[..] {
+            [] => Ok(()),
+            [first, ..] => bail!(
+                "{} broke and {} left out, the others were measured; `hecaton drivers check {first}` looks closer",
+                listed(&names),
+                if names.len() == 1 { "was" } else { "were" },
+            ),
+        }
+    }
+}
+
+/// The findings of a document by today's rules.
+fn findings(document: &Document) -> Findings {
+    judge(&document.rounds, &document.plan.usual())
+}
+
+/// A path as a person reads it.
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}

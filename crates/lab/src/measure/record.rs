@@ -1,0 +1,155 @@
+//! One experiment as it is measured: its folder, its document, and what is kept when it ends early.
+
+use anyhow::{Error, Result};
+
+use super::{Conditions, Measured, Progress, findings, shown};
+use crate::findings::RULES;
+use crate::findings::words::plural;
+use crate::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
+use crate::plan::trials;
+use crate::report;
+use crate::run::{self, DriverError, Event, Seen};
+use crate::spec::{Experiment, Manifest, Sweep};
+
+/// What is known so far.
+pub(super) struct Record {
+    pub(super) folder: Folder,
+    pub(super) document: Document,
+    broken: Vec<String>,
+}
+
+impl Record {
+    /// Looks around, and keeps what is asked. `descriptors` is the limit that holds.
+    pub(super) fn begin(
+        experiment: &Experiment,
+        folder: Folder,
+        conditions: &Conditions,
+        descriptors: u64,
+    ) -> Result<Record> {
+        let document = Document {
+            schema: SCHEMA,
+            rules: RULES,
+            command: conditions.command.clone(),
+            environment: Environment::collect(&conditions.root, descriptors, run::choose_cores()),
+            plan: PlanRecord::from(experiment),
+            unfinished: Some(trials(&experiment.sweep).len() as u64),
+            rounds: Vec::new(),
+            starts: Vec::new(),
+            left_out: experiment.left_out.clone(),
+        };
+        // The seed is written at the end: who reads the folder meanwhile would know what comes.
+        let mut known = document.clone();
+        known.plan.seed = 0;
+        folder.begin(&known)?;
+        Ok(Record {
+            folder,
+            document,
+            broken: Vec::new(),
+        })
+    }
+
+    /// Keeps what an event tells, every round at once.
+    pub(super) fn note(
+        &mut self,
+        event: Event<'_>,
+        sweep: &Sweep,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<()> {
+        match event {
+            Event::Started(hello) => {
+                let own = |manifest: &&Manifest| manifest.client == hello.name;
+                let record = ClientRecord::new(hello, sweep.clients.iter().find(own));
+                let clients = &mut self.document.environment.clients;
+                clients.insert(hello.name.clone(), record);
+            }
+            Event::NoBaselineLoader(why) => {
+                progress(Progress::Said(format!(
+                    "without the baseline loader: {why}"
+                )));
+            }
+            Event::LeftOut(why) => {
+                progress(Progress::Said(format!("left out: {why}")));
+                self.document.left_out.push(why);
+            }
+            Event::Broke(error) => {
+                progress(Progress::Said(format!("left out: {error}")));
+                self.leave_out(error, sweep);
+            }
+            Event::Ready(start) => self.document.starts.push(start),
+            Event::Seen(client, invocation, seen) => {
+                let rounds = self.document.rounds.iter_mut();
+                let own = rounds
+                    .filter(|round| round.cell.client == client && round.invocation == invocation);
+                own.for_each(|round| round.facts.push(seen.clone().into()));
+            }
+            Event::Later(cell, later) => {
+                let mut rounds = self.document.rounds.iter_mut();
+                if let Some(last) = rounds.rfind(|round| round.cell == cell) {
+                    last.later = Some(later);
+                }
+            }
+            Event::Measured(round) => {
+                self.folder.append(&round)?;
+                progress(Progress::Measured(&round.cell));
+                self.document.rounds.push(*round);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rounds of a client that broke were measured under other conditions than those of clients that held to the end.
+    fn leave_out(&mut self, error: &DriverError, sweep: &Sweep) {
+        let (client, happened) = (&error.client, error.happened());
+        let broke = Seen::Broke {
+            happened: happened.clone(),
+        };
+        let rounds = self.document.rounds.iter_mut();
+        rounds
+            .filter(|round| round.cell.client == *client)
+            .for_each(|round| round.facts.push(broke.clone().into()));
+        let why = format!("the driver of {client} {happened}");
+        self.document.left_out.push(why);
+        // The lab's own, and a client that takes part twice, were not asked for.
+        if sweep.clients.iter().any(|own| own.client == *client) {
+            self.broken.push(client.clone());
+        }
+    }
+
+    /// Everything has been measured.
+    pub(super) fn whole(mut self) -> Measured {
+        self.document.unfinished = None;
+        Measured {
+            findings: findings(&self.document),
+            folder: self.folder,
+            document: self.document,
+            broken: self.broken,
+        }
+    }
+
+    /// After a failure: what was measured until then stays on disk, and the sentence says where.
+    pub(super) fn keep(self, error: Error) -> Error {
+        let Record {
+            folder, document, ..
+        } = self;
+        let kept = folder.kept();
+        if kept == 0 {
+            folder.discard();
+            return error;
+        }
+        let planned = document.unfinished.unwrap_or_default();
+        let stamp = format!("INCOMPLETE {kept}/{planned}: the run ended early");
+        let is = if kept == 1 { "is" } else { "are" };
+        let rounds = plural(kept as u64, "round");
+        let note = match folder.finish(&report::document(&document, &findings(&document))) {
+            Ok(path) => format!(
+                "{stamp}; its {rounds} {is} in {}, which `hecaton report` shows",
+                shown(&path)
+            ),
+            Err(problem) => format!(
+                "{stamp}; its {rounds} {is} in {}, and run.json could not be written ({problem:#})",
+                shown(&folder.path().join("rounds.jsonl"))
+            ),
+        };
+        error.context(note)
+    }
+}

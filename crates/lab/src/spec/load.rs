@@ -1,0 +1,136 @@
+//! A load: everything that is asked of a client, with each factor resolved.
+
+use std::time::Duration;
+
+use hecaton_test_server::Delay;
+use serde::{Deserialize, Serialize};
+
+/// What is asked of a client in one cell. A factor that is not set has the value of the plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Load {
+    /// Bytes of the response's body; 0 when the server is not ours.
+    pub body_bytes: usize,
+    /// Whether connections are kept for later requests; if not, each request has one of its own. Absent means yes.
+    #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
+    pub keepalive: bool,
+    /// Requests that the driver is asked to keep in flight.
+    pub concurrency: usize,
+    /// The test server's delay before each response. Documents of before leave it out where it is the plan's, and then they leave out
+    /// the factors below too.
+    #[serde(default)]
+    pub delay: Delay,
+    /// Whether the test server uses TLS; absent means no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub tls: bool,
+    /// Milliseconds of a round trip that the test server plays, in front of every response and for opening a connection; absent if none
+    /// is played.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_ms: Option<u64>,
+    /// How a batch of a known size is sent; absent where requests are no batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Requests of a round, or of a batch; absent for as many as fill its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// How each response is processed; absent means that the check value at its end is read.
+    #[serde(default, skip_serializing_if = "Job::is_plain")]
+    pub job: Job,
+}
+
+/// How the requests of a batch follow each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Each when the one before it has ended.
+    Sync,
+    /// All at once.
+    Async,
+}
+
+/// How a client processes each response.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Job {
+    /// Reads the body, and the check value at its end.
+    #[default]
+    Plain,
+    /// Parses a JSON document of 16 KB, and finds the check value in it by its key.
+    Json,
+    /// Decodes a body in gzip, and reads the check value at its end.
+    Gzip,
+}
+
+impl Job {
+    /// Whether it is the one of a sweep, which documents leave out.
+    pub fn is_plain(&self) -> bool {
+        *self == Job::Plain
+    }
+}
+
+impl Load {
+    /// One request after another for the smallest body, at once.
+    pub const PLAIN: Load = Load {
+        body_bytes: 0,
+        keepalive: true,
+        concurrency: 1,
+        delay: Delay::None,
+        tls: false,
+        round_trip_ms: None,
+        mode: None,
+        requests: None,
+        job: Job::Plain,
+    };
+
+    /// As much as possible of this load for the baseline loader, which keeps connections, and parses and decodes nothing. It reads plain
+    /// bodies of the same size instead of documents and of those in gzip, and its rounds always fill their time but in a batch.
+    #[must_use]
+    pub fn of_loader(self) -> Load {
+        Load {
+            keepalive: true,
+            requests: self.requests.filter(|_| self.mode.is_some()),
+            job: Job::Plain,
+            ..self
+        }
+    }
+
+    /// What is not usual of it: factors that have the usual value are as in [`Load::PLAIN`]. Two runs that asked the same of their
+    /// clients are compared by it.
+    #[must_use]
+    pub fn beyond(&self, usual: &Load) -> Load {
+        let mut own = *self;
+        if own.delay == usual.delay {
+            own.delay = Load::PLAIN.delay;
+        }
+        if own.requests == usual.requests {
+            own.requests = None;
+        }
+        if own.job == usual.job {
+            own.job = Job::Plain;
+        }
+        own.tls &= !usual.tls;
+        own
+    }
+
+    /// The round trip that the test server plays; 0 when none.
+    pub fn round_trip(&self) -> Duration {
+        Duration::from_millis(self.round_trip_ms.unwrap_or(0))
+    }
+
+    /// The shortest wait for a response on the server's side.
+    pub fn wait(&self) -> Delay {
+        match (self.delay, self.round_trip()) {
+            (delay, Duration::ZERO) => delay,
+            (Delay::Fixed(delay), round_trip) => Delay::Fixed(delay + round_trip),
+            (_, round_trip) => Delay::Fixed(round_trip),
+        }
+    }
+}
+
+fn kept() -> bool {
+    true
+}

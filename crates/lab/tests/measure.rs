@@ -1,0 +1,93 @@
+//! An experiment is measured without the command: whoever calls hears how far it is, and what was measured is kept.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hecaton_lab::ledger::read;
+use hecaton_lab::measure::{Conditions, Progress, measure};
+use hecaton_lab::run::{Cell, Interrupted, Round};
+use hecaton_lab::spec::{Catalogue, Experiment, Kind, Sweep, SweepRequest, SweepScenario};
+use hecaton_test_server::Delay;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Three rounds of one client at two concurrencies.
+fn experiment() -> Experiment {
+    let scenario = SweepScenario {
+        clients: vec!["honest".into()],
+        concurrency: vec![1, 2],
+        body_bytes: vec![133],
+        baseline_loader: false,
+        delay: Delay::None,
+        rounds: 3,
+        invocations: 1,
+        round_seconds: 0.02,
+        warm_up_seconds: 0.0,
+        ..SweepScenario::load(&root()).unwrap()
+    };
+    let catalogue = Catalogue::load(&root().join("tests/drivers/cheats")).unwrap();
+    let sweep = Sweep::new(SweepRequest::default(), &scenario, &catalogue).unwrap();
+    Experiment::new(sweep, Kind::Sweep)
+}
+
+fn conditions(folder: &Path) -> Conditions {
+    Conditions {
+        root: root(),
+        folder: folder.to_path_buf(),
+        program: "hecaton".into(), // nothing here takes it for the baseline loader
+        command: "a test".into(),
+        patience: Duration::from_secs(20),
+        trusted: Vec::new(),
+        stop: Arc::new(AtomicBool::new(false)),
+    }
+}
+
+#[test]
+fn an_experiment_can_be_measured_from_any_program() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut planned, mut done) = (0, 0);
+    let measured = measure(
+        &experiment(),
+        &conditions(place.path()),
+        &mut |progress| match progress {
+            Progress::Begun(rounds, _) => planned = rounds,
+            Progress::Measured(_) => done += 1,
+            Progress::Said(says) => panic!("{says}"),
+        },
+    );
+    let measured = measured.unwrap();
+    assert_eq!((planned, done), (6, 6));
+    assert_eq!(measured.findings.rows.len(), 2);
+    measured.nobody_broke().unwrap();
+    let written = read(&measured.finish().unwrap()).unwrap();
+    let cells = |rounds: &[Round]| -> Vec<(Cell, u64)> {
+        let one = |round: &Round| (round.cell.clone(), round.wall_ns);
+        rounds.iter().map(one).collect()
+    };
+    assert!(cells(&written.rounds) == cells(&measured.document.rounds));
+    assert_eq!(
+        (written.command.as_str(), written.unfinished),
+        ("a test", None)
+    );
+}
+
+#[test]
+fn what_was_measured_until_it_was_stopped_is_kept() {
+    let place = tempfile::tempdir().unwrap();
+    let conditions = conditions(place.path());
+    let stop = conditions.stop.clone();
+    let stopped = measure(&experiment(), &conditions, &mut |progress| {
+        if matches!(progress, Progress::Measured(_)) {
+            stop.store(true, Ordering::Relaxed);
+        }
+    });
+    let error = stopped.err().expect("it was stopped");
+    assert!(error.is::<Interrupted>());
+    assert!(format!("{error:#}").contains("INCOMPLETE 1/6"), "{error:#}");
+    let kept = read(place.path()).unwrap();
+    assert_eq!((kept.rounds.len(), kept.unfinished), (1, Some(6)));
+}
