@@ -13,6 +13,7 @@ RBS::Test::Tester::MethodCallTester.prepend(RefusedCalls)
 
 # The checker looks at a class when it meets the end of its body, and these have no body in Ruby.
 class Hecaton::Attempt; end
+class Hecaton::Endpoint; end
 class Hecaton::Redirect; end
 class Hecaton::Cookie; end
 class Hecaton::Download; end
@@ -27,6 +28,7 @@ class Hecaton::Native::Batch; end
 class Hecaton::Native::Stream; end
 class Hecaton::Native::BodySource; end
 class Hecaton::Native::Redirection; end
+class Hecaton::Native::Certificates; end
 class Hecaton::Native::Wait; end
 class Hecaton::Native::Driver; end
 
