@@ -74,7 +74,7 @@ def engines
   [(RbConfig.ruby if release), *others].compact.each do |ruby|
     abi = abi_of(ruby)
     target = release || target_of(abi)
-    cargo("--package", "hecaton_native", target: target, environment: { "RUBY" => ruby })
+    cargo("--package", "hecaton_native", target: target, environment: environment_of(ruby))
     yield abi, target
   end
 end
