@@ -4,6 +4,7 @@
 
 mod cmd;
 mod ending;
+mod markdown;
 mod progress;
 mod reading;
 mod screen;
