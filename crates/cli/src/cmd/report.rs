@@ -181,7 +181,10 @@ fn readme(folder: &Path) -> Result<Option<report::What>> {
     }
     let text = std::fs::read_to_string(&path)
         .with_context(|| format!("cannot read {}", path.display()))?;
-    let (title, page) = text.trim_start().split_once('\n').unwrap_or((text.as_str(), ""));
+    let (title, page) = text
+        .trim_start()
+        .split_once('\n')
+        .unwrap_or((text.as_str(), ""));
     Ok(Some(report::What::Other {
         title: title.trim_start_matches(['#', ' ']).trim_end().to_owned(),
         words: crate::markdown::first_sentence(page),
