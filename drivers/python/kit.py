@@ -19,6 +19,7 @@ HELLO = {
     "retries": "off",
     "cores": 1,
     "verify": ["tail", "json", "none"],
+    "sends": ["fields"],
     "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 }
 
@@ -75,6 +76,10 @@ class Round:  # One `go`.
         }
 
 
+def fields(path):  # The header fields of a file, a line each.
+    return dict(line.split(": ", 1) for line in open(path).read().splitlines()) if path else {}
+
+
 def value(page):  # The check value of a document, plus the numbers of all its records.
     return int(page["token"], 16) + sum(record["numbers"] for record in page["records"])
 
@@ -90,8 +95,9 @@ def run(driver_class, **about):  # Answers commands until told to end.
                 answer = {**HELLO, **about}
             elif ask["cmd"] == "prepare":
                 driver = driver and driver.close()
-                job = SimpleNamespace(**{"ca": None, **ask}, timeout=ask["timeout_ms"] / 1000)
-                job.headers = {"Accept": "application/json"} if job.verify == "json" else {}
+                job = SimpleNamespace(**{"ca": None, "fields": None, "body": None, **ask}, timeout=ask["timeout_ms"] / 1000)
+                job.headers = {"Accept": "application/json"} if job.verify == "json" else fields(job.fields)
+                job.body = job.body and open(job.body, "rb").read()
                 driver = driver_class(job)
             elif ask["cmd"] == "go":
                 driver.go(round := Round(job, ask))

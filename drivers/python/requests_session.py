@@ -17,9 +17,11 @@ class RequestsDriver(workers.Threads):
 
         def send(url):
             if job.keepalive:
-                answer = session.request(job.method, url, timeout=job.timeout, verify=trust)
+                answer = session.request(job.method, url, data=job.body, timeout=job.timeout, verify=trust)
             else:  # as the quickstart does it: a session for each request
-                answer = requests.request(job.method, url, timeout=job.timeout, headers=job.headers, verify=trust)
+                answer = requests.request(
+                    job.method, url, data=job.body, timeout=job.timeout, headers=job.headers, verify=trust
+                )
             return answer.status_code, answer.content
 
         return send
@@ -32,5 +34,6 @@ kit.run(
     engine="urllib3",
     models=["threads"],
     keepalive=[False] if GET else [True, False],
+    sends=["fields", "body"],
     max_concurrency=512,
 )

@@ -6,7 +6,7 @@ class HecatonDriver
   def initialize(job)
     @job = job
     @method = job.method
-    @headers = job.headers unless job.headers.empty?
+    @options = { headers: (job.headers unless job.headers.empty?), body: job.content }.compact
     # Its pool outlives the batches; with no time to be idle a connection is closed after its response.
     @client = Hecaton::Client.new(timeout: job.timeout, http: "1.1", idle_timeout: job.keepalive ? nil : 0)
   end
@@ -25,7 +25,7 @@ class HecatonDriver
     url, taken = round.take
     return unless url
 
-    batch.request(@method, url, headers: @headers).on_complete do |outcome|
+    batch.request(@method, url, **@options).on_complete do |outcome|
       if (response = outcome.response)
         round.done(response.status, response.body, taken)
       else
@@ -37,4 +37,4 @@ class HecatonDriver
 end
 
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
-  keepalive: [true, false], tls: true, verify: Kit::DECODING, max_concurrency: 10_000)
+  keepalive: [true, false], tls: true, verify: Kit::DECODING, sends: %w[fields body], max_concurrency: 10_000)

@@ -3,15 +3,18 @@ require "json"
 
 module Kit
   HELLO = { proto: 2, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
-            cores: 1, verify: %w[tail json none], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
+            cores: 1, verify: %w[tail json none], sends: %w[fields], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
 
   # The settings of `prepare`.
-  Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca,
+  Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, :fields, :body,
     keyword_init: true) do
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
-    def headers = verify == "json" ? { "Accept" => "application/json" } : {}
+    # `fields` and `body` are files.
+    def headers = @headers ||= verify == "json" ? { "Accept" => "application/json" } : lines.to_h { |line| line.split(": ", 2) }
+    def content = @content ||= (File.binread(body) if body)
+    private def lines = fields ? File.readlines(fields, chomp: true) : []
   end
 
   # One `go`. Threads that share it must take turns.

@@ -19,7 +19,7 @@ class NetHttpDriver < Kit::Threads
   end
 
   def ask(http, url)
-    response = (http.started? ? http : http.start).request(@verb.new(URI(url), @job.headers))
+    response = (http.started? ? http : http.start).request(@verb.new(URI(url), @job.headers), @job.content)
     shut(http) unless @job.keepalive
     [response.code.to_i, response.body.to_s]
   rescue StandardError
@@ -33,4 +33,4 @@ end
 # Hecaton in its place keeps connections in a pool, whatever is finished.
 kept = defined?(Hecaton) ? [true] : [true, false]
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"],
-  tls: true, verify: Kit::DECODING, keepalive: kept, max_concurrency: 512)
+  tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: kept, max_concurrency: 512)

@@ -8,7 +8,7 @@ class TyphoeusDriver
     @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
     @options = { method: job.method.downcase.to_sym, headers: job.headers, timeout_ms: job.timeout_ms,
                  forbid_reuse: !job.keepalive, cainfo: job.ca,
-                 accept_encoding: ("gzip" if job.gzip?) }.compact
+                 body: job.content, accept_encoding: ("gzip" if job.gzip?) }.compact
   end
 
   def go(round)
@@ -35,5 +35,5 @@ end
 
 engine = defined?(Hecaton) ? "hecaton" : Ethon::Curl.version[/libcurl\S+/]
 Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: engine,
-  models: ["callbacks"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
+  models: ["callbacks"], tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: [true, false],
   max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors

@@ -2,7 +2,7 @@
 require_relative "cheat"
 
 class WarmsUpInOneStep < Cheat
-  COLD = 32 # requests of a process
+  COLD = 30 # requests of a process
   COST = 0.02 # seconds of CPU time
   REQUESTS = [0] # until now
 

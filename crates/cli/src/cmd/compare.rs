@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, Subcommand};
 use hecaton_lab::spec::{
-    Catalogue, CompareScenario, Comparison, Experiment, Kind, PairRequest, Setting, Sweep,
+    Catalogue, CompareScenario, Comparison, Experiment, Extras, Kind, PairRequest, Setting, Sweep,
     SyncAsyncRequest, Target, Usage, parse_delay, project_root,
 };
 use hecaton_test_server::Delay;
 
+use super::service::ServiceArguments;
 use super::session::{self, Common};
 
 /// Compares any two clients or settings, in paired rounds.
@@ -62,6 +63,11 @@ struct PairArguments {
     /// Rounds of each side; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
+    /// A server of yours instead of the lab's: [METHOD] URL, requested as it is and unverified.
+    #[arg(long, value_name = "URL", num_args = 1..=2, conflicts_with_all = ["body", "delay"])]
+    url: Vec<String>,
+    #[command(flatten)]
+    service: ServiceArguments,
     #[command(flatten)]
     common: Common,
 }
@@ -111,6 +117,8 @@ Examples:
       one client, with and without keep-alive connections
   hecaton compare curb curb --set tls=on A:concurrency=20
       two settings: tls of B, and concurrency of A
+  hecaton compare net-http typhoeus --url http://127.0.0.1:3000/
+      two clients at a server of yours
   hecaton compare keepalive hecaton-ruby
       what keep-alive connections save, at several distances
   hecaton compare sync-async httpc-async -m 60 -l 50 --csv
@@ -144,7 +152,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     )
 }
 
-fn pair(given: &PairArguments) -> Result<PairRequest, Usage> {
+fn pair(given: &PairArguments) -> Result<PairRequest> {
     let words = given.a.iter().chain(&given.b).chain(&given.client);
     let named = super::names(&words.cloned().collect::<Vec<_>>());
     let [a, b] = &named[..] else {
@@ -154,9 +162,18 @@ fn pair(given: &PairArguments) -> Result<PairRequest, Usage> {
         };
         let why =
             format!("a comparison needs two clients, and {are} named; name two, as in curb,excon");
-        return Err(Usage(why));
+        bail!(Usage(why));
+    };
+    let foreign = match &given.url[..] {
+        [] => {
+            given.service.refuse_without_a_url()?;
+            None
+        }
+        [url] => Some(given.service.target(None, url, None)?),
+        [method, url, ..] => Some(given.service.target(Some(method), url, None)?),
     };
     Ok(PairRequest {
+        foreign,
         clients: [a.clone(), b.clone()],
         settings: given.set.clone(),
         concurrency: given.concurrency,
@@ -173,10 +190,10 @@ fn sync_async(
     catalogue: &Catalogue,
 ) -> Result<(Sweep, Comparison)> {
     let most = given.mul.unwrap_or(scenario.sync_async.most);
-    let foreign = given
-        .url
-        .as_deref()
-        .map(|url| Target::foreign("GET", url, most.max(1) as u64, given.i_own_this_host));
+    let foreign = given.url.as_deref().map(|url| {
+        let (requests, owned) = (Some(most.max(1) as u64), given.i_own_this_host);
+        Target::foreign("GET", url, requests, Extras::default(), owned)
+    });
     let request = SyncAsyncRequest {
         client: given.client.clone(),
         most: Some(most),

@@ -11,6 +11,7 @@ pub mod fetch;
 mod markdown;
 pub mod report;
 pub mod serve;
+mod service;
 mod session;
 pub mod shootout;
 pub mod sweep;

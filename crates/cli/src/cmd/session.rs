@@ -163,11 +163,33 @@ fn show(measured: &Measured, common: &Common, csv: bool) -> Result<()> {
 
 /// The command line as it can be pasted into a shell.
 pub fn command_line() -> String {
-    let words = std::env::args().skip(1).map(|word| quoted(&word));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words = without_secrets(words).into_iter();
     std::iter::once("hecaton".to_string())
-        .chain(words)
+        .chain(words.map(|word| quoted(&word)))
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// The words of a command line, the values of header fields left out: the line stands in documents and on pages.
+fn without_secrets(words: Vec<String>) -> Vec<String> {
+    let hidden = |field: &str| match field.split_once(':') {
+        Some((name, _)) => format!("{name}: …"),
+        None => "…".to_owned(),
+    };
+    let mut is_field = false;
+    let one = |word: String| {
+        if std::mem::replace(&mut is_field, word == "-H" || word == "--header") {
+            return hidden(&word);
+        }
+        for option in ["--header=", "-H"] {
+            if let Some(field) = word.strip_prefix(option).filter(|field| !field.is_empty()) {
+                return format!("{option}{}", hidden(field));
+            }
+        }
+        word
+    };
+    words.into_iter().map(one).collect()
 }
 
 /// A word as a shell would read it.
@@ -222,6 +244,23 @@ mod tests {
             common(false).folder("bench").is_err(),
             "a benchmark's parts are runs too"
         );
+    }
+
+    #[test]
+    fn the_values_of_header_fields_are_in_no_document() {
+        let given = [
+            "sweep",
+            "-H",
+            "A: secret",
+            "--header=B: secret",
+            "-HC:secret",
+            "--header",
+            "secret",
+            "-c",
+            "5",
+        ];
+        let kept = without_secrets(given.map(str::to_owned).into()).join(" ");
+        assert_eq!(kept, "sweep -H A: … --header=B: … -HC: … --header … -c 5");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use hecaton_lab::spec::{
 };
 use hecaton_test_server::Delay;
 
+use super::service::ServiceArguments;
 use super::session::{self, Common};
 
 /// Measures many clients with the same requests, and ranks them.
@@ -57,6 +58,11 @@ pub struct Arguments {
     /// Rounds of each client; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
+    /// A server of yours instead of the lab's: [METHOD] URL, requested as it is and unverified.
+    #[arg(long, value_name = "URL", num_args = 1..=2, conflicts_with = "delay")]
+    url: Vec<String>,
+    #[command(flatten)]
+    service: ServiceArguments,
     #[command(flatten)]
     common: Common,
 }
@@ -70,6 +76,8 @@ Examples:
       everything that is installed
   hecaton shootout hecaton-ruby curb typhoeus -c 20
   hecaton shootout --skip excon --requests 2000 -r 6
+  hecaton shootout net-http typhoeus --url http://127.0.0.1:3000/
+      at a server of yours
   CONCURRENCY=20 PER_THREAD=200 hecaton shootout
       20 in flight, 200 requests for each of the 20";
 
@@ -185,7 +193,16 @@ fn request(
             .map_or_else(per_thread, |each| Ok(Some(each)))?,
     };
     let of_threads = of_threads.map(|each| each.saturating_mul(threads));
+    let foreign = match &arguments.url[..] {
+        [] => {
+            arguments.service.refuse_without_a_url()?;
+            None
+        }
+        [url] => Some(arguments.service.target(None, url, None)?),
+        [method, url, ..] => Some(arguments.service.target(Some(method), url, None)?),
+    };
     Ok(ShootoutRequest {
+        foreign,
         clients,
         concurrency: arguments.concurrency,
         requests: arguments.requests.or(of_threads),

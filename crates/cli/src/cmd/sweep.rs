@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use hecaton_lab::spec::{
-    Catalogue, Experiment, Kind, Sweep, SweepRequest, SweepScenario, Target, Usage, parse_delay,
+    Catalogue, Experiment, Kind, Sweep, SweepRequest, SweepScenario, Usage, parse_delay,
     parse_duration, project_root,
 };
 use hecaton_test_server::Delay;
 
+use super::service::ServiceArguments;
 use super::session::{self, Common};
 
 /// Measures clients over a range of concurrencies and recommends one.
@@ -23,7 +24,7 @@ pub struct Arguments {
     /// Clients, separated by spaces or commas; or a server: [METHOD] URL [REQUESTS] [REPEATS].
     ///
     /// URL is absolute and requested as it is. METHOD is GET unless you name another. REQUESTS is the number of requests in a
-    /// round, 500 by default. REPEATS is the number of rounds of each row of the table, 10 by default.
+    /// round, 500 by default; with --time, as many as fill that time. REPEATS is the number of rounds of each row of the table, 10 by default.
     #[arg(value_name = "CLIENTS or URL")]
     what: Vec<String>,
     /// Clients to measure, separated by commas [default: hecaton-ruby and typhoeus].
@@ -53,10 +54,12 @@ pub struct Arguments {
     time: Option<Duration>,
     #[command(flatten)]
     common: Common,
-    /// Allow a URL on another machine, which gets as many requests as the clients can send.
-    #[arg(long)]
-    i_own_this_host: bool,
+    #[command(flatten)]
+    service: ServiceArguments,
 }
+
+/// Requests of a round at a server of the user's own.
+const REQUESTS: u64 = 500;
 
 const USAGE: &str = "\
 hecaton sweep [OPTIONS] [CLIENTS]...
@@ -73,7 +76,10 @@ Examples:
   hecaton sweep http://127.0.0.1:3000/
       a server of yours
   hecaton sweep HEAD http://127.0.0.1:3000/ 100 6
-      HEAD requests to it, 100 in each of 6 rounds";
+      HEAD requests to it, 100 in each of 6 rounds
+  hecaton sweep https://127.0.0.1:3000/ --ca ca.pem --data @body.json
+          -H 'Content-Type: application/json' -H 'Authorization: Bearer …'
+      POST requests over TLS, with header fields and a body";
 
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
@@ -88,20 +94,26 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     )
 }
 
-fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest, Usage> {
+fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest> {
     let mut clients = arguments.client.clone();
     let (mut rounds, mut foreign) = (arguments.rounds, None);
     match Server::named_by(&arguments.what, catalogue)? {
-        None => clients.extend(super::names(&arguments.what)),
+        None => {
+            arguments.service.refuse_without_a_url()?;
+            clients.extend(super::names(&arguments.what));
+        }
         Some(server) => {
             server.refuse_options_of_the_test_server(arguments)?;
-            let owned = arguments.i_own_this_host;
-            foreign = Some(Target::foreign(
-                &server.method,
-                &server.url,
-                server.requests,
-                owned,
-            )?);
+            let requests = match (server.requests, arguments.time) {
+                (None, Some(_)) => None,
+                (requests, None) => Some(requests.unwrap_or(REQUESTS)),
+                (Some(_), Some(_)) => bail!(Usage(
+                    "REQUESTS and --time both say how long a round is; leave one of them out"
+                        .into()
+                )),
+            };
+            let method = server.method.as_deref();
+            foreign = Some(arguments.service.target(method, &server.url, requests)?);
             rounds = rounds.or(Some(server.repeats));
         }
     }
@@ -120,9 +132,9 @@ fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest,
 /// A server other than the lab's, as the words of the command line name it.
 #[derive(Debug, PartialEq)]
 struct Server {
-    method: String,
+    method: Option<String>,
     url: String,
-    requests: u64,
+    requests: Option<u64>,
     repeats: u32,
 }
 
@@ -133,10 +145,11 @@ impl Server {
             return Ok(None);
         };
         let (method, rest) = match is_method(first) {
-            true => (first.as_str(), &words[1..]),
-            false => ("GET", words),
+            true => (Some(first), &words[1..]),
+            false => (None, words),
         };
         let [url, numbers @ ..] = rest else {
+            let method = first;
             return Err(Usage(format!(
                 "{method} needs a URL: hecaton sweep {method} <URL>"
             )));
@@ -147,9 +160,12 @@ impl Server {
             )));
         }
         Ok(Some(Server {
-            method: method.to_owned(),
+            method: method.cloned(),
             url: url.clone(),
-            requests: number("REQUESTS", numbers.first(), 500)?,
+            requests: match numbers.first() {
+                Some(word) => Some(number("REQUESTS", Some(word), REQUESTS)?),
+                None => None,
+            },
             repeats: number("REPEATS", numbers.get(1), 10)?,
         }))
     }
@@ -158,7 +174,6 @@ impl Server {
         let given = [
             ("--body", !arguments.body.is_empty()),
             ("--delay", arguments.delay.is_some()),
-            ("--time", arguments.time.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => Err(Usage(format!(
@@ -219,21 +234,27 @@ mod tests {
     #[test]
     fn a_url_alone_is_a_get_and_other_words_are_clients() {
         let get = |url: &str, requests, repeats| Server {
-            method: "GET".into(),
+            method: None,
             url: url.into(),
             requests,
             repeats,
         };
         let url = "http://127.0.0.1:3000/";
-        assert_eq!(server(&[url]).unwrap(), Some(get(url, 500, 10)));
-        assert_eq!(server(&["GET", url, "20"]).unwrap(), Some(get(url, 20, 10)));
-        assert_eq!(server(&[url, "20", "3"]).unwrap(), Some(get(url, 20, 3)));
+        assert_eq!(server(&[url]).unwrap(), Some(get(url, None, 10)));
+        assert_eq!(server(&[url, "20"]).unwrap(), Some(get(url, Some(20), 10)));
+        assert_eq!(
+            server(&[url, "20", "3"]).unwrap(),
+            Some(get(url, Some(20), 3))
+        );
         assert_eq!(
             server(&["localhost"]).unwrap(),
-            Some(get("localhost", 500, 10))
+            Some(get("localhost", None, 10))
         );
         let head = server(&["head", url]).unwrap().unwrap();
-        assert_eq!((head.method.as_str(), head.url.as_str()), ("head", url));
+        assert_eq!(
+            (head.method.as_deref(), head.url.as_str()),
+            (Some("head"), url)
+        );
         for clients in [&["curb", "excon"][..], &["curb,excon"], &["nobody"], &[]] {
             assert_eq!(server(clients).unwrap(), None, "{clients:?}");
         }

@@ -1,6 +1,9 @@
 //! A sweep of a server that is not ours: measured, and stamped unverified.
 
-use crate::support::{document, hecaton, run};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+use crate::support::{document, hecaton, root, run};
 use hecaton_test_server::{Options, TestServer};
 use serde_json::Value;
 
@@ -49,8 +52,8 @@ fn rows_are_unverified_and_requests_are_counted_as_asked() {
             (&Value::from(20), &Value::from(2000))
         );
     }
-    // Two clients, three rounds each: 20 requests and as many more as are in flight, to open connections.
-    assert_eq!(server.summary().requests, 2 * 3 * (20 + 1 + 20 + 4));
+    // Two clients, three rounds each: 20 requests and as many more as are in flight, to open connections; and one try of each process.
+    assert_eq!(server.summary().requests, 2 * 3 * (20 + 1 + 20 + 4 + 1));
 }
 
 #[test]
@@ -58,7 +61,6 @@ fn the_raw_loader_reads_chunks_statuses_and_heads() {
     let server = TestServer::start(Options::default()).unwrap();
     for (method, path, done, bytes) in [
         ("GET", "/chunked/3", 10, 240),
-        ("GET", "/status/500", 0, 0),
         ("HEAD", "/bytes/100", 10, 0),
         ("GET", "/close", 10, 0),
     ] {
@@ -87,4 +89,182 @@ fn the_raw_loader_reads_chunks_statuses_and_heads() {
             assert_eq!(claim["bytes"], bytes, "{path}");
         }
     }
+}
+
+/// A service that responds to each request by its number, and keeps the requests.
+struct Service {
+    url: String,
+    requests: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
+}
+
+impl Service {
+    /// One whose responses have the status that `status` gives, on connections that are kept.
+    fn start(status: impl Fn(usize) -> u16 + Send + Sync + 'static) -> Service {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/api", listener.local_addr().unwrap());
+        let requests = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+        let (kept, status) = (requests.clone(), std::sync::Arc::new(status));
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (kept, status) = (kept.clone(), status.clone());
+                std::thread::spawn(move || serve(stream, &kept, &*status));
+            }
+        });
+        Service { url, requests }
+    }
+}
+
+fn serve(stream: TcpStream, kept: &std::sync::Mutex<Vec<String>>, status: &dyn Fn(usize) -> u16) {
+    let mut out = stream.try_clone().unwrap();
+    let mut reader = BufReader::new(stream);
+    loop {
+        let (mut head, mut length) = (String::new(), 0);
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap();
+            }
+            if line == "\r\n" {
+                break;
+            }
+            head += &line;
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let number = {
+            let mut kept = kept.lock().unwrap();
+            kept.push(head + &String::from_utf8(body).unwrap());
+            kept.len() - 1
+        };
+        let status = status(number);
+        let response = format!("HTTP/1.1 {status} X\r\nContent-Length: 2\r\n\r\nok");
+        if out.write_all(response.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The command with the project's own Ruby clients.
+fn with_ruby(line: &str) -> std::process::Command {
+    let mut command = hecaton("cheats");
+    command.env("HECATON_DRIVERS", root().join("drivers/ruby"));
+    command.args(line.split(' '));
+    command
+}
+
+#[test]
+fn failures_of_a_service_are_a_figure_and_no_end() {
+    let service = Service::start(|number| if number % 20 == 19 { 503 } else { 200 });
+    let place = tempfile::tempdir().unwrap();
+    let line = format!(
+        "sweep {} 100 3 --client net-http -c 2 --json --quiet --out",
+        service.url
+    );
+    let ending = run(with_ruby(&line).arg(place.path()));
+    ending.assert(0, &[]);
+    let printed: Value = serde_json::from_str(&ending.stdout).unwrap();
+    let mut rows = printed["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["client"] == "net-http").unwrap();
+    assert_eq!(row["rejected"], Value::Null);
+    let errors = row["errors"].as_u64().unwrap();
+    assert!((10..=20).contains(&errors), "{row}");
+    let says = row["warnings"].to_string();
+    assert!(
+        says.contains("of 300 requests failed") && says.contains("status 503"),
+        "{says}"
+    );
+}
+
+#[test]
+fn a_status_everywhere_ends_a_run_at_once_with_a_sentence() {
+    let service = Service::start(|_| 404);
+    let place = tempfile::tempdir().unwrap();
+    let line = format!("sweep {} --client net-http --quiet --out", service.url);
+    let ending = run(with_ruby(&line).arg(place.path()));
+    ending.assert(1, &["responds with status 404", &service.url]);
+    assert!(service.requests.lock().unwrap().len() <= 3);
+}
+
+#[test]
+fn header_fields_and_a_body_are_sent_and_their_values_kept_in_no_file() {
+    let service = Service::start(|_| 200);
+    let place = tempfile::tempdir().unwrap();
+    let body = place.path().join("body.json");
+    std::fs::write(&body, "{\"a\": 1}").unwrap();
+    let line = format!(
+        "sweep {} 10 1 --client net-http -c 1 --data @{} --quiet",
+        service.url,
+        body.display()
+    );
+    let mut command = with_ruby(&line);
+    command.args(["-H", "X-Key: a secret", "-H", "Accept: text/html"]);
+    run(command.arg("--out").arg(place.path().join("run"))).assert(0, &[]);
+    let requests = service.requests.lock().unwrap();
+    // Of both clients: their tries, the connections that are opened, and the round.
+    assert_eq!(requests.len(), 2 * (1 + 1 + 10));
+    for request in requests.iter() {
+        let told = request.starts_with("POST /api ") && request.ends_with("{\"a\": 1}");
+        let fields = request.contains("X-Key: a secret") || request.contains("X-KEY: a secret");
+        assert!(told && fields && request.contains("text/html"), "{request}");
+    }
+    for name in ["run.json", "report.html"] {
+        let text = std::fs::read_to_string(place.path().join("run").join(name)).unwrap();
+        assert!(
+            text.contains("X-Key") && !text.contains("a secret"),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_service_over_tls_is_trusted_by_its_own_certificates() {
+    let server = TestServer::start(Options {
+        tls: Some(hecaton_test_server::Tls::default()),
+        ..Options::default()
+    })
+    .unwrap();
+    let url = format!("{}/bytes/100", server.base_url());
+    let place = tempfile::tempdir().unwrap();
+    let ca = place.path().join("ca.pem");
+    std::fs::write(&ca, server.ca_pem().unwrap()).unwrap();
+    let line = format!("sweep {url} 20 1 --client net-http -c 1 --quiet");
+    let refused = run(with_ruby(&line)
+        .arg("--out")
+        .arg(place.path().join("without")));
+    refused.assert(1, &["gets no response", "--ca FILE"]);
+    let mut command = with_ruby(&line);
+    command.arg("--ca").arg(&ca).arg("--out");
+    run(command.arg(place.path().join("with"))).assert(0, &[]);
+}
+
+#[test]
+fn two_clients_are_compared_at_a_service_and_any_number_is_ranked() {
+    let service = Service::start(|_| 200);
+    let place = tempfile::tempdir().unwrap();
+    let line = format!(
+        "compare net-http net-http --set keepalive=off --rounds 6 --url {} --quiet --out",
+        service.url
+    );
+    run(with_ruby(&line).arg(place.path().join("compare"))).assert(0, &[]);
+    let compared = document(&place.path().join("compare"));
+    assert_eq!(compared["plan"]["target"]["url"], service.url.as_str());
+    let line = format!(
+        "shootout net-http --requests 60 --rounds 6 --url {} --quiet --out",
+        service.url
+    );
+    run(with_ruby(&line).arg(place.path().join("shootout"))).assert(0, &[]);
+    let ranked = document(&place.path().join("shootout"));
+    assert_eq!(ranked["ranking"]["clients"][0]["place"], 1);
+    let mut command = with_ruby("compare net-http net-http --set tls=on --rounds 6 --url");
+    run(command.arg(&service.url)).assert(2, &["only keepalive and concurrency"]);
+}
+
+#[test]
+fn options_of_a_service_need_a_url() {
+    run(hecaton("cheats").args(["sweep", "honest", "-H", "A: b"])).assert(2, &["--header", "URL"]);
+    let line = "sweep http://127.0.0.1:9/ 5 --time 1s --client honest";
+    run(hecaton("cheats").args(line.split(' '))).assert(2, &["REQUESTS and --time"]);
 }

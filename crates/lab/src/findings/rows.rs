@@ -129,13 +129,21 @@ fn suspect(rows: &mut [Row], cells: &Cells) {
     }
 }
 
+/// The fastest of so few latencies is chance: where a delay is drawn for each, all of three may be long.
+const FEWEST_OF_THE_LOADER: u64 = 100;
+
 /// Rejects whose median latency is shorter than any latency of the baseline loader, which does as little as possible.
 fn refute_median(rows: &mut [Row], cells: &Cells) {
+    let mut all = Times::new();
     let loaders = cells
         .iter()
         .filter(|(cell, _)| cell.client == BASELINE_LOADER);
-    let fastest = loaders.filter_map(|(_, rounds)| latencies(rounds).iter().next());
-    let Some(fastest) = fastest.map(|(us, _)| f64::from(us) / 1e3).reduce(f64::min) else {
+    loaders.for_each(|(_, rounds)| all.merge(&latencies(rounds)));
+    let fastest = all
+        .iter()
+        .next()
+        .filter(|_| all.len() >= FEWEST_OF_THE_LOADER);
+    let Some(fastest) = fastest.map(|(us, _)| f64::from(us) / 1e3) else {
         return;
     };
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {

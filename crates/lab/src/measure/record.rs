@@ -1,4 +1,4 @@
-//! One experiment as it is measured: its folder, its document, and what is kept when it ends early.
+//! One experiment as it is measured: its folder, its document, and the rounds that are kept when it ends early.
 
 use anyhow::{Error, Result};
 
@@ -19,7 +19,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// Looks around, and keeps what is asked. `descriptors` is the limit that holds.
+    /// Writes the plan and the facts about this machine. `descriptors` is the limit of open files.
     pub(super) fn begin(
         experiment: &Experiment,
         folder: Folder,
@@ -37,7 +37,7 @@ impl Record {
             starts: Vec::new(),
             left_out: experiment.left_out.clone(),
         };
-        // The seed is written at the end: who reads the folder meanwhile would know what comes.
+        // The seed is written at the end, because a driver that reads the folder could predict the rest of the run.
         let mut known = document.clone();
         known.plan.seed = 0;
         folder.begin(&known)?;
@@ -97,7 +97,7 @@ impl Record {
         Ok(())
     }
 
-    /// Rounds of a client that broke were measured under other conditions than those of clients that held to the end.
+    /// Marks the rounds of a client that broke: the rounds of the other clients were measured under other conditions.
     fn leave_out(&mut self, error: &DriverError, sweep: &Sweep) {
         let (client, happened) = (&error.client, error.happened());
         let broke = Seen::Broke {
@@ -109,7 +109,7 @@ impl Record {
             .for_each(|round| round.facts.push(broke.clone().into()));
         let why = format!("the driver of {client} {happened}");
         self.document.left_out.push(why);
-        // The lab's own, and a client that takes part twice, were not asked for.
+        // The user named neither the lab's own drivers nor the second copy of a client.
         if sweep.clients.iter().any(|own| own.client == *client) {
             self.broken.push(client.clone());
         }

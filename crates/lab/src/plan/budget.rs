@@ -63,6 +63,7 @@ fn trial(sweep: &Sweep, load: &Load) -> f64 {
     let wait = (load.delay.mean() + trips * load.round_trip()).as_secs_f64();
     let measured = match (&sweep.target, load.requests) {
         (Target::Foreign { .. }, Some(batch)) => (batch as f64 / concurrency + 1.0) / FOREIGN_RATE,
+        (Target::Foreign { requests: 0, .. }, None) => sweep.round_time.as_secs_f64(),
         (Target::Foreign { requests, .. }, None) => {
             *requests as f64 / (FOREIGN_RATE * concurrency.min(20.0))
         }

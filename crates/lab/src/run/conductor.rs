@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
 
+use super::extras::Files;
 use super::servers::Servers;
 use super::trial::Runner;
 use super::{Driver, DriverError, Fact, Hello, Later, Pinning, Round, Seen, Start, Verify};
@@ -62,7 +63,7 @@ pub fn sweep(
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
 ) -> Result<()> {
     let servers = Servers::start(sweep, setup.pinning)?;
-    let mut runner = Runner::new(sweep, servers);
+    let mut runner = Runner::new(sweep, servers).with_files(Files::of(&sweep.target)?);
     let trials = trials(sweep);
     let mut session = Session {
         sweep,
@@ -149,12 +150,46 @@ impl Session<'_> {
             let first = runner.first_request(&mut driver)?;
             (self.observe)(Event::Ready(start_of(&driver, invocation, boot, first)))?;
         }
+        if let Target::Foreign { .. } = self.sweep.target
+            && let Some(kind) = runner.try_service(&mut driver)?
+        {
+            return self.give_up(name, &kind);
+        }
         runner.warm_up(&mut driver)?;
         driver.check_descriptors()?;
         driver.fact();
         driver.pause();
         self.drivers.push(driver);
         Ok(())
+    }
+
+    /// A client whose tries at one's own service all failed. A status is the service's, and ends the run: the others would get it too.
+    fn give_up(&mut self, client: &str, kind: &str) -> Result<()> {
+        let Target::Foreign { method, url, .. } = &self.sweep.target else {
+            return Ok(());
+        };
+        // The baseline loader tells no number.
+        if let Some(status) = kind.strip_prefix("status") {
+            let status = match status.trim() {
+                "" => "another status than 2xx".to_owned(),
+                number => format!("status {number}"),
+            };
+            bail!(
+                "{method} {url} responds with {status}, so nothing was measured; correct the URL, or send what the service \
+                 needs with --header and --data"
+            );
+        }
+        self.gone.push(client.to_owned());
+        let https = match url.starts_with("https:") {
+            true => "; --ca FILE names whose certificates to trust",
+            false => "",
+        };
+        let why = format!("{client} gets no response from {url} ({kind}){https}");
+        let mut others = self.sweep.clients.iter();
+        if others.all(|known| self.gone.contains(&known.client)) {
+            bail!(why);
+        }
+        (self.observe)(Event::LeftOut(why))
     }
 
     /// A client that cannot be asked for this sweep.
@@ -323,9 +358,16 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     if decodes && !hello.verify.contains(&Verify::Gzip) {
         return Some(format!("{name} does not decode gzip"));
     }
-    let Target::Foreign { method, .. } = &sweep.target else {
+    let Target::Foreign { method, extras, .. } = &sweep.target else {
         return None;
     };
+    let sends = |what: &str| hello.sends.iter().any(|known| known == what);
+    if !extras.fields.is_empty() && !sends("fields") {
+        return Some(format!("{name} does not send header fields of yours"));
+    }
+    if extras.body.is_some() && !sends("body") {
+        return Some(format!("{name} does not send a body"));
+    }
     if !hello.methods.contains(method) {
         return Some(format!("{name} does not send {method}"));
     }
@@ -363,6 +405,7 @@ mod tests {
                 method: method.into(),
                 url: url.into(),
                 requests: 500,
+                extras: Default::default(),
             },
         }
     }

@@ -7,6 +7,7 @@ mod cgroup;
 mod conductor;
 mod cores;
 mod driver;
+mod extras;
 mod fact;
 mod failure;
 mod gaps;

@@ -51,6 +51,7 @@ mod tests {
             method: "GET".into(),
             url: url.clone(),
             requests: 1,
+            extras: Default::default(),
         };
         reach(&target).unwrap();
         drop(listener);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use hecaton_test_server::{Delay, Interim, Interval, RoundSpec};
 
+use super::extras::Files;
 use super::noise::Moment;
 use super::servers::Servers;
 use super::stranger::{self, Strangers};
@@ -45,6 +46,9 @@ const HOARD: u64 = 2000;
 /// Round trips of one request, when its connection is new and TLS is old.
 const MOST_ROUND_TRIPS: u32 = 4;
 
+/// Requests that a service may fail before a client is given up.
+const TRIES: u32 = 3;
+
 /// Fewest requests of a round: every connection carries at least this number.
 const WAVES: u64 = 3;
 
@@ -63,6 +67,8 @@ pub struct Runner<'a> {
     /// Which clients read interim responses, as far as it has been tried.
     interim: HashMap<String, bool>,
     strangers: Strangers,
+    /// What requests to one's own service have.
+    files: Files,
 }
 
 impl<'a> Runner<'a> {
@@ -77,7 +83,14 @@ impl<'a> Runner<'a> {
             sent: HashMap::new(),
             interim: HashMap::new(),
             strangers: Strangers::default(),
+            files: Files::default(),
         }
+    }
+
+    /// The same with what requests to one's own service have.
+    #[must_use]
+    pub(super) fn with_files(self, files: Files) -> Runner<'a> {
+        Runner { files, ..self }
     }
 
     /// Makes one trial.
@@ -96,6 +109,14 @@ impl<'a> Runner<'a> {
                     (None, None) => self.calibrate(driver, cell)?,
                 };
                 (probe, count, self.expected(cell, count))
+            }
+            Target::Foreign { requests: 0, .. } if cell.load.requests.is_none() => {
+                self.open_connections(driver, cell)?;
+                let count = match self.counts.get(cell) {
+                    Some(&count) => count,
+                    None => self.calibrate(driver, cell)?,
+                };
+                (None, count, REQUEST_TIMEOUT + self.sweep.round_time)
             }
             Target::Foreign { requests, .. } => {
                 let requests = cell.load.requests.unwrap_or(requests);
@@ -233,7 +254,8 @@ impl<'a> Runner<'a> {
         let Some((cell, count)) = cell.map(|(cell, count)| (cell.clone(), *count)) else {
             return Ok(None);
         };
-        if self.sweep.warm_up.is_zero() || self.word_for(&cell).is_none() {
+        let seen = self.sweep.target.is_test_server() && self.word_for(&cell).is_some();
+        if self.sweep.warm_up.is_zero() || !seen {
             return Ok(None);
         }
         self.word = rand::random();
@@ -305,6 +327,30 @@ impl<'a> Runner<'a> {
             Duration::from_secs(1),
         )?;
         Ok(self.servers.close(cell).unwrap_or_default())
+    }
+
+    /// Tries one's own service with one request, and up to two more if that fails; returns the kind of the last failure if all do.
+    ///
+    /// # Errors
+    /// When the driver does not do its part.
+    pub fn try_service(&mut self, driver: &mut Driver) -> Result<Option<String>> {
+        let cell = self.some_cell(driver, 1);
+        driver.prepare(&self.preparation(&cell))?;
+        let mut failure = None;
+        for _ in 0..TRIES {
+            let go = Go {
+                first: draw_ids(1),
+                count: 1,
+                lat_every: LAT_EVERY,
+            };
+            let (claim, _) = driver.go(go, REQUEST_TIMEOUT)?;
+            if claim.done > 0 {
+                return Ok(None);
+            }
+            let kind = claim.errors_by.into_keys().next();
+            failure = Some(kind.unwrap_or_else(|| "without a word".into()));
+        }
+        Ok(failure)
     }
 
     /// On a foreign server: prepares and sends one wave, which opens the connections. Returns its length.
@@ -436,7 +482,8 @@ impl<'a> Runner<'a> {
     fn preparation(&self, cell: &Cell) -> Prepare {
         let (method, (url, ca), verify) = match &self.sweep.target {
             Target::Foreign { method, url, .. } => {
-                (method.clone(), (url.clone(), None), Verify::None)
+                let ca = self.files.ca.clone();
+                (method.clone(), (url.clone(), ca), Verify::None)
             }
             Target::TestServer if self.sweep.is_reference(&cell.client) => (
                 "GET".to_string(),
@@ -462,6 +509,8 @@ impl<'a> Runner<'a> {
             verify,
             // A delay is no failure, however long; a distribution's tail is longer than its mean.
             ca,
+            fields: self.files.fields.clone(),
+            body: self.files.body.clone(),
             timeout_ms: (REQUEST_TIMEOUT + 10 * self.wait(cell)).as_millis() as u64,
         }
     }

@@ -30,7 +30,7 @@ impl Later {
     pub(crate) const LENGTH: u32 = 4;
 
     /// It goes on until it has sent as many requests again as before, but no longer than so many times the warm-up.
-    pub(crate) const LONGEST: u32 = 16;
+    pub(crate) const LONGEST: u32 = 64;
 }
 
 /// The tries so far.

@@ -43,6 +43,9 @@ pub struct Hello {
     pub verify: Vec<Verify>,
     /// Methods that it can send.
     pub methods: Vec<String>,
+    /// What else its requests can have: `fields` and `body`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sends: Vec<String>,
 }
 
 /// How a driver verifies the body of a response.
@@ -79,6 +82,12 @@ pub struct Prepare {
     /// A PEM file with the certificates to trust instead of the system's; none for those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
+    /// A file with header fields of every request, a line each; none where they have none. Only for drivers that say they send them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fields: Option<PathBuf>,
+    /// A file with the body of every request; none where they have none. Only for drivers that say they send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<PathBuf>,
 }
 
 /// Which requests to send.
@@ -230,6 +239,8 @@ mod tests {
             verify: Verify::Tail,
             timeout_ms: 10_000,
             ca: None,
+            fields: None,
+            body: None,
         };
         assert_eq!(
             text(2, Command::Prepare(prepare)),

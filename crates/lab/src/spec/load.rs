@@ -98,6 +98,16 @@ impl Load {
         }
     }
 
+    /// The factors that a server other than the lab's has for itself.
+    #[must_use]
+    pub fn of_server(&self) -> Load {
+        Load {
+            keepalive: true,
+            concurrency: 1,
+            ..*self
+        }
+    }
+
     /// What is not usual of it: factors that have the usual value are as in [`Load::PLAIN`]. Two runs that asked the same of their
     /// clients are compared by it.
     #[must_use]

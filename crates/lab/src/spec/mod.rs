@@ -31,5 +31,5 @@ pub use root::project_root;
 pub use scenario::SweepScenario;
 pub use shootout::{ShootoutRequest, ShootoutScenario};
 pub use sweep::{BASELINE_LOADER, Sweep, SweepRequest};
-pub use target::Target;
+pub use target::{Extras, Target};
 pub use usage::Usage;

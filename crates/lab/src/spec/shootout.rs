@@ -60,6 +60,8 @@ pub struct ShootoutRequest {
     pub requests: Option<u64>,
     /// The test server's delay; none when absent.
     pub delay: Option<Delay>,
+    /// A server other than the lab's test server.
+    pub foreign: Option<Target>,
     /// Rounds of every client.
     pub rounds: Option<u32>,
     /// Seed of the order and of the delays.
@@ -86,12 +88,17 @@ impl ShootoutScenario {
                 )));
             }
         }
+        let target = request.foreign.unwrap_or(Target::TestServer);
+        let (body_bytes, job) = match target {
+            Target::TestServer => (self.body_bytes, self.job),
+            Target::Foreign { .. } => (0, Job::Plain),
+        };
         let usual = Load {
-            body_bytes: self.body_bytes,
+            body_bytes,
             concurrency,
             delay: request.delay.unwrap_or(Delay::None),
             requests: Some(requests.div_ceil(u64::from(rounds))),
-            job: self.job,
+            job,
             ..Load::PLAIN
         };
         let clients = find_clients(&request.clients, catalogue)?;
@@ -111,7 +118,7 @@ impl ShootoutScenario {
             round_time: LOADER_ROUND,
             warm_up: Duration::from_secs_f64(self.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
-            target: Target::TestServer,
+            target,
         };
         let twice = sweep.cell_for_twice(Some(&self.baseline));
         Ok(sweep.with_controls(twice))

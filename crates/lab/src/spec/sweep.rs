@@ -266,7 +266,7 @@ fn check_concurrency(concurrency: &[usize], target: &Target) -> Result<(), Usage
     }
     let highest = concurrency.last().copied().unwrap_or(1) as u64;
     if let Target::Foreign { requests, .. } = target
-        && *requests < highest
+        && (1..highest).contains(requests)
     {
         return Err(Usage(format!(
             "a round of {requests} cannot keep {highest} requests in flight; choose more REQUESTS or a lower --concurrency"
@@ -321,6 +321,7 @@ mod tests {
             method: "GET".into(),
             url: "http://127.0.0.1/".into(),
             requests,
+            extras: Default::default(),
         })
     }
 

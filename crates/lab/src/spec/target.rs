@@ -1,6 +1,7 @@
 //! Where requests go: the lab's own test server, or a server that the lab knows nothing about.
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
@@ -21,9 +22,69 @@ pub enum Target {
         method: String,
         /// Requested as it is, every time.
         url: String,
-        /// Requests of one round.
+        /// Requests of one round; 0 for as many as fill its time.
         requests: u64,
+        /// What else requests have.
+        #[serde(flatten)]
+        extras: Extras,
     },
+}
+
+/// What requests to one's own service have besides a method and a URL. What may be a secret is in no document.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Extras {
+    /// Names of header fields.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<String>,
+    /// Bytes of the body; absent where requests have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_body_bytes: Option<u64>,
+    /// The header fields, a line each.
+    #[serde(skip)]
+    pub fields: String,
+    /// The body.
+    #[serde(skip)]
+    pub body: Option<Vec<u8>>,
+    /// A file with the certificates to trust instead of the system's.
+    #[serde(skip)]
+    pub ca: Option<PathBuf>,
+}
+
+impl Extras {
+    /// Checks header fields, each as `Name: value`.
+    ///
+    /// # Errors
+    /// [`Usage`] when one is no header field.
+    pub fn new(
+        headers: &[String],
+        body: Option<Vec<u8>>,
+        ca: Option<PathBuf>,
+    ) -> Result<Extras, Usage> {
+        let (mut names, mut fields) = (Vec::new(), String::new());
+        for header in headers {
+            let (name, value) = header.split_once(':').unwrap_or((header, ""));
+            let (name, value) = (name.trim(), value.trim());
+            let is_token =
+                |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+            let is_text = |byte: u8| byte == b'\t' || (b' '..=b'~').contains(&byte);
+            let is_field = header.contains(':') && !name.is_empty() && name.bytes().all(is_token);
+            if !is_field || !value.bytes().all(is_text) {
+                return Err(Usage(format!(
+                    "the header `{name}` is not a header field; write it as in -H 'Accept: text/html'"
+                )));
+            }
+            names.push(name.to_owned());
+            fields += &format!("{name}: {value}\n");
+        }
+        Ok(Extras {
+            headers: names,
+            request_body_bytes: body.as_ref().map(|body| body.len() as u64),
+            fields,
+            body,
+            ca,
+        })
+    }
 }
 
 impl Target {
@@ -32,7 +93,13 @@ impl Target {
     /// # Errors
     /// [`Usage`] when the URL is not absolute http or https, when there is nothing to send, or when the host is
     /// not this machine and `owned` is false.
-    pub fn foreign(method: &str, url: &str, requests: u64, owned: bool) -> Result<Target, Usage> {
+    pub fn foreign(
+        method: &str,
+        url: &str,
+        requests: Option<u64>,
+        extras: Extras,
+        owned: bool,
+    ) -> Result<Target, Usage> {
         let method = method.to_ascii_uppercase();
         if method.is_empty() || !method.bytes().all(|byte| byte.is_ascii_uppercase()) {
             return Err(Usage(format!(
@@ -54,7 +121,7 @@ impl Target {
                 "`{url}` is neither http nor https; write it as in http://127.0.0.1:8080/path"
             )));
         }
-        if requests == 0 {
+        if requests == Some(0) {
             return Err(Usage(
                 "REQUESTS is 0; choose at least one request per round".into(),
             ));
@@ -69,7 +136,8 @@ impl Target {
         Ok(Target::Foreign {
             method,
             url: parsed.into(),
-            requests,
+            requests: requests.unwrap_or(0),
+            extras,
         })
     }
 
@@ -102,7 +170,10 @@ mod tests {
     use super::*;
 
     fn refusal(method: &str, url: &str, requests: u64) -> String {
-        Target::foreign(method, url, requests, false).unwrap_err().0
+        let extras = Extras::default();
+        Target::foreign(method, url, Some(requests), extras, false)
+            .unwrap_err()
+            .0
     }
 
     #[test]
@@ -113,15 +184,37 @@ mod tests {
             "http://[::1]:80/",
             "http://127.9.9.9/",
         ] {
-            assert!(Target::foreign("get", url, 1, false).is_ok(), "{url}");
+            let target = Target::foreign("get", url, Some(1), Extras::default(), false);
+            assert!(target.is_ok(), "{url}");
         }
-        let target = Target::foreign("get", "http://example.com/a b", 5, true).unwrap();
+        let url = "http://example.com/a b";
+        let target = Target::foreign("get", url, Some(5), Extras::default(), true).unwrap();
         let expected = Target::Foreign {
             method: "GET".into(),
             url: "http://example.com/a%20b".into(),
             requests: 5,
+            extras: Extras::default(),
         };
         assert_eq!(target, expected);
+    }
+
+    #[test]
+    fn a_document_has_the_names_of_headers_and_no_values() {
+        let headers = ["Authorization: Bearer secret".to_owned(), "X-A:b".into()];
+        let extras = Extras::new(&headers, Some(b"{}".to_vec()), None).unwrap();
+        assert_eq!(extras.fields, "Authorization: Bearer secret\nX-A: b\n");
+        let target = Target::foreign("POST", "http://localhost/", None, extras, false).unwrap();
+        let text = serde_json::to_string(&target).unwrap();
+        assert!(
+            text.contains("Authorization") && !text.contains("secret"),
+            "{text}"
+        );
+        for wrong in ["no colon", ": x", "a b: c", "a: b\r\nc: d"] {
+            assert!(
+                Extras::new(&[wrong.to_owned()], None, None).is_err(),
+                "{wrong}"
+            );
+        }
     }
 
     #[test]

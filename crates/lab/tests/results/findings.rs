@@ -268,3 +268,26 @@ fn few_rounds_are_said_to_carry_no_interval() {
             .is_none()
     );
 }
+
+/// Where a delay is drawn for each response, three long ones are chance.
+#[test]
+fn the_fastest_of_few_latencies_of_the_loader_refutes_nobody() {
+    let machine = Machine {
+        blocks: 6,
+        ..Machine::default()
+    };
+    let rejected = |latencies: usize| {
+        let mut rounds = machine.rounds("mri", 133, &[(1, (50.0, 10.0))]);
+        let mut loader = machine.rounds("baseline-loader", 133, &[(1, (25.0, 1.0))]);
+        for round in &mut loader {
+            round.claim.latencies_us = vec![40_000; latencies].into_iter().collect();
+        }
+        rounds.extend(loader);
+        row(&judge(&rounds, &Delay::None), "mri", 1)
+            .rejected
+            .clone()
+    };
+    assert_eq!(rejected(3), None);
+    let says = rejected(100).unwrap_or_default();
+    assert!(says.contains("baseline loader"), "{says}");
+}

@@ -46,7 +46,34 @@ pub(super) fn kinds_wrong(round: &Round) -> Option<String> {
     })
 }
 
+/// One's own service may fail as often as it does: that is a figure of it. Where nothing was done, there is none.
+fn is_of_a_service(round: &Round) -> bool {
+    round.seen.is_none() && !round.reference && round.claim.done > 0
+}
+
+/// Failures of one's own service, which are a warning.
+pub(super) fn failed_by_a_service(rounds: &[&Round]) -> Option<String> {
+    let own = rounds.iter().filter(|round| is_of_a_service(round));
+    let worst = own.max_by_key(|round| round.claim.errors)?;
+    let (mut errors, mut asked) = (0, 0);
+    for round in rounds {
+        errors += u128::from(round.claim.errors);
+        asked += u128::from(round.count);
+    }
+    let says = failures(worst)?;
+    Some(format!(
+        "{} of {} requests failed; in the worst round {says}",
+        count(errors as i128),
+        count(asked as i128)
+    ))
+}
+
 pub(super) fn failed(round: &Round) -> Option<String> {
+    (!is_of_a_service(round)).then(|| failures(round)).flatten()
+}
+
+/// How many requests failed, and why.
+fn failures(round: &Round) -> Option<String> {
     let claim = &round.claim;
     let mut kinds: Vec<_> = claim.errors_by.iter().collect();
     kinds.sort_by_key(|(_, n)| std::cmp::Reverse(**n));

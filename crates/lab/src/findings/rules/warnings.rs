@@ -2,6 +2,7 @@
 
 use super::connections::{ahead, open_at_once};
 use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles};
+use super::requests::failed_by_a_service;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
@@ -32,6 +33,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
         much_outside,
         many_connections,
         retired,
+        failed_by_a_service,
         resumed,
         no_interim,
         disturbed,

@@ -50,7 +50,8 @@ impl Loader {
                 .map(|_| Connection::new(bodyless))
                 .collect(),
             address: resolve(&url)?,
-            request: Request::new(&prepare.method, &url, prepare.append_id),
+            request: Request::new(&prepare.method, &url, prepare.append_id)
+                .with(prepare.fields.as_deref(), prepare.body.as_deref())?,
             timeout: Duration::from_millis(prepare.timeout_ms),
             verify: prepare.verify,
             keepalive: prepare.keepalive,

@@ -1,6 +1,7 @@
 //! Where requests go, resolved once, and the bytes of a request.
 
 use std::net::{SocketAddr, ToSocketAddrs};
+use std::path::Path;
 
 use url::Url;
 
@@ -34,6 +35,38 @@ impl Request {
             after_id: format!(" HTTP/1.1\r\nHost: {host}{port}\r\n{empty_body}\r\n").into_bytes(),
             append_id,
         }
+    }
+
+    /// The same with what is in these files: header fields, a line each, and a body.
+    ///
+    /// # Errors
+    /// A few words when a file cannot be read.
+    pub fn with(self, fields: Option<&Path>, body: Option<&Path>) -> Result<Request, String> {
+        let read = |path: &Path| std::fs::read(path).map_err(|error| error.to_string());
+        let (fields, body) = (fields.map(read).transpose()?, body.map(read).transpose()?);
+        let mut after_id = self.after_id;
+        let end = after_id.len() - 2; // before the empty line
+        let mut more: Vec<u8> = Vec::new();
+        for line in fields
+            .iter()
+            .flat_map(|fields| fields.split(|byte| *byte == b'\n'))
+        {
+            if !line.is_empty() {
+                more.extend_from_slice(line);
+                more.extend_from_slice(b"\r\n");
+            }
+        }
+        if let Some(body) = &body {
+            let none = b"Content-Length: 0\r\n";
+            if after_id[..end].ends_with(none) {
+                after_id.drain(end - none.len()..end);
+            }
+            more.extend_from_slice(format!("Content-Length: {}\r\n", body.len()).as_bytes());
+        }
+        let end = after_id.len() - 2;
+        after_id.splice(end..end, more);
+        after_id.extend(body.unwrap_or_default());
+        Ok(Request { after_id, ..self })
     }
 
     /// Writes the request for one id, replacing what was in `buffer`.
@@ -83,6 +116,24 @@ mod tests {
             "HEAD /a?b=c HTTP/1.1\r\nHost: [::1]\r\n\r\n"
         );
         assert!(request("POST", "http://h/", false).contains("Content-Length: 0"));
+    }
+
+    #[test]
+    fn fields_and_a_body_stand_where_they_should() {
+        let folder = tempfile::tempdir().unwrap();
+        let (fields, body) = (folder.path().join("f"), folder.path().join("b"));
+        std::fs::write(&fields, "X-A: 1\nX-B: 2\n").unwrap();
+        std::fs::write(&body, "{}").unwrap();
+        let request = Request::new("POST", &"http://h/p".parse().unwrap(), false);
+        let mut buffer = Vec::new();
+        request
+            .with(Some(&fields), Some(&body))
+            .unwrap()
+            .write(1, &mut buffer);
+        assert_eq!(
+            String::from_utf8(buffer).unwrap(),
+            "POST /p HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nX-B: 2\r\nContent-Length: 2\r\n\r\n{}"
+        );
     }
 
     #[test]

@@ -125,6 +125,8 @@ pub struct PairRequest {
     pub body_bytes: Option<usize>,
     /// The test server's delay for both.
     pub delay: Option<Delay>,
+    /// A server other than the lab's test server.
+    pub foreign: Option<Target>,
     /// Rounds of each.
     pub rounds: Option<u32>,
     /// Seed of the order and of the delays.
@@ -170,11 +172,18 @@ impl CompareScenario {
         catalogue: &Catalogue,
     ) -> Result<(Sweep, Comparison), Usage> {
         let scenario = &self.pair;
-        let delay = request.delay.unwrap_or(scenario.delay);
+        let target = request.foreign.unwrap_or(Target::TestServer);
+        let (body_bytes, delay) = match target {
+            Target::TestServer => (
+                request.body_bytes.unwrap_or(scenario.body_bytes),
+                request.delay.unwrap_or(scenario.delay),
+            ),
+            Target::Foreign { .. } => (0, Delay::None),
+        };
         let mut sides = Vec::new();
         for (which, name) in [Which::A, Which::B].into_iter().zip(&request.clients) {
             let mut load = Load {
-                body_bytes: request.body_bytes.unwrap_or(scenario.body_bytes),
+                body_bytes,
                 keepalive: keeps(name, catalogue)?,
                 concurrency: request.concurrency.unwrap_or(scenario.concurrency),
                 delay,
@@ -182,6 +191,19 @@ impl CompareScenario {
             };
             for setting in request.settings.iter().filter(|set| set.of == which) {
                 setting.apply(&mut load);
+            }
+            if !target.is_test_server()
+                && load.of_server()
+                    != (Load {
+                        delay,
+                        ..Load::PLAIN
+                    })
+                    .of_server()
+            {
+                return Err(Usage(
+                    "body, delay, tls and job are of the lab's own server; at a URL only keepalive and concurrency can be set"
+                        .into(),
+                ));
             }
             sides.push(Cell::new(name, load));
         }
@@ -203,7 +225,8 @@ impl CompareScenario {
             rounds: request.rounds.unwrap_or(scenario.timing.rounds),
             ..scenario.timing
         };
-        let sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
+        let mut sweep = sweep(cells, delay, timing, request.seed, catalogue)?;
+        sweep.target = target;
         let sweep = sweep.with_controls(Some((*a).clone()));
         Ok((sweep, Comparison::Pair { a, b }))
     }

@@ -30,6 +30,8 @@ pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
         verify,
         timeout_ms: 5000,
         ca: None,
+        fields: None,
+        body: None,
     }
 }
 

@@ -1,0 +1,67 @@
+//! Options for a server of the user's own: what every request to it has.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use hecaton_lab::spec::{Extras, Target, Usage};
+
+/// What requests to a server of the user's own have besides a method and a URL.
+#[derive(Args)]
+pub struct ServiceArguments {
+    /// A header field of every request to a URL, as in 'Accept: text/html'; repeat it for several. Its value is in no file.
+    #[arg(short = 'H', long = "header", value_name = "FIELD")]
+    headers: Vec<String>,
+    /// The body of every request to a URL, as text, or @FILE for a file's content; the method is POST unless you name another.
+    #[arg(long, value_name = "TEXT")]
+    data: Option<String>,
+    /// A PEM file with the certificates to trust at an https URL, instead of the system's.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// Allow a URL on another machine, which gets as many requests as the clients can send.
+    #[arg(long)]
+    i_own_this_host: bool,
+}
+
+impl ServiceArguments {
+    /// The target that a URL is; `requests` are those of a round, none for as many as fill its time.
+    ///
+    /// # Errors
+    /// When the URL or an option is wrong, or a file cannot be read.
+    pub fn target(&self, method: Option<&str>, url: &str, requests: Option<u64>) -> Result<Target> {
+        let body = self.data.as_deref().map(content).transpose()?;
+        let usual = if body.is_some() { "POST" } else { "GET" };
+        let extras = Extras::new(&self.headers, body, self.ca.clone())?;
+        let method = method.unwrap_or(usual);
+        let owned = self.i_own_this_host;
+        Ok(Target::foreign(method, url, requests, extras, owned)?)
+    }
+
+    /// Fails when an option was given although there is no URL.
+    ///
+    /// # Errors
+    /// A sentence that names the option.
+    pub fn refuse_without_a_url(&self) -> Result<()> {
+        let given = [
+            ("--header", !self.headers.is_empty()),
+            ("--data", self.data.is_some()),
+            ("--ca", self.ca.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((option, _)) => bail!(Usage(format!(
+                "{option} is for a server of yours, and no URL was given; name one"
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A text, or what a file holds.
+fn content(data: &str) -> Result<Vec<u8>> {
+    match data.strip_prefix('@') {
+        Some(path) => {
+            std::fs::read(path).with_context(|| format!("cannot read {path}, the body of --data"))
+        }
+        None => Ok(data.as_bytes().to_vec()),
+    }
+}

@@ -1,0 +1,75 @@
+//! What requests to one's own service have besides a URL, as files that drivers read. Nobody else learns their names, which are drawn
+//! by chance in a folder that cannot be listed.
+
+use std::fs::{self, Permissions};
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+use crate::spec::{Extras, Target};
+
+/// The files of a run; gone with it.
+#[derive(Debug, Default)]
+pub struct Files {
+    folder: Option<PathBuf>,
+    /// Header fields, a line each.
+    pub fields: Option<PathBuf>,
+    /// The body.
+    pub body: Option<PathBuf>,
+    /// Certificates to trust.
+    pub ca: Option<PathBuf>,
+}
+
+impl Files {
+    /// Writes what a target has; nothing where that is nothing.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn of(target: &Target) -> Result<Files> {
+        let Target::Foreign { extras, .. } = target else {
+            return Ok(Files::default());
+        };
+        if *extras == Extras::default() {
+            return Ok(Files::default());
+        }
+        let folder = std::env::temp_dir().join(format!("hecaton-{:016x}", rand::random::<u64>()));
+        let failed = || format!("cannot write {}", folder.display());
+        fs::create_dir(&folder).with_context(failed)?;
+        fs::set_permissions(&folder, Permissions::from_mode(0o711)).with_context(failed)?;
+        let mut files = Files {
+            folder: Some(folder.clone()),
+            fields: None,
+            body: None,
+            ca: None,
+        };
+        if !extras.fields.is_empty() {
+            files.fields = Some(keep(&folder, extras.fields.as_bytes()).with_context(failed)?);
+        }
+        if let Some(body) = &extras.body {
+            files.body = Some(keep(&folder, body).with_context(failed)?);
+        }
+        if let Some(ca) = &extras.ca {
+            let pem = fs::read(ca).with_context(|| format!("cannot read {}", ca.display()))?;
+            files.ca = Some(keep(&folder, &pem).with_context(failed)?);
+        }
+        Ok(files)
+    }
+}
+
+/// Drivers may run as other users, who may read it.
+fn keep(folder: &Path, content: &[u8]) -> io::Result<PathBuf> {
+    let path = folder.join(format!("{:032x}", rand::random::<u128>()));
+    fs::write(&path, content)?;
+    fs::set_permissions(&path, Permissions::from_mode(0o644))?;
+    Ok(path)
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        if let Some(folder) = &self.folder {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+}
