@@ -26,6 +26,9 @@ class TimesTest < ServerTest
     {
       { timeout: {} } => /total is missing/, { timeout: { total: nil, connect: 1 } } => /total is missing/,
       { timeout: { total: 1, idle: 2 } } => /:idle is unknown: there are total, connect/,
+      { timeout: { total: 1, nil => 2 } } => /nil is unknown: there are total, connect/,
+      { timeout: { total: { total: 1 } } } => /is not a time in seconds/,
+      { timeout: Hash.new(1) } => /total is missing/,
       { timeout: { total: 1, connect: "2" } } => /connect_timeout: "2" is not a time/,
       { timeout: { total: 1, connect: 2 }, connect_timeout: 3 } => /connect_timeout is given twice/
     }.each do |settings, words|

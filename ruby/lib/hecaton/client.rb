@@ -359,7 +359,7 @@ module Hecaton
         raise ArgumentError, "retry: #{value.inspect} is not a Hash of settings, an Integer, true, false or nil" unless value.is_a?(Hash)
 
         unknown = value.keys - RETRY_OPTIONS
-        raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" if unknown.any?
+        raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" unless unknown.empty?
 
         value.except(:if).merge(
           methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
@@ -397,7 +397,7 @@ module Hecaton
         end
         rule = value.is_a?(Hash) ? value : { allow: value }
         unknown = rule.keys - %i[allow deny]
-        raise ArgumentError, "allow_address: #{unknown.first.inspect} is unknown: there are allow and deny" if unknown.any?
+        raise ArgumentError, "allow_address: #{unknown.first.inspect} is unknown: there are allow and deny" unless unknown.empty?
 
         rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
       end

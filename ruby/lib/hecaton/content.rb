@@ -110,7 +110,7 @@ module Hecaton
     def part(name, value)
       value = value.is_a?(Hash) ? value.transform_keys { |key| key.is_a?(String) ? key.to_sym : key } : { content: value }
       unknown = value.keys - %i[content filename type]
-      raise ArgumentError, "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" if unknown.any?
+      raise ArgumentError, "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" unless unknown.empty?
 
       content = value.fetch(:content) { raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content" }
       unless content.respond_to?(:read)

@@ -24,10 +24,12 @@ module Hecaton
 
     def self.check(limits)
       unknown = limits.keys - NAMES.keys
-      if unknown.any?
+      unless unknown.empty?
         raise ArgumentError, "timeout: #{unknown.first.inspect} is unknown: there are #{NAMES.keys.join(", ")}"
       end
-      return if limits[:total]
+      # What the Hash has, and not its default. A Hash in it is no time.
+      total = limits.fetch(:total, nil)
+      return Client.seconds(total) if total
 
       raise ArgumentError, "timeout: total is missing: give the longest time in seconds a request may take"
     end
