@@ -3,12 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use tokio_util::sync::ReusableBoxFuture;
 
 use crate::client::Outcome;
 use crate::message::origin::Origin;
+use crate::runtime::yield_now::poll_turn;
 
 /// The memory of a future, kept for reuse: about a kibibyte, which malloc does not serve from its fast path.
 pub(crate) type Slot<Output = Outcome> = ReusableBoxFuture<'static, Output>;
@@ -71,6 +72,7 @@ impl<T, Output> Future for InFlight<T, Output> {
 
     /// A panic ends the request too: the batch must learn of it, so that the other requests continue.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Ended<T, Output>> {
+        ready!(poll_turn(cx));
         let sending = self.sending.as_mut().expect(UNENDED);
         let result = match catch_unwind(AssertUnwindSafe(|| sending.poll(cx))) {
             Ok(Poll::Pending) => return Poll::Pending,

@@ -36,6 +36,7 @@ use crate::client::{Client, Outcome};
 use crate::message::failure::InvalidRequest;
 use crate::message::origin::Origin;
 use crate::message::request::Request;
+use crate::runtime::yield_now::begin_turn;
 
 /// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects lead and what is sent again
 /// counts for that one). A request that waits for them delays no other request, and its deadline has not started.
@@ -207,6 +208,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
     }
 
     fn poll_wait(&mut self, cx: &mut Context<'_>, outcomes: &mut Vec<(T, Outcome)>) -> Poll<()> {
+        begin_turn();
         let before = outcomes.len();
         if let Some(parts) = &mut self.parts {
             parts.resume();
@@ -362,9 +364,39 @@ impl<T> Limited<T> {
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
 
     use super::*;
+    use crate::runtime::yield_now::REQUESTS_PER_TURN;
     use crate::{Config, Reactor};
+
+    /// Another client's deadline may be due meanwhile, and only the reactor's turn notices it.
+    #[test]
+    fn the_reactor_has_its_turn_during_the_first_wave_of_a_large_batch() {
+        let all = 10 * REQUESTS_PER_TURN as usize;
+        let mut batch = Batch::new(Client::new(Config::new(Duration::from_secs(5))), all);
+        let begun = Arc::new(AtomicU32::new(0));
+        for tag in 0..all {
+            let begun = begun.clone();
+            let never = async move {
+                begun.fetch_add(1, Ordering::Relaxed);
+                std::future::pending().await
+            };
+            batch.in_flight.push(InFlight::new(tag, None, never));
+        }
+        let (reactor, mut outcomes, mut before) = (Reactor::new().unwrap(), Vec::new(), 0);
+        let waiting = poll_fn(|cx| {
+            assert!(batch.poll_wait(cx, &mut outcomes).is_pending());
+            let now = begun.load(Ordering::Relaxed);
+            assert!(now - before <= REQUESTS_PER_TURN, "{now} after {before}");
+            before = now;
+            match now as usize == all {
+                true => Poll::Ready(()),
+                false => Poll::Pending,
+            }
+        });
+        reactor.block_on(waiting);
+    }
 
     #[test]
     fn a_panic_in_one_request_loses_no_tag_and_no_slot() {
