@@ -4,20 +4,16 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
 use hecaton::{Batch, InParts, Outcome, Part, Request, Response};
 
+use super::receiving::{Over, Receiving, State};
 use super::{Driver, Flight};
 use crate::error::{Result, at};
 use crate::job::{Job, split_header};
 use crate::plan::Planned;
 use crate::run::keep::Keeper;
 use crate::run::part::{OpenPart, Pending};
-use crate::run::resume::{Asked, Beginning, judge};
 use crate::sink::{Partial, Whole};
-
-/// Bytes of a body that stay in memory. A longer body goes to the disk.
-const IN_MEMORY: usize = 1 << 20;
 
 /// A try that brought so many new bytes of a body that can be resumed is not counted.
 const PROGRESS: u64 = 1 << 20;
@@ -38,32 +34,6 @@ pub(super) struct Bodies {
     open: HashMap<u32, Receiving>,
     /// Requests whose body is read from the disk before they are sent.
     preparing: VecDeque<(u32, Request)>,
-}
-
-struct Receiving {
-    url: String,
-    is_plain: bool,
-    state: State,
-    /// Where the body of this response must end, if it continues another.
-    end: Option<(u64, u64)>,
-}
-
-enum State {
-    /// Its head has not come. What is there of its body.
-    Waiting(Option<Partial>),
-    InMemory(BytesMut, Option<crate::sink::Origin>, Response),
-    OnDisk(Partial),
-    /// It was given up.
-    Over(Over),
-}
-
-#[derive(Clone, Copy)]
-enum Over {
-    /// It continues nothing.
-    Useless,
-    TooLarge,
-    /// Its part was left.
-    Left,
 }
 
 /// A body and its response, or what else became of them.
@@ -272,84 +242,6 @@ fn rest_of(request: Request, partial: &Partial) -> std::result::Result<Request, 
             .map_err(|error| error.to_string())
     };
     fields.into_iter().try_fold(request, add)
-}
-
-impl Receiving {
-    fn in_memory(&self) -> usize {
-        match &self.state {
-            State::InMemory(body, ..) => body.len(),
-            _ => 0,
-        }
-    }
-
-    fn head(&mut self, response: Response) {
-        let State::Waiting(partial) = &mut self.state else {
-            return;
-        };
-        let partial = partial.take();
-        let known = partial
-            .as_ref()
-            .and_then(|partial| Some((partial.origin.as_ref()?, partial.length())));
-        let asked = Asked {
-            url: &self.url,
-            is_plain: self.is_plain,
-        };
-        self.state = match (judge(&response, asked, known), partial) {
-            (Beginning::Continues { end, total }, Some(partial)) => {
-                self.end = Some((end, total));
-                State::OnDisk(partial)
-            }
-            (Beginning::Useless | Beginning::Continues { .. }, partial) => {
-                partial.into_iter().for_each(Partial::discard);
-                State::Over(Over::Useless)
-            }
-            (Beginning::Whole(origin), _) => State::InMemory(BytesMut::new(), origin, response),
-            (Beginning::Other, _) => State::InMemory(BytesMut::new(), None, response),
-        };
-    }
-
-    fn piece(
-        &mut self,
-        piece: &Bytes,
-        (most, room): (u64, usize),
-        (open, number, keeper): (&mut OpenPart, u64, &Keeper),
-    ) -> io::Result<()> {
-        let length = match &self.state {
-            State::InMemory(body, ..) => body.len() as u64,
-            State::OnDisk(partial) => partial.length(),
-            State::Waiting(_) | State::Over(_) => return Ok(()),
-        } + piece.len() as u64;
-        if length > most {
-            self.state = State::Over(Over::TooLarge);
-            return Ok(());
-        }
-        if self.end.is_some_and(|(end, _)| length > end) {
-            if let State::OnDisk(partial) =
-                std::mem::replace(&mut self.state, State::Over(Over::Useless))
-            {
-                partial.discard();
-            }
-            return Ok(());
-        }
-        match &mut self.state {
-            State::InMemory(body, ..) if length <= IN_MEMORY as u64 && piece.len() <= room => {
-                body.extend_from_slice(piece);
-            }
-            State::InMemory(body, origin, response) => {
-                let before = keeper.before(&open.sink, number, response);
-                let Some(partials) = &mut open.partials else {
-                    return Ok(());
-                };
-                let mut partial = partials.create(number, origin.take(), before)?;
-                partial.append(body)?;
-                partial.append(piece)?;
-                self.state = State::OnDisk(partial);
-            }
-            State::OnDisk(partial) => partial.append(piece)?,
-            State::Waiting(_) | State::Over(_) => {}
-        }
-        Ok(())
-    }
 }
 
 impl Driver<'_> {

@@ -1,10 +1,11 @@
-//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `bodies` (large ones), `conditional` (those that may be unchanged), `robots` (robots.txt), `closing` (parts
+//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `bodies` and `receiving` (large ones), `conditional` (those that may be unchanged), `robots` (robots.txt), `closing` (parts
 //! that end), `reporting` (progress).
 
 mod bodies;
 mod closing;
 mod conditional;
 mod ending;
+mod receiving;
 mod reporting;
 mod robots;
 mod sending;
