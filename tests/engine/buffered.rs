@@ -69,6 +69,55 @@ fn bodies_that_together_hold_too_much_fail_and_the_others_go_on() {
 }
 
 #[test]
+fn bodies_of_separate_clients_count_together_and_each_has_its_own_connections() {
+    let world = World::with(|config| {
+        config.max_buffered = Some(1000);
+        config.cookies = Some(hecaton::Cookies::new());
+    });
+    let other = world.client.separate().unwrap();
+    world.get("/r/1");
+    assert_eq!(
+        (world.client.idle_connections(), other.idle_connections()),
+        (1, 0)
+    );
+    // A body of 600 bytes that is held, for as long as its server says nothing more.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let held = thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let _ = stream.read(&mut [0; 4096]);
+        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\nset-cookie: a=b\r\n\r\n";
+        stream
+            .write_all(&[&head[..], &[b'x'; 600]].concat())
+            .unwrap();
+        stream
+    });
+    let mut batch = Batch::new(world.client.clone(), 1);
+    batch.push(0, Request::get(&url).unwrap());
+    batch.in_parts(0, InParts::Head);
+    while !batch.take_parts().any(|_| true) {
+        world.run(batch.wait(&mut Vec::new()));
+    }
+    let _stream = held.join().unwrap();
+    // The rest of the body arrives a little later than its head.
+    let fails = || {
+        let mut batch = Batch::new(other.clone(), 1);
+        batch.push(0, world.request("/bytes/600"));
+        let mut outcomes = Vec::new();
+        while outcomes.is_empty() {
+            world.run(batch.wait(&mut outcomes));
+        }
+        outcomes.pop().unwrap().1.err()
+    };
+    let failure = (0..1000).find_map(|_| fails());
+    is_too_much(&failure.expect("both bodies together are too large"));
+    let jars = [&world.client, &other].map(|it| it.config().cookies.as_ref().unwrap().list().len());
+    assert_eq!(jars, [1, 1]);
+    drop(batch);
+    assert_eq!(world.get("/bytes/600").body().len(), 600);
+}
+
+#[test]
 fn what_a_coding_takes_counts_and_a_stream_does_not() {
     let world = World::with(|config| config.max_buffered = Some(50_000));
     for coding in ["gzip", "br", "zstd"] {

@@ -24,5 +24,6 @@ mod redirects;
 mod resume;
 mod sites;
 mod support;
+mod threads;
 mod unchanged;
 mod workers;

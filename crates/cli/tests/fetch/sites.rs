@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use crate::support::{World, count, ending, hecaton};
+use crate::support::{World, count, ending, files, hecaton};
 
 /// A server that knows some paths, and notes what is asked.
 struct Site {
@@ -105,6 +105,34 @@ fn a_crawl_delay_is_time_between_two_requests() {
         // A start that is late by a little does not put off those after it.
         let between = pair[1].duration_since(pair[0]).unwrap();
         assert!(between >= Duration::from_millis(280), "{begun:?}");
+    }
+}
+
+#[test]
+fn a_crawl_delay_holds_over_all_threads() {
+    const DELAY: u128 = 100;
+    let world = World::new();
+    let site = Site::start(&[("/robots.txt", "User-agent: *\nCrawl-delay: 0.1\n")]);
+    let urls = (0..40).map(|n| format!("http://{}/page/{n}", site.address));
+    let list = world.write("urls.txt", urls);
+    let shards = ["--robots", "--per-host", "4", "--part-size", "10"];
+    world.run(&list, &[&shards[..], &["--threads", "4"]].concat());
+    assert_eq!(files(&world.out().join("results")).len(), 4);
+    let records = world.records();
+    assert_eq!(count(&records, "response"), 40);
+    let begun = records
+        .values()
+        .map(|record| humantime::parse_rfc3339(record["at"].as_str().unwrap()).unwrap());
+    let mut begun: Vec<_> = begun.collect();
+    begun.sort_unstable();
+    // Each of the four parts may begin at once, and is then four times as slow.
+    for (index, at) in begun.iter().enumerate() {
+        let since = at.duration_since(begun[0]).unwrap().as_millis();
+        let may_be = 4 + since.saturating_add(20) / DELAY;
+        assert!(
+            index as u128 <= may_be,
+            "{index} after {since} ms: {begun:?}"
+        );
     }
 }
 

@@ -24,6 +24,8 @@ pub struct WorkerOptions {
     pub url: String,
     /// Most parts at once.
     pub most: usize,
+    /// How many threads; see [`Options::threads`].
+    pub threads: Option<usize>,
     /// Send requests again that may have been sent already.
     pub resend_unknown: bool,
 }
@@ -54,19 +56,26 @@ pub fn run_worker(
     let gone = || Error::failed("the thread that is connected to NATS has ended");
     has_begun.recv().map_err(|_| gone())??;
     let about = (&started.folder, &started.plan);
-    let mut leased = LeasedParts::new(
+    let leased = LeasedParts::new(
         (board, notify.clone()),
         worker.most,
         about,
         shown(&worker.url),
     );
     let options = Options {
+        threads: worker.threads,
         resend_unknown: worker.resend_unknown,
         note_worker: true,
         ..Options::default()
     };
     let (folder, job) = (&started.folder, (&started.job, &started.plan));
-    let ended = run_supplied(folder, job, (&options, &mut leased), stop, observer);
+    let ended = run_supplied(
+        folder,
+        job,
+        (&options, Box::new(leased), worker.most),
+        stop,
+        observer,
+    );
     let _ = notify.send(Notice::End);
     session.join().map_err(|_| gone())?;
     ended

@@ -7,13 +7,16 @@ use crate::error::{Error, Result};
 /// Files that are open beside connections: segments and archives of the parts that are worked on, and what a process has anyway.
 const OTHERS: u64 = 128;
 
-/// How many idle connections may be kept beside so many requests in flight.
+/// The same for each further thread: a reactor, and what it writes.
+const OF_A_THREAD: u64 = 16;
+
+/// How many idle connections each of so many threads may keep, beside so many requests in flight together.
 ///
 /// # Errors
 /// When so many cannot be in flight.
-pub fn most_idle(concurrency: usize) -> Result<usize> {
+pub fn most_idle(concurrency: usize, threads: usize) -> Result<usize> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap_or((1024, 1024));
-    let needed = needed(concurrency);
+    let needed = needed(concurrency, threads);
     let limit = match soft < needed {
         true => {
             let raised = needed.min(hard);
@@ -21,23 +24,29 @@ pub fn most_idle(concurrency: usize) -> Result<usize> {
         }
         false => soft,
     };
-    idle(concurrency, limit)
+    idle(concurrency, threads, limit)
 }
 
-/// As many idle connections are kept as there may be requests in flight.
-fn needed(concurrency: usize) -> u64 {
+/// Each thread keeps as many idle connections as all may have requests in flight: one thread may have all of them.
+fn needed(concurrency: usize, threads: usize) -> u64 {
     (concurrency as u64)
-        .saturating_mul(2)
-        .saturating_add(OTHERS)
+        .saturating_mul(threads as u64 + 1)
+        .saturating_add(others(threads))
 }
 
-fn idle(concurrency: usize, limit: u64) -> Result<usize> {
-    let left = limit.min(needed(concurrency)).saturating_sub(OTHERS);
+fn others(threads: usize) -> u64 {
+    OTHERS + OF_A_THREAD * (threads as u64 - 1)
+}
+
+fn idle(concurrency: usize, threads: usize, limit: u64) -> Result<usize> {
+    let left = limit
+        .min(needed(concurrency, threads))
+        .saturating_sub(others(threads));
     match left.checked_sub(concurrency as u64) {
-        Some(idle) => Ok((idle as usize).max(1)),
+        Some(idle) => Ok((idle as usize / threads).max(1)),
         None if left == 0 => Err(Error::failed(format!(
             "this process may have {limit} files open, which is too few: raise the limit to {} or more (ulimit -n)",
-            needed(concurrency)
+            needed(concurrency, threads)
         ))),
         None => Err(Error::failed(format!(
             "concurrency is {concurrency}, and this process may have {limit} files open: use --concurrency {left} or less, or raise the limit (ulimit -n)"
@@ -51,11 +60,13 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_refused_with_what_would() {
-        assert_eq!(idle(200, 1_000_000).unwrap(), 200);
-        assert_eq!(idle(800, 1024).unwrap(), 96);
-        assert_eq!(idle(896, 1024).unwrap(), 1);
-        let refused = idle(897, 1024).unwrap_err().to_string();
+        assert_eq!(idle(200, 1, 1_000_000).unwrap(), 200);
+        assert_eq!(idle(800, 1, 1024).unwrap(), 96);
+        assert_eq!(idle(896, 1, 1024).unwrap(), 1);
+        let refused = idle(897, 1, 1024).unwrap_err().to_string();
         assert!(refused.contains("--concurrency 896"), "{refused}");
-        assert!(idle(1, 100).unwrap_err().to_string().contains("too few"));
+        assert_eq!(idle(200, 4, 1_000_000).unwrap(), 200);
+        assert_eq!(idle(200, 4, 1024).unwrap(), (1024 - 128 - 48 - 200) / 4);
+        assert!(idle(1, 1, 100).unwrap_err().to_string().contains("too few"));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! `driver` is the loop: who may start (`part`, `hosts`), what came back (`verdict`), and what is to be written (`line`). A few parts are
 //! open at once, so that one slow host at a part's end holds up nobody. Segments are written by a thread of their own; the loop
-//! waits for the network alone.
+//! waits for the network alone. `threads` runs several such loops side by side, each with parts of its own, and `watch` reports their
+//! progress.
 //!
 //! A method that must not be repeated has its intent on the disk before its first byte is sent. An attempt that
 //! resumes after a crash finds the intent without an outcome, and records `unknown`.
@@ -18,13 +19,16 @@ mod part;
 mod response_facts;
 mod resume;
 mod settings;
+mod slots;
 mod supply;
+mod threads;
 mod verdict;
 mod view;
+mod watch;
 
-pub use self::driver::{Options, Summary, run, run_supplied};
 pub use self::goal::{shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::settings::{check, check_columns, client};
 pub use self::supply::{Standing, Supply};
+pub use self::threads::{Options, Summary, run, run_supplied};
 pub use self::view::{Observer, PartView, Snapshot};

@@ -40,14 +40,14 @@ pub fn client(job: &Job) -> Result<Client> {
     Client::try_new(config(job, is_own)?).map_err(|error| Error::usage(error.to_string()))
 }
 
-/// The same for a run, with as many connections as it may have.
+/// The same for each of so many threads of a run, with as many connections as it may have.
 ///
 /// # Errors
 /// When a setting cannot be used, or so many cannot be in flight.
-pub fn running_client(job: &Job, has_own_hosts: bool) -> Result<Client> {
+pub fn running_client(job: &Job, has_own_hosts: bool, threads: usize) -> Result<Client> {
     let mut config = config(job, has_own_hosts)?;
     // Idle connections are kept for as many hosts as there may be requests in flight.
-    config.max_idle = Some(descriptors::most_idle(job.pace.concurrency)?);
+    config.max_idle = Some(descriptors::most_idle(job.pace.concurrency, threads)?);
     Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
 }
 

@@ -1,6 +1,7 @@
 //! The source of a run's parts: a list, or a dispatcher that hands them out while the run works.
 
 use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
@@ -23,7 +24,7 @@ pub enum Standing {
 }
 
 /// Hands out parts.
-pub trait Supply {
+pub trait Supply: Send {
     /// The next part, if one is there now. It does not wait.
     fn next(&mut self) -> Option<u32>;
 
@@ -40,6 +41,41 @@ pub trait Supply {
 
     /// The run is through with a part: it is done, by whomever, or it was left.
     fn left(&mut self, part: u32);
+}
+
+/// The supply of several threads.
+pub struct SharedSupply(Mutex<Box<dyn Supply>>);
+
+impl SharedSupply {
+    /// One that hands out what this has.
+    pub fn new(supply: Box<dyn Supply>) -> SharedSupply {
+        SharedSupply(Mutex::new(supply))
+    }
+
+    /// See [`Supply::next`]; so do all others.
+    pub fn next(&self) -> Option<u32> {
+        self.lock().next()
+    }
+
+    pub fn is_over(&self) -> bool {
+        self.lock().is_over()
+    }
+
+    pub fn standing(&self, part: u32) -> Standing {
+        self.lock().standing(part)
+    }
+
+    pub fn trouble(&self) -> Option<String> {
+        self.lock().trouble()
+    }
+
+    pub fn left(&self, part: u32) {
+        self.lock().left(part);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Box<dyn Supply>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// Parts that are known from the start.
@@ -110,6 +146,11 @@ impl GivenParts {
 }
 
 impl GivenParts {
+    /// How many parts are left to do.
+    pub fn count(&self) -> usize {
+        self.to_do.len()
+    }
+
     /// The parts of this list that are not done; an empty list means all parts. Also the tally and the number of the
     /// parts that are done.
     pub fn find(

@@ -36,6 +36,18 @@ impl Client {
         }))
     }
 
+    /// A client with the same settings and connections of its own, for a thread with a [`Reactor`](crate::Reactor) of its own. Both
+    /// share the jar of cookies, and their bodies count together towards `max_buffered`. Other limits are each client's own.
+    /// Fails as [`Client::try_new`] does.
+    pub fn separate(&self) -> Result<Client, InvalidRequest> {
+        Ok(Client(Arc::new(Shared {
+            cookies: self.0.cookies.clone(),
+            buffered: self.0.buffered.clone(),
+            hooks: self.0.hooks.clone(),
+            ..Shared::new(Config::clone(&self.0.config))?
+        })))
+    }
+
     /// The same client with these hooks. The retry predicate is called for requests with
     /// [`ask_retry_predicate`](crate::Request::ask_retry_predicate).
     pub fn with_hooks(&self, hooks: Arc<dyn super::hooks::Hooks>) -> Client {

@@ -11,12 +11,12 @@ use hecaton_fetch::run::Options;
 use hecaton_fetch::start::load;
 use hecaton_lab::findings::words::plural;
 
-use super::Home;
 use super::live::Live;
 use super::run::sentence;
 use super::tuning::Tuning;
 use super::verdict;
 use super::watching::Watching;
+use super::{Home, Threads};
 use crate::stop;
 
 /// Sends some requests of a finished job again; their new records replace the old ones.
@@ -41,6 +41,8 @@ pub struct Arguments {
     tuning: Tuning,
     #[command(flatten)]
     watching: Watching,
+    #[command(flatten)]
+    threads: Threads,
     /// Print nothing unless something goes wrong.
     #[arg(short, long)]
     quiet: bool,
@@ -56,6 +58,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     // A round that is done and was not merged is merged before another one begins, and redirects that wait are followed.
     let mut live = Live::new(arguments.quiet, &arguments.watching)?;
     let options = Options {
+        threads: arguments.threads.threads,
         note_progress: true,
         ..Options::default()
     };

@@ -90,6 +90,26 @@ struct Home {
     folder: PathBuf,
 }
 
+/// How many threads send requests.
+#[derive(Args)]
+struct Threads {
+    /// How many threads send requests; each has parts of its own, so a list of one part has one thread [default: the cores that
+    /// this process may use, at most 8]
+    #[arg(long, value_name = "N", value_parser = threads)]
+    threads: Option<usize>,
+}
+
+/// The most threads that may be asked for.
+const MOST_THREADS: usize = 64;
+
+fn threads(text: &str) -> Result<usize, String> {
+    let count = text
+        .parse()
+        .ok()
+        .filter(|count| (1..=MOST_THREADS).contains(count));
+    count.ok_or_else(|| format!("use a number from 1 to {MOST_THREADS}"))
+}
+
 /// Runs the verb.
 ///
 /// # Errors

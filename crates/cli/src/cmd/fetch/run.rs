@@ -12,6 +12,7 @@ use hecaton_fetch::run::{Options, Summary, tally};
 use hecaton_fetch::start::{Started, load, prepare};
 use hecaton_lab::findings::words::{self, plural};
 
+use super::Threads;
 use super::arguments::JobArguments;
 use super::live::Live;
 use super::verdict;
@@ -32,6 +33,8 @@ pub struct Run {
         required_unless_present = "print_job"
     )]
     into: Option<PathBuf>,
+    #[command(flatten)]
+    threads: Threads,
     /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
@@ -68,6 +71,7 @@ pub fn run(arguments: &Run) -> Result<()> {
     let way = Way {
         is_quiet: arguments.quiet,
         watching: arguments.watching.clone(),
+        threads: arguments.threads.threads,
         resend_unknown: arguments.resend_unknown,
     };
     finish_run(started, &stop, &way)
@@ -78,6 +82,8 @@ pub struct Way {
     /// Print nothing unless something goes wrong.
     is_quiet: bool,
     watching: Watching,
+    /// How many threads; see [`Options::threads`].
+    threads: Option<usize>,
     /// Send requests again of which nobody knows whether they were sent.
     resend_unknown: bool,
 }
@@ -88,6 +94,7 @@ impl Way {
         Way {
             is_quiet,
             watching: watching.clone(),
+            threads: None,
             resend_unknown: false,
         }
     }
@@ -101,6 +108,7 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
     let mut live = Live::new(way.is_quiet, &way.watching)?;
     live.begin(&started);
     let options = Options {
+        threads: way.threads,
         resend_unknown: way.resend_unknown,
         note_progress: true,
         ..Options::default()

@@ -4,7 +4,7 @@ use anyhow::Result;
 use clap::Args;
 
 use super::watching::Watching;
-use super::{Home, Server};
+use super::{Home, Server, Threads};
 
 /// Runs parts of an enqueued job until all parts are done.
 ///
@@ -19,6 +19,8 @@ pub struct Arguments {
     /// The most parts at once. A further part begins only if more requests may be in flight.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=32))]
     parts: u32,
+    #[command(flatten)]
+    threads: Threads,
     /// After a crash, send POST and PATCH requests again even if the server may have got them already.
     #[arg(long)]
     resend_unknown: bool,
@@ -52,6 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let options = WorkerOptions {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
+        threads: arguments.threads.threads,
         resend_unknown: arguments.resend_unknown,
     };
     let mut live = Live::new(arguments.quiet, &arguments.watching)?;
@@ -74,14 +77,17 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         home,
         server,
         parts,
+        threads,
         resend_unknown,
         watching,
         quiet,
     } = arguments;
+    let threads = threads.threads;
     let _ = (
         &home.folder,
         &server.url,
         parts,
+        threads,
         resend_unknown,
         watching,
         quiet,

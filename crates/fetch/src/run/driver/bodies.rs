@@ -47,7 +47,8 @@ pub(super) enum Came {
 }
 
 impl Bodies {
-    pub fn new(job: &Job, keeper: &Keeper) -> Bodies {
+    /// Those of one of so many threads, which has its share of the memory.
+    pub fn new(job: &Job, keeper: &Keeper, threads: usize) -> Bodies {
         let names = job.request.headers.iter();
         let mut names = names.filter_map(|header| Some(split_header(header).ok()?.0));
         let ours = ["range", "if-range", "accept-encoding"];
@@ -56,7 +57,7 @@ impl Bodies {
             is_on: keeper.streams(),
             may_resume: !names.any(is_ours),
             most: job.network.max_body.map_or(u64::MAX, |most| most as u64),
-            most_in_memory: job.network.max_buffered,
+            most_in_memory: job.network.max_buffered / threads,
             in_memory: 0,
             open: HashMap::new(),
             preparing: VecDeque::new(),

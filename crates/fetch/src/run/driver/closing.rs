@@ -35,7 +35,7 @@ impl Driver<'_> {
             .position(|part| part.is_done() && part.lines.is_empty())
         {
             let part = self.open.remove(index);
-            self.summary.written += part.written();
+            self.ended.written += part.written();
             part.partials.iter().for_each(Partials::clear);
             part.sink
                 .finish()
@@ -71,7 +71,7 @@ impl Driver<'_> {
                 continue;
             }
             let mut part = self.open.remove(index);
-            self.summary.written += part.written();
+            self.ended.written += part.written();
             let lines = part.take_lines(now, true);
             if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
                 self.writer.lines(part.number, lines);
@@ -86,7 +86,7 @@ impl Driver<'_> {
 
     /// Looks at whether the parts are still ours: those that may not be are left, with what is known of them on the disk.
     pub(super) fn leave_lost(&mut self) -> Result<()> {
-        let supply = &mut self.supply;
+        let supply = self.supply;
         self.announced.retain(|announced| {
             let is_lost = supply.standing(announced.part) == Standing::Lost;
             if is_lost {
@@ -103,14 +103,14 @@ impl Driver<'_> {
                 continue;
             }
             let mut part = self.open.remove(index);
-            self.summary.written += part.written();
+            self.ended.written += part.written();
             let lines = part.take_lines(Instant::now(), true);
             if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
                 self.writer.lines(part.number, lines);
             }
             self.writer.close(part.number);
             self.supply.left(part.number);
-            self.observer.say(&format!(
+            self.say(format!(
                 "part {} is left to whoever gets it next: its lease is over",
                 part.number
             ));

@@ -15,6 +15,7 @@ use crate::run::keep::Keeper;
 use crate::run::line::{RecordWriter, Tried, kind_name};
 use crate::run::part::{OpenPart, Pending, Unfollowed};
 use crate::run::verdict::{judge, wait};
+use crate::run::watch::News;
 use crate::sink::Whole;
 
 /// A body that is in memory, or on the disk, or that was given up.
@@ -53,7 +54,7 @@ impl Driver<'_> {
         let sentence =
             change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
         if let Some(sentence) = sentence {
-            self.observer.say(&sentence);
+            let _ = self.tell.send(News::Sentence(sentence));
         }
         if flight.pending.is_robots {
             return self.robots_received((&flight, index), &outcome, &robots);

@@ -1,5 +1,5 @@
-//! The loop of a run: `sending` (the next requests), `ending` (outcomes), `bodies` and `receiving` (large ones), `conditional` (those that may be unchanged), `robots` (robots.txt), `closing` (parts
-//! that end), `reporting` (progress).
+//! The loop of a thread: `sending` (the next requests), `ending` (outcomes), `bodies` and `receiving` (large ones), `conditional`
+//! (those that may be unchanged), `robots` (robots.txt), `closing` (parts that end), `reporting` (progress).
 
 mod bodies;
 mod closing;
@@ -10,109 +10,45 @@ mod reporting;
 mod robots;
 mod sending;
 
-use std::collections::{HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::HashMap;
+use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
 
-use hecaton::{Batch, Client, Reactor};
-use roaring::RoaringTreemap;
+use hecaton::{Batch, Reactor};
 
 use super::keep::Keeper;
 use super::line::RecordWriter;
 use super::part::{OpenPart, Pending};
-use super::settings;
-use super::supply::{GivenParts, Supply, check_shards, worker_name};
-use super::view::Observer;
+use super::slots::ThreadSlots;
+use super::supply::SharedSupply;
+use super::threads::Shared;
+use super::watch::News;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
-use crate::record::count;
 use crate::request::{Maker, Rendered};
-use crate::segment::{Announced, Report, Tally, Writer, load};
-
-/// Most parts that are worked on at once.
-const MOST_OPEN: usize = 32;
+use crate::segment::{Announced, Report, Tally, Writer};
 
 /// The longest wait before the loop looks around.
 const A_WHILE: Duration = Duration::from_millis(100);
 
-/// How often the observer is called.
+/// How often the progress is reported.
 const REPORT_EVERY: Duration = Duration::from_millis(250);
 
-/// How often the progress is written to a file, and taken-over parts are looked for.
-const NOTE_EVERY: Duration = Duration::from_secs(1);
+/// How often taken-over parts are looked for.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// The options of a run that are no settings of the job.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// The parts to do; all when empty.
-    pub parts: Vec<u32>,
-    /// Send requests again of which nobody knows whether they were sent.
-    pub resend_unknown: bool,
-    /// Write how far it is for `status`.
-    pub note_progress: bool,
-    /// Write how far this worker is, in a file of its own among those of all workers.
-    pub note_worker: bool,
-}
-
-/// The result of a run.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Summary {
+/// What a thread came to.
+#[derive(Debug, Default)]
+pub struct Ended {
     /// How inputs ended: those of the parts that are done.
     pub tally: Tally,
     /// Parts that other workers took over or did.
     pub elsewhere: Vec<u32>,
-    /// How long it took.
-    pub took: Duration,
-    /// Records that this run wrote.
+    /// Records that this thread wrote.
     pub written: u64,
-}
-
-/// Does the parts of a plan that are not done.
-///
-/// # Errors
-/// When it cannot be done, or someone ended it.
-pub fn run(
-    folder: &Folder,
-    (job, plan): (&Job, &Plan),
-    options: &Options,
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<Summary> {
-    let (mut given, before) = GivenParts::find(folder, (job, plan), &options.parts)?;
-    let mut driver = Driver::new(folder, job, plan, (options, &mut given), observer)?;
-    (driver.summary.tally, driver.parts_done) = before;
-    let ended = driver.drive(stop);
-    let mut summary = driver.end(ended)?;
-    if options.parts.is_empty() {
-        // Other workers may have done some of them.
-        summary.tally = Tally::default();
-        for part in &plan.parts {
-            if let Some(commit) = load(folder, part.number)? {
-                summary.tally.add(&commit.tally);
-            }
-        }
-    }
-    Ok(summary)
-}
-
-/// Does parts of a plan as they are handed out.
-///
-/// # Errors
-/// When it cannot be done, or someone ended it.
-pub fn run_supplied(
-    folder: &Folder,
-    (job, plan): (&Job, &Plan),
-    (options, supply): (&Options, &mut dyn Supply),
-    stop: &AtomicBool,
-    observer: &mut dyn Observer,
-) -> Result<Summary> {
-    for part in &plan.parts {
-        check_shards(job, part)?;
-    }
-    let mut driver = Driver::new(folder, job, plan, (options, supply), observer)?;
-    let ended = driver.drive(stop);
-    driver.end(ended)
+    /// Whether nothing was left to do.
+    pub is_over: bool,
 }
 
 /// A request that was started and has not ended.
@@ -137,25 +73,29 @@ impl Flight {
     }
 }
 
-struct Driver<'a> {
+/// The requests of a thread, and the parts that they are of.
+pub struct Driver<'a> {
+    shared: &'a Shared<'a>,
     folder: &'a Folder,
     job: &'a Job,
     plan: &'a Plan,
-    options: &'a Options,
-    observer: &'a mut dyn Observer,
+    /// The number of the thread.
+    number: usize,
+    /// To whoever watches all threads.
+    tell: Sender<News>,
     reactor: Reactor,
     batch: Batch<u32>,
     /// Most requests in flight now: fewer after bodies did not fit into memory.
     may_fly: usize,
+    /// This thread's share of the requests in flight of all threads.
+    slots: ThreadSlots<'a>,
     writer: Writer,
     maker: Maker,
     records: RecordWriter,
     file: InputFile,
-    /// The inputs that the plan found to be duplicates, if it looked.
-    repeats: Option<RoaringTreemap>,
     keeper: Keeper,
     /// Hands out parts.
-    supply: &'a mut dyn Supply,
+    supply: &'a SharedSupply,
     /// Parts that are worked on, in the order they were opened.
     open: Vec<OpenPart>,
     /// Parts whose earlier worker is still leaving them.
@@ -172,33 +112,25 @@ struct Driver<'a> {
     bodies: bodies::Bodies,
     /// Whether the requests of the job have conditions of their own.
     has_conditions: bool,
-    summary: Summary,
+    ended: Ended,
     parts_done: u64,
     /// Records of parts that were there when they were opened.
     found: u64,
-    /// The trouble that was reported last.
-    trouble: Option<String>,
-    clock: Clocks,
-}
-
-/// When what was done last.
-struct Clocks {
-    begun: Instant,
     reported: Instant,
-    noted: Instant,
-    /// Records at some times of the last seconds, for the rate.
-    history: VecDeque<(Instant, u64)>,
+    looked: Instant,
 }
 
 impl<'a> Driver<'a> {
-    fn new(
-        folder: &'a Folder,
-        job: &'a Job,
-        plan: &'a Plan,
-        (options, supply): (&'a Options, &'a mut dyn Supply),
-        observer: &'a mut dyn Observer,
-    ) -> Result<Driver<'a>> {
-        let client: Client = settings::running_client(job, plan.own_hosts)?;
+    /// That of the thread with this number.
+    ///
+    /// # Errors
+    /// When the system has no reactor or no thread for it, or the plan cannot be read.
+    pub fn new(shared: &'a Shared<'a>, number: usize, tell: Sender<News>) -> Result<Driver<'a>> {
+        let Shared {
+            folder, job, plan, ..
+        } = *shared;
+        let client = shared.client.separate();
+        let client = client.map_err(|error| Error::usage(error.to_string()))?;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
@@ -208,23 +140,24 @@ impl<'a> Driver<'a> {
             (folder, plan.round.as_deref()),
         )?;
         Ok(Driver {
+            shared,
             folder,
             job,
             plan,
-            options,
-            observer,
+            number,
+            tell,
             reactor,
             batch: Batch::new(client, job.pace.concurrency),
             may_fly: job.pace.concurrency,
+            slots: shared.slots.of_thread(),
             writer: Writer::start()?,
             maker: Maker::new(&job.request, &plan.columns, plan.job)?,
             records: RecordWriter::default(),
             file: InputFile::open(folder)?,
-            repeats: plan.repeated(folder)?,
-            bodies: bodies::Bodies::new(job, &keeper),
+            bodies: bodies::Bodies::new(job, &keeper, shared.threads),
             has_conditions: conditional::has_own(job),
             keeper,
-            supply,
+            supply: shared.supply,
             open: Vec::new(),
             announced: Vec::new(),
             finishing: HashMap::new(),
@@ -234,26 +167,27 @@ impl<'a> Driver<'a> {
             intending: HashMap::new(),
             ticket: 0,
             robots: robots::RobotsFiles::default(),
-            summary: Summary::default(),
+            ended: Ended::default(),
             parts_done: 0,
             found: 0,
-            trouble: None,
-            clock: Clocks {
-                begun: now,
-                reported: now,
-                noted: now,
-                history: VecDeque::new(),
-            },
+            reported: now,
+            looked: now,
         })
     }
 
-    fn drive(&mut self, stop: &AtomicBool) -> Result<()> {
+    /// Does parts until none is left.
+    ///
+    /// # Errors
+    /// When it cannot be done.
+    pub fn run(mut self) -> Result<Ended> {
+        let driven = self.drive();
+        self.end(driven)
+    }
+
+    fn drive(&mut self) -> Result<()> {
         let mut outcomes = Vec::new();
-        // From the start, so that `status` does not advise to start another.
-        let snapshot = self.snapshot(Instant::now());
-        self.note(&snapshot);
         loop {
-            let is_stopping = stop.load(Ordering::Relaxed);
+            let is_stopping = self.shared.is_stopping();
             // First of all: whoever was asleep may have lost its parts meanwhile.
             self.look_around()?;
             self.receive_reports()?;
@@ -296,7 +230,7 @@ impl<'a> Driver<'a> {
             Report::Finished(number, is_ours) => {
                 let tally = self.finishing.remove(&number).unwrap_or_default();
                 match is_ours {
-                    true => self.summary.tally.add(&tally),
+                    true => self.ended.tally.add(&tally),
                     false => self.gone(number),
                 }
                 self.supply.left(number);
@@ -307,9 +241,8 @@ impl<'a> Driver<'a> {
     }
 
     fn gone(&mut self, number: u32) {
-        self.summary.elsewhere.push(number);
-        let sentence = format!("part {number} was taken over by another worker");
-        self.observer.say(&sentence);
+        self.ended.elsewhere.push(number);
+        self.say(format!("part {number} was taken over by another worker"));
     }
 
     /// Until something ended, or there is something to do.
@@ -336,30 +269,18 @@ impl<'a> Driver<'a> {
     }
 
     /// Ends in order: what was recorded is on the disk.
-    fn end(mut self, ended: Result<()>) -> Result<Summary> {
+    fn end(mut self, driven: Result<()>) -> Result<Ended> {
         self.batch.abort();
-        let snapshot = self.snapshot(Instant::now());
-        self.observer.progress(&snapshot);
-        match self.options.note_worker {
-            // Gone, and not silent.
-            true => drop(std::fs::remove_file(self.folder.worker(&worker_name()))),
-            false => self.note(&snapshot),
-        }
-        let is_over = self.open.is_empty() && self.announced.is_empty() && self.supply.is_over();
+        self.report();
+        self.ended.is_over =
+            self.open.is_empty() && self.announced.is_empty() && self.supply.is_over();
         let reports = self.writer.end();
-        ended?;
+        driven?;
         for report in reports {
             if let Report::Failed(error) = report {
                 return Err(error);
             }
         }
-        if !is_over {
-            let [done, all] = [snapshot.tally.records, self.plan.inputs].map(count);
-            return Err(Error::Interrupted(format!(
-                "ended as asked: {done} of {all} inputs have their record; the same command resumes"
-            )));
-        }
-        self.summary.took = self.clock.begun.elapsed();
-        Ok(self.summary)
+        Ok(self.ended)
     }
 }

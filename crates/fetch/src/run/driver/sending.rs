@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use hecaton::Request;
 
-use super::{Driver, Flight, MOST_OPEN, conditional, robots};
+use super::{Driver, Flight, conditional, robots};
 use crate::error::Result;
 use crate::plan::Content;
 use crate::record::Outcome;
@@ -20,10 +20,13 @@ use crate::segment::{Announced, announce};
 /// Resuming a part takes a while, so requests get this long before the next part is opened.
 const TURN: Duration = Duration::from_millis(10);
 
-/// Bytes of inputs that wait in memory, at most about so many.
+/// A thread that waits for slots of others looks again after so long.
+const SOON: Duration = Duration::from_millis(2);
+
+/// Bytes of inputs that wait in memory, at most about so many, those of all threads.
 const MOST_HELD: usize = 12 << 20;
 
-/// The most bytes of robots.txt rules in memory, about.
+/// The most bytes of robots.txt rules in memory, about, those of all threads.
 const MOST_RULES: usize = 16 << 20;
 
 impl Driver<'_> {
@@ -34,7 +37,13 @@ impl Driver<'_> {
         let mut index = 0;
         let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut has_looked_back = false;
+        let (mut has_slot, mut lacks_slot) = (false, false);
         while self.in_flight < self.may_fly {
+            has_slot = has_slot || self.slots.take();
+            if !has_slot {
+                lacks_slot = true;
+                break;
+            }
             if index == self.open.len() {
                 if has_looked_back {
                     next = Some(Instant::now() + TURN);
@@ -60,11 +69,14 @@ impl Driver<'_> {
                 writer: &mut self.records,
                 robots: self.job.pace.robots,
                 keep_duplicates: self.job.input.keep_duplicates,
-                repeats: self.repeats.as_ref(),
-                resend_unknown: self.options.resend_unknown,
+                repeats: self.shared.repeats,
+                resend_unknown: self.shared.options.resend_unknown,
             };
             match part.next(now, &mut reading)? {
-                Next::Start(host, pending) => self.begin(index, host, pending, &mut intents),
+                Next::Start(host, pending) => {
+                    has_slot = false;
+                    self.begin(index, host, pending, &mut intents);
+                }
                 // A skipped robots.txt has no record.
                 Next::Skip(pending) if pending.is_robots => {}
                 Next::Skip(pending) => {
@@ -77,6 +89,14 @@ impl Driver<'_> {
                     index += 1;
                 }
             }
+        }
+        if has_slot {
+            self.slots.give();
+        }
+        if !lacks_slot {
+            self.slots.need(false);
+        } else if self.slots.is_needy() {
+            next = [next, Some(now + SOON)].into_iter().flatten().min();
         }
         for (part, slots) in intents {
             self.ticket += 1;
@@ -103,7 +123,7 @@ impl Driver<'_> {
             self.open_part(announced)?;
             return Ok(true);
         }
-        if self.open.len() + self.announced.len() >= MOST_OPEN {
+        if self.open.len() + self.announced.len() >= self.shared.most_open {
             return Ok(false);
         }
         let Some(number) = self.supply.next() else {
@@ -135,16 +155,17 @@ impl Driver<'_> {
 
     fn done_elsewhere(&mut self, number: u32) {
         self.parts_done += 1;
-        self.summary.elsewhere.push(number);
+        self.ended.elsewhere.push(number);
         self.supply.left(number);
     }
 
     /// Divides the memory for waiting inputs among all groups of hosts that are read side by side.
     fn share_room(&mut self) {
         let groups: usize = self.open.iter().map(OpenPart::groups).sum();
-        let robots = MOST_RULES / self.open.len().max(1);
+        let threads = self.shared.threads;
+        let robots = MOST_RULES / threads / self.open.len().max(1);
         for part in &mut self.open {
-            part.make_room(MOST_HELD / groups.max(1), robots);
+            part.make_room(MOST_HELD / threads / groups.max(1), robots);
         }
     }
 
@@ -272,6 +293,7 @@ impl Driver<'_> {
         let flight = self.flights[slot as usize].take()?;
         self.free.push(slot);
         self.in_flight -= 1;
+        self.slots.give();
         let index = self.open.iter().position(|part| flight.is_of(part));
         if let Some(index) = index {
             self.open[index].in_flight -= 1;

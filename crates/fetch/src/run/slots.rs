@@ -1,0 +1,155 @@
+//! The requests in flight of all threads: together no more than the job allows, and each thread gets its share if it needs it.
+//!
+//! A thread may have more than its share while no other thread needs more. What ends is then free for whoever needs it.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The slots of a run.
+pub struct Slots {
+    free: AtomicUsize,
+    /// The share of each thread.
+    fair: usize,
+    /// Threads that have less than their share, and need more.
+    needy: AtomicUsize,
+}
+
+/// The slots of a thread. They are free again when it is dropped.
+pub struct ThreadSlots<'a> {
+    slots: &'a Slots,
+    held: usize,
+    is_needy: bool,
+}
+
+impl Slots {
+    /// So many, for so many threads. There must be one or more for each.
+    pub fn new(all: usize, threads: usize) -> Slots {
+        Slots {
+            free: AtomicUsize::new(all),
+            fair: all / threads.max(1),
+            needy: AtomicUsize::new(0),
+        }
+    }
+
+    /// Those of a thread: none yet.
+    pub fn of_thread(&self) -> ThreadSlots<'_> {
+        ThreadSlots {
+            slots: self,
+            held: 0,
+            is_needy: false,
+        }
+    }
+}
+
+impl ThreadSlots<'_> {
+    /// Takes one; false if there is none for this thread.
+    pub fn take(&mut self) -> bool {
+        let has_share = self.held >= self.slots.fair;
+        if has_share && self.slots.needy.load(Ordering::Relaxed) > 0 {
+            return false;
+        }
+        let one_less = |free: usize| free.checked_sub(1);
+        let free = &self.slots.free;
+        if free
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less)
+            .is_err()
+        {
+            self.need(!has_share);
+            return false;
+        }
+        self.held += 1;
+        if self.held >= self.slots.fair {
+            self.need(false);
+        }
+        true
+    }
+
+    /// Gives one back.
+    pub fn give(&mut self) {
+        self.held -= 1;
+        self.slots.free.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Says whether this thread has less than its share and needs more.
+    pub fn need(&mut self, is_needy: bool) {
+        if is_needy == self.is_needy {
+            return;
+        }
+        self.is_needy = is_needy;
+        match is_needy {
+            true => self.slots.needy.fetch_add(1, Ordering::Relaxed),
+            false => self.slots.needy.fetch_sub(1, Ordering::Relaxed),
+        };
+    }
+
+    /// Whether other threads will give some of theirs.
+    pub fn is_needy(&self) -> bool {
+        self.is_needy
+    }
+}
+
+impl Drop for ThreadSlots<'_> {
+    fn drop(&mut self) {
+        self.need(false);
+        self.slots.free.fetch_add(self.held, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take_all(thread: &mut ThreadSlots<'_>) -> usize {
+        (0..1000).take_while(|_| thread.take()).count()
+    }
+
+    #[test]
+    fn a_thread_has_all_slots_until_another_needs_its_share() {
+        let slots = Slots::new(10, 2);
+        let (mut one, mut other) = (slots.of_thread(), slots.of_thread());
+        assert_eq!(take_all(&mut one), 10);
+        assert!(!one.is_needy());
+        assert_eq!(take_all(&mut other), 0);
+        assert!(other.is_needy());
+        for taken in 1..=5 {
+            one.give();
+            assert!(!one.take(), "the other is served first");
+            assert_eq!(take_all(&mut other), 1);
+            assert_eq!(other.held, taken);
+        }
+        assert!(!other.is_needy());
+        // Both have their share: whoever has one back may use it again.
+        one.give();
+        assert!(one.take());
+        assert_eq!(take_all(&mut other), 0);
+        assert!(!other.is_needy());
+        drop(other);
+        assert_eq!(take_all(&mut one), 5);
+        drop(one);
+        assert_eq!(slots.free.load(Ordering::Relaxed), 10);
+    }
+
+    #[test]
+    fn threads_never_hold_more_than_there_are() {
+        use std::sync::atomic::AtomicUsize;
+        let (slots, held) = (Slots::new(7, 3), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    let mut mine = slots.of_thread();
+                    for turn in 0..20_000 {
+                        match mine.take() {
+                            true => assert!(held.fetch_add(1, Ordering::Relaxed) < 7),
+                            false if mine.held > 0 => {
+                                held.fetch_sub(1, Ordering::Relaxed);
+                                mine.give();
+                            }
+                            false => mine.need(turn % 2 == 0),
+                        }
+                    }
+                    held.fetch_sub(mine.held, Ordering::Relaxed);
+                });
+            }
+        });
+        assert_eq!(slots.free.load(Ordering::Relaxed), 7);
+    }
+}

@@ -1,0 +1,277 @@
+//! A run on several threads: each opens parts and drives its own requests, and this thread watches them.
+//!
+//! A part is on one thread, which alone writes it and keeps the limits of its hosts. The threads share what is left to do
+//! ([`SharedSupply`]), the requests in flight ([`Slots`]), cookies and the memory for bodies. When one fails, the others end in order.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, available_parallelism, scope};
+use std::time::{Duration, Instant};
+
+use hecaton::Client;
+use roaring::RoaringTreemap;
+
+use super::driver::{Driver, Ended};
+use super::settings;
+use super::slots::Slots;
+use super::supply::{GivenParts, SharedSupply, Supply, check_shards};
+use super::view::{Observer, Snapshot};
+use super::watch::{News, Watch};
+use crate::error::{Error, Result};
+use crate::job::Job;
+use crate::plan::{Folder, Plan};
+use crate::record::count;
+use crate::segment::{Tally, load};
+
+/// Most threads, unless the options say so.
+const MOST_THREADS: usize = 8;
+
+/// Most parts that are worked on at once, by all threads.
+const MOST_OPEN: usize = 32;
+
+/// How often the observer is called.
+const REPORT_EVERY: Duration = Duration::from_millis(250);
+
+/// The options of a run that are no settings of the job.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The parts to do; all when empty.
+    pub parts: Vec<u32>,
+    /// How many threads; when absent, as many as there are cores, and at most 8.
+    pub threads: Option<usize>,
+    /// Send requests again of which nobody knows whether they were sent.
+    pub resend_unknown: bool,
+    /// Write how far it is for `status`.
+    pub note_progress: bool,
+    /// Write how far this worker is, in a file of its own among those of all workers.
+    pub note_worker: bool,
+}
+
+/// The result of a run.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Summary {
+    /// How inputs ended: those of the parts that are done.
+    pub tally: Tally,
+    /// Parts that other workers took over or did.
+    pub elsewhere: Vec<u32>,
+    /// How long it took.
+    pub took: Duration,
+    /// Records that this run wrote.
+    pub written: u64,
+}
+
+/// What all threads of a run have in common.
+pub struct Shared<'a> {
+    pub folder: &'a Folder,
+    pub job: &'a Job,
+    pub plan: &'a Plan,
+    pub options: &'a Options,
+    /// How many threads there are.
+    pub threads: usize,
+    /// Most parts that a thread works on at once.
+    pub most_open: usize,
+    /// Cookies and memory are shared with this client, and connections are not.
+    pub client: &'a Client,
+    /// The inputs that the plan found to be duplicates, if it looked.
+    pub repeats: Option<&'a RoaringTreemap>,
+    pub supply: &'a SharedSupply,
+    pub slots: &'a Slots,
+    /// Someone ended the run.
+    stop: &'a AtomicBool,
+    /// A thread failed.
+    has_failed: &'a AtomicBool,
+}
+
+impl Shared<'_> {
+    /// Whether nothing more is to be started.
+    pub fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.has_failed.load(Ordering::Relaxed)
+    }
+}
+
+/// Does the parts of a plan that are not done.
+///
+/// # Errors
+/// When it cannot be done, or someone ended it.
+pub fn run(
+    folder: &Folder,
+    (job, plan): (&Job, &Plan),
+    options: &Options,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    let (given, before) = GivenParts::find(folder, (job, plan), &options.parts)?;
+    let most = given.count();
+    let mut watch = Watch::new(folder, plan, options, observer);
+    watch.found(&before);
+    let mut summary = on_threads(
+        (folder, job, plan),
+        (options, Box::new(given), most),
+        stop,
+        &mut watch,
+    )?;
+    summary.tally.add(&before.0);
+    if options.parts.is_empty() {
+        // Other workers may have done some of them.
+        summary.tally = Tally::default();
+        for part in &plan.parts {
+            if let Some(commit) = load(folder, part.number)? {
+                summary.tally.add(&commit.tally);
+            }
+        }
+    }
+    Ok(summary)
+}
+
+/// Does parts of a plan as they are handed out, at most so many at once.
+///
+/// # Errors
+/// When it cannot be done, or someone ended it.
+pub fn run_supplied(
+    folder: &Folder,
+    (job, plan): (&Job, &Plan),
+    (options, supply, most): (&Options, Box<dyn Supply>, usize),
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
+    for part in &plan.parts {
+        check_shards(job, part)?;
+    }
+    let mut watch = Watch::new(folder, plan, options, observer);
+    on_threads(
+        (folder, job, plan),
+        (options, supply, most),
+        stop,
+        &mut watch,
+    )
+}
+
+/// How many threads there are for so many parts. More would have nothing to do, and each needs a request in flight.
+fn thread_count(asked: Option<usize>, parts: usize, concurrency: usize) -> usize {
+    let cores = || {
+        available_parallelism()
+            .map_or(1, usize::from)
+            .min(MOST_THREADS)
+    };
+    asked
+        .unwrap_or_else(cores)
+        .min(parts)
+        .min(concurrency)
+        .max(1)
+}
+
+fn on_threads(
+    (folder, job, plan): (&Folder, &Job, &Plan),
+    (options, supply, most): (&Options, Box<dyn Supply>, usize),
+    stop: &AtomicBool,
+    watch: &mut Watch<'_>,
+) -> Result<Summary> {
+    let begun = Instant::now();
+    let threads = thread_count(options.threads, most, job.pace.concurrency);
+    let client = settings::running_client(job, plan.own_hosts, threads)?;
+    let (supply, slots) = (
+        SharedSupply::new(supply),
+        Slots::new(job.pace.concurrency, threads),
+    );
+    let (repeats, has_failed) = (plan.repeated(folder)?, AtomicBool::new(false));
+    let shared = Shared {
+        folder,
+        job,
+        plan,
+        options,
+        threads,
+        most_open: most.min(MOST_OPEN).div_ceil(threads).max(1),
+        client: &client,
+        repeats: repeats.as_ref(),
+        supply: &supply,
+        slots: &slots,
+        stop,
+        has_failed: &has_failed,
+    };
+    // From the start, so that `status` does not advise to start another.
+    watch.note();
+    let ended = scope(|scope| {
+        let (tell, news) = channel();
+        let spawn = |number: usize| {
+            let (shared, tell) = (&shared, tell.clone());
+            let thread = Builder::new().name(format!("requests-{number}"));
+            let thread = thread.spawn_scoped(scope, move || on_thread(shared, number, tell));
+            thread.map_err(|error| Error::failed(format!("cannot start a thread: {error}")))
+        };
+        let spawned: Vec<_> = (0..threads).map(spawn).collect();
+        if spawned.iter().any(Result::is_err) {
+            has_failed.store(true, Ordering::Relaxed);
+        }
+        drop(tell);
+        watch_over(watch, &news, &supply);
+        let ended = spawned.into_iter().map(|thread| match thread {
+            Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
+            Err(error) => Err(error),
+        });
+        ended.collect::<Vec<Result<Ended>>>()
+    });
+    let last = watch.end();
+    let mut summary = joined(ended, &last, plan)?;
+    summary.took = begun.elapsed();
+    Ok(summary)
+}
+
+fn on_thread(shared: &Shared<'_>, number: usize, tell: Sender<News>) -> Result<Ended> {
+    let ended = Driver::new(shared, number, tell).and_then(Driver::run);
+    if ended.is_err() {
+        shared.has_failed.store(true, Ordering::Relaxed);
+    }
+    ended
+}
+
+/// Until all threads have ended.
+fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, supply: &SharedSupply) {
+    let mut reported = Instant::now();
+    loop {
+        match news.recv_timeout(REPORT_EVERY.saturating_sub(reported.elapsed())) {
+            Ok(news) => watch.take(news),
+            Err(RecvTimeoutError::Timeout) => {
+                reported = Instant::now();
+                watch.report(supply.trouble());
+            }
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+/// The summary of all threads, or the reason why there is none.
+fn joined(ended: Vec<Result<Ended>>, last: &Snapshot, plan: &Plan) -> Result<Summary> {
+    let mut summary = Summary::default();
+    let mut is_over = true;
+    for ended in ended {
+        let ended = ended?;
+        is_over &= ended.is_over;
+        summary.tally.add(&ended.tally);
+        summary.elsewhere.extend(ended.elsewhere);
+        summary.written += ended.written;
+    }
+    if !is_over {
+        let [done, all] = [last.tally.records, plan.inputs].map(count);
+        return Err(Error::Interrupted(format!(
+            "ended as asked: {done} of {all} inputs have their record; the same command resumes"
+        )));
+    }
+    summary.elsewhere.sort_unstable();
+    Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_no_more_threads_than_parts_or_requests_in_flight() {
+        assert_eq!(thread_count(Some(6), 100, 200), 6);
+        assert_eq!(thread_count(Some(6), 3, 200), 3);
+        assert_eq!(thread_count(Some(6), 100, 2), 2);
+        assert_eq!(thread_count(Some(6), 0, 200), 1);
+        let usual = thread_count(None, 1000, 1000);
+        assert!((1..=MOST_THREADS).contains(&usual));
+    }
+}
