@@ -11,6 +11,8 @@ TITLES = {
     "workers": "One process against three workers",
     "takeover": "A killed worker is replaced",
     "large": "Ten million inputs",
+    "memory": "Memory at one, three and ten million inputs",
+    "threads": "One thread against two",
 }
 
 
@@ -49,7 +51,7 @@ def about(part):
 
 def of(name, part):
     return (
-        {"peers": side_by_side, "half": half}.get(name, plain)(part["rows"])
+        {"peers": side_by_side, "half": half, "memory": columns, "threads": columns}.get(name, plain)(part["rows"])
         if name != "workers"
         else workers(part["rows"])
     )
@@ -94,11 +96,18 @@ def workers(rows):
     return "\n".join([*lines, "", f"Cores of the workers: {rows[0]['cores']}; the test server and NATS have core 1."])
 
 
+def columns(rows):
+    """A line for each row."""
+    names = list(rows[0])
+    lines = ["| " + " | ".join(name.replace("_", " ") for name in names) + " |", "| --- " * len(names) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(shown(row[name]) for name in names) + " |" for row in rows])
+
+
+def shown(value):
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
 def plain(rows):
     """A line for each value of the only row."""
-
-    def shown(value):
-        return f"{value:,}" if isinstance(value, int) else str(value)
-
     lines = ["| | |", "| --- | --- |"]
     return "\n".join(lines + [f"| {key.replace('_', ' ')} | {shown(value)} |" for key, value in rows[0].items()])
