@@ -16,7 +16,8 @@ import tempfile
 
 import peers
 
-# Seconds: the CPU time of an input, of opening and finishing a part (measured with benches/fetch/run on two cores), and of one fsync.
+# Seconds. The CPU time of an input is about what the runs of docs/results/2026-11-23-fetch-memory took. The times to open and finish a part
+# and of one fsync are assumptions.
 COST = {"input": 16e-6, "part": 0.1, "fsync": 2e-3}
 # What the end of a part syncs, one after the other: the attempt and its folder, the segment, the results, COMMIT, and two folders.
 FSYNCS_OF_A_PART = 7
