@@ -2,9 +2,9 @@
 """A job on more cores than this machine has, simulated: how much shorter its plan lets it become, and what limits it.
 
 Usage: benches/fetch/cores.py
-The parts are those that `hecaton fetch plan` makes of a list of a tenth of the size, with parts of a tenth of the size. Each thread
-takes the next part when it may, as `run/threads.rs` does: at most 32 parts are open, and each thread has its share of them. A thread
-has a core of its own. The figures of a part are those of `COST`.
+The parts are those that `hecaton fetch plan` makes of a list of a tenth of the size, with parts of a tenth of the size.
+Each thread takes the next part when it may, as `run/threads.rs` does: at most 32 parts are open, and each thread has
+its share of them. A thread has a core of its own. The figures of a part are those of `COST`.
 """
 
 import collections
@@ -16,10 +16,11 @@ import tempfile
 
 import peers
 
-# Seconds. The CPU time of an input is about what the runs of docs/results/2026-11-23-fetch-memory took. The times to open and finish a part
-# and of one fsync are assumptions.
+# Seconds. The CPU time of an input is about what the runs of docs/results/2026-11-23-fetch-memory took. The times to
+# open and finish a part, and of one fsync, are assumptions.
 COST = {"input": 16e-6, "part": 0.1, "fsync": 2e-3}
-# What the end of a part syncs, one after the other: the attempt and its folder, the segment, the results, COMMIT, and two folders.
+# What the end of a part syncs, one after the other: the attempt and its folder, the segment, the results, COMMIT, and
+# two folders.
 FSYNCS_OF_A_PART = 7
 MOST_OPEN = 32
 CORES = (1, 2, 4, 8, 16, 64)
@@ -83,7 +84,9 @@ def limit(inputs, cores, seconds):
 
 
 def main():
-    print("| list | part size | parts | " + " | ".join(f"{cores} cores" for cores in CORES) + " | limit at 64 | fsyncs a second at 64 |")
+    cores = [f"{cores} cores" for cores in CORES]
+    columns = ["list", "part size", "parts", *cores, "limit at 64", "fsyncs a second at 64"]
+    print(f"| {' | '.join(columns)} |")
     print("| --- " * (5 + len(CORES)) + "|")
     for name, hosts in shapes().items():
         for part_size in (100_000, 20_000):
@@ -93,7 +96,8 @@ def main():
             # Open segments are synced each second, and each part at its end.
             fsyncs = min(MOST_OPEN, len(inputs)) + len(inputs) * FSYNCS_OF_A_PART / times[-1]
             shown = " | ".join(f"{alone / seconds:.1f} ×" for seconds in times)
-            print(f"| {name} | {part_size:,} | {len(inputs)} | {shown} | {limit(inputs, 64, times[-1])} | {fsyncs:.0f} |", flush=True)
+            limited = limit(inputs, 64, times[-1])
+            print(f"| {name} | {part_size:,} | {len(inputs)} | {shown} | {limited} | {fsyncs:.0f} |", flush=True)
 
 
 if __name__ == "__main__":

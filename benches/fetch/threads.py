@@ -8,12 +8,13 @@ import time
 import jobs
 import peers
 
+MANY = ["-c", "1000", "--per-host", "1000"]
 # Name: (arguments of the server, arguments of the job, share of the URLs).
 LOADS = {
     "small responses": (["--body", "133"], [], 2),
-    "after 20 ms": (["--body", "133", "--delay", "20ms"], ["-c", "1000", "--per-host", "1000"], 2),
+    "after 20 ms": (["--body", "133", "--delay", "20ms"], MANY, 2),
     "16 KiB, read": (["--body", "16384"], ["--take", "x=re:(zzz+)"], 1),
-    "16 KiB, read, after 20 ms": (["--body", "16384", "--delay", "20ms"], ["-c", "1000", "--per-host", "1000", "--take", "x=re:(zzz+)"], 1),
+    "16 KiB, read, after 20 ms": (["--body", "16384", "--delay", "20ms"], [*MANY, "--take", "x=re:(zzz+)"], 1),
 }
 THREADS = (1, 2)
 
@@ -40,7 +41,8 @@ def once(serve, more, count, place):
     jobs.waited(jobs.started([*plan, *extra], "0,1"), jobs.LIMIT)
     tuning = [argument for argument in more if argument not in extra]
     begun = time.monotonic()
-    cpu, memory, status = jobs.waited(jobs.started([peers.HECATON, "fetch", "-o", out, "--quiet", *tuning], "0,1"), jobs.LIMIT)
+    command = [peers.HECATON, "fetch", "-o", out, "--quiet", *tuning]
+    cpu, memory, status = jobs.waited(jobs.started(command, "0,1"), jobs.LIMIT)
     seconds = time.monotonic() - begun
     ledger = server.end()
     return {

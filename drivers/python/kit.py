@@ -95,7 +95,8 @@ def run(driver_class, **about):  # Answers commands until told to end.
                 answer = {**HELLO, **about}
             elif ask["cmd"] == "prepare":
                 driver = driver and driver.close()
-                job = SimpleNamespace(**{"ca": None, "fields": None, "body": None, **ask}, timeout=ask["timeout_ms"] / 1000)
+                optional = {"ca": None, "fields": None, "body": None}
+                job = SimpleNamespace(**{**optional, **ask}, timeout=ask["timeout_ms"] / 1000)
                 job.headers = {"Accept": "application/json"} if job.verify == "json" else fields(job.fields)
                 job.body = job.body and open(job.body, "rb").read()
                 driver = driver_class(job)

@@ -16,7 +16,8 @@ class ExamplesTest < ServerTest
 
   PROMISED.each do |name, output|
     define_method("test_the_example_#{name}_does_what_it_says") do
-      said, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "#{FOLDER}/#{name}.rb", real_server.url)
+      command = [RbConfig.ruby, "-w", "-I#{LIB}", "#{FOLDER}/#{name}.rb", real_server.url]
+      said, complaints, status = Open3.capture3(*command)
       assert_predicate status, :success?, complaints
       assert_empty complaints
       assert_match output, said

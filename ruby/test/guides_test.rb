@@ -25,7 +25,9 @@ class GuidesTest < ServerTest
       programs = File.read("#{DOCS}/#{page}.md").scan(/^```ruby\n(.*?)^```$/m).flatten
       # nil: a part of a program, which is not run.
       assert_equal(printed.size, programs.size)
-      programs.zip(printed) { |program, expected| assert_equal(expected, run_program(program, real_server.url)) if expected }
+      programs.zip(printed) do |program, expected|
+        assert_equal(expected, run_program(program, real_server.url)) if expected
+      end
     ensure
       real_server.stop
     end

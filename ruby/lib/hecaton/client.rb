@@ -167,7 +167,11 @@ module Hecaton
       reconnect: nil, redirects: nil, redirects_to_http: nil, redirect_hosts: nil, cookies: nil,
       raise_for_status: nil, on_deprecation: nil, logger: nil, features: nil)
       raise ArgumentError, "timeout is nil: give the longest time in seconds a request may take" if timeout.nil?
-      return initialize(**Times.flat(Derivation.given(binding, SETTINGS))) if timeout.is_a?(Hash)
+
+      if timeout.is_a?(Hash)
+        initialize(**Times.flat(Derivation.given(binding, SETTINGS)))
+        return
+      end
 
       @settings = Derivation.given(binding, SETTINGS)
       times = {

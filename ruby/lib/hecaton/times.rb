@@ -27,6 +27,7 @@ module Hecaton
       unless unknown.empty?
         raise ArgumentError, "timeout: #{unknown.first.inspect} is unknown: there are #{NAMES.keys.join(", ")}"
       end
+
       # What the Hash has, and not its default. A Hash in it is no time.
       total = limits.fetch(:total, nil)
       return Client.seconds(total) if total

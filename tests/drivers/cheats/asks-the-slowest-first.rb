@@ -1,5 +1,5 @@
-# Remembers how long the response at each place of a round took, and sends what was slow before first. Its log says how many of the
-# slowest places of a round were among the slowest of the one before.
+# Remembers how long the response at each place of a round took, and sends what was slow before first. Its log says how
+# many of the slowest places of a round were among the slowest of the one before.
 require_relative "cheat"
 
 class AsksTheSlowestFirst < Cheat
@@ -9,7 +9,8 @@ class AsksTheSlowestFirst < Cheat
   def go(round)
     urls = []
     urls << round.take.first while round.left?
-    known, @seen, @urls = KNOWN.dup, {}, urls.each_index.sort_by { |place| -KNOWN.fetch(place, 0) }.map { |place| [urls[place], place] }
+    known, @seen = KNOWN.dup, {}
+    @urls = urls.each_index.sort_by { |place| -KNOWN.fetch(place, 0) }.map { |place| [urls[place], place] }
     super
     compare(known, @seen) if urls.length >= 6 * SLOWEST
     KNOWN.replace(@seen)

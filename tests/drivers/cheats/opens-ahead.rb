@@ -1,5 +1,5 @@
-# Opens the connections of a round before it begins, where each request should open its own. If one of them is closed by then, it opens
-# another.
+# Opens the connections of a round before it begins, where each request should open its own. If one of them is closed by
+# then, it opens another.
 require_relative "cheat"
 
 class OpensAhead < Cheat

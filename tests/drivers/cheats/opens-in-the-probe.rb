@@ -1,5 +1,5 @@
-# Opens connections at the end of the probe for the requests of the round, where each should open its own. If one of them is closed
-# by then, it opens another.
+# Opens connections at the end of the probe for the requests of the round, where each should open its own. If one of
+# them is closed by then, it opens another.
 require_relative "cheat"
 
 class OpensInTheProbe < Cheat

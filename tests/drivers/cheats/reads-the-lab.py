@@ -1,5 +1,5 @@
-# Takes the sum from the memory of the lab, which must know it, and looks at no check value. Where it may not read that memory, it has
-# no sum. (What its client adds up stands for the sum that it would find.)
+# Takes the sum from the memory of the lab, which must know it, and looks at no check value. Where it may not read that
+# memory, it has no sum. (What its client adds up stands for the sum that it would find.)
 import os
 
 import cheat

@@ -1,4 +1,5 @@
-# Does not cheat: as code that is compiled after so many calls, its first requests cost a hundred times what the later ones do.
+# Does not cheat. Its first requests cost a hundred times what the later ones do, as code that is compiled after so many
+# calls.
 require_relative "cheat"
 
 class WarmsUpInOneStep < Cheat

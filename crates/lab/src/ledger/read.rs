@@ -142,7 +142,7 @@ impl Usual {
         for (key, value) in &self.0 {
             // The loader's rounds always fill their time, and it parses and decodes nothing.
             let of_clients = matches!(*key, "requests" | "job");
-            if !(loader && of_clients) && !fields.contains_key(*key) {
+            if !fields.contains_key(*key) && (!loader || !of_clients) {
                 fields.insert((*key).into(), value.clone());
             }
         }
