@@ -31,7 +31,7 @@ class CompareTest < Minitest::Test
       assert_equal [[2], [10]], [kept, new].map { |rows| rows.map { |row| row["concurrency"] } }
       assert_operator new[0]["connections"], :>, 10
       pair = document["comparison"]["pair"]
-      assert_equal ["hecaton-ruby (keepalive on, concurrency 2)", "hecaton-ruby (keepalive off, concurrency 10)"],
+      assert_equal ["hecaton-ruby (concurrency 2, keepalive on)", "hecaton-ruby (concurrency 10, keepalive off)"],
         pair["names"]
       assert_match(/as fast as/, document["comparison"]["verdict"][0])
       assert_includes log, pair["names"][0] # the report, beside the document on stdout

@@ -1,7 +1,9 @@
 //! `max_buffered`: what all bodies of a client may hold together while they are received.
 
+use std::future::poll_fn;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::pin::pin;
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -99,13 +101,19 @@ fn bodies_of_separate_clients_count_together_and_each_has_its_own_connections() 
         world.run(batch.wait(&mut Vec::new()));
     }
     let _stream = held.join().unwrap();
-    // The rest of the body arrives a little later than its head.
-    let fails = || {
-        let mut batch = Batch::new(other.clone(), 1);
-        batch.push(0, world.request("/bytes/600"));
-        let mut outcomes = Vec::new();
+    // The rest of the body arrives a little later than its head, and is read while both batches are waited for.
+    let mut fails = || {
+        let mut second = Batch::new(other.clone(), 1);
+        second.push(0, world.request("/bytes/600"));
+        let (mut outcomes, mut none) = (Vec::new(), Vec::new());
         while outcomes.is_empty() {
-            world.run(batch.wait(&mut outcomes));
+            let mut first = pin!(batch.wait(&mut none));
+            let mut second = pin!(second.wait(&mut outcomes));
+            let mut is_held = true;
+            world.run(poll_fn(|cx| {
+                is_held = is_held && first.as_mut().poll(cx).is_pending();
+                second.as_mut().poll(cx)
+            }));
         }
         outcomes.pop().unwrap().1.err()
     };

@@ -228,7 +228,10 @@ fn a_baseline_loader_slower_than_the_client_is_not_called_the_limit() {
         verdicts[0].contains("125\u{a0}% of the baseline loader"),
         "{verdicts:?}"
     );
-    assert!(verdicts[0].contains("it is no limit here"), "{verdicts:?}");
+    assert!(
+        verdicts[0].contains("its speed is not the limit here"),
+        "{verdicts:?}"
+    );
 }
 
 #[test]
