@@ -18,14 +18,14 @@ module Hecaton
     # resolve_timeout:: to turn a name into addresses. Default none, as for the other timeouts below: the total
     #   alone. Each ends in a TimeoutError whose phase says which.
     # resolve:: addresses that are known without asking: { "host:port" => ["127.0.0.1", …] }. Default none.
-    # allow_address:: the addresses that may be connected to. Each address is checked right before the client connects
-    #   to it: those that a name was resolved to, those in URLs, and those that redirects lead to. :public forbids
-    #   addresses that are private, loopback, link-local, reserved or multicast, a cloud's own such as 169.254.169.254,
-    #   and addresses of IPv6 that stand for such an address of IPv4. An Array has networks ("10.0.0.0/8"), addresses
-    #   and :public. A Hash { allow: …, deny: … } has such Arrays, and deny takes precedence. A Proc is not accepted,
-    #   because requests run outside of Ruby's lock. A forbidden address is skipped; if all are forbidden, the request
-    #   is a ConnectError. Addresses of proxies are not checked, and a name that a proxy resolves is the proxy's to
-    #   check. Default nil: all.
+    # allow_address:: the addresses that may be connected to. The check is made right before connecting, on the address
+    #   itself. So it covers names, URLs with addresses, and redirects alike. :public forbids addresses that are
+    #   private, loopback, link-local, reserved or multicast. It also forbids a cloud's own (169.254.169.254), and IPv6
+    #   addresses that stand for a forbidden IPv4 address. An Array has networks ("10.0.0.0/8"), addresses and :public.
+    #   A Hash { allow: …, deny: … } has such Arrays, and deny takes precedence. A Proc is not accepted, because
+    #   requests run outside of Ruby's lock. A forbidden address is skipped; if all are forbidden, the request is a
+    #   ConnectError. Addresses of proxies are not checked, and a name that a proxy resolves is the proxy's to check.
+    #   Default nil: all.
     # unix_socket:: path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
     # local_address:: the address of this machine that connections are opened from, "192.0.2.7". Only addresses of its
     #   kind, IPv4 or IPv6, are connected to then. Not with unix_socket. Default none: the system chooses.
@@ -310,7 +310,7 @@ module Hecaton
     def request(request, url = nil, options = nil, &block)
       return send_request(RequestBuilder.verb(request), url, options, &block) unless request.is_a?(Request)
 
-      transmit(Request.made(request, url, options), &block)
+      transmit(Request.alone(request, url, options), &block)
     end
 
     # For adapters: as request, with headers as the engine takes them: [name, value, name, value].

@@ -193,9 +193,8 @@ module Hecaton
         value.instance_of?(String) && !value.frozen? ? value.dup.freeze : value
       end
 
-      # A Request, from what Client#request and Batch#request take.
-      def made(request, url, options)
-        return of(request, url, options) unless request.is_a?(Request)
+      # Itself, if nothing was given beside it.
+      def alone(request, url, options)
         return request if url.nil? && options.nil?
 
         raise ArgumentError, "a Hecaton::Request is given alone: change it by its method `with`"

@@ -1,7 +1,6 @@
 //! Killed without notice at any moment: exactly one record for each input, and no POST twice.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use hecaton_test_server::{Delay, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{Ending, World, count, end_of, ending, until};
+use crate::support::{World, count, end_of, ending, killed};
 
 /// A test server that is slow, so that there are requests in flight.
 fn slow() -> World {
@@ -17,15 +16,6 @@ fn slow() -> World {
         delay: Delay::Fixed(Duration::from_millis(5)),
         ..Options::default()
     })
-}
-
-/// Begins the job or resumes it, and kills the command after this many more requests.
-fn killed(world: &World, list: &Path, arguments: &[&str], after: u64) -> Ending {
-    let at = world.server.summary().requests + after;
-    let child = world.fetch(list, arguments).spawn().unwrap();
-    until(|| world.server.summary().requests >= at);
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
-    end_of(child)
 }
 
 #[test]

@@ -6,6 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use hecaton_test_server::{Options, TestServer};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -124,6 +126,15 @@ pub fn hecaton(arguments: &[&str]) -> Command {
 /// Runs a command to its end.
 pub fn ending(command: &mut Command) -> Ending {
     let child = command.spawn().expect("the command starts");
+    end_of(child)
+}
+
+/// Begins the job or resumes it, and kills the command after this many more requests.
+pub fn killed(world: &World, list: &Path, arguments: &[&str], after: u64) -> Ending {
+    let at = world.server.summary().requests + after;
+    let child = world.fetch(list, arguments).spawn().unwrap();
+    until(|| world.server.summary().requests >= at);
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
     end_of(child)
 }
 

@@ -7,7 +7,7 @@ use hecaton_test_server::{Delay, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use crate::support::{Ending, World, count, end_of, files, until};
+use crate::support::{World, count, end_of, files, killed, until};
 
 /// So many threads, whatever the machine has.
 const THREADS: [&str; 2] = ["--threads", "4"];
@@ -78,15 +78,6 @@ fn a_rate_holds_over_all_threads() {
     let list = world.list(0..80);
     never_faster(&world, &list, &["--rate", "40"], (40, 80));
     assert_eq!(world.server.summary().duplicates, 0);
-}
-
-/// Begins the job or resumes it, and kills the command after this many more requests.
-fn killed(world: &World, list: &Path, arguments: &[&str], after: u64) -> Ending {
-    let at = world.server.summary().requests + after;
-    let child = world.fetch(list, arguments).spawn().unwrap();
-    until(|| world.server.summary().requests >= at);
-    kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
-    end_of(child)
 }
 
 #[test]

@@ -13,10 +13,9 @@ use nix::fcntl::{Flock, FlockArg};
 use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
-use crate::host::LastHost;
 use crate::input::{Entry, Format, InputError, Inputs, Source, sitemap};
 use crate::job::Job;
-use crate::plan::{self, Fed, Folder, Listed, Plan, Routed, write_whole};
+use crate::plan::{self, Fed, Folder, Listed, Plan, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary};
@@ -103,7 +102,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     }
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let rules = more::limits(&job);
-    let mut last = LastHost::default();
+    let mut router = more::Router::new(&maker);
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let Some(list) = &mut list else {
             let sitemap = job.input.sitemap.as_deref().unwrap_or_default();
@@ -126,16 +125,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         &job.input.files,
         &mut feed,
         &rules,
-        &mut |columns, routed| {
-            let rendered = maker.render_columns(columns)?;
-            let (host, foreign) = last.of(&rendered.url).map_err(|error| error.to_string())?;
-            routed(Routed {
-                host,
-                foreign,
-                request: rendered.digest(),
-            });
-            Ok(())
-        },
+        &mut |columns, routed| router.route(columns, routed),
     );
     let plan = plan.inspect_err(|error| {
         if is_new && matches!(error, Error::Usage(_)) {

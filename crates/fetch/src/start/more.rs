@@ -9,7 +9,7 @@ use crate::job::Job;
 use crate::plan::{
     self, Folder, Identity, Listed, Plan, PlanLimits, Routed, has_changed, is_standard_input,
 };
-use crate::record::listed;
+use crate::record::{Columns, listed};
 use crate::request::Maker;
 
 use super::{Lock, Started, load, lock};
@@ -55,7 +55,7 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock
     }
     let maker = Maker::new(&job.request, &plan.columns, plan.job)?;
     let rules = limits(job);
-    let mut last = LastHost::default();
+    let mut router = Router::new(&maker);
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let mut identities = Vec::new();
         for path in files {
@@ -64,16 +64,39 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock
         Ok(identities)
     };
     let plan = plan::extend(folder, &plan, &mut feed, &rules, &mut |columns, routed| {
-        let rendered = maker.render_columns(columns)?;
-        let (host, foreign) = last.of(&rendered.url).map_err(|error| error.to_string())?;
+        router.route(columns, routed)
+    })?;
+    Ok((plan, held))
+}
+
+/// Routes inputs by the host of their requests.
+pub struct Router<'a> {
+    maker: &'a Maker,
+    last: LastHost,
+}
+
+impl<'a> Router<'a> {
+    pub fn new(maker: &'a Maker) -> Router<'a> {
+        let last = LastHost::default();
+        Router { maker, last }
+    }
+
+    /// Hands over the route of an input, or returns why it has none.
+    pub fn route(
+        &mut self,
+        columns: &Columns,
+        routed: &mut dyn FnMut(Routed<'_>),
+    ) -> std::result::Result<(), String> {
+        let rendered = self.maker.render_columns(columns)?;
+        let host = self.last.of(&rendered.url);
+        let (host, foreign) = host.map_err(|error| error.to_string())?;
         routed(Routed {
             host,
             foreign,
             request: rendered.digest(),
         });
         Ok(())
-    })?;
-    Ok((plan, held))
+    }
 }
 
 /// The limits that a plan must keep.
