@@ -20,7 +20,7 @@ pub const ENOUGH: f64 = 0.95;
 pub struct Recommendation {
     /// The client's name.
     pub client: String,
-    /// What documents tell of the recommended load.
+    /// The recommended load as documents show it.
     #[serde(flatten)]
     pub told: Told,
     /// The recommended load. Its concurrency is the smallest measured one that is not shown to have less than [`ENOUGH`] of the best

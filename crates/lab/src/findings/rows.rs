@@ -19,10 +19,10 @@ use crate::spec::BASELINE_LOADER;
 pub struct Row {
     /// The client's name.
     pub client: String,
-    /// What was asked of it.
+    /// The load of the row.
     #[serde(skip)]
     pub load: Load,
-    /// What documents and tables tell of that.
+    /// The load as documents and tables show it.
     #[serde(flatten)]
     pub told: Told,
     /// The usual load of the run: what need not be told of each row.

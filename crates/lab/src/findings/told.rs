@@ -1,4 +1,4 @@
-//! A load as documents and tables tell it: what every cell of the run has is left out.
+//! A load as documents and tables show it. Factors that all cells of the run share are left out.
 
 use hecaton_test_server::Delay;
 use serde::Serialize;
@@ -41,7 +41,7 @@ pub struct Told {
 }
 
 impl Told {
-    /// What is told of a load where `usual` is that of the plan.
+    /// The factors of a load that differ from `usual`, the load of the plan.
     pub(super) fn new(load: &Load, usual: &Load) -> Told {
         let beyond = load.beyond(usual);
         Told {

@@ -70,7 +70,7 @@ pub struct Round {
     /// Whether its client was sent no interim responses, because it could not read the one that it was tried with; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_interim: bool,
-    /// What the process did in the same cell after its last round; only of a client's last round in one cell.
+    /// The work of the process in this cell after the round. Absent unless it is the last round of a client in one cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.

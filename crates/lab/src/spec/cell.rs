@@ -10,7 +10,7 @@ use super::{BASELINE_LOADER, Load};
 pub struct Cell {
     /// The client's name as in its manifest.
     pub client: String,
-    /// What is asked of it.
+    /// The load.
     #[serde(flatten)]
     pub load: Load,
     /// The purpose of a cell that does not measure a client for its own row.

@@ -1,9 +1,9 @@
 //! Who answered an attempt: its part of a record, and `Hecaton::Native::Certificates` for the certificates, which are seldom read.
 //!
-//! Layout of the part, integers little-endian: the peer, then this end, each as a kind (u8: 0 none, 4 and 6 an address,
-//! 1 the path of a Unix socket), a length (u16) and bytes: the port (u16) and the address, with the scope (u32) behind one of
-//! IPv6; or the path. Then how many texts follow (u8: 0 without TLS, else 3), and each with its length (u8): version, cipher,
-//! and protocol (ALPN).
+//! Layout of the part. Integers are little-endian. First come the two ends, the peer and then this one. An end is a kind (u8),
+//! a length (u16) and bytes. Kind 0 is none. Kinds 4 and 6 are an address: its port (u16), its bytes, and for IPv6 its scope
+//! (u32). Kind 1 is the path of a Unix socket. Then come the number of texts (u8), 0 without TLS and else 3, and the texts,
+//! each with its length (u8): version, cipher, and protocol (ALPN).
 //!
 //! A server's certificates have some thousand bytes, and most programs never look at them. They stay in the engine's memory,
 //! which all responses on a connection share, and the record has an object that leads to them.

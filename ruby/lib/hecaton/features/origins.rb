@@ -1,4 +1,4 @@
-# What features that add credentials ask of a request: whether it stays with its server, and the parts of its URL.
+# For features that add credentials: the parts of a URL, and whether a request stays with its server.
 require "hecaton"
 
 module Hecaton
