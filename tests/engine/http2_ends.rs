@@ -8,7 +8,7 @@ use hecaton::{Batch, Ending, Kind, Outcome, Phase, Request};
 
 use crate::http2::client;
 use crate::http2_faults::endings;
-use crate::http2_peer::{DATA, END_STREAM, NO_ERROR, Raw};
+use crate::http2_peer::{DATA, END_HEADERS, END_STREAM, HEADERS, NO_ERROR, Raw};
 
 /// `content-length: 100`: a literal by its name's index (RFC 7541 appendix A).
 const LENGTH_100: &[u8] = &[0x0f, 0x0d, 3, b'1', b'0', b'0'];
@@ -285,31 +285,105 @@ fn a_goaway_for_an_error_that_comes_in_pieces_keeps_its_guarantee() {
     assert_eq!(endings(&outcome), [Ending::Resent, Ending::Status(200)]);
 }
 
-/// The endings of a request whose new connection is reset after it was read, and how many requests arrived.
-fn reset_when_new(method: &str, again: bool, reconnect: bool) -> (Vec<Ending>, usize) {
+/// The end of a connection after its first request, whose stream is given.
+type End = fn(Raw, u32);
+
+/// Ends without a response: closed or reset, with and without a GOAWAY that names no error.
+const SILENT_ENDS: [End; 4] = [
+    |raw, _| raw.hang_up(),
+    |raw, _| raw.break_off(),
+    |mut raw, stream| {
+        raw.go_away(stream, NO_ERROR);
+        raw.hang_up();
+    },
+    |mut raw, stream| {
+        raw.go_away(stream, NO_ERROR);
+        raw.break_off();
+    },
+];
+
+/// The outcome of a request whose new connection ends after the server has read it, and how many requests arrived.
+fn ended_when_new(end: End, method: &str, again: bool, reconnect: bool) -> (Outcome, usize) {
     let arrived = Arc::new(AtomicUsize::new(0));
     let count = arrived.clone();
     let url = Raw::serve(move |mut raw, connection| {
         while let Some(stream) = raw.request() {
             count.fetch_add(1, Ordering::SeqCst);
             if connection == 0 || again {
-                return raw.break_off();
+                return end(raw, stream);
             }
             raw.respond(stream);
         }
     });
     let (client, reactor) = client(|config| config.reconnect = reconnect);
     let outcome = reactor.block_on(client.send(Request::new(method, &url).unwrap()));
-    (endings(&outcome), arrived.load(Ordering::SeqCst))
+    (outcome, arrived.load(Ordering::SeqCst))
 }
 
 #[test]
-fn an_idempotent_request_is_sent_once_more_if_its_new_connection_was_reset() {
-    let resent = vec![Ending::Resent, Ending::Status(200)];
-    assert_eq!(reset_when_new("GET", false, true), (resent, 2));
-    let failed = vec![Ending::Failed];
-    assert_eq!(reset_when_new("POST", false, true), (failed.clone(), 1));
-    assert_eq!(reset_when_new("GET", false, false), (failed, 1));
-    let twice = vec![Ending::Resent, Ending::Failed];
-    assert_eq!(reset_when_new("GET", true, true), (twice, 2));
+fn an_idempotent_request_is_sent_once_more_if_its_new_connection_ended() {
+    let resent = [Ending::Resent, Ending::Status(200)];
+    let twice = [Ending::Resent, Ending::Failed];
+    for end in SILENT_ENDS {
+        let (outcome, arrived) = ended_when_new(end, "GET", false, true);
+        assert_eq!((&endings(&outcome)[..], arrived), (&resent[..], 2));
+        let (outcome, arrived) = ended_when_new(end, "GET", true, true);
+        assert_eq!((&endings(&outcome)[..], arrived), (&twice[..], 2));
+    }
+}
+
+#[test]
+fn a_request_that_may_have_been_processed_is_not_sent_again_unless_it_is_idempotent() {
+    for end in SILENT_ENDS {
+        for (method, reconnect) in [("POST", true), ("GET", false)] {
+            let (outcome, arrived) = ended_when_new(end, method, false, reconnect);
+            let error = outcome.unwrap_err();
+            assert_eq!(
+                (error.kind(), error.sent(), error.attempts().len(), arrived),
+                (Kind::Protocol, true, 1, 1),
+                "{error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_request_is_sent_again_after_an_interim_response_or_an_error_of_the_server() {
+    // `:status: 103`: a literal by its name's index (RFC 7541 appendix A).
+    let early_hints: End = |mut raw, stream| {
+        raw.frame(HEADERS, END_HEADERS, stream, &[0x08, 3, b'1', b'0', b'3']);
+        raw.hang_up();
+    };
+    let error: End = |mut raw, stream| {
+        raw.go_away(stream, ENHANCE_YOUR_CALM);
+        raw.hang_up();
+    };
+    let not_http2: End = |mut raw, _| {
+        raw.write(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        raw.hang_up();
+    };
+    for end in [early_hints, error, not_http2] {
+        let (outcome, arrived) = ended_when_new(end, "GET", false, true);
+        assert_eq!((endings(&outcome), arrived), (vec![Ending::Failed], 1));
+    }
+}
+
+#[test]
+fn an_interim_response_is_a_part_of_the_response_on_a_reused_connection_too() {
+    let arrived = Arc::new(AtomicUsize::new(0));
+    let count = arrived.clone();
+    let url = Raw::serve(move |mut raw, _| {
+        let stream = raw.request().unwrap();
+        count.fetch_add(1, Ordering::SeqCst);
+        raw.respond(stream);
+        let stream = raw.request().unwrap();
+        count.fetch_add(1, Ordering::SeqCst);
+        raw.frame(HEADERS, END_HEADERS, stream, &[0x08, 3, b'1', b'0', b'3']);
+        raw.hang_up();
+    });
+    let (client, reactor) = client(|_| {});
+    let get = || reactor.block_on(client.send(Request::get(&url).unwrap()));
+    assert!(get().is_ok());
+    assert_eq!(endings(&get()), [Ending::Failed]);
+    assert_eq!(arrived.load(Ordering::SeqCst), 2);
 }

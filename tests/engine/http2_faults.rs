@@ -99,24 +99,6 @@ fn failure(fault: impl Fn(&mut Raw, u32) + Send + Sync + 'static) -> Error {
 }
 
 #[test]
-fn a_processed_request_is_not_sent_again_when_its_connection_ends() {
-    let url = Raw::serve(|mut raw, _| {
-        raw.request();
-        raw.go_away(1, NO_ERROR);
-    });
-    let (client, reactor) = client(|_| {});
-    let error = reactor
-        .block_on(client.send(Request::get(&url).unwrap()))
-        .unwrap_err();
-    assert_eq!(
-        (error.kind(), error.sent()),
-        (Kind::Protocol, true),
-        "{error}"
-    );
-    assert_eq!(error.attempts().len(), 1);
-}
-
-#[test]
 fn frames_against_the_rules_are_errors_and_do_not_show_what_they_hold() {
     // Literal fields without indexing (RFC 7541 §6.2.2).
     let field = |name: &[u8], value: &[u8]| {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -375,6 +375,12 @@ impl Raw {
 
     pub fn reset(&mut self, stream: u32, code: u32) {
         self.frame(RST_STREAM, 0, stream, &code.to_be_bytes());
+    }
+
+    /// Closes the connection. A socket that is dropped with unread bytes would reset it instead.
+    pub fn hang_up(mut self) {
+        self.0.shutdown(Shutdown::Write).unwrap();
+        self.wait_for_end();
     }
 
     /// Ends the connection with a reset.

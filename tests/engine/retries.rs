@@ -251,11 +251,13 @@ fn what_another_try_would_only_meet_again_is_not_tried_again() {
             "coded and cut short",
             response_text("content-encoding: gzip\r\n", "\x1f"),
         ),
-        ("no response", String::new()),
     ] {
         let (error, tries) = tries(response, |_| {});
         assert_eq!(tries, 3, "{why}: {error}");
     }
+    // It is re-sent once, and then retried twice.
+    let (error, tries) = tries(String::new(), |_| {});
+    assert_eq!(tries, 4, "no response: {error}");
 }
 
 #[test]

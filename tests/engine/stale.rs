@@ -1,7 +1,7 @@
 //! Connections that the server ended while a request was on its way: idempotent requests are re-sent, once, and others never.
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -131,7 +131,7 @@ fn reconnect_false_leaves_it_to_the_program() {
 }
 
 #[test]
-fn it_is_resent_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_response() {
+fn it_is_resent_once_and_not_after_a_byte_of_the_response() {
     let world = World::new();
     let (never, arrived) = server(|connection, request| match (connection, request) {
         (0, 0) => (OK, Hangs::No),
@@ -139,10 +139,13 @@ fn it_is_resent_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_respo
     });
     let request = |url: &str| Request::get(url).unwrap();
     assert!(world.send(request(&never)).is_ok());
-    let outcome = world.send(request(&never));
-    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
-    assert_eq!(endings(&world.send(request(&never))), [Ending::Failed]);
-    assert_eq!(arrived.load(Ordering::SeqCst), 4);
+    // The first from an idle connection, the second from a new one.
+    for before in [1, 3] {
+        assert_eq!(arrived.load(Ordering::SeqCst), before);
+        let outcome = world.send(request(&never));
+        assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
+    }
+    assert_eq!(arrived.load(Ordering::SeqCst), 5);
 
     let (cut, arrived) = server(|_, request| match request {
         0 => (OK, Hangs::No),
@@ -151,12 +154,18 @@ fn it_is_resent_once_and_not_from_a_new_connection_nor_after_a_byte_of_the_respo
     assert!(world.send(request(&cut)).is_ok());
     assert_eq!(endings(&world.send(request(&cut))), [Ending::Failed]);
     assert_eq!(arrived.load(Ordering::SeqCst), 2);
+
+    for part in [&b"H"[..], b"HTTP/1.1 103 Early Hints\r\n\r\n"] {
+        let (cut, arrived) = server(move |_, _| (part, Hangs::Up));
+        assert_eq!(endings(&world.send(request(&cut))), [Ending::Failed]);
+        assert_eq!(arrived.load(Ordering::SeqCst), 1);
+    }
 }
 
-/// The endings of a request to a server that resets new connections.
-fn reset(world: &World, method: &str) -> (Vec<Ending>, usize) {
-    let (url, arrived) = server(|connection, _| match connection {
-        0 => (b"", Hangs::Hard),
+/// The endings of a request whose new connection ends without a response, and how many requests arrived.
+fn from_new(world: &World, method: &str, hangs: Hangs) -> (Vec<Ending>, usize) {
+    let (url, arrived) = server(move |connection, _| match connection {
+        0 => (b"", hangs),
         _ => (OK, Hangs::No),
     });
     let outcome = world.send(Request::new(method, &url).unwrap());
@@ -164,27 +173,34 @@ fn reset(world: &World, method: &str) -> (Vec<Ending>, usize) {
 }
 
 #[test]
-fn an_idempotent_request_is_resent_from_a_new_connection_that_was_reset() {
-    let moved = vec![Ending::Resent, Ending::Status(200)];
-    for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
-        assert_eq!(reset(&World::new(), method), (moved.clone(), 2), "{method}");
+fn an_idempotent_request_is_resent_from_a_new_connection_that_was_closed_or_reset() {
+    let resent = vec![Ending::Resent, Ending::Status(200)];
+    let failed = vec![Ending::Failed];
+    for hangs in [Hangs::Up, Hangs::Hard] {
+        let world = World::new();
+        for method in ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"] {
+            let expected = (resent.clone(), 2);
+            assert_eq!(from_new(&world, method, hangs), expected, "{method}");
+        }
+        for method in ["POST", "PATCH", "PURGE"] {
+            let expected = (failed.clone(), 1);
+            assert_eq!(from_new(&world, method, hangs), expected, "{method}");
+        }
+        let world = World::with(|config| config.reconnect = false);
+        assert_eq!(from_new(&world, "GET", hangs), (failed.clone(), 1));
     }
-    for method in ["POST", "PATCH", "PURGE"] {
-        let failed = vec![Ending::Failed];
-        assert_eq!(reset(&World::new(), method), (failed, 1), "{method}");
-    }
-    let world = World::with(|config| config.reconnect = false);
-    assert_eq!(reset(&world, "GET"), (vec![Ending::Failed], 1));
 }
 
 #[test]
 fn it_is_resent_once_whether_its_connections_were_reused_or_new() {
     let world = World::new();
     let request = |url: &str| Request::get(url).unwrap();
-    let (never, arrived) = server(|_, _| (b"", Hangs::Hard));
-    let outcome = world.send(request(&never));
-    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
-    assert_eq!(arrived.load(Ordering::SeqCst), 2);
+    for hangs in [Hangs::Up, Hangs::Hard] {
+        let (never, arrived) = server(move |_, _| (b"", hangs));
+        let outcome = world.send(request(&never));
+        assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
+        assert_eq!(arrived.load(Ordering::SeqCst), 2);
+    }
 
     let (stale, arrived) = server(|connection, request| match (connection, request) {
         (0, 0) => (OK, Hangs::No),
@@ -197,7 +213,12 @@ fn it_is_resent_once_whether_its_connections_were_reused_or_new() {
 }
 
 #[test]
-fn any_request_is_resent_from_a_connection_that_was_reset_before_it_was_sent() {
+fn any_request_is_resent_from_a_connection_that_ended_before_it_was_sent() {
+    [false, true].into_iter().for_each(resent_in_the_handshake);
+}
+
+/// A server ends each second connection in the middle of the handshake: it closes or resets them.
+fn resent_in_the_handshake(closes: bool) {
     let authority = Authority::new();
     let tls = Arc::new(authority.sign(&["localhost"]).server_any());
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -210,8 +231,13 @@ fn any_request_is_resent_from_a_connection_that_was_reset_before_it_was_sent() {
             if connection.is_multiple_of(2) {
                 // In the middle of the handshake.
                 let _ = stream.read(&mut [0]);
-                let socket = socket2::SockRef::from(&stream);
-                socket.set_linger(Some(Duration::ZERO)).unwrap();
+                if closes {
+                    let _ = stream.shutdown(Shutdown::Write);
+                    let _ = stream.read_to_end(&mut Vec::new());
+                } else {
+                    let socket = socket2::SockRef::from(&stream);
+                    socket.set_linger(Some(Duration::ZERO)).unwrap();
+                }
                 continue;
             }
             let session = ServerConnection::new(tls.clone()).unwrap();

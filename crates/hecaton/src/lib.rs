@@ -19,8 +19,7 @@
 //! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. There are two exceptions, which are
 //! listed too ([`Ending::Resent`]). A request is re-sent if the server certainly did nothing with it: its pooled connection
 //! turned out to be closed before a byte was written, or an HTTP/2 server says so. An idempotent request is re-sent, once, if
-//! its pooled connection ended before a byte of the response came, or if its new connection was reset (RFC 9110 §9.2.2;
-//! [`Config::reconnect`] switches it off).
+//! its connection ended before a byte of the response came (RFC 9110 §9.2.2; [`Config::reconnect`] switches it off).
 
 #![forbid(unsafe_code)]
 

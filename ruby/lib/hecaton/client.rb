@@ -70,10 +70,9 @@ module Hecaton
     #   that is read in pieces, it gets the head alone. It runs in the thread that waits. An exception in it leaves the
     #   request, or the batch.
     # reconnect:: whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more, on a new
-    #   connection, when its keep-alive connection ended before a byte of the response (RFC 9110 §9.2.2). The server may
-    #   have closed the connection just then. A new connection that was reset counts too, because a server that reloads
-    #   resets what it has not accepted. The attempt is listed as :resent. Default true. POST and PATCH are never sent
-    #   again once a byte was sent.
+    #   connection, when its connection was closed or reset before a byte of the response (RFC 9110 §9.2.2). The server
+    #   may have ended an idle connection just then, or be reloading. The attempt is listed as :resent and is no retry, so
+    #   it does not depend on retry. Default true. POST and PATCH are never sent again once a byte was sent.
     # redirects:: most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10.
     #   Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError:
     #   one too many, a circle, a way from https to http, or a Location that is no HTTP URL. 301, 302 and 303 make a GET
@@ -299,7 +298,8 @@ module Hecaton
     #   Both attempts are listed, within timeout. A body that can be read only once is a BodyError then. The rest as
     #   basic_auth; it does not go to another server by a redirect.
     # redirects:: how many are followed, instead of the client's; true and false as there.
-    # retry:: whether this request is sent again, instead of the client's: as there, false for never.
+    # retry:: whether this request is sent again, instead of the client's: as there, false for never. What reconnect says
+    #   still holds.
     # raise_for_status:: true or false, instead of the client's.
     #
     # With a block, yields the response as a Stream as soon as its head has arrived, and returns the block's value. The

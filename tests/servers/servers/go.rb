@@ -5,12 +5,6 @@ module Servers
     include Listeners
     title "go"
 
-    # curl loses them too. Only a reset of a new connection says that no program read the request, and these are closed.
-    ["reload new", "reload new TLS"].each do |check|
-      explains check, "a graceful shutdown of net/http closes new connections whose requests it has not read",
-        seen: /\A(\d+) of \d+ failed: \1 × ProtocolError the connection ended before a response /
-    end
-
     def self.program = [File.join(INSTALLED, "go/server")]
     def self.version = Open3.capture2e("go", "version", path)[0][/go(\d\S+)$/, 1] || "unknown"
 

@@ -222,7 +222,7 @@ impl Shared {
         };
         let next = course.resends.next(&broken, &facts);
         let next = next.filter(|to| to.wait.is_zero() || to.wait < deadline.left());
-        let unsent = !facts.sent && matches!(broken, Broken::Unsent | Broken::Reset(_));
+        let unsent = !facts.sent && matches!(broken, Broken::Unsent | Broken::Ended(_));
         let (ending, result) = match next {
             // A body is rewound only for a request that is re-sent.
             Some(to) if unsent || request.body.begin_again() => (Ending::Resent, Ok(to)),

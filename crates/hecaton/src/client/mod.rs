@@ -9,13 +9,13 @@
 //! - Nothing is sent twice unless `retry` asks for it (`config/retry.rs`). Every try is listed, and none goes past the
 //!   deadline. Two kinds of request are re-sent on another connection without being asked, and are listed as re-sent
 //!   (`resends`). The first kind certainly did nothing on the server: its pooled connection was closed before a byte was
-//!   written, or an HTTP/2 server says so. The second kind is an idempotent request whose pooled connection ended before a byte
-//!   of the response (RFC 9110 §9.2.2). It is re-sent once, and `reconnect` switches that off. No other method is sent twice
-//!   once a byte left.
-//! - A reset of a new connection counts as the end of a pooled one, because the system of a server that reloads resets
-//!   connections that the server has not accepted or read. A close without a response does not count: the server read the
-//!   request, and hung up. Measured with Caddy 2.6 at 50 requests at once, each on a new connection, 20 reloads: 105 of 21,246
-//!   GETs were lost.
+//!   written, or an HTTP/2 server says so. The second kind is an idempotent request whose connection ended before a byte of the
+//!   response (RFC 9110 §9.2.2). It is re-sent once, and `reconnect` switches that off. No other method is sent twice once a
+//!   byte left.
+//! - The end of a new connection counts as the end of a pooled one, and a close as a reset. A server that reloads ends
+//!   connections that it has not accepted or read, and by chance the client sees a close or a reset. Measured with Caddy 2.6 at
+//!   50 requests at once, each on a new connection, 20 reloads: 105 of 21,246 GETs were lost. `docs/decisions/resends.md` has
+//!   the other reasons.
 //! - No client can see a close that is on its way while the request goes out. An idempotent request is re-sent then, once. Any
 //!   other request fails, and the error says that it was sent.
 //! - Over HTTP/2 a request that a GOAWAY left out is re-sent as long as each connection gets something done (a response begun,

@@ -48,17 +48,17 @@ pub(crate) struct Resend {
 impl Resends {
     /// A request without a response is re-sent if its peer certainly did nothing with it.
     ///
-    /// An idempotent request is also re-sent, once, if its connection broke before a response: a pooled one was closed, or a new
-    /// one was reset.
+    /// An idempotent request is also re-sent, once, if its connection ended before a response, whether the connection was pooled
+    /// or new.
     pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
         let (may, wait) = match broken {
             Broken::Unsent if facts.reused => (true, Duration::ZERO),
             // One more try finds a server that reloads. A server that refuses connections is not tried for ever.
-            Broken::Unsent | Broken::Reset(_) if !facts.sent => {
+            Broken::Unsent | Broken::Ended(_) if !facts.sent => {
                 self.unopened += 1;
                 (facts.reconnect && self.unopened == 1, Duration::ZERO)
             }
-            Broken::Unsent | Broken::Stale(_) | Broken::Reset(_) => {
+            Broken::Unsent | Broken::Ended(_) => {
                 self.again += 1;
                 let may = facts.idempotent && facts.reconnect;
                 (may && self.again == 1, Duration::ZERO)
@@ -75,7 +75,7 @@ impl Resends {
             Broken::Failed(_) => (false, Duration::ZERO),
         };
         self.all += 1;
-        let new_connection = matches!(broken, Broken::Stale(_) | Broken::Reset(_));
+        let new_connection = matches!(broken, Broken::Ended(_));
         (may && self.all <= MOST).then_some(Resend {
             wait,
             new_connection,
@@ -118,14 +118,14 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_connection_is_left_once_and_by_idempotent_requests_alone() {
-        assert_eq!(waits(&GET, Broken::Stale), [0]);
-        assert!(waits(&POST, Broken::Stale).is_empty());
+    fn a_connection_that_ended_is_left_once_and_by_idempotent_requests_alone() {
+        assert_eq!(waits(&GET, Broken::Ended), [0]);
+        assert!(waits(&POST, Broken::Ended).is_empty());
         let without_reconnect = Facts {
             reconnect: false,
             ..GET
         };
-        assert!(waits(&without_reconnect, Broken::Stale).is_empty());
+        assert!(waits(&without_reconnect, Broken::Ended).is_empty());
     }
 
     #[test]
@@ -147,33 +147,33 @@ mod tests {
     }
 
     #[test]
-    fn a_new_connection_that_was_reset_is_left_once_by_what_is_idempotent_or_was_not_sent() {
+    fn a_new_connection_that_ended_is_left_once_by_what_is_idempotent_or_was_not_sent() {
         let on_new = |sent, facts| Facts {
             reused: false,
             sent,
             ..facts
         };
-        assert_eq!(waits(&on_new(true, GET), Broken::Reset), [0]);
-        assert!(waits(&on_new(true, POST), Broken::Reset).is_empty());
-        assert_eq!(waits(&on_new(false, POST), Broken::Reset), [0]);
+        assert_eq!(waits(&on_new(true, GET), Broken::Ended), [0]);
+        assert!(waits(&on_new(true, POST), Broken::Ended).is_empty());
+        assert_eq!(waits(&on_new(false, POST), Broken::Ended), [0]);
         assert_eq!(waits(&on_new(false, POST), |_| Broken::Unsent), [0]);
         let without_reconnect = |sent| Facts {
             reconnect: false,
             ..on_new(sent, GET)
         };
-        assert!(waits(&without_reconnect(true), Broken::Reset).is_empty());
-        assert!(waits(&without_reconnect(false), Broken::Reset).is_empty());
+        assert!(waits(&without_reconnect(true), Broken::Ended).is_empty());
+        assert!(waits(&without_reconnect(false), Broken::Ended).is_empty());
     }
 
     #[test]
     fn what_may_have_been_processed_is_resent_once_in_all() {
         let mut resends = Resends::default();
         let failure = || Failure::new(Kind::Protocol, Phase::Send, "gone");
-        assert!(resends.next(&Broken::Stale(failure()), &GET).is_some());
+        assert!(resends.next(&Broken::Ended(failure()), &GET).is_some());
         let on_new = Facts {
             reused: false,
             ..GET
         };
-        assert!(resends.next(&Broken::Reset(failure()), &on_new).is_none());
+        assert!(resends.next(&Broken::Ended(failure()), &on_new).is_none());
     }
 }

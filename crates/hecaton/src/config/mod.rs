@@ -94,12 +94,11 @@ pub struct Config {
     pub max_queue: Option<usize>,
     /// Whether requests are sent again. Default none: each is sent once.
     pub retry: Option<Retry>,
-    /// Whether an idempotent request (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110 §9.2.2) is re-sent if the server had
-    /// already closed its keep-alive connection. It is re-sent at once and only once, if the connection had carried a request
-    /// before and ended before a byte of the response came. Default true. A POST or PATCH is never re-sent after a byte was
-    /// sent. A new connection that the server reset counts too, because a server that reloads resets connections that it has
-    /// not accepted. A request is re-sent once in all for these reasons, and at most once more if a new connection ended before
-    /// anything was sent.
+    /// Whether an idempotent request (GET, HEAD, OPTIONS, TRACE, PUT, DELETE; RFC 9110 §9.2.2) is re-sent, at once and on a new
+    /// connection, if its connection was closed or reset before a byte of the response came. The server may have ended an idle
+    /// connection just then, or be reloading. A request is re-sent once in all for this reason, with all its retries. Default
+    /// true. A POST or PATCH is never re-sent after a byte was sent. Any request is re-sent at most once more if a new
+    /// connection ended before anything was sent.
     pub reconnect: bool,
     /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4). Default 0: a redirect is a
     /// response. With more than 0, a redirect that cannot be followed is an error of kind [`Redirect`](crate::Kind::Redirect):

@@ -59,9 +59,8 @@ pub(crate) async fn exchange(
             Poll::Ready(head) => Poll::Ready(head.map_err(|mut lost| {
                 lost.failure.phase = trace.attempt().phase;
                 match lost.ended && !connection.received {
-                    true if trace.attempt().reused => Broken::Stale(lost.failure),
                     true if !trace.attempt().sent && !connection.is_tls() => Broken::Unsent,
-                    true => Broken::opening(lost.failure),
+                    true => Broken::Ended(lost.failure),
                     false => Broken::Failed(lost.failure),
                 }
             })),

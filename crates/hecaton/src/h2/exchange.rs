@@ -187,9 +187,11 @@ impl StreamPermit {
         if left_out || (ended && !sent) {
             return Broken::Unprocessed(failure, self.link.observed.has_progressed());
         }
-        match ended && self.link.last_word().is_none() {
-            true if self.reused => Broken::Stale(failure),
-            true => Broken::opening(failure),
+        // An error in a GOAWAY is a judgement of the server, and part of a response is more than none. A server that violates
+        // HTTP/2 on a new connection would do so again.
+        let silent = self.link.last_word().is_none() && !self.has_begun();
+        match silent && (error.is_io() || (ended && self.reused)) {
+            true => Broken::Ended(failure),
             false => Broken::Failed(failure),
         }
     }

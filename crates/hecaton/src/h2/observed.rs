@@ -146,6 +146,13 @@ impl Observed {
         self.streams().get(&stream)?.wrong()
     }
 
+    /// Whether an interim response or the head of the final one has come on this stream.
+    pub fn has_begun(&self, stream: u32) -> bool {
+        self.streams()
+            .get(&stream)
+            .is_some_and(ResponseState::has_begun)
+    }
+
     /// How many bytes of a body came on this stream, and whether the peer has ended it.
     pub fn body(&self, stream: u32) -> Option<(u64, bool)> {
         let streams = self.streams();

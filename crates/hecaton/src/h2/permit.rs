@@ -99,6 +99,12 @@ impl StreamPermit {
         Some(format!("the response is malformed: {why}"))
     }
 
+    /// Whether an interim response or the head of the final one has come.
+    pub fn has_begun(&self) -> bool {
+        self.stream
+            .is_some_and(|stream| self.link.observed.has_begun(stream))
+    }
+
     /// How many bytes of the body came, if they differ from the announced length. `h2` does not hand over the last of them.
     pub fn other_length(&self, length: u64) -> Option<u64> {
         let (body, ended) = self.link.observed.body(self.stream?)?;

@@ -188,6 +188,11 @@ impl ResponseState {
         self.phase == Phase::Ended && !self.trailers && self.wrong.is_none()
     }
 
+    /// Whether an interim response or the head of the final one has come.
+    pub fn has_begun(&self) -> bool {
+        self.phase != Phase::Head || self.interim > 0
+    }
+
     pub fn has_ended(&self) -> bool {
         self.phase == Phase::Ended
     }

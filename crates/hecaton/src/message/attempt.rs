@@ -103,8 +103,8 @@ pub enum Ending {
     Failed,
     /// The request was re-sent on another connection without being asked. Either the server certainly did nothing with it: the
     /// pooled connection was closed before a byte was written, or an HTTP/2 server refused the stream or ended the connection
-    /// before it (RFC 9113 §8.7). Or the request is idempotent, and its connection ended before a byte of the response: a
-    /// reused one was closed, or a new one was reset ([`reconnect`](crate::Config::reconnect)).
+    /// before it (RFC 9113 §8.7). Or the request is idempotent, and its connection ended before a byte of the response
+    /// ([`reconnect`](crate::Config::reconnect)).
     Resent,
 }
 

@@ -6,11 +6,9 @@ use crate::message::failure::{Failure, Kind, Phase};
 pub(crate) enum Broken {
     /// The connection was closed before a byte of the request was written.
     Unsent,
-    /// A connection that had carried a request before ended before a byte of the response came.
-    Stale(Failure),
-    /// A new connection was reset by the peer before a byte of the response came, or before it was usable. Systems reset
-    /// connections that no program has accepted or read. A server that reloads leaves some.
-    Reset(Failure),
+    /// The connection was closed or reset before a byte of the response came, or before it was usable. The server may have
+    /// processed the request or not. A server that reloads ends some connections that it has not read.
+    Ended(Failure),
     /// The peer guarantees that it did nothing for the request, whether or not it was sent: it ended the connection before it.
     /// The flag says whether the connection got anything done.
     Unprocessed(Failure, bool),
@@ -22,8 +20,8 @@ pub(crate) enum Broken {
 impl Broken {
     /// Why there is no connection.
     pub fn opening(failure: Failure) -> Broken {
-        match failure.is_reset() {
-            true => Broken::Reset(failure),
+        match failure.ended {
+            true => Broken::Ended(failure),
             false => Broken::Failed(failure),
         }
     }
@@ -31,8 +29,7 @@ impl Broken {
     pub fn into_failure(self) -> Failure {
         match self {
             Broken::Failed(failure)
-            | Broken::Stale(failure)
-            | Broken::Reset(failure)
+            | Broken::Ended(failure)
             | Broken::Refused(failure)
             | Broken::Unprocessed(failure, _) => failure,
             Broken::Unsent => {

@@ -41,6 +41,7 @@ impl Error {
             detail,
             code,
             passing: _,
+            ended: _,
         } = failure;
         let sent = attempts.iter().any(|attempt| attempt.sent);
         Error(Box::new(Inner {

@@ -101,6 +101,8 @@ pub(crate) struct Failure {
     pub code: Option<i32>,
     /// Whether another try might end in another way.
     pub passing: bool,
+    /// Whether the peer closed or reset the connection.
+    pub ended: bool,
 }
 
 impl Failure {
@@ -112,6 +114,7 @@ impl Failure {
             detail: shortened(&detail, MOST_OF_A_REASON).into_owned(),
             code: None,
             passing: true,
+            ended: false,
         }
     }
 
@@ -127,16 +130,12 @@ impl Failure {
         let reset = error.kind() == io::ErrorKind::ConnectionReset;
         let code = reset.then_some(Errno::ECONNRESET as i32);
         self.code = error.raw_os_error().or(code);
+        self.ended = reset || error.kind() == io::ErrorKind::UnexpectedEof;
         self
     }
 }
 
 impl Failure {
-    /// Whether the peer reset the connection, instead of closing it.
-    pub fn is_reset(&self) -> bool {
-        self.code == Some(Errno::ECONNRESET as i32)
-    }
-
     /// Says why the request was not tried again.
     pub fn only_once(mut self) -> Failure {
         self.detail += "; it was not tried again, because its body can be read only once";
