@@ -4,6 +4,7 @@ end
 
 require_relative "hecaton/version"
 require_relative "hecaton/clock"
+require_relative "hecaton/library"
 require_relative "hecaton/native"
 require_relative "hecaton/fibers"
 require_relative "hecaton/headers"

@@ -152,6 +152,42 @@ class ClientTest < ServerTest
     answering&.join
   end
 
+  def test_a_process_without_descriptors_gets_an_error_that_says_so
+    script = <<~RUBY
+      require "hecaton"
+      Process.setrlimit(:NOFILE, 12)
+      files = []
+      begin
+        loop { files << File.open("/dev/null") }
+      rescue Errno::EMFILE
+        nil
+      end
+      begin
+        Hecaton::Client.new(timeout: 5)
+      rescue Hecaton::ConnectError => error
+        puts error.message, error.cause.class, error.phase.inspect, error.sent?
+      end
+      files.each(&:close)
+      puts Hecaton::Client.new(timeout: 5).idle_connections
+    RUBY
+    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:readlines)
+    message, *facts = output.map(&:chomp)
+    assert_match(/reactor.*Too many open files.*ulimit -n/, message)
+    assert_equal ["Errno::EMFILE", ":connect", "false", "0"], facts
+  end
+
+  def test_a_local_address_may_have_a_zone
+    server = TCPServer.new("::1", 0)
+    seen = Thread.new { server.accept.tap { |peer| answer_once(peer) } }
+    response = client(local_address: "::1%lo").get("http://[::1]:#{server.addr[1]}/")
+    assert_equal "::1", response.attempts.last.local.address
+    error = assert_raises(ArgumentError) { client(local_address: "fe80::1%") }
+    assert_match(/local_address: "fe80::1%" is not an IP address/, error.message)
+  ensure
+    server&.close
+    seen&.kill&.join
+  end
+
   # Keeps the connection open until the client closes it.
   def answer_once(connection)
     connection.readpartial(4096)

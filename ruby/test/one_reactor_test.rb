@@ -1,5 +1,6 @@
 # All clients of a process share one reactor: threads, descriptors and wake-ups do not grow with clients.
 require "test_helper"
+require "async"
 require "open3"
 require "tmpdir"
 
@@ -149,6 +150,55 @@ class OneReactorTest < ServerTest
       puts clients.all? { |client| client.get("#{url("/r/1")}").attempts.last.reused? }
     RUBY
     assert_equal ["[0, 0, 1, [false], 5, 3, true, 0, 0, true]", "true"], said
+  end
+
+  def test_a_daemon_of_several_clients_has_connections_of_its_own
+    skip "this system has no daemons" unless Process.respond_to?(:daemon)
+    said = run_program(<<~RUBY)
+      clients = Array.new(5) { Hecaton::Client.new(timeout: 20) }
+      clients.each { |client| client.get("#{url("/r/1")}") }
+      waiting = Thread.new { clients.first.get("#{url("/delay/1000")}").status }
+      sleep 0.2
+      reader, writer = IO.pipe
+      child = fork do
+        clients.last.get("#{url("/r/1")}")
+        Process.daemon(true, true)
+        told = [sockets - sockets_before, ours - ours_before, threads]
+        told << clients.map { |client| client.get("#{url("/r/1")}").attempts.last.reused? }
+        told << clients.map { |client| Thread.new { client.get("#{url("/r/1")}").attempts.last.reused? } }.map(&:value)
+        told += [sockets - sockets_before, ours - ours_before, wait_until { threads == 2 }]
+        writer.puts told.inspect
+        exit!(0)
+      end
+      Process.wait(child)
+      writer.close
+      puts reader.gets
+      puts waiting.value, clients.all? { |client| client.get("#{url("/r/1")}").attempts.last.reused? }
+    RUBY
+    new, again = [false] * 5, [true] * 5
+    assert_equal ["[0, 0, 1, #{new}, #{again}, 5, 3, true]", "200", "true"], said
+  end
+
+  def test_fibers_of_several_clients_overlap_and_end_alone
+    clients = Array.new(4) { client(timeout: 30) }
+    hasty = client(timeout: 0.2)
+    Async do |task|
+      slow = clients.map { |each| task.async { each.get(url("/delay/500")).status } }
+      late = task.async { error_of(Hecaton::TimeoutError) { hasty.get(url("/fault/stall-head")) }.phase }
+      batch = task.async do
+        seen = []
+        clients.first.batch { |all| 5.times { |size| all.get(url("/bytes/#{size}")).on_complete { |outcome| seen << outcome.body.bytesize } } }
+        seen.sort
+      end
+      stopped = task.async { clients.last.get(url("/fault/stall-head")) }
+      assert_equal [0, 1, 2, 3, 4], batch.wait
+      assert_equal :total, late.wait
+      stopped.stop
+      clients[1].close
+      assert_equal [200] * 4, slow.map(&:wait)
+      assert_equal 200, clients[1].get(url("/r/1")).status, "closed, and used again"
+      assert_equal 0, clients.last.stats[:in_use]
+    end
   end
 
   # Threads with a client each: whoever drives, each gets its own outcomes.

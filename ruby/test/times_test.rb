@@ -34,7 +34,12 @@ class TimesTest < ServerTest
     }.each do |settings, words|
       assert_match words, assert_raises(ArgumentError) { Hecaton::Client.new(**settings) }.message
     end
-    assert_raises(ArgumentError) { client.get(url("/r/1"), timeout: { total: 1 }) }
+    [{ total: 1 }, { connect: 1 }, { total: 1, foo: 1 }, {}].each do |limits|
+      [-> { client.get(url("/r/1"), timeout: limits) }, -> { Hecaton.get(url("/r/1"), timeout: limits) },
+       -> { client.batch { |batch| batch.get(url("/r/1"), timeout: limits) } }].each do |call|
+        assert_match(/give one number \(a Hash of several limits is for a client/, assert_raises(ArgumentError, &call).message)
+      end
+    end
   end
 
   def test_the_verbs_of_the_module_have_a_timeout

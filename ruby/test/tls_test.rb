@@ -220,12 +220,39 @@ class TlsTest < ServerTest
       assert_match words, message
       refute_match(/open sesame|close/, message)
     end
-    refused.call(/cannot be read|no private key/, client_key: locked, client_key_password: "close")
+    refused.call(/\Aclient_key: the text has a private key that client_key_password does not decrypt/, client_key: locked, client_key_password: "close")
     refused.call(/passphrase/, client_key: locked)
     refused.call(/of class Symbol: give a String/, client_key: locked, client_key_password: :a)
-    refused.call(/cannot be read/, client_key: "/no/such/file", client_key_password: "close")
-    refused.call(/do not fit/, client_key: older, client_key_password: "open sesame")
+    refused.call(/\Aclient_key: cannot read "\/no\/such\/file": No such file/, client_key: "/no/such/file", client_key_password: "close")
+    refused.call(/client_key is not the key of the first certificate in client_cert/, client_key: older, client_key_password: "open sesame")
     assert_raises(ArgumentError) { client(client_key_password: "x") }
+  end
+
+  # The setting, the file, and what is wrong.
+  def test_a_file_that_cannot_be_used_is_named
+    leaf, key = @authority.sign("DNS:localhost")
+    files = {
+      "garbage" => "garbage", "cut" => leaf.to_pem[0, 200], "certificate" => leaf.to_pem,
+      "bad_key" => "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+      "bad_list" => "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n",
+      "bad_certificate" => "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"
+    }
+    Dir.mktmpdir do |folder|
+      path = ->(name) { "#{folder}/#{name}".tap { |file| File.write(file, files.fetch(name)) } }
+      [[:crl, "garbage", "no list of revoked certificates in PEM"], [:crl, "bad_list", "a list of revoked certificates that cannot be read: it is not valid DER"],
+       [:crl, "cut", 'broken PEM: "-----BEGIN CERTIFICATE-----" has no "-----END CERTIFICATE-----"'],
+       [:ca, "bad_certificate", "a certificate that cannot be read: it is not valid DER"],
+       [:client_cert, "certificate", "no private key in PEM, and there is no client_key"],
+       [:client_key, "garbage", "no private key in PEM"], [:client_key, "bad_key", "a private key that cannot be read: it must be of RSA, ECDSA or Ed25519"]].each do |name, file, wrong|
+        settings = { name => path.call(file) }
+        settings[:client_cert] = leaf.to_pem if name == :client_key
+        assert_equal "#{name}: #{settings[name].inspect} has #{wrong}", assert_raises(ArgumentError) { client(**settings) }.message
+      end
+      mixed = { client_cert: path.call("bad_certificate"), client_key: key.to_pem }
+      assert_match(/\Aclient_cert: ".*" has a certificate that cannot be read/, assert_raises(ArgumentError) { client(**mixed) }.message)
+      secret = { client_cert: leaf.to_pem, client_key: path.call("garbage"), client_key_password: "x" }
+      assert_match(/\Aclient_key: ".*garbage" has no private key that can be read/, assert_raises(ArgumentError) { client(**secret) }.message)
+    end
   end
 
   def test_revoked_certificates
@@ -236,23 +263,31 @@ class TlsTest < ServerTest
       assert_match(/has been revoked/, error.message)
       error = error_of(Hecaton::TLSError) { client(ca: @authority.pem, crl: list(leaf.serial + 1, -1)).get(server.url) }
       assert_match(/out of date/, error.message)
+      stranger = Authority.new
+      error = error_of(Hecaton::TLSError) { client(ca: @authority.pem, crl: list(leaf.serial, 3600, stranger)).get(server.url) }
+      assert_match(/no list of `crl`/, error.message)
+      both = list(leaf.serial, 3600, stranger) + list(leaf.serial + 1)
+      assert_equal 200, client(ca: @authority.pem, crl: both).get(server.url).status
+      # A key of the authority's name that is not its own proves nothing.
+      forged = list(leaf.serial + 1, 3600, stranger, @authority.certificate.subject)
+      error_of(Hecaton::TLSError) { client(ca: @authority.pem, crl: forged).get(server.url) }
       assert_match(/\Acrl: /, assert_raises(ArgumentError) { client(crl: @authority.pem) }.message)
     end
   end
 
-  # A list of the authority's that revokes one, and holds for so many seconds.
-  def list(serial, seconds = 3600)
+  # A list of an authority's that revokes one, and holds for so many seconds.
+  def list(serial, seconds = 3600, authority = @authority, issuer = authority.certificate.subject)
     revoked = OpenSSL::X509::Revoked.new
     revoked.serial = serial
     revoked.time = Time.now - 7200
     list = OpenSSL::X509::CRL.new
     list.version = 1
-    list.issuer = @authority.certificate.subject
+    list.issuer = issuer
     list.last_update = Time.now - 7200
     list.next_update = Time.now + seconds
     list.add_revoked(revoked)
     list.add_extension(OpenSSL::X509::Extension.new("crlNumber", OpenSSL::ASN1::Integer(1)))
-    list.sign(@authority.key, OpenSSL::Digest.new("SHA256")).to_pem
+    list.sign(authority.key, OpenSSL::Digest.new("SHA256")).to_pem
   end
 
   def test_the_oldest_version_is_kept_to

@@ -11,6 +11,7 @@ mod decoding;
 mod digest;
 mod early_responses;
 mod failures;
+mod forked;
 mod heads;
 mod http2;
 mod http2_ends;

@@ -77,6 +77,8 @@ pub use message::response::Response;
 pub use message::retry::Retry;
 pub use message::template::{Defaults, Template, is_public};
 pub use message::words::without_os_numbers;
+pub use message::zone::ZonedAddress;
 pub use runtime::descriptors::{forget_inherited, forget_inherited_late};
 pub use runtime::reactor::Reactor;
 pub use runtime::readable::Readable;
+pub use runtime::yield_now::{Turn, begin_turn, poll_turn};

@@ -73,7 +73,7 @@ module Hecaton
 
     # Array of OpenSSL::X509::Certificate: the same, made each time.
     def certificates
-      require "openssl"
+      Library.load("openssl")
       der.map { |certificate| OpenSSL::X509::Certificate.new(certificate) }
     end
 
@@ -88,6 +88,12 @@ module Hecaton
 
     # Integer: the same for equal ones.
     def hash = [version, cipher, alpn, der].hash
+
+    # Loads what certificates needs, so that it works in other Ractors too.
+    def freeze
+      Library.load("openssl")
+      super
+    end
 
     # Without the certificates.
     def inspect = "#<Hecaton::TLS #{[version, cipher, alpn].compact.join(", ")}>"

@@ -427,7 +427,8 @@ module Hecaton
         return if value.nil?
         return value.to_f if value.is_a?(Numeric) && value.real? && value.to_f.finite? && value >= 0
 
-        raise ArgumentError, "#{name}: #{value.inspect} is not a #{what}: give a number of at least 0"
+        hint = value.is_a?(Hash) ? "one number (a Hash of several limits is for a client: Client.new and with)" : "a number of at least 0"
+        raise ArgumentError, "#{name}: #{value.inspect} is not a #{what}: give #{hint}"
       end
 
       private

@@ -17,13 +17,20 @@ module Hecaton
 
     def self.decrypted(given, password)
       require "openssl"
-      text = given.include?("-----BEGIN") ? given : File.binread(given)
+      what, text = given.include?("-----BEGIN") ? ["the text", given] : [given.inspect, read(given)]
       OpenSSL::PKey.read(text, password).private_to_pem
     rescue OpenSSL::PKey::PKeyError
-      raise ArgumentError, "client_key: it has no private key in PEM that can be read with client_key_password"
-    rescue SystemCallError => error
-      raise ArgumentError, "client_key: cannot be read: #{error.message}"
+      why = text.include?("ENCRYPTED") ? "a private key that client_key_password does not decrypt" : "no private key that can be read"
+      raise ArgumentError, "client_key: #{what} has #{why}"
     end
+
+    def self.read(path)
+      File.binread(path)
+    rescue SystemCallError, ArgumentError => error # With a NUL in it.
+      raise ArgumentError, "client_key: cannot read #{path.inspect}: #{error.message.sub(/ @ .*/m, "")}"
+    end
+    private_class_method :read
+
     private_class_method :decrypted
   end
 end

@@ -30,7 +30,7 @@ module Hecaton
 
     # From what to_json gave. ArgumentError when it is something else.
     def self.from_json(text)
-      require "json"
+      Library.load("json")
       cookies = begin
         JSON.parse(text)
       rescue JSON::ParserError
@@ -68,7 +68,7 @@ module Hecaton
 
     # All cookies, those that end with the jar among them, as JSON. They are as secret as passwords.
     def to_json(*)
-      require "json"
+      Library.load("json")
       JSON.generate(map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) })
     end
 

@@ -31,7 +31,7 @@ module Hecaton
 
     # Each link as [target, {name => value}], as far as they can be read. The first of a repeated parameter counts.
     def links(value)
-      require "strscan"
+      Library.load("strscan")
       scanner = StringScanner.new(value.scrub)
       found = []
       while scanner.skip(/[\s,]*/) && scanner.scan(/<([^<>]*)>/)
@@ -55,7 +55,7 @@ module Hecaton
 
     # RFC 9110 §5.6.7, in any of its three forms.
     def http_date(value)
-      require "time"
+      Library.load("time")
       Time.httpdate(value.scrub.strip)
     rescue ArgumentError
       nil

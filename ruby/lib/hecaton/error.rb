@@ -54,6 +54,12 @@ module Hecaton
     # Itself: every outcome has the methods response and error.
     def error = self
 
+    # Loads what the methods need, so that they work in other Ractors too.
+    def freeze
+      Library.load_for_responses
+      super
+    end
+
     # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
     # seconds earlier.
     def behind(earlier, seconds)

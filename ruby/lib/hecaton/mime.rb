@@ -9,9 +9,25 @@ module Hecaton
   module MIME
     # encode and decode have `call`, or are nil.
     Type = Struct.new(:name, :encode, :decode)
-    private_constant :Type
 
-    @types = {}.freeze # Replaced, never changed, so that it is read without the lock.
+    # A value as JSON.
+    module ToJSON
+      # String.
+      def self.call(value) = Content.of(nil, value, nil, nil).first
+    end
+
+    # JSON as a value.
+    module FromJSON
+      # A Hash, an Array and so on; JSONError if the text is not JSON.
+      def self.call(text) = Response.new(status: 200, body: text).json
+    end
+
+    # The types that are there at the start. Other Ractors see only these once a program has registered a type whose
+    # code is not shareable.
+    OWN = Ractor.make_shareable({ "application/json" => Type.new("application/json", ToJSON, FromJSON) })
+    private_constant :Type, :ToJSON, :FromJSON, :OWN
+
+    @types = OWN # Replaced, never changed, so that it is read without the lock.
     @lock = Mutex.new
 
     class << self
@@ -23,20 +39,26 @@ module Hecaton
       def register(name, encode: nil, decode: nil)
         [encode, decode].compact.each { |code| raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call) }
         name = name.to_s.downcase
-        @lock.synchronize { @types = @types.merge(name => Type.new(name, encode, decode)).freeze }
+        @lock.synchronize { @types = @types.merge(name => Type.new(name, encode, decode).freeze).freeze }
         nil
       end
 
       # The entry of a Content-Type (its name, encode and decode), nil if the type is not registered.
       def [](content_type)
         name = ContentType.media_type(content_type.to_s) or return
-        @types[name] || (@types["application/json"] if name.end_with?("+json"))
+        types[name] || (types["application/json"] if name.end_with?("+json"))
       end
 
       # Array of Strings: the names of the registered media types.
-      def names = @types.keys
-    end
+      def names = types.keys
 
-    register("application/json", encode: ->(value) { Content.of(nil, value, nil, nil).first }, decode: ->(text) { Response.new(status: 200, body: text).json })
+      private
+
+      def types
+        @types
+      rescue Ractor::IsolationError
+        OWN
+      end
+    end
   end
 end

@@ -18,7 +18,7 @@ module Hecaton
       500 => "Internal Server Error", 501 => "Not Implemented", 502 => "Bad Gateway", 503 => "Service Unavailable",
       504 => "Gateway Timeout", 505 => "HTTP Version Not Supported", 506 => "Variant Also Negotiates",
       507 => "Insufficient Storage", 508 => "Loop Detected", 510 => "Not Extended", 511 => "Network Authentication Required"
-    }.freeze
+    }.freeze.each_value(&:freeze)
     private_constant :PHRASES
 
     # String; nil for a status that is not registered.

@@ -49,7 +49,7 @@ module Hecaton
     #
     # Raises JSONError when the body is not JSON, whatever its Content-Type says; an empty one is none.
     def json(symbolize_names: false)
-      require "json"
+      Library.load("json")
       JSON.parse(text, symbolize_names: symbolize_names)
     rescue JSON::ParserError, EncodingError
       raise JSONError, self
@@ -112,6 +112,7 @@ module Hecaton
     def freeze
       headers && trailers && redirects && attempts && elapsed
       url && http_method
+      Library.load_for_responses
       super
     end
 

@@ -31,7 +31,7 @@ module Hecaton
 
     # With the zone of an address that needs one, by its number.
     def ipv6(bytes)
-      require "ipaddr"
+      Library.load("ipaddr")
       scope = bytes.unpack1("L<", offset: 18)
       address = IPAddr.new_ntoh(bytes.byteslice(2, 16)).to_s
       scope.zero? ? address : "#{address}%#{scope}"

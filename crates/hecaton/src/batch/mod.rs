@@ -208,7 +208,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
     }
 
     fn poll_wait(&mut self, cx: &mut Context<'_>, outcomes: &mut Vec<(T, Outcome)>) -> Poll<()> {
-        begin_turn();
+        let _turn = begin_turn();
         let before = outcomes.len();
         if let Some(parts) = &mut self.parts {
             parts.resume();

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use crate::message::failure::InvalidRequest;
+use crate::message::zone::ZonedAddress;
 
 /// Addresses that are known without asking: for each host and port those to connect to, in order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
-    fixed: BTreeMap<(String, u16), Vec<IpAddr>>,
+    fixed: BTreeMap<(String, u16), Vec<ZonedAddress>>,
     /// How long the result of a lookup is cached; zero is not at all.
     pub(crate) cache_time: Duration,
 }
@@ -26,7 +26,7 @@ impl Addresses {
         let port = port
             .parse()
             .map_err(|_| refused("has a port that is not a number from 1 to 65535"))?;
-        let addresses: Result<Vec<IpAddr>, _> = addresses.iter().map(|a| a.parse()).collect();
+        let addresses: Result<Vec<ZonedAddress>, _> = addresses.iter().map(|a| a.parse()).collect();
         match addresses {
             Ok(addresses) if !addresses.is_empty() => {
                 self.fixed
@@ -43,7 +43,7 @@ impl Addresses {
         self.cache_time = time;
     }
 
-    pub(crate) fn of(&self, host: &str, port: u16) -> Option<&[IpAddr]> {
+    pub(crate) fn of(&self, host: &str, port: u16) -> Option<&[ZonedAddress]> {
         if self.fixed.is_empty() {
             return None;
         }

@@ -13,7 +13,6 @@ pub(crate) mod proxy;
 pub(crate) mod redirect_hosts;
 pub(crate) mod retry;
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,6 +23,7 @@ use self::pem::Pem;
 use self::proxy::Proxy;
 use crate::message::failure::InvalidRequest;
 use crate::message::retry::Retry;
+use crate::message::zone::ZonedAddress;
 
 /// The settings of a [`Client`](crate::Client). Plain data: change the fields you need.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,7 +54,7 @@ pub struct Config {
     /// The address of this machine that connections are opened from. Only addresses of its kind (IPv4 or IPv6) are connected to
     /// then; if a name has none, the request ends in an error of kind [`Connect`](crate::Kind::Connect). It excludes
     /// `unix_socket`. Default none: the system chooses.
-    pub local_address: Option<IpAddr>,
+    pub local_address: Option<ZonedAddress>,
     /// The proxies on the way. Default [`Proxy::Environment`], Ruby's nil: those that the environment names. [`Proxy::Off`],
     /// Ruby's false: none. [`Proxy::Url`]: this one.
     pub proxy: Proxy,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fs;
 
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
 /// PEM (RFC 7468): text that contains `-----BEGIN`, or else the path of a file. Files are read once, when
@@ -59,7 +59,7 @@ impl Pem {
         match certificates {
             Ok(certificates) if certificates.is_empty() => Err(self.has("no certificate in PEM")),
             Ok(certificates) => Ok(certificates),
-            Err(error) => Err(self.has(&format!("broken PEM: {error}"))),
+            Err(error) => Err(self.has(&broken(&error))),
         }
     }
 
@@ -72,24 +72,48 @@ impl Pem {
                 Err(self.has("no list of revoked certificates in PEM"))
             }
             Ok(lists) => Ok(lists),
-            Err(error) => Err(self.has(&format!("broken PEM: {error}"))),
+            Err(error) => Err(self.has(&broken(&error))),
         }
     }
 
     /// The first private key in it.
     pub(crate) fn key(&self) -> Result<PrivateKeyDer<'static>, String> {
-        let why = "no private key in PEM (one with a passphrase cannot be read: decrypt it first)";
-        PrivateKeyDer::from_pem_slice(self.bytes()).map_err(|_| self.has(why))
+        PrivateKeyDer::from_pem_slice(self.bytes()).map_err(|error| {
+            let text = self.text.as_deref().unwrap_or_default();
+            match error {
+                pem::Error::NoItemsFound if text.contains("ENCRYPTED") => self.has(
+                    "a private key with a passphrase: give client_key_password (in Ruby), or decrypt it first",
+                ),
+                pem::Error::NoItemsFound => self.has("no private key in PEM"),
+                error => self.has(&broken(&error)),
+            }
+        })
     }
 
     fn bytes(&self) -> &[u8] {
         self.text.as_deref().unwrap_or_default().as_bytes()
     }
 
-    fn has(&self, what: &str) -> String {
+    /// "The file has this", for messages.
+    pub(crate) fn has(&self, what: &str) -> String {
         match &self.path {
             Some(path) => format!("{path:?} has {what}"),
             None => format!("the text has {what}"),
         }
     }
+}
+
+/// What is wrong with the form of a text.
+fn broken(error: &pem::Error) -> String {
+    let why = match error {
+        pem::Error::MissingSectionEnd { end_marker } => {
+            let name = String::from_utf8_lossy(end_marker);
+            format!("\"-----BEGIN {name}-----\" has no \"-----END {name}-----\"")
+        }
+        pem::Error::IllegalSectionStart { .. } => {
+            "a line that begins \"-----BEGIN\" is cut off".to_owned()
+        }
+        other => other.to_string(),
+    };
+    format!("broken PEM: {why}")
 }

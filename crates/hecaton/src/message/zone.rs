@@ -3,7 +3,53 @@
 //! A URL has `[fe80::1%25eth0]`, an origin's host is `fe80::1%eth0`. The zone has a meaning on this machine alone: it decides
 //! the way of the connection, and is never sent.
 
-use std::net::Ipv6Addr;
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::str::FromStr;
+
+/// An IP address in a setting. One of IPv6 may have a zone, `fe80::1%eth0`, which link-local addresses need.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ZonedAddress {
+    pub(crate) ip: IpAddr,
+    pub(crate) zone: Option<String>,
+}
+
+impl From<IpAddr> for ZonedAddress {
+    fn from(ip: IpAddr) -> ZonedAddress {
+        ZonedAddress { ip, zone: None }
+    }
+}
+
+impl FromStr for ZonedAddress {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<ZonedAddress, ()> {
+        if let Ok(ip) = text.parse::<IpAddr>() {
+            return Ok(ip.into());
+        }
+        let host = read(text).ok_or(())?;
+        let (address, zone) = split(&host).ok_or(())?;
+        Ok(ZonedAddress {
+            ip: address.into(),
+            zone: Some(zone.to_owned()),
+        })
+    }
+}
+
+impl fmt::Display for ZonedAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.zone {
+            None => self.ip.fmt(f),
+            Some(zone) => write!(f, "{}%{zone}", self.ip),
+        }
+    }
+}
+
+impl fmt::Debug for ZonedAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
 
 /// The host of an origin, for what a URL has between the brackets; none if that is not an address with a zone. A `%` that
 /// is not percent-encoded is taken too, as curl does.
@@ -53,5 +99,16 @@ mod tests {
         assert_eq!(without("fe80::1%lo"), "fe80::1");
         assert_eq!(split("::1%lo"), Some((Ipv6Addr::LOCALHOST, "lo")));
         assert_eq!(split("host"), None);
+    }
+
+    #[test]
+    fn an_address_in_a_setting_may_have_a_zone() {
+        for text in ["127.0.0.1", "::1", "fe80::1%lo", "fe80::1%1"] {
+            let read: ZonedAddress = text.parse().unwrap();
+            assert_eq!(read.to_string(), text);
+        }
+        for other in ["", "host", "127.0.0.1%lo", "fe80::1%", "fe80::1%a b"] {
+            assert!(other.parse::<ZonedAddress>().is_err(), "{other}");
+        }
     }
 }

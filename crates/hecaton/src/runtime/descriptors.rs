@@ -152,6 +152,11 @@ impl<S: AsRawFd> Noted<S> {
         }
     }
 
+    /// Whether it was opened by a process that this one descends from, and is closed here. Its number may be another's.
+    pub fn is_inherited(&self) -> bool {
+        self.made.is_past()
+    }
+
     /// Whether this process opened it. Asks the system, for a child that nobody told of its fork does not know otherwise.
     pub fn is_own(&self) -> bool {
         !self.made.is_past() && HOME.load(Ordering::Relaxed) == process::id()

@@ -268,9 +268,9 @@ fn destination<'a>(
     what: &'static str,
     host: &'a str,
     port: u16,
-    config: &Config,
+    config: &'a Config,
 ) -> Destination<'a> {
-    let from = config.local_address;
+    let from = config.local_address.as_ref();
     Destination {
         what,
         host,

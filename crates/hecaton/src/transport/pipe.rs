@@ -53,7 +53,22 @@ impl Pipe {
         }
     }
 
+    /// Refuses to touch a parent's socket in a child. A client that is dropped there ends its connections, and the number of the
+    /// socket may be another's by then.
+    fn check_own(&self) -> io::Result<()> {
+        let inherited = match self {
+            Pipe::Tcp(tcp) => tcp.is_inherited(),
+            Pipe::Unix(unix) => unix.is_inherited(),
+            Pipe::Tls(tls) => return tls.get_ref().0.pipe.check_own(),
+        };
+        match inherited {
+            true => Err(io::ErrorKind::NotConnected.into()),
+            false => Ok(()),
+        }
+    }
+
     pub fn receive(&self, buf: &mut [u8], flags: MsgFlags) -> io::Result<usize> {
+        self.check_own()?;
         let flags = flags | MsgFlags::MSG_DONTWAIT;
         recv(self.fd(), buf, flags).map_err(|error| match error {
             Errno::EAGAIN => io::ErrorKind::WouldBlock.into(),
@@ -90,6 +105,7 @@ impl Under for Pipe {
             session.write_tls(&mut Now(&mut socket.pipe))?;
             return Ok(count);
         }
+        self.check_own()?;
         let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
         send(self.fd(), bytes, flags).map_err(Into::into)
     }
@@ -109,6 +125,7 @@ impl AsyncRead for Pipe {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        self.check_own()?;
         match self.get_mut() {
             Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_read(cx, buf),
             Pipe::Unix(unix) => Pin::new(&mut **unix).poll_read(cx, buf),
@@ -123,6 +140,7 @@ impl AsyncWrite for Pipe {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
+        self.check_own()?;
         match self.get_mut() {
             Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_write(cx, bytes),
             Pipe::Unix(unix) => Pin::new(&mut **unix).poll_write(cx, bytes),
@@ -139,6 +157,7 @@ impl AsyncWrite for Pipe {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.check_own()?;
         match self.get_mut() {
             Pipe::Tcp(tcp) => Pin::new(&mut **tcp).poll_shutdown(cx),
             Pipe::Unix(unix) => Pin::new(&mut **unix).poll_shutdown(cx),

@@ -22,7 +22,7 @@ use futures_util::future::{BoxFuture, Shared};
 use super::dns_cache::DnsCache;
 use crate::config::addresses::Addresses;
 use crate::message::failure::{Failure, Kind, Phase};
-use crate::message::zone;
+use crate::message::zone::{self, ZonedAddress};
 
 /// IPv4 first, because most local servers listen there.
 const LOOPBACK: [IpAddr; 2] = [
@@ -71,7 +71,9 @@ impl Resolver {
     pub fn known(&self, host: &str, port: u16) -> Option<Vec<SocketAddr>> {
         let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
         if let Some(fixed) = self.fixed.of(host, port) {
-            return Some(fixed.iter().map(with_port).collect());
+            // A zone that this machine does not have leaves its address out.
+            let fixed = fixed.iter().filter_map(|one| in_zone(one, port).ok());
+            return Some(fixed.collect());
         }
         if let Ok(address) = host.parse::<IpAddr>() {
             return Some(vec![with_port(&address)]);
@@ -89,16 +91,20 @@ impl Resolver {
 
     /// At least one address, in the order of preference.
     pub async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, Failure> {
-        if let Some(known) = self.known(host, port) {
-            return Ok(known);
-        }
-        let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
         let failed = |why: &str| {
             let detail = format!("cannot resolve {host}: {why}");
             Failure::new(Kind::Resolve, Phase::Resolve, detail)
         };
+        match self.known(host, port) {
+            Some(known) if known.is_empty() => {
+                return Err(failed("this machine has none of the networks in `resolve`"));
+            }
+            Some(known) => return Ok(known),
+            None => {}
+        }
+        let with_port = |address: &IpAddr| SocketAddr::new(*address, port);
         if let Some((_, zone)) = zone::split(host) {
-            return Err(failed(&format!("this machine has no network {zone:?}")));
+            return Err(failed(&no_network(zone)));
         }
         match self.look_up(host).await {
             Ok(found) if found.is_empty() => Err(failed("it has no address")),
@@ -182,6 +188,21 @@ fn is_localhost(host: &str) -> bool {
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An address with its port, in the zone that it names; a sentence if this machine does not have that.
+pub(super) fn in_zone(address: &ZonedAddress, port: u16) -> Result<SocketAddr, String> {
+    match (address.ip, &address.zone) {
+        (IpAddr::V6(ip), Some(zone)) => {
+            let number = number_of_zone(zone).ok_or_else(|| no_network(zone))?;
+            Ok(SocketAddrV6::new(ip, port, 0, number).into())
+        }
+        (ip, _) => Ok(SocketAddr::new(ip, port)),
+    }
+}
+
+fn no_network(zone: &str) -> String {
+    format!("this machine has no network {zone:?}")
 }
 
 /// The number of a zone: one of this machine's networks by name, or already a number.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -11,8 +11,10 @@ use nix::errno::Errno;
 use tokio::net::{TcpSocket, TcpStream};
 
 use super::happy_eyeballs::{self, Refusals};
+use super::resolve::in_zone;
 use crate::message::connection_facts::{ConnectionFacts, Endpoint};
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::zone::ZonedAddress;
 use crate::runtime::descriptors::Noted;
 
 /// Most addresses that a message names.
@@ -28,7 +30,7 @@ pub(super) struct Destination<'a> {
     pub host: &'a str,
     pub port: u16,
     /// The address of this machine to connect from, if one is set.
-    pub from: Option<IpAddr>,
+    pub from: Option<&'a ZonedAddress>,
 }
 
 impl fmt::Display for Destination<'_> {
@@ -44,9 +46,10 @@ pub(super) async fn connect(
     close_idle: CloseIdle<'_>,
     tried: &Tried,
 ) -> Result<Noted<TcpStream>, Failure> {
+    let from = destination.from.map(|from| in_zone(from, 0)).transpose();
+    let from = from.map_err(|why| refused(destination, &why))?;
     let of_a_kind = |from| of_a_kind(addresses, from, destination);
-    let addresses = destination.from.map_or(Ok(addresses.into()), of_a_kind)?;
-    let from = destination.from;
+    let addresses = from.map_or(Ok(addresses.into()), of_a_kind)?;
     let opened = happy_eyeballs::first(&addresses, |address| {
         tried.note(address);
         open(move || connect_from(from, address), close_idle)
@@ -62,7 +65,7 @@ pub(super) async fn connect(
 /// Those addresses that can be connected to from this one.
 fn of_a_kind<'a>(
     addresses: &[SocketAddr],
-    from: IpAddr,
+    from: SocketAddr,
     destination: &Destination<'_>,
 ) -> Result<Cow<'a, [SocketAddr]>, Failure> {
     let same = |address: &&SocketAddr| address.is_ipv4() == from.is_ipv4();
@@ -77,7 +80,7 @@ fn of_a_kind<'a>(
     }
 }
 
-async fn connect_from(from: Option<IpAddr>, to: SocketAddr) -> io::Result<TcpStream> {
+async fn connect_from(from: Option<SocketAddr>, to: SocketAddr) -> io::Result<TcpStream> {
     let Some(from) = from else {
         return TcpStream::connect(to).await;
     };
@@ -86,7 +89,7 @@ async fn connect_from(from: Option<IpAddr>, to: SocketAddr) -> io::Result<TcpStr
     } else {
         TcpSocket::new_v6()
     }?;
-    socket.bind(SocketAddr::new(from, 0))?;
+    socket.bind(from)?;
     socket.connect(to).await
 }
 

@@ -14,11 +14,12 @@ use std::pin::Pin;
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use futures_util::FutureExt;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::task::AtomicWaker;
+use hecaton::{begin_turn, poll_turn};
 use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RModule, Ruby, Value, method};
 
@@ -125,6 +126,7 @@ impl Fibers {
     /// needed, deadlines and responses would otherwise go unnoticed.
     fn poll(&self, cx: &mut Context<'_>, turned: &mut bool) -> Poll<bool> {
         self.waker.register(cx.waker());
+        let _turn = begin_turn();
         let mut running = lock(&self.running);
         loop {
             if !self.begin(&mut running) {
@@ -201,6 +203,7 @@ impl Future for Running {
     type Output = Option<u64>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<u64>> {
+        ready!(poll_turn(cx));
         let awaited = &self.0;
         let mut work = lock(&awaited.work);
         let Some(future) = &mut work.future else {

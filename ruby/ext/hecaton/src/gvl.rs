@@ -38,8 +38,8 @@ use hecaton::Reactor;
 use magnus::rb_sys::AsRawValue;
 use magnus::{Error, Ruby};
 use rb_sys::{
-    Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_fiber_scheduler_current, rb_nogvl,
-    rb_thread_check_ints,
+    Qnil, RB_NOGVL_INTR_FAIL, RB_NOGVL_UBF_ASYNC_SAFE, rb_ext_ractor_safe,
+    rb_fiber_scheduler_current, rb_nogvl, rb_thread_check_ints,
 };
 
 use crate::process;
@@ -140,6 +140,18 @@ pub fn forget_in_children() {
 
 extern "C" fn forget_inherited() {
     hecaton::forget_inherited();
+}
+
+/// Defines functions that other Ractors may call too. That is right for those that read an outcome: they share nothing, or
+/// only what threads may share, and look up no class for the first time (`define` in `lib.rs` did).
+pub fn for_all_ractors<T>(define: impl FnOnce() -> T) -> T {
+    // SAFETY: both calls set a flag of Ruby's for this library, which says of functions that are defined while it is set that
+    // any Ractor may call them. `ruby/test/ractor_test.rb` calls them.
+    unsafe { rb_ext_ractor_safe(true) };
+    let defined = define();
+    // SAFETY: see above.
+    unsafe { rb_ext_ractor_safe(false) };
+    defined
 }
 
 /// Whether the current fiber has a `Fiber.scheduler`, which must not be blocked.

@@ -57,14 +57,16 @@ use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, f
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
-    native.define_singleton_method("resolve", function!(resolve, 2))?;
-    native.define_singleton_method("public_header?", function!(is_public_header, 2))?;
     gvl::forget_in_children();
+    gvl::for_all_ractors(|| {
+        native.define_singleton_method("resolve", function!(resolve, 2))?;
+        native.define_singleton_method("public_header?", function!(is_public_header, 2))?;
+        cookies::init(ruby, native)?;
+        fields::init(native)?;
+        who_answered::init(ruby, native)
+    })?;
     client::init(ruby, native)?;
-    cookies::init(ruby, native)?;
     redirection::init(ruby, native)?;
-    fields::init(native)?;
-    who_answered::init(ruby, native)?;
     batch::init(ruby, native)?;
     body_source::init(ruby, native)?;
     fibers::init(ruby, native)?;

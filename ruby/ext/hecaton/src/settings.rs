@@ -88,7 +88,7 @@ pub fn config(ruby: &Ruby, options: RHash) -> Result<Config, Error> {
     config.unix_socket = given::<String>(ruby, options, "unix_socket")?.map(Into::into);
     if let Some(address) = given::<String>(ruby, options, "local_address")? {
         let parsed = address.parse().map_err(|_| {
-            let why = format!("local_address: {address:?} is not an IP address of this machine");
+            let why = format!("local_address: {address:?} is not an IP address, such as \"192.0.2.7\" or \"fe80::1%eth0\"");
             request::invalid(ruby, why)
         });
         config.local_address = Some(parsed?);

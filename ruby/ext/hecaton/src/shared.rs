@@ -3,10 +3,11 @@
 //! The first client makes it, and it ends with the last engine: a process without clients has no thread and no descriptor of
 //! ours. A child of `fork` makes another at its first request.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use hecaton::Reactor;
-use magnus::{Error, Ruby};
+use hecaton::{Phase, Reactor, without_os_numbers};
+use magnus::{Class, Error, ExceptionClass, Module, RModule, Ruby, kwargs};
 
 use crate::fibers::Fibers;
 
@@ -19,20 +20,39 @@ pub struct Shared {
 /// Locked by threads with the GVL alone, and never across a call of Ruby. So no other thread can hold it when a thread forks.
 static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
 
-/// That of this process. Fails when the process is out of descriptors.
+/// That of this process. A `ConnectError` when the process is out of descriptors.
 pub fn shared(ruby: &Ruby) -> Result<Arc<Shared>, Error> {
+    current_or_new().map_err(|error| refused(ruby, &error))
+}
+
+fn current_or_new() -> io::Result<Arc<Shared>> {
     let mut current = SHARED.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(shared) = current.upgrade() {
         if !shared.reactor.is_inherited() {
             return Ok(shared);
         }
     }
-    let reactor = Reactor::new().map_err(|error| {
-        let message = format!("cannot start the reactor: {error}");
-        Error::new(ruby.exception_runtime_error(), message)
-    })?;
+    let reactor = Reactor::new()?;
     let fibers = Fibers::default();
     let made = Arc::new(Shared { fibers, reactor });
     *current = Arc::downgrade(&made);
     Ok(made)
+}
+
+/// Ruby's `ConnectError` about a reactor that could not be made: the process has too many descriptors, as a rule.
+fn refused(ruby: &Ruby, error: &io::Error) -> Error {
+    let message = format!(
+        "cannot start the reactor, which needs three descriptors: {}; close some, or raise their limit (ulimit -n)",
+        without_os_numbers(error.to_string())
+    );
+    let made = || {
+        let object = ruby.class_object();
+        let hecaton: RModule = object.const_get("Hecaton")?;
+        let class: ExceptionClass = hecaton.const_get("ConnectError")?;
+        let system: ExceptionClass = object.const_get("SystemCallError")?;
+        let cause = system.new_instance(((), error.raw_os_error()))?;
+        let phase = ruby.to_symbol(Phase::Connect.name());
+        class.new_instance((message, kwargs!(ruby, "phase" => phase, "cause" => cause)))
+    };
+    made().map_or_else(|error| error, Error::from)
 }

@@ -9,7 +9,9 @@ use rustls::client::WebPkiServerVerifier;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
-use rustls::{ClientConfig, RootCertStore, SupportedProtocolVersion, version};
+use rustls::{
+    ClientConfig, Error, InconsistentKeys, RootCertStore, SupportedProtocolVersion, version,
+};
 use webpki::BorrowedCertRevocationList;
 
 use super::p521;
@@ -19,6 +21,8 @@ use crate::message::failure::InvalidRequest;
 
 const BOTH: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
 const NEWEST: &[&SupportedProtocolVersion] = &[&version::TLS13];
+
+const UNREADABLE: &str = "a certificate that cannot be read: it is not valid DER";
 
 /// Settings that have been checked.
 pub(super) struct Setup {
@@ -157,7 +161,7 @@ fn roots(config: &Config) -> Result<Option<Trusted>, InvalidRequest> {
     let certificates = ca.certificates().map_err(invalid)?;
     for certificate in &certificates {
         let added = roots.add(certificate.clone());
-        added.map_err(|error| invalid(format!("a certificate cannot be read: {error}")))?;
+        added.map_err(|_| invalid(ca.has(UNREADABLE)))?;
     }
     Ok(Some(Trusted::new(roots, &certificates)))
 }
@@ -170,8 +174,17 @@ fn lists(config: &Config) -> Result<Vec<CertificateRevocationListDer<'static>>, 
     let invalid = |why: String| InvalidRequest(format!("crl: {why}"));
     let lists = crl.lists().map_err(invalid)?;
     for list in &lists {
-        BorrowedCertRevocationList::from_der(list)
-            .map_err(|error| invalid(format!("a list cannot be read: {error}")))?;
+        BorrowedCertRevocationList::from_der(list).map_err(|error| {
+            let why = match error {
+                webpki::Error::BadDer
+                | webpki::Error::BadDerTime
+                | webpki::Error::TrailingData(_) => "it is not valid DER".to_owned(),
+                other => format!("{other:?}"),
+            };
+            invalid(crl.has(&format!(
+                "a list of revoked certificates that cannot be read: {why}"
+            )))
+        })?;
     }
     Ok(lists)
 }
@@ -190,15 +203,27 @@ fn identity(
             return Err(InvalidRequest(why.into()));
         }
     };
-    let chain = certificate
-        .certificates()
-        .map_err(|why| InvalidRequest(format!("client_cert: {why}")))?;
-    let key = key
-        .key()
-        .map_err(|why| InvalidRequest(format!("client_key: {why}")))?;
-    let pair = CertifiedKey::from_der(chain, key, provider).map_err(|error| {
-        InvalidRequest(format!("client_cert and client_key do not fit: {error}"))
+    let of_certificate = |why: String| InvalidRequest(format!("client_cert: {why}"));
+    let of_key = |why: String| match config.client_key {
+        Some(_) => InvalidRequest(format!("client_key: {why}")),
+        None => InvalidRequest(format!("client_cert: {why}, and there is no client_key")),
+    };
+    let chain = certificate.certificates().map_err(of_certificate)?;
+    let der = key.key().map_err(of_key)?;
+    let loaded = provider.key_provider.load_private_key(der);
+    let loaded = loaded.map_err(|_| {
+        of_key(key.has("a private key that cannot be read: it must be of RSA, ECDSA or Ed25519"))
     })?;
+    let pair = CertifiedKey::new(chain, loaded);
+    match pair.keys_match() {
+        Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+            let why = "client_key is not the key of the first certificate in client_cert";
+            return Err(InvalidRequest(why.into()));
+        }
+        // A key that does not tell its public half can be no other than it is.
+        Ok(()) | Err(Error::InconsistentKeys(_)) => {}
+        Err(_) => return Err(of_certificate(certificate.has(UNREADABLE))),
+    }
     Ok(Some(Arc::new(SingleCertAndKey::from(pair))))
 }
 
