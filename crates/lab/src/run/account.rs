@@ -138,6 +138,7 @@ mod tests {
     use std::process::{Command, Stdio};
     use std::time::Instant;
 
+    use super::super::cgroup::at_home;
     use super::*;
 
     fn me() -> i32 {
@@ -160,7 +161,8 @@ mod tests {
 
     #[test]
     fn finds_the_memory_of_a_child() {
-        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let mut cat = Command::new("cat");
+        let mut child = at_home(|| cat.stdin(Stdio::piped()).spawn()).unwrap();
         assert!(peak_memory_kib(&[child.id() as i32]) > 0);
         drop(child.stdin.take());
         child.wait().unwrap();
@@ -168,15 +170,10 @@ mod tests {
 
     #[test]
     fn the_peak_forgets_after_a_reset() {
-        let mut child = Command::new("sh")
-            .args([
-                "-c",
-                "v=$(head -c 40000000 /dev/zero | tr '\\0' x); unset v; echo; read x",
-            ])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let grows = "v=$(head -c 40000000 /dev/zero | tr '\\0' x); unset v; echo; read x";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", grows]).stdin(Stdio::piped());
+        let mut child = at_home(|| shell.stdout(Stdio::piped()).spawn()).unwrap();
         let pid = [child.id() as i32];
         std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut [0]).unwrap();
         let high = peak_memory_kib(&pid);

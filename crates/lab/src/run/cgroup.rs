@@ -3,15 +3,27 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long the processes of a group may take to end.
 const TO_END: Duration = Duration::from_millis(500);
 
-/// One process of ours at a time is on its way through a group.
+/// This whole process, with all of its threads, enters a group while it starts a driver there. Whoever asks meanwhile in which group the
+/// process is, or starts another program, gets that group instead of its own; so nobody does without this lock.
 static MOVING: Mutex<()> = Mutex::new(());
+
+/// Does what starts a program that belongs to no group, while this process is in none of its drivers' groups.
+pub fn at_home<T>(work: impl FnOnce() -> T) -> T {
+    let _moving = moving();
+    work()
+}
+
+/// The lock guards no data, so a panic under it spoils nothing.
+fn moving() -> MutexGuard<'static, ()> {
+    MOVING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A group of its own, below that of this process; gone with all its processes when it is dropped.
 #[derive(Debug)]
@@ -37,7 +49,7 @@ impl Group {
         if std::env::var_os("HECATON_CGROUPS").is_some_and(|wish| wish == "off") {
             return None;
         }
-        let home = home()?;
+        let home = at_home(home)?;
         clear_up(&home);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = home.join(format!("hecaton-{}-{number}", std::process::id()));
@@ -49,7 +61,7 @@ impl Group {
     /// Does what starts a process while this one is in the group, so that what it starts is in it from its first moment on. None
     /// when this process cannot enter it.
     pub fn around<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
-        let _moving = MOVING.lock().ok()?;
+        let _moving = moving();
         move_to(&self.path)?;
         let done = work();
         // Should the way back be barred, nothing may be stopped here any more: this process would be.
@@ -181,5 +193,30 @@ mod tests {
         drop(group);
         child.wait().unwrap();
         assert!(!path.exists());
+    }
+
+    /// A group that was made while this process was in another would be below that one, and this process would stay there and end with
+    /// it.
+    #[test]
+    fn groups_of_several_threads_are_not_taken_for_home() {
+        let Some(group) = Group::create() else {
+            return; // not possible on this machine
+        };
+        let home = group.home.clone();
+        drop(group);
+        let one = || {
+            for _ in 0..40 {
+                let group = Group::create().unwrap();
+                assert_eq!(group.home, home);
+                let child = group.around(|| Command::new("true").spawn());
+                child.unwrap().unwrap().wait().unwrap();
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(one);
+            }
+        });
+        assert_eq!(at_home(super::home), Some(home));
     }
 }

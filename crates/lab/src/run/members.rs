@@ -213,15 +213,13 @@ fn field(pid: i32, thread: i32, number: usize) -> Option<String> {
 mod tests {
     use std::process::{Command, Stdio};
 
+    use super::super::cgroup::at_home;
     use super::*;
 
     fn child(program: &str, arguments: &[&str]) -> std::process::Child {
         let mut command = Command::new(program);
-        command
-            .args(arguments)
-            .stdin(Stdio::piped())
-            .spawn()
-            .unwrap()
+        command.args(arguments).stdin(Stdio::piped());
+        at_home(|| command.spawn()).unwrap()
     }
 
     fn until(done: impl Fn() -> bool) {

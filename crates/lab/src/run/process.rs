@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getpgid};
 
-use super::cgroup::Group;
+use super::cgroup::{Group, at_home};
 use super::cores::on_core;
 use super::lines::{self, Line};
 use super::log::Log;
@@ -65,9 +65,9 @@ impl Process {
         let (group, child) = match group {
             Some(group) => match group.around(&mut spawn) {
                 Some(child) => (Some(group), child),
-                None => (None, spawn()),
+                None => (None, at_home(spawn)),
             },
-            None => (None, spawn()),
+            None => (None, at_home(spawn)),
         };
         let mut child = child?;
         members::enrol(child.id() as i32);

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::built;
+use super::cgroup::at_home;
 use super::process::command_of;
 use super::words::plain;
 use crate::spec::{Manifest, Need};
@@ -113,7 +114,7 @@ fn output_of(mut command: Command) -> Result<String, String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let program = command.get_program().to_string_lossy().into_owned();
-    let mut child = command.spawn().map_err(|error| match error.kind() {
+    let mut child = at_home(|| command.spawn()).map_err(|error| match error.kind() {
         ErrorKind::NotFound => format!("{program} is not there"),
         _ => format!("{program} does not start ({error})"),
     })?;
