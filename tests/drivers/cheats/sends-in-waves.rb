@@ -8,10 +8,12 @@ class SendsInWaves < Cheat
       wave = Array.new(workers) { round.take }.compact
       break if wave.empty?
 
-      wave.each_with_index.map { |(url, taken), index| Thread.new { [fetch(url, index), taken] } }.each do |thread|
-        answer, taken = thread.value
-        round.done(*answer, taken)
-      end
+      wave.each_with_index.map { |(url, taken), index|
+        Thread.new do
+          answer = fetch(url, index)
+          @lock.synchronize { round.done(*answer, taken) } # at once, or its latency would hold the wait for the others
+        end
+      }.each(&:join)
     end
   end
 end

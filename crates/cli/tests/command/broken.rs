@@ -4,6 +4,9 @@ use std::path::Path;
 
 use crate::support::{Ending, document, hecaton, is_root, root, run};
 
+/// How long a driver that hangs is waited for: longer than the honest need where other programs load the machine.
+const PATIENCE: &str = "6s";
+
 /// A short sweep of clients, separated by commas, at one request in flight. Each process has two rounds, and a driver that
 /// breaks does so in the second.
 fn sweep(clients: &str, folder: &Path) -> Ending {
@@ -22,7 +25,14 @@ fn sweep(clients: &str, folder: &Path) -> Ending {
         "20ms",
     ]);
     command
-        .args(["--quiet", "--patience", "1s", "--client", clients, "--out"])
+        .args([
+            "--quiet",
+            "--patience",
+            PATIENCE,
+            "--client",
+            clients,
+            "--out",
+        ])
         .arg(folder);
     run(&mut command)
 }
@@ -127,7 +137,7 @@ fn a_comparison_ends_with_the_rounds_of_the_one_that_holds() {
         command.args([
             "compare", "honest", broken, "-c", "1", "--rounds", "12", "--quiet",
         ]);
-        command.args(["--patience", "1s", "--force", "--out"]);
+        command.args(["--patience", PATIENCE, "--force", "--out"]);
         let ending = run(command.arg(place.path()));
         ending.assert(1, &[broken, "broke and was left out"]);
         let rounds = document(place.path())["rounds"].to_string();

@@ -143,16 +143,6 @@ fn numbers_of_a_document_are_neither_computed_nor_found_where_they_stood() {
     is_ranked(&document, "honest");
 }
 
-/// Chance decides how many checks there are; a client with three in flight is late at each.
-#[test]
-fn who_has_three_in_flight_until_it_is_looked_at_is_caught() {
-    let line = "sweep -c 8 -b 133 -d 0 --rounds 12 --time 200ms";
-    let (document, _) = measured(line, "honest,three-in-flight");
-    let says = reason(&document, "three-in-flight");
-    assert!(says.contains("were held, and not before"), "{says:?}");
-    is_ranked(&document, "honest");
-}
-
 #[test]
 fn an_untrusted_server_has_a_url_like_any_other() {
     let place = tempfile::tempdir().unwrap();
