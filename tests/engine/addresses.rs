@@ -73,7 +73,7 @@ fn an_address_that_is_known_is_not_looked_up_and_the_host_stays_that_of_the_url(
 }
 
 #[test]
-fn an_address_that_does_not_answer_has_a_head_start_of_250_ms_and_no_more() {
+fn an_address_that_does_not_respond_has_a_head_start_of_250_ms_and_no_more() {
     let world = World::new();
     let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], port(&world))));
     let response = get(port(&world), &["127.0.0.2", "127.0.0.1"], |config| {
@@ -113,17 +113,17 @@ fn the_sockets_that_lost_are_closed_while_the_client_lives_on() {
         ("/r/1", 350, Some(Kind::Timeout)),
     ] {
         let mut config = Config::new(Duration::from_secs(10));
-        let place = format!("many.example:{}", port(&world));
+        let host = format!("many.example:{}", port(&world));
         let winner = if kind.is_none() {
             "127.0.0.1"
         } else {
             "127.0.0.2"
         };
-        config.resolve.add(&place, &["127.0.0.2", winner]).unwrap();
+        config.resolve.add(&host, &["127.0.0.2", winner]).unwrap();
         config.connect_timeout = Duration::from_millis(limit);
         let client = Client::new(config);
         let outcome = world.run(async {
-            let sending = client.send(Request::get(&format!("http://{place}{path}")).unwrap());
+            let sending = client.send(Request::get(&format!("http://{host}{path}")).unwrap());
             let (outcome, ()) = tokio::join!(sending, async {
                 tokio::time::sleep(Duration::from_millis(150)).await;
                 assert!(
@@ -192,14 +192,14 @@ fn the_connect_timeout_covers_all_addresses_and_its_error_names_them() {
 #[test]
 fn addresses_that_can_not_be_used_are_refused() {
     let mut known = Addresses::default();
-    for (place, addresses) in [
+    for (host, addresses) in [
         ("host", &["127.0.0.1"][..]),
         ("host:0x", &["127.0.0.1"]),
         (":80", &["127.0.0.1"]),
         ("host:80", &["localhost"]),
         ("host:80", &[]),
     ] {
-        let error = known.add(place, addresses).unwrap_err().to_string();
+        let error = known.add(host, addresses).unwrap_err().to_string();
         assert!(error.starts_with("resolve: "), "{error}");
     }
     assert_eq!(known, Addresses::default());
@@ -213,9 +213,9 @@ fn localhost_and_names_under_it_are_loopback_whatever_the_system_says() {
         let response = world.send(Request::get(&url).unwrap());
         assert_eq!(response.expect(host).status(), 200);
     }
-    let place = format!("shop.localhost:{}", port(&world));
-    let elsewhere = World::with(|config| config.resolve.add(&place, &["127.0.0.9"]).unwrap());
-    let request = Request::get(&format!("http://{place}/")).unwrap();
+    let host = format!("shop.localhost:{}", port(&world));
+    let elsewhere = World::with(|config| config.resolve.add(&host, &["127.0.0.9"]).unwrap());
+    let request = Request::get(&format!("http://{host}/")).unwrap();
     let error = elsewhere.send(request).unwrap_err().to_string();
     assert!(
         error.contains("127.0.0.9 (") && !error.contains("127.0.0.1"),

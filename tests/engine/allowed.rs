@@ -48,10 +48,10 @@ fn an_address_that_is_not_public_is_not_connected_to_however_it_is_written() {
         let mut config = Config::new(Duration::from_secs(10));
         config.proxy = hecaton::Proxy::Off;
         config.allow_address = AllowAddress::Public;
-        let place = format!("many.example:{port}");
+        let many = format!("many.example:{port}");
         config
             .resolve
-            .add(&place, &["127.0.0.1", "::ffff:7f00:1"])
+            .add(&many, &["127.0.0.1", "::ffff:7f00:1"])
             .unwrap();
         let request = Request::get(&format!("http://{host}:{port}/?secret")).unwrap();
         let error = Reactor::new()
@@ -101,7 +101,7 @@ fn an_origin_is_checked_where_it_is_resolved_and_the_proxy_itself_is_not() {
         assert_eq!(
             proxies::get(&world, "/r/1").status(),
             200,
-            "{scheme}: a name that it resolves is its own to judge"
+            "{scheme}: the proxy resolves the name, so the proxy decides"
         );
         let near = world.server.base_url().replace("127.0.0.1", "localhost");
         for url in [world.server.base_url(), near] {
@@ -120,10 +120,10 @@ fn an_origin_is_checked_where_it_is_resolved_and_the_proxy_itself_is_not() {
     let world = through("socks5", &proxy, |_| {});
     let mut config = world.client.config().clone();
     public(&mut config);
-    let place = format!("origin.invalid:{}", request(&world, "/").origin().port);
+    let host = format!("origin.invalid:{}", request(&world, "/").origin().port);
     config
         .resolve
-        .add(&place, &["10.0.0.1", "127.0.0.1"])
+        .add(&host, &["10.0.0.1", "127.0.0.1"])
         .unwrap();
     let error = world
         .run(Client::new(config).send(request(&world, "/")))

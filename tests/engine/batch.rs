@@ -32,7 +32,7 @@ fn round(count: u64, gate: Option<usize>) -> RoundSpec {
 }
 
 #[test]
-fn every_request_ends_once_and_exactly_as_many_are_in_flight_as_asked() {
+fn every_request_ends_once_and_exactly_the_given_number_is_in_flight() {
     let world = World::new();
     for concurrency in [1, 7, 300] {
         let count = 2 * concurrency as u64;
@@ -130,7 +130,7 @@ fn concurrency_may_change_while_it_runs() {
         world.run(batch.wait(&mut outcomes));
     }
     assert_eq!(world.server.summary().peak_in_flight, 9);
-    // Lowered: those in flight end, and no other starts before there is room.
+    // After a decrease, requests in flight end, and no other starts until fewer than the new limit are left.
     batch.set_concurrency(0);
     assert_eq!(batch.concurrency(), 1);
     let started = 200 - batch.len() + 9;

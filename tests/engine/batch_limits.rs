@@ -1,4 +1,4 @@
-//! A batch's limits for each origin: most in flight, most a second, and nobody in the way of another.
+//! A batch's limits for each origin: requests in flight, requests a second, and no origin holds up another.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -22,7 +22,7 @@ fn request(origin: &TestServer, path: &str) -> Request {
     Request::get(&format!("{}{path}", origin.base_url())).expect("the URL is good")
 }
 
-/// Runs a batch until so many have ended; the tags of those that ended well, in their order.
+/// Runs a batch until this many requests have ended, and returns the tags of the successes in their order.
 fn run(world: &World, batch: &mut Batch<u64>, count: usize) -> Vec<u64> {
     let mut outcomes = Vec::new();
     while outcomes.len() < count {
@@ -33,7 +33,7 @@ fn run(world: &World, batch: &mut Batch<u64>, count: usize) -> Vec<u64> {
 }
 
 #[test]
-fn no_more_are_in_flight_to_an_origin_than_asked_and_a_busy_one_blocks_no_other() {
+fn the_limit_of_each_origin_holds_and_a_busy_origin_blocks_no_other() {
     let (world, other) = (World::new(), TestServer::start(Options::default()).unwrap());
     let mut batch = limited(&world, 4, Some(2), None);
     (0..50).for_each(|tag| batch.push(tag, world.request("/fault/stall-head")));
@@ -51,7 +51,7 @@ fn a_rate_holds_and_waiting_for_it_uses_up_no_deadline() {
     let world = World::new();
     let mut batch = limited(&world, 50, None, Some(20.0));
     let begun = Instant::now();
-    // The last one starts after 950 ms, when its deadline would have passed.
+    // The last request starts after 950 ms. Its deadline would have passed if it had begun in the queue.
     for tag in 0..20 {
         batch.push(
             tag,
@@ -98,7 +98,7 @@ fn a_hundred_thousand_queued_cost_no_more_each_than_a_few() {
         let mut batch = limited(&world, 50, Some(50), None);
         let begun = Instant::now();
         for tag in 0..count {
-            // A deadline of zero ends a request without a connection: what is left is the queue.
+            // A deadline of zero ends a request without a connection, so only the queue costs time.
             let request = world.request("/r/1").timeout(Duration::ZERO);
             match tag % 2 {
                 0 => batch.push(tag, request),
@@ -110,17 +110,17 @@ fn a_hundred_thousand_queued_cost_no_more_each_than_a_few() {
     };
     cost(1000);
     let most = cost(2000) * 10 + Duration::from_micros(20);
-    // If the cost grew with the number of queued requests, this would be some thirty times as slow. Other processes may slow
-    // one try down, hence three.
+    // If the cost grew with the number of queued requests, this would be some thirty times as slow. Other processes may
+    // slow one try down, hence three.
     assert!(
         (0..3).any(|_| cost(100_000) < most),
         "more than {most:?} each"
     );
 }
 
-/// Random orders: each tag has exactly one end, and the limits hold.
+/// Orders and limits are random.
 #[test]
-fn whatever_is_asked_each_request_ends_once_and_within_the_limits() {
+fn in_random_runs_each_request_ends_once_and_the_limits_hold() {
     let (world, other) = (World::new(), TestServer::start(Options::default()).unwrap());
     let mut seed = 7_u64;
     let mut draw = |below: u64| {

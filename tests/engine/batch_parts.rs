@@ -55,7 +55,8 @@ fn push(world: &World, batch: &mut Batch<u64>, tag: u64, path: &str, in_parts: I
     batch.in_parts(tag, in_parts);
 }
 
-/// A server that writes to each connection for as long as it is read; its URL, and how much it wrote.
+/// A server that writes to each connection as long as the client reads. Returns its URL and the number of bytes
+/// written.
 fn flood() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -115,7 +116,7 @@ fn parts_come_in_order_beside_whole_responses() {
 }
 
 #[test]
-fn who_has_read_enough_ends_a_body_without_end_and_the_others_go_on() {
+fn a_reader_with_enough_ends_an_endless_body_and_the_other_requests_continue() {
     let (url, _) = flood();
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 4);
@@ -161,7 +162,7 @@ fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
     batch.in_parts(1, InParts::HeadAndBody);
     let (mut seen, mut outcomes) = (HashMap::new(), Vec::new());
     world.run(batch.wait(&mut outcomes));
-    // Nobody has taken the head: a wait ends at once, and nothing comes in its place.
+    // Nobody has taken the head, so a wait ends at once and brings nothing else.
     (0..100).for_each(|_| world.run(batch.wait(&mut outcomes)));
     take(&mut batch, &mut seen);
     assert_eq!((seen[&1].heads, seen[&1].body.len()), (1, 0));
@@ -177,7 +178,8 @@ fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
     assert!(seen[&1].body.len() <= 3 * (512 << 10) && !seen[&1].body.is_empty());
 }
 
-/// Two whose next piece is always ready: one off a socket, and one that is decoded and needs no socket for long.
+/// Two requests whose next piece is always ready: one read from a socket, and one decoded, which seldom needs its
+/// socket.
 fn push_floods(world: &World, batch: &mut Batch<u64>, url: &str, timeout: Duration) {
     let bomb = world.request("/bomb/gzip/1024");
     for (tag, request) in [Request::get(url).unwrap(), bomb].into_iter().enumerate() {
@@ -225,7 +227,7 @@ fn a_flood_keeps_no_deadline_from_its_time() {
 }
 
 #[test]
-fn failures_come_behind_the_pieces_and_too_large_a_body_only_if_it_is_held() {
+fn failures_follow_the_pieces_and_only_a_body_in_memory_can_be_too_large() {
     let world = World::with(|config| config.max_body = 1000);
     let mut batch = Batch::new(world.client.clone(), 10);
     let paths = ["/fault/truncate", "/fault/reset", "/bytes/100000"];
@@ -285,14 +287,14 @@ fn aborting_gives_up_those_that_wait_for_their_reader_too() {
         (vec![0, 1], vec![2, 3, 4])
     );
     assert!(batch.is_empty() && world.client.idle_connections() == 0);
-    // The parts that were requested for given-up requests are forgotten with them.
+    // A batch forgets that an aborted request was to be handed over in parts.
     batch.push(2, world.request("/r/1"));
     let seen = run(&world, &mut batch);
     assert_eq!((seen[&2].heads, seen[&2].outcomes.len()), (0, 1));
 }
 
 #[test]
-fn one_that_waits_for_its_reader_keeps_its_slot() {
+fn a_request_that_waits_for_its_reader_keeps_its_slot() {
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 1);
     push(

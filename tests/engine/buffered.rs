@@ -1,4 +1,4 @@
-//! `max_buffered`: what all bodies of a client may hold together while they are received.
+//! `max_buffered`: the memory that all bodies of a client may hold together while they are received.
 
 use std::future::poll_fn;
 use std::io::{Read, Write};
@@ -22,13 +22,13 @@ fn is_too_much(error: &Error) {
 }
 
 #[test]
-fn bodies_that_together_hold_too_much_fail_and_the_others_go_on() {
+fn bodies_that_together_hold_too_much_fail_and_the_others_continue() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let go_on = Arc::new(Barrier::new(2));
     let waits = go_on.clone();
     thread::spawn(move || {
-        // Two bodies of 1,000 bytes, of each 600; the rest, of both, when it is time.
+        // Two bodies of 1,000 bytes: 600 bytes of each at once, and the rest of both later.
         let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n";
         loop {
             let mut pair = [listener.accept().unwrap().0, listener.accept().unwrap().0];
@@ -60,7 +60,7 @@ fn bodies_that_together_hold_too_much_fail_and_the_others_go_on() {
             batch.take_parts().count();
         }
         is_too_much(outcomes.pop().unwrap().1.as_ref().unwrap_err());
-        assert!(outcomes.is_empty(), "one goes on");
+        assert!(outcomes.is_empty(), "the other request continues");
         go_on.wait();
         while !batch.is_empty() {
             world.run(batch.wait(&mut outcomes));
@@ -82,7 +82,7 @@ fn bodies_of_separate_clients_count_together_and_each_has_its_own_connections() 
         (world.client.idle_connections(), other.idle_connections()),
         (1, 0)
     );
-    // A body of 600 bytes that is held, for as long as its server says nothing more.
+    // The client holds 600 bytes of a body whose server sends nothing more.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let held = thread::spawn(move || {

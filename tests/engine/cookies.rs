@@ -1,4 +1,4 @@
-//! Cookies: only for clients that ask, on every hop, and shared as far as the jar is.
+//! Cookies: only for clients with a cookie jar, on every hop of a redirect, and shared by clients with one jar.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn world(jar: &Cookies) -> World {
 }
 
 #[test]
-fn none_are_kept_unless_asked_for() {
+fn none_are_stored_without_a_jar() {
     let (world, server) = (World::new(), login());
     get(&world, &server, "/login");
     get(&world, &server, "/");
@@ -47,7 +47,7 @@ fn none_are_kept_unless_asked_for() {
 }
 
 #[test]
-fn what_a_redirect_sets_goes_with_the_next_hop() {
+fn a_cookie_of_a_redirect_is_sent_on_the_next_hop() {
     let (jar, server) = (Cookies::new(), login());
     let world = world(&jar);
     assert_eq!(get(&world, &server, "/login"), 200);
@@ -80,7 +80,7 @@ fn cookies_do_not_reach_another_host() {
 }
 
 #[test]
-fn a_url_may_be_asked_again_with_a_cookie_but_not_for_ever() {
+fn a_redirect_to_its_own_url_works_with_a_cookie_but_not_without_end() {
     let (world, server) = (world(&Cookies::new()), login());
     let error = world
         .send(Request::get(&format!("{}/again", server.url)).unwrap())

@@ -33,13 +33,13 @@ fn worlds_with(change: fn(&mut Config)) -> [World; 2] {
 }
 
 #[test]
-fn each_coding_is_asked_for_and_taken_off() {
+fn each_coding_is_requested_and_decoded() {
     for world in worlds() {
         let echo = json(&world.get("/echo")).to_string().to_lowercase();
         let echo: serde_json::Value = serde_json::from_str(&echo).unwrap();
-        let asked = serde_json::json!(["accept-encoding", "gzip, deflate, br, zstd"]);
+        let expected = serde_json::json!(["accept-encoding", "gzip, deflate, br, zstd"]);
         let headers = echo["headers"].as_array().unwrap();
-        assert!(headers.contains(&asked), "{headers:?}");
+        assert!(headers.contains(&expected), "{headers:?}");
         for coding in CODINGS {
             for size in [0, 1, 100, 1_000_000] {
                 let response = world.get(&format!("/encoded/{coding}/{size}"));
@@ -133,7 +133,7 @@ fn a_streamed_bomb_comes_in_small_pieces() {
 }
 
 #[test]
-fn a_body_that_decodes_to_nothing_keeps_neither_deadlines_nor_others_from_their_turn() {
+fn a_body_that_decodes_to_nothing_delays_neither_deadlines_nor_other_requests() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let flood = thread::spawn(move || {
@@ -162,14 +162,14 @@ fn a_body_that_decodes_to_nothing_keeps_neither_deadlines_nor_others_from_their_
     flood.join().unwrap();
 }
 
-/// The outcome for a server that sends this and hangs up.
-fn answer(answer: &'static [u8], method: &str) -> Result<hecaton::Response, hecaton::Error> {
+/// The outcome of a request to a server that sends this response and closes the connection.
+fn outcome_of(response: &'static [u8], method: &str) -> Result<hecaton::Response, hecaton::Error> {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
         let _ = stream.read(&mut [0; 4096]);
-        let _ = stream.write_all(answer);
+        let _ = stream.write_all(response);
     });
     let world = World::new();
     world.send(Request::new(method, &url).unwrap())
@@ -199,16 +199,16 @@ fn no_body_needs_no_decoding() {
             "GET",
         ),
     ] {
-        assert!(answer(said, method).unwrap().body().is_empty());
+        assert!(outcome_of(said, method).unwrap().body().is_empty());
     }
 }
 
 #[test]
-fn a_coding_that_nobody_knows_is_left_and_bytes_behind_the_end_are_an_error() {
-    let unknown = b"HTTP/1.1 200 OK\r\nContent-Encoding: sealed\r\nContent-Length: 2\r\n\r\nok";
-    assert_eq!(answer(unknown, "GET").unwrap().body(), "ok");
-    // An empty stream of br, and a byte that belongs to nothing.
+fn an_unknown_coding_is_left_and_bytes_behind_the_end_are_an_error() {
+    let unknown = b"HTTP/1.1 200 OK\r\nContent-Encoding: unknown\r\nContent-Length: 2\r\n\r\nok";
+    assert_eq!(outcome_of(unknown, "GET").unwrap().body(), "ok");
+    // An empty stream of br, and one byte behind its end.
     let trailing = b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\nContent-Length: 2\r\n\r\n\x06x";
-    let error = answer(trailing, "GET").unwrap_err();
+    let error = outcome_of(trailing, "GET").unwrap_err();
     assert!(error.detail().contains("follows the end"), "{error}");
 }

@@ -1,5 +1,6 @@
-//! Digest authentication: a challenge is answered once, with a count of its own, in time, and with no login but the right one.
-//! The hashes are those of the RFC's examples (`message/digest/proof.rs`); real servers check them in the gem's tests.
+//! Digest authentication: the client responds to a challenge once, with a count of its own, in time, and with the right
+//! login. The hashes are those of the RFC's examples (`message/digest/proof.rs`); real servers check them in the gem's
+//! tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,7 +64,7 @@ const DEMANDED: Ending = Ending::Status(401);
 const WELCOME: Ending = Ending::Status(200);
 
 #[test]
-fn a_challenge_is_answered_and_the_next_request_says_it_at_once() {
+fn a_challenge_gets_credentials_and_the_next_request_has_them_at_once() {
     let (world, server) = (World::new(), strict());
     let response = world.send(request("GET", &server, "/a?b=c")).unwrap();
     assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
@@ -78,7 +79,7 @@ fn a_challenge_is_answered_and_the_next_request_says_it_at_once() {
     assert_eq!(response.body(), "welcome");
     let some = |number: &str| Some(number.to_owned());
     assert_eq!(numbers(&server), [None, some("00000001"), some("00000002")]);
-    let answered = &server.arrived()[1];
+    let authorized = &server.arrived()[1];
     for (name, value) in [
         ("username", "user"),
         ("realm", "r"),
@@ -86,13 +87,17 @@ fn a_challenge_is_answered_and_the_next_request_says_it_at_once() {
         ("opaque", "o"),
         ("qop", "auth"),
     ] {
-        assert_eq!(parameter(answered, name).as_deref(), Some(value), "{name}");
+        assert_eq!(
+            parameter(authorized, name).as_deref(),
+            Some(value),
+            "{name}"
+        );
     }
     assert_eq!(world.client.stats().retries, 0);
 }
 
 #[test]
-fn a_login_that_is_refused_is_shown_once() {
+fn a_login_that_is_refused_is_sent_once() {
     let world = World::new();
     let server = Scripted::responding(|_| demand(", nonce=\"n\""));
     let response = world.send(request("GET", &server, "/")).unwrap();
@@ -126,7 +131,7 @@ fn an_old_nonce_is_replaced_but_not_for_ever() {
 }
 
 #[test]
-fn a_challenge_without_an_answer_is_the_response() {
+fn a_challenge_that_the_client_cannot_satisfy_is_the_response() {
     let world = World::new();
     for (field, digest) in [
         ("Basic realm=\"r\"", true),
@@ -137,11 +142,11 @@ fn a_challenge_without_an_answer_is_the_response() {
         let server = Scripted::responding(move |_| {
             response_text(401, &format!("www-authenticate: {field}\r\n"), "no")
         });
-        let asked = match digest {
+        let request = match digest {
             true => request("GET", &server, "/"),
             false => Request::get(&server.url).unwrap(),
         };
-        let response = world.send(asked).unwrap();
+        let response = world.send(request).unwrap();
         assert_eq!(
             (response.status(), response.attempts().len()),
             (401, 1),
@@ -155,8 +160,8 @@ fn a_challenge_without_an_answer_is_the_response() {
 fn a_body_is_sent_again_or_the_error_says_why_not() {
     let (world, server) = (World::new(), strict());
     let pieces = || Pieces::new(&["some", "thing"]);
-    let asked = request("PUT", &server, "/a").body_from(pieces().again(), Some(9));
-    let response = world.send(asked).unwrap();
+    let again = request("PUT", &server, "/a").body_from(pieces().again(), Some(9));
+    let response = world.send(again).unwrap();
     assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
     assert!(server.arrived()[1].ends_with("\r\n\r\nsomething"));
 
@@ -166,14 +171,14 @@ fn a_body_is_sent_again_or_the_error_says_why_not() {
     assert_eq!((error.kind(), error.sent()), (Kind::Body, true), "{error}");
     assert!(error.detail().contains("digest authentication"), "{error}");
     assert_eq!(endings(error.attempts()), [DEMANDED]);
-    // Once the nonce is known, there is no need for it twice.
+    // Once the nonce is known, the body is sent only once.
     world.send(request("GET", &server, "/b")).unwrap();
     let once = request("PUT", &server, "/a").body_from(pieces(), Some(9));
     assert_eq!(world.send(once).unwrap().attempts().len(), 1);
 }
 
 #[test]
-fn a_sum_of_the_body_is_made_where_it_is_asked_for() {
+fn the_hash_of_the_body_is_sent_where_the_server_requires_it() {
     let world = World::new();
     let field = "www-authenticate: Digest realm=\"r\", nonce=\"n\", qop=\"auth-int\"\r\n";
     let server = Scripted::responding(move |request| match parameter(request, "qop") {
@@ -197,12 +202,12 @@ fn both_attempts_count_for_one_deadline() {
     );
     let url = format!("http://{}/", silent.local_addr().unwrap());
     let server = Scripted::responding(move |_| {
-        // The connection is closed, and the next one goes to a redirect that no server responds to.
+        // A redirect to a server that never responds.
         let redirect = format!("location: {url}\r\n");
         response_text(307, &redirect, "")
     });
-    let asked = request("GET", &server, "/").timeout(Duration::from_millis(300));
-    let error = world.send(asked.redirects(1)).unwrap_err();
+    let limited = request("GET", &server, "/").timeout(Duration::from_millis(300));
+    let error = world.send(limited.redirects(1)).unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
     let slow = Scripted::responding(|request| {
         if parameter(request, "nonce").is_some() {
@@ -210,8 +215,8 @@ fn both_attempts_count_for_one_deadline() {
         }
         demand(", nonce=\"n\"")
     });
-    let asked = request("GET", &slow, "/").timeout(Duration::from_millis(300));
-    let error = world.send(asked).unwrap_err();
+    let limited = request("GET", &slow, "/").timeout(Duration::from_millis(300));
+    let error = world.send(limited).unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
     assert_eq!(endings(error.attempts()), [DEMANDED, Ending::Unfinished]);
 }
@@ -348,23 +353,23 @@ fn a_clients_login_goes_where_its_headers_go() {
 }
 
 #[test]
-fn it_is_said_over_http2_too() {
+fn digest_works_over_http2_too() {
     let peer = Peer::start(10);
     let (client, reactor) = http2::client(|_| {});
-    let asked = || {
+    let request = || {
         Request::get(&format!("{}/digest/1", peer.url))
             .unwrap()
             .digest_auth(login())
     };
-    let response = reactor.block_on(client.send(asked())).unwrap();
+    let response = reactor.block_on(client.send(request())).unwrap();
     assert_eq!(endings(response.attempts()), [DEMANDED, WELCOME]);
-    let response = reactor.block_on(client.send(asked())).unwrap();
+    let response = reactor.block_on(client.send(request())).unwrap();
     assert_eq!(endings(response.attempts()), [WELCOME]);
     assert_eq!(peer.seen(|seen| seen.connections), 1);
 }
 
 #[test]
-fn many_at_once_are_all_welcome_and_no_number_comes_twice() {
+fn many_requests_at_once_succeed_and_no_count_is_used_twice() {
     let (world, server) = (World::new(), strict());
     let mut batch = hecaton::Batch::new(world.client.clone(), 20);
     for number in 0..200 {
@@ -380,7 +385,7 @@ fn many_at_once_are_all_welcome_and_no_number_comes_twice() {
         .iter()
         .filter(|(_, outcome)| outcome.as_ref().unwrap().status() == 200);
     assert_eq!(welcome.count(), 200);
-    // The nonce is the same in each challenge, but each challenge begins a session with a part of the client's.
+    // Each challenge has the same nonce, but begins a session with a new nonce of the client.
     let arrived = server.arrived();
     let mut seen: Vec<_> = arrived
         .iter()

@@ -29,7 +29,7 @@ impl Source for Upload {
         if self.pieces == 2 {
             self.hung_up.recv().expect("the server says so");
         }
-        // As many pieces as it takes until the end of the connection is felt.
+        // Pieces continue until the client notices the end of the connection.
         let more = self.pieces < 1000;
         Poll::Ready(more.then(|| Ok(Bytes::from(vec![b'x'; 64 << 10]))))
     }
@@ -42,8 +42,8 @@ fn upload(url: &str, hung_up: Receiver<()>) -> Request {
         .body_from(Upload { pieces, hung_up }, None)
 }
 
-/// A server of one connection. It reads a little, sends the refusal and hangs up with the rest unread, so that its end is a
-/// reset. It uses TLS if a configuration is given.
+/// A server of one connection. It reads a little, sends the refusal and hangs up with the rest unread, so that its end
+/// is a reset. It uses TLS if a configuration is given.
 fn refusing(tls: Option<ServerConfig>) -> (u16, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -109,7 +109,7 @@ fn a_cut_body_says_which_status_it_had() {
         b"HTTP/1.1 413 Too Large\r\ncontent-encoding: gzip\r\ncontent-length: 3\r\n\r\ntoo",
     ] {
         let url = cutting(said);
-        // It is not written to its end.
+        // The body is not written to its end.
         let request = || {
             Request::new("POST", &url)
                 .unwrap()

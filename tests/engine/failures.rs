@@ -32,16 +32,16 @@ fn the_total_deadline_fires_once_in_whatever_phase() {
         assert_eq!(error.attempts()[0].phase, reached, "{path}");
         assert_eq!(error.attempts()[0].ending, Ending::Unfinished);
         assert!(error.sent() && error.elapsed() >= limit);
-        // Far more than it takes, far less than twice a retry with the total of ten seconds.
+        // Far more than one attempt takes, and far less than two attempts with the total of ten seconds.
         assert!(begun.elapsed() < Duration::from_secs(5));
     }
-    // A hung-up client is noticed at the next drip, and a request is counted when it ends.
+    // The server notices at its next write that the client has gone, and counts a request when it ends.
     let ended = || world.server.summary().requests + world.server.summary().aborted;
     let patience = Instant::now() + Duration::from_secs(5);
     while ended() < 3 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(ended(), 3, "the ledger saw one attempt each");
+    assert_eq!(ended(), 3, "the server's log has one attempt each");
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn no_such_host() {
     );
 }
 
-/// The failure of a request under one phase's limit of 200 ms (or none for a name to resolve).
+/// The failure of a request with a limit of 200 ms for one phase, or of zero for resolving its name.
 fn late(path: &str, change: impl FnOnce(&mut Config, Duration)) -> (Kind, Phase, Phase, bool) {
     let limit = Duration::from_millis(200);
     let world = World::with(|config| change(config, limit));
@@ -192,7 +192,7 @@ fn a_limit_between_pieces_does_not_end_a_body_that_drips_but_the_total_does() {
 
 #[test]
 fn a_peer_that_does_not_read_hits_the_limit_of_sending() {
-    // Accepted by the kernel, read by nobody.
+    // The kernel accepts the connection, and nobody reads from it.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let world = World::with(|config| config.send_timeout = Some(Duration::from_millis(200)));
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -207,7 +207,7 @@ fn a_peer_that_does_not_read_hits_the_limit_of_sending() {
 }
 
 #[test]
-fn no_time_to_resolve_is_no_time() {
+fn a_resolve_timeout_of_zero_fails_at_once() {
     let world = World::with(|config| config.resolve_timeout = Some(Duration::ZERO));
     let error = world
         .send(Request::get("http://localhost:1/").unwrap())
@@ -240,7 +240,7 @@ fn silence_beside(others: usize) -> Error {
 }
 
 #[test]
-fn a_silent_server_with_many_connections_is_said_to_have_many() {
+fn the_error_of_a_silent_server_says_that_it_has_many_connections() {
     let many = silence_beside(20);
     assert_eq!((many.kind(), many.phase()), (Kind::Timeout, Phase::Total));
     assert!(many.detail().contains("per_origin"), "{many}");
@@ -249,7 +249,7 @@ fn a_silent_server_with_many_connections_is_said_to_have_many() {
 }
 
 #[test]
-fn a_message_is_short_whatever_a_server_has_redirected_to() {
+fn a_message_is_short_however_long_the_target_of_a_redirect_is() {
     let host = "a".repeat(60_000);
     let url = format!("http://{host}/");
     let error = World::new().send(Request::get(&url).unwrap()).unwrap_err();

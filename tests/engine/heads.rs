@@ -1,5 +1,4 @@
-//! Heads of responses that are larger than most, or than is allowed, in the same words over both protocols; and those of
-//! 100 and 101.
+//! Large heads of responses, and heads above the limits, with equal errors over both protocols. Responses 100 and 101.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -57,7 +56,7 @@ fn two_thousand_fields_are_allowed_and_the_limits_are_settings() {
     assert!(over_http1(10, 300_000, |config| config.max_header_bytes = 400_000).is_ok());
 }
 
-/// 21 requests at once, of which one gets a head with a field of so many bytes.
+/// 21 requests at once; the response of one has a field of this many bytes.
 fn with_neighbours(bytes: usize, change: impl FnOnce(&mut Config)) -> (Vec<Outcome>, usize) {
     let connections = Arc::new(AtomicUsize::new(0));
     let count = connections.clone();
@@ -129,11 +128,12 @@ fn over_http2_fields_are_counted_too() {
     assert!(get(|config| config.max_header_fields = 2001).is_ok());
 }
 
-/// A server that reads heads and runs the script. Returns the bytes that came after the head, and the number of connections.
+/// A server that reads heads and runs the script. Returns the bytes that came after the head, and the number of
+/// connections.
 fn seen_by_server(script: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (tell, told) = channel();
+    let (report, reports) = channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
@@ -143,10 +143,10 @@ fn seen_by_server(script: impl Fn(&mut TcpStream) + Send + 'static) -> (String, 
             script(&mut stream);
             let mut rest = Vec::new();
             let _ = stream.read_to_end(&mut rest);
-            let _ = tell.send(rest);
+            let _ = report.send(rest);
         }
     });
-    (url, told)
+    (url, reports)
 }
 
 fn expecting(url: &str) -> Request {
@@ -161,8 +161,8 @@ fn patient(config: &mut Config) {
 }
 
 #[test]
-fn a_body_that_waits_is_sent_when_the_server_asks_for_it() {
-    let (url, told) = seen_by_server(|stream| {
+fn a_body_that_waits_is_sent_when_the_server_sends_100_continue() {
+    let (url, reports) = seen_by_server(|stream| {
         let interim = b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n";
         stream.write_all(interim).unwrap();
         let mut body = [0; 8];
@@ -173,13 +173,13 @@ fn a_body_that_waits_is_sent_when_the_server_asks_for_it() {
     let world = World::with(patient);
     let response = world.send(expecting(&url)).unwrap();
     assert_eq!((response.status(), response.attempts().len()), (200, 1));
-    assert_eq!(told.recv().unwrap(), b"");
+    assert_eq!(reports.recv().unwrap(), b"");
 }
 
 #[test]
 fn a_body_is_not_sent_after_a_final_response_and_the_connection_is_closed() {
     for source in [false, true] {
-        let (url, told) = seen_by_server(|stream| {
+        let (url, reports) = seen_by_server(|stream| {
             let _ = stream.write_all(response_text(417, "", "no").as_bytes());
         });
         let world = World::with(patient);
@@ -189,8 +189,8 @@ fn a_body_is_not_sent_after_a_final_response_and_the_connection_is_closed() {
         }
         let response = world.send(request).unwrap();
         assert_eq!((response.status(), &response.body()[..]), (417, &b"no"[..]));
-        // It ends, because the connection is closed; nothing had come.
-        assert_eq!(told.recv().unwrap(), b"", "{source}");
+        // The server sees the end of the connection, and no byte before it.
+        assert_eq!(reports.recv().unwrap(), b"", "{source}");
         assert_eq!(world.client.idle_connections(), 0);
     }
 }
@@ -208,16 +208,16 @@ impl hecaton::Source for Once {
 }
 
 #[test]
-fn a_body_that_nobody_asks_for_is_sent_after_a_while() {
+fn a_body_is_sent_after_a_while_without_100_continue() {
     for limit in [0, 50] {
-        let (url, told) = seen_by_server(|stream| {
+        let (url, reports) = seen_by_server(|stream| {
             let mut body = [0; 8];
             stream.read_exact(&mut body).unwrap();
             let _ = stream.write_all(response_text(200, "connection: close\r\n", "ok").as_bytes());
         });
         let world = World::with(|config| config.expect_timeout = Duration::from_millis(limit));
         let response = world.send(expecting(&url)).unwrap();
-        assert_eq!((response.status(), told.recv().unwrap()), (200, vec![]));
+        assert_eq!((response.status(), reports.recv().unwrap()), (200, vec![]));
         let send = response.attempts()[0].send_time;
         assert!(send >= Some(Duration::from_millis(limit)), "{send:?}");
     }
@@ -225,11 +225,11 @@ fn a_body_that_nobody_asks_for_is_sent_after_a_while() {
 
 #[test]
 fn over_http2_a_body_waits_too() {
-    for asks in [true, false] {
-        let (tell, told) = channel();
+    for continues in [true, false] {
+        let (report, reports) = channel();
         let url = Raw::serve(move |mut raw, _| {
             let stream = raw.request().unwrap();
-            if !asks {
+            if !continues {
                 // `:status: 417`, literal.
                 raw.frame(1, 5, stream, &[8, 3, b'4', b'1', b'7']);
             } else {
@@ -243,23 +243,23 @@ fn over_http2_a_body_waits_too() {
                     break;
                 }
             }
-            let _ = tell.send(data);
-            if asks {
+            let _ = report.send(data);
+            if continues {
                 raw.respond(stream);
             }
             raw.wait_for_end();
         });
         let (client, reactor) = client(patient);
         let response = reactor.block_on(client.send(expecting(&url))).unwrap();
-        assert_eq!(response.status(), if asks { 200 } else { 417 });
+        assert_eq!(response.status(), if continues { 200 } else { 417 });
         drop((client, reactor));
-        assert_eq!(told.recv().unwrap(), asks);
+        assert_eq!(reports.recv().unwrap(), continues);
     }
 }
 
 #[test]
-fn a_switch_to_another_protocol_that_was_asked_for_is_a_response_and_ends_the_connection() {
-    let (url, told) = seen_by_server(|stream| {
+fn a_requested_switch_to_another_protocol_is_a_response_and_ends_the_connection() {
+    let (url, reports) = seen_by_server(|stream| {
         let _ = stream.write_all(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nits own bytes");
     });
     let world = World::new();
@@ -270,19 +270,19 @@ fn a_switch_to_another_protocol_that_was_asked_for_is_a_response_and_ends_the_co
         .unwrap();
     assert_eq!((response.status(), &response.body()[..]), (101, &b""[..]));
     assert_eq!(response.header("upgrade"), Some(&b"x"[..]));
-    told.recv().unwrap(); // The end of the connection.
+    reports.recv().unwrap(); // The end of the connection.
     let error = world.send(Request::get(&url).unwrap()).unwrap_err();
     assert_eq!(error.kind(), Kind::Protocol, "{error}");
     assert!(error.detail().contains("not asked for"), "{error}");
 }
 
 #[test]
-fn what_is_wrong_and_does_no_harm_is_a_setting() {
+fn harmless_violations_are_accepted_by_a_setting() {
     let fields = "transfer-encoding: identity\r\nx y: 1\r\nx-a : 1\r\n";
     let head = format!("HTTP/1.1  200  OK\r\n{fields}content-length: 2\r\n\r\nok");
     let chunks = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\nok\n0\n\n";
-    for (answer, kind) in [(head, Kind::Protocol), (chunks.to_owned(), Kind::Body)] {
-        let server = Scripted::responding(move |_| answer.clone());
+    for (response, kind) in [(head, Kind::Protocol), (chunks.to_owned(), Kind::Body)] {
+        let server = Scripted::responding(move |_| response.clone());
         let get = |world: &World| world.send(Request::get(&server.url).unwrap());
         let error = get(&World::new()).unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");

@@ -1,4 +1,4 @@
-//! HTTP/2: many requests on one connection, the same promises as over HTTP/1.1.
+//! HTTP/2: many requests share one connection, and all promises of HTTP/1.1 hold.
 
 use std::sync::Arc;
 use std::thread;
@@ -44,7 +44,7 @@ impl World2 {
         self.send(self.request("GET", path))
     }
 
-    /// Runs so many requests at once.
+    /// Runs this many requests at once.
     pub fn batch(&self, count: usize, concurrency: usize, path: &str) -> Vec<Outcome> {
         let mut batch = Batch::new(self.client.clone(), concurrency);
         (0..count).for_each(|tag| batch.push(tag, self.request("GET", path)));
@@ -67,14 +67,14 @@ pub fn client(change: impl FnOnce(&mut Config)) -> (Client, Reactor) {
 fn a_request_and_its_response() {
     let world = World2::new();
     let request = world.request("POST", "/echo?a=b").body("abc");
-    let request = request.header("X-Case", b"Kept").unwrap();
+    let request = request.header("X-Case", b"Value").unwrap();
     let response = world.send(request).unwrap();
     let echo = json(&response);
     assert_eq!(echo["method"], "POST");
     assert_eq!(echo["path"], "/echo?a=b");
     assert_eq!(echo["scheme"], "http");
     assert_eq!(echo["authority"], world.peer.url[7..]);
-    assert_eq!(echo["headers"]["x-case"], "Kept");
+    assert_eq!(echo["headers"]["x-case"], "Value");
     assert_eq!(echo["headers"]["content-length"], "3");
     let attempt = &response.attempts()[0];
     assert_eq!(
@@ -157,7 +157,7 @@ fn limits_count_connections_and_not_streams() {
 }
 
 #[test]
-fn an_idle_connection_makes_room_for_another_origin() {
+fn an_idle_connection_is_closed_for_another_origin() {
     let world = World2::with(100, |config| config.max_connections = Some(1));
     let by_name = world.peer.url.replace("127.0.0.1", "localhost");
     for _ in 0..2 {
@@ -313,7 +313,7 @@ fn a_server_that_takes_nothing_hits_the_limit_of_sending() {
 }
 
 #[test]
-fn what_is_given_up_resets_its_stream_and_gives_it_back() {
+fn an_aborted_request_resets_its_stream_and_gives_it_back() {
     let world = World2::with(10, |config| config.per_origin = Some(1));
     for round in 1..=5 {
         let mut batch = Batch::new(world.client.clone(), 20);

@@ -1,5 +1,5 @@
-//! How streams and connections of HTTP/2 end. A body that was cut is never a success. Unprocessed requests are re-sent as long
-//! as something gets done. A connection that ends for an error fails at once.
+//! How streams and connections of HTTP/2 end. A body that was cut is never a success. Unprocessed requests are re-sent
+//! as long as each connection processes some. If a connection ends for an error, its requests fail at once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -106,11 +106,11 @@ fn a_whole_response_stands_though_the_rest_of_the_request_is_not_wanted() {
 }
 
 #[test]
-fn what_was_not_processed_is_resent_as_often_as_each_connection_gets_something_done() {
+fn unprocessed_requests_are_resent_as_long_as_each_connection_processes_some() {
     // Ten responses a connection, for some forty requests at once.
     let connections = Arc::new(AtomicUsize::new(0));
-    let (count, answered) = (connections.clone(), Arc::new(AtomicUsize::new(0)));
-    let done = answered.clone();
+    let (count, responses) = (connections.clone(), Arc::new(AtomicUsize::new(0)));
+    let done = responses.clone();
     let url = Raw::serve(move |mut raw, _| {
         count.fetch_add(1, Ordering::SeqCst);
         let mut taken = Vec::new();
@@ -138,8 +138,11 @@ fn what_was_not_processed_is_resent_as_often_as_each_connection_gets_something_d
         .collect();
     assert!(failed.is_empty(), "{} of 100: {}", failed.len(), failed[0]);
     let most = outcomes.iter().map(|(_, o)| endings(o).len()).max();
-    assert!(most > Some(5), "none moved more than four times: {most:?}");
-    assert_eq!(answered.load(Ordering::SeqCst), 100, "each once");
+    assert!(
+        most > Some(5),
+        "none was re-sent more than four times: {most:?}"
+    );
+    assert_eq!(responses.load(Ordering::SeqCst), 100, "each once");
     assert_eq!(connections.load(Ordering::SeqCst), 10);
 }
 
@@ -186,7 +189,7 @@ fn after_an_error(count: usize) -> Vec<Outcome> {
 fn a_connection_that_ends_for_an_error_fails_its_requests_at_once_and_by_name() {
     for outcome in after_an_error(5) {
         let error = outcome.unwrap_err();
-        // A deadline would be of another kind.
+        // The error of a deadline has another kind.
         assert_eq!(
             (error.kind(), error.sent()),
             (Kind::Protocol, true),
@@ -216,7 +219,7 @@ fn an_idempotent_request_is_resent_from_a_connection_that_just_ended() {
         let stream = raw.request().unwrap();
         raw.respond(stream);
         if number == 0 {
-            let _ = raw.request(); // Read, and never answered.
+            let _ = raw.request(); // Read, without a response.
             return;
         }
         while let Some(stream) = raw.request() {
@@ -229,7 +232,7 @@ fn an_idempotent_request_is_resent_from_a_connection_that_just_ended() {
     assert_eq!(endings(&send("GET")), [Ending::Resent, Ending::Status(200)]);
 }
 
-/// What a server does after an early response to an upload, whose rest it has not read.
+/// The action of a server after an early response to an upload whose rest it has not read.
 type Farewell = fn(&mut Raw, u32);
 
 #[test]

@@ -1,4 +1,4 @@
-//! HTTP/2 servers that refuse, leave, or break the rules: unprocessed requests are re-sent, and nothing else is sent twice.
+//! HTTP/2 servers that refuse streams, end connections or break the rules: only unprocessed requests are re-sent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,28 +28,28 @@ fn a_refused_stream_is_resent_on_a_new_connection_whatever_the_method() {
     let outcome = world.send(world.request("POST", "/refuse-once").body("abc"));
     assert_eq!(endings(&outcome), [Ending::Resent, Ending::Status(200)]);
     let response = outcome.unwrap();
-    let [refused, answered] = response.attempts() else {
+    let [refused, success] = response.attempts() else {
         panic!("two attempts")
     };
-    assert!(refused.sent && answered.sent);
-    assert_ne!(refused.connection, answered.connection);
+    assert!(refused.sent && success.sent);
+    assert_ne!(refused.connection, success.connection);
     assert_eq!(world.peer.seen(|seen| seen.connections), 2);
 }
 
 #[test]
 fn a_server_that_refuses_every_stream_gets_no_endless_requests() {
     let world = World2::new();
-    let mut asked = 0;
-    // A request that is not idempotent gets one more chance.
-    for (method, moves) in [("GET", 4), ("POST", 1)] {
+    let mut attempts = 0;
+    // A request that is not idempotent is re-sent once.
+    for (method, resends) in [("GET", 4), ("POST", 1)] {
         let outcome = world.send(world.request(method, "/refuse"));
-        let mut expected = vec![Ending::Resent; moves];
+        let mut expected = vec![Ending::Resent; resends];
         expected.push(Ending::Failed);
         assert_eq!(endings(&outcome), expected);
         assert_eq!(outcome.unwrap_err().kind(), Kind::Protocol);
-        asked += expected.len();
+        attempts += expected.len();
         let seen = world.peer.seen(|seen| seen.requests.len());
-        assert_eq!(seen, asked, "as many as attempts");
+        assert_eq!(seen, attempts, "each attempt arrived");
     }
 }
 
@@ -131,7 +131,7 @@ fn frames_against_the_rules_are_errors_and_do_not_show_what_they_hold() {
 }
 
 #[test]
-fn whatever_frames_a_server_sends_a_request_ends_once_and_the_client_works_on() {
+fn whatever_frames_a_server_sends_a_request_ends_once_and_the_client_stays_usable() {
     let (client, reactor) = client(|config| config.timeout = Duration::from_secs(1));
     let mut batch = Batch::new(client.clone(), 100);
     for seed in 1..=100_u64 {
@@ -211,7 +211,7 @@ fn a_connection_closed_while_nobody_drove_is_noticed_before_it_is_used() {
 }
 
 #[test]
-fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
+fn a_connection_that_fell_silent_is_not_used_again_unless_it_responds() {
     let connections = Arc::new(AtomicUsize::new(0));
     let count = connections.clone();
     let url = Raw::serve(move |mut raw, number| {
@@ -219,7 +219,7 @@ fn a_connection_that_fell_silent_is_not_used_again_unless_it_answers() {
         while let Some(stream) = raw.request() {
             raw.respond(stream);
             if number == 0 {
-                return raw.wait_for_end(); // Reads, and says nothing any more: pings neither.
+                return raw.wait_for_end(); // Reads, and sends nothing more: no response to a ping either.
             }
         }
     });
@@ -262,10 +262,10 @@ fn a_connection_that_fell_silent_is_given_up_however_short_the_limits_are() {
         reactor.block_on(client.send(request.timeout(Duration::from_millis(300))))
     };
     assert!(send().is_ok());
-    // Each gives up long before the silence would have been long enough for it alone.
-    let answered = (0..20).any(|_| send().is_ok());
+    // Each request gives up before the silence is long enough to be noticed within that request alone.
+    let succeeded = (0..20).any(|_| send().is_ok());
     assert!(
-        answered,
+        succeeded,
         "20 requests in a row waited for a silent connection"
     );
 }
@@ -295,7 +295,7 @@ fn interim_responses_without_end_do_not_hold_up_the_deadline() {
 }
 
 #[test]
-fn nobody_listens_and_all_who_wait_are_reported_at_once() {
+fn a_refused_connection_is_reported_at_once_to_all_waiting_requests() {
     let (client, reactor) = client(|_| {});
     let address = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()

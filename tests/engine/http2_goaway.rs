@@ -1,4 +1,5 @@
-//! A GOAWAY over HTTP/2: the requests that it leaves out are sent again whatever its code, and the others get responses.
+//! A GOAWAY over HTTP/2: the requests that it leaves out are sent again whatever its code, and the others get
+//! responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,8 +14,8 @@ use crate::http2_peer::{NO_ERROR, Raw};
 
 /// Five requests to a server that ends its first connection after the first of them, with this code.
 fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
-    let answered = Arc::new(AtomicUsize::new(0));
-    let count = answered.clone();
+    let responses = Arc::new(AtomicUsize::new(0));
+    let count = responses.clone();
     let url = Raw::serve(move |mut raw, number| {
         let first = raw.request();
         if number == 0 {
@@ -42,11 +43,11 @@ fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
         reactor.block_on(batch.wait(&mut outcomes));
     }
     let outcomes = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
-    (outcomes, answered.load(Ordering::SeqCst))
+    (outcomes, responses.load(Ordering::SeqCst))
 }
 
 #[test]
-fn streams_above_the_last_one_of_a_goaway_are_resent_and_the_others_are_answered() {
+fn streams_above_the_last_one_of_a_goaway_are_resent_and_the_others_get_responses() {
     // 103 is no code of HTTP/2: it has no meaning of its own (RFC 9113 §7). Apache's httpd sends such.
     for (method, code) in [
         ("GET", NO_ERROR),
@@ -54,11 +55,11 @@ fn streams_above_the_last_one_of_a_goaway_are_resent_and_the_others_are_answered
         ("GET", 103),
         ("POST", 103),
     ] {
-        let (outcomes, answered) = after_goaway(method, code);
+        let (outcomes, responses) = after_goaway(method, code);
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
-        let moved = |o: &&Outcome| endings(o) == [Ending::Resent, Ending::Status(200)];
-        assert_eq!(outcomes.iter().filter(moved).count(), 4);
-        assert_eq!(answered, 5, "each was answered once");
+        let resent = |o: &&Outcome| endings(o) == [Ending::Resent, Ending::Status(200)];
+        assert_eq!(outcomes.iter().filter(resent).count(), 4);
+        assert_eq!(responses, 5, "each request got one response");
     }
 }
 
@@ -85,12 +86,12 @@ fn streams_above_the_last_one_of_a_goaway_are_resent_whatever_its_code() {
         while !batch.is_empty() {
             reactor.block_on(batch.wait(&mut outcomes));
         }
-        let moved = |o: &Outcome| endings(o) == [Ending::Resent, Ending::Status(200)];
-        let moved = outcomes
+        let was_resent = |o: &Outcome| endings(o) == [Ending::Resent, Ending::Status(200)];
+        let resent = outcomes
             .iter()
-            .filter(|(_, outcome)| moved(outcome))
+            .filter(|(_, outcome)| was_resent(outcome))
             .count();
-        assert_eq!(moved, 1, "{code}: {outcomes:?}");
+        assert_eq!(resent, 1, "{code}: {outcomes:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Responses that RFC 9113 forbids: each fails its own request, once, and leaves its neighbours alone.
+//! Responses that RFC 9113 forbids: each fails its own request, once, and no other request of its connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,7 +79,7 @@ fn malformed() -> Vec<(&'static str, Vec<u8>)> {
         ("WINDOW_UPDATE", frame(WINDOW_UPDATE, 0, 3, &[0; 4])),
         ("PRIORITY", frame(PRIORITY, 0, 3, &[0; 4])),
     ];
-    // A block in two frames, of which the first has it already.
+    // A header block in two frames; the first frame already has the bad field.
     let split = [
         frame(
             HEADERS,
@@ -93,8 +93,8 @@ fn malformed() -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// A server with two requests on its first connection. It sends these bytes in the middle of the first response, and reports
-/// what it sees.
+/// A server with two requests on its first connection. It sends these bytes in the middle of the first response, and
+/// reports what it sees.
 fn around(bytes: Vec<u8>, connections: Arc<AtomicUsize>) -> String {
     Raw::serve(move |mut raw, number| {
         connections.fetch_add(1, Ordering::SeqCst);
@@ -103,7 +103,7 @@ fn around(bytes: Vec<u8>, connections: Arc<AtomicUsize>) -> String {
             return;
         }
         // An entry of the table, which the other streams continue to use.
-        let entry = [vec![0x88], field(0x40, b"x-kept", b"yes")].concat();
+        let entry = [vec![0x88], field(0x40, b"x-indexed", b"yes")].concat();
         let mut all = frame(HEADERS, END_HEADERS, 1, &entry);
         all.extend(frame(DATA, 0, 1, &[b'a'; 1000]));
         all.extend(&bytes);
@@ -111,7 +111,7 @@ fn around(bytes: Vec<u8>, connections: Arc<AtomicUsize>) -> String {
         raw.write(&all);
         let mut next = raw.request();
         while let Some(stream) = next {
-            // By its index, which is 62 if nothing else came in, and else 63.
+            // The index is 62 if the table got no other entry, and else 63.
             let index = if bytes.contains(&0x40) { 0xbf } else { 0xbe };
             raw.head(stream, END_STREAM, &[index]);
             next = raw.request();
@@ -166,7 +166,7 @@ fn a_malformed_response_fails_alone_and_is_not_sent_again() {
         // The connection continues, and its table is in step.
         let third = reactor.block_on(client.send(Request::get(&url).unwrap()));
         let third = third.unwrap_or_else(|error| panic!("{name}: the next: {error}"));
-        assert_eq!(third.header("x-kept"), Some(&b"yes"[..]), "{name}");
+        assert_eq!(third.header("x-indexed"), Some(&b"yes"[..]), "{name}");
         assert_eq!(connections.load(Ordering::SeqCst), 1, "{name}");
     }
 }
@@ -210,7 +210,7 @@ fn frames_behind_a_whole_response_take_nothing_from_it() {
 }
 
 #[test]
-fn as_many_interim_responses_as_are_allowed_are_passed_over() {
+fn interim_responses_up_to_the_limit_are_skipped() {
     let url = Raw::serve(|mut raw, _| {
         let stream = raw.request().unwrap();
         for _ in 0..100 {
@@ -226,7 +226,7 @@ fn as_many_interim_responses_as_are_allowed_are_passed_over() {
 
 #[test]
 fn a_server_that_does_not_begin_with_its_settings_is_refused() {
-    // `Raw` has sent SETTINGS itself; here a listener of its own says what comes first.
+    // `Raw` sends SETTINGS first; this server decides itself what it sends first.
     use std::io::{Read, Write};
     let mut pushes = frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 100, 0, 2, 0, 0, 0, 1]);
     pushes.extend(frame(HEADERS, END_HEADERS | END_STREAM, 1, &[0x88]));

@@ -20,12 +20,12 @@ pub struct Seen {
     pub connections: usize,
     /// Requests by path, each time that one arrived.
     pub requests: Vec<String>,
-    /// Streams under way now, and most at once.
+    /// The streams that are open now, and the most at once.
     pub active: usize,
     pub peak: usize,
     /// How the client reset streams.
     pub resets: Vec<Reason>,
-    /// Bytes of an endless body that the client's windows took.
+    /// Bytes of an endless body that the client's windows allowed.
     pub poured: usize,
 }
 
@@ -101,13 +101,13 @@ async fn connection(stream: tokio::net::TcpStream, streams: u32, seen: Arc<Mutex
         }
         let seen = seen.clone();
         tokio::spawn(async move {
-            let _ = answer(request, respond, &seen).await;
+            let _ = respond_to(request, respond, &seen).await;
             seen.lock().unwrap().active -= 1;
         });
     }
 }
 
-async fn answer(
+async fn respond_to(
     mut request: Request<RecvStream>,
     mut respond: SendResponse<Bytes>,
     seen: &Mutex<Seen>,
@@ -232,10 +232,10 @@ async fn upload(body: &mut RecvStream) -> Result<usize, h2::Error> {
 async fn send(body: &mut SendStream<Bytes>, mut left: u64) -> Result<(), h2::Error> {
     while left > 0 {
         body.reserve_capacity(left.min(1 << 20) as usize);
-        let Some(room) = std::future::poll_fn(|cx| body.poll_capacity(cx)).await else {
+        let Some(capacity) = std::future::poll_fn(|cx| body.poll_capacity(cx)).await else {
             return Ok(());
         };
-        let count = left.min(room? as u64);
+        let count = left.min(capacity? as u64);
         left -= count;
         body.send_data(vec![b'x'; count as usize].into(), left == 0)?;
     }
@@ -245,10 +245,10 @@ async fn send(body: &mut SendStream<Bytes>, mut left: u64) -> Result<(), h2::Err
 async fn pour(body: &mut SendStream<Bytes>, seen: &Mutex<Seen>) -> Result<(), h2::Error> {
     loop {
         body.reserve_capacity(1 << 16);
-        let Some(room) = std::future::poll_fn(|cx| body.poll_capacity(cx)).await else {
+        let Some(capacity) = std::future::poll_fn(|cx| body.poll_capacity(cx)).await else {
             return Ok(());
         };
-        let piece = vec![b'x'; room?];
+        let piece = vec![b'x'; capacity?];
         seen.lock().unwrap().poured += piece.len();
         body.send_data(piece.into(), false)?;
     }
@@ -338,7 +338,7 @@ impl Raw {
         self.frame(HEADERS, END_HEADERS | flags, stream, &block);
     }
 
-    /// A head with one field of so many bytes besides, in as many frames as it takes.
+    /// A head with one more field of this many bytes, in as many frames as the head needs.
     pub fn long_head(&mut self, stream: u32, flags: u8, bytes: usize) {
         // A literal without indexing, of a length in HPACK's integers (RFC 7541 §5.1).
         let mut block = vec![0x88, 0, 1, b'x', 0x7f];
@@ -422,7 +422,7 @@ impl Raw {
         let _ = self.0.write_all(bytes);
     }
 
-    /// Reads on until the client closes the connection.
+    /// Reads until the client closes the connection.
     pub fn wait_for_end(&mut self) {
         while self.next().is_some() {}
     }

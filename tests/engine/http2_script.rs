@@ -1,5 +1,5 @@
-//! Two responses on one connection over HTTP/2, written by a script of bytes: a success must have every byte that was sent. A
-//! test runs many scripts, and the fuzz target `two_streams` runs any.
+//! Two responses on one HTTP/2 connection, made from a script of bytes: a success must have every byte that was sent. A
+//! test runs many scripts, and the fuzz target `two_streams` runs random ones.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -24,7 +24,7 @@ struct Sent {
     head: bool,
     body: Vec<u8>,
     ended: bool,
-    /// Whether it was a well-formed response from its begin to its end.
+    /// Whether all of it was a well-formed response.
     broken: bool,
 }
 
@@ -32,7 +32,7 @@ struct Sent {
 pub struct Script {
     writes: Vec<Vec<u8>>,
     streams: [Sent; 2],
-    /// Whether anything came that is an error of the whole connection.
+    /// Whether the script has an error of the whole connection.
     ends: bool,
     uploads: bool,
 }
@@ -150,7 +150,7 @@ impl Script {
     fn data(&mut self, second: bool, count: usize, flags: u8, padding: u8) {
         let stream = if second { 3 } else { 1 };
         let sent = &mut self.streams[usize::from(second)];
-        // Bytes that tell where they belong.
+        // Each byte identifies its stream and its position.
         let begin = sent.body.len();
         let bytes: Vec<u8> = (begin..begin + count).map(|at| (at % 251) as u8).collect();
         if !sent.ended {
@@ -167,11 +167,11 @@ impl Script {
     }
 }
 
-/// How long the path of the second request is: so much longer than all else that a head says, some of it in the first one alone,
-/// that the server can tell the two apart without reading them.
+/// The length of the second request's path. It is much longer than the rest of a head, so the server can tell which
+/// request came without decoding heads.
 const LONG: usize = 1000;
 
-/// A server that writes the script that is there on its next connection, and the client that asks it twice.
+/// A server that writes the current script on its next connection, and the client that sends it two requests.
 struct Stage {
     client: Client,
     reactor: Reactor,
@@ -237,11 +237,11 @@ fn play(mut stream: TcpStream, writes: &[Vec<u8>], swapped: &AtomicBool) {
         let _ = stream.write_all(bytes);
     }
     let _ = stream.shutdown(Shutdown::Write);
-    // A connection that is closed with something unread takes along what was written.
+    // Closing a connection with unread bytes would discard the bytes that were written.
     let _ = std::io::copy(&mut stream, &mut std::io::sink());
 }
 
-/// Runs one script, and checks what came of it.
+/// Runs one script, and checks both outcomes.
 pub fn run(script: Script) {
     static STAGE: OnceLock<Mutex<Stage>> = OnceLock::new();
     let stage = STAGE.get_or_init(|| Mutex::new(Stage::new()));
@@ -251,7 +251,7 @@ pub fn run(script: Script) {
     for tag in 0..2 {
         let url = format!("{}{}", stage.url, "x".repeat(tag * LONG));
         let request = Request::new("POST", &url).unwrap();
-        // Longer than the window of a server that opens none: it is never out.
+        // Longer than the window that the server grants, so the upload never ends.
         let body = vec![b'x'; if script.uploads { 100_000 } else { 0 }];
         batch.push(tag, request.body(body));
     }

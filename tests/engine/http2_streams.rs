@@ -50,7 +50,7 @@ fn a_slow_reader_holds_up_the_server_at_its_window() {
         .unwrap()
         .unwrap()
         .len();
-    // Other requests drive the connection, and so let in what the windows allow.
+    // Other requests drive the connection, so all bytes that the windows allow arrive.
     for _ in 0..20 {
         assert!(world.get("/delay/10").is_ok());
     }
@@ -66,7 +66,7 @@ fn a_slow_reader_holds_up_the_server_at_its_window() {
             .len();
     }
     let poured = world.peer.seen(|seen| seen.poured);
-    // It has taken two whole windows, of 1 and 2 MiB, but not the third of 4 MiB.
+    // The reader has taken two whole windows, of 1 and 2 MiB, but not the third of 4 MiB.
     assert!(poured <= read + (4 << 20), "{poured}");
 }
 
@@ -96,7 +96,7 @@ fn dropping_a_stream_resets_it_and_leaves_the_others_alone() {
 
 #[test]
 fn limits_hold_and_short_bodies_are_errors_in_streams_too() {
-    // A response must begin within it on a busy machine, too.
+    // Long enough for a response to begin on a busy machine.
     let total: fn(&mut Config) = |config| config.timeout = Duration::from_secs(3);
     let pieces: fn(&mut Config) = |config| config.read_timeout = Some(Duration::from_secs(1));
     for (change, path, kind, phase) in [

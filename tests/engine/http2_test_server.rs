@@ -1,4 +1,4 @@
-//! HTTP/2 on the test server, checked with its ledger: by ALPN and with prior knowledge.
+//! HTTP/2 on the test server, checked with the server's log: by ALPN and with prior knowledge.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ impl World {
         self.reactor.block_on(self.client.send(self.request(path)))
     }
 
-    /// `/r/1` to `/r/count`, so many at once.
+    /// `/r/1` to `/r/count`, this many at once.
     fn batch(&self, count: usize, concurrency: usize) -> Vec<Outcome> {
         let mut batch = Batch::new(self.client.clone(), concurrency);
         (1..=count).for_each(|id| batch.push(id, self.request(&format!("/r/{id}"))));
@@ -153,7 +153,7 @@ fn a_refused_certificate_is_reported_to_all_who_wait() {
     for (_, outcome) in outcomes {
         assert_eq!(outcome.unwrap_err().kind(), Kind::Tls);
     }
-    // The server learns of it a little later.
+    // The server notices the refusal a little later.
     for _ in 0..1000 {
         if world.server.summary().tls_failed > 0 {
             break;
@@ -183,7 +183,7 @@ fn a_gate_sees_all_requests_of_a_batch_at_once_on_one_connection() {
 }
 
 #[test]
-fn what_a_goaway_or_a_refusal_left_undone_is_done_once_and_the_ledger_agrees() {
+fn requests_left_out_by_a_goaway_or_a_refusal_are_processed_once_as_the_servers_log_confirms() {
     let ending = Http2 {
         goaway_after: Some(10),
         ..Http2::default()
@@ -204,10 +204,10 @@ fn what_a_goaway_or_a_refusal_left_undone_is_done_once_and_the_ledger_agrees() {
             failed[0]
         );
         let summary = world.server.stop();
-        let answered = count(&outcomes, |ending| *ending == Ending::Status(200));
-        let moved = count(&outcomes, |ending| *ending == Ending::Resent);
+        let succeeded = count(&outcomes, |ending| *ending == Ending::Status(200));
+        let resent = count(&outcomes, |ending| *ending == Ending::Resent);
         assert_eq!(
-            (answered, summary.requests, summary.distinct),
+            (succeeded, summary.requests, summary.distinct),
             (100, 100, 100)
         );
         assert!(
@@ -216,14 +216,14 @@ fn what_a_goaway_or_a_refusal_left_undone_is_done_once_and_the_ledger_agrees() {
             summary.connections
         );
         if refuses {
-            // The ledger has seen each id when it refused it, and again.
-            assert_eq!((moved, summary.duplicates), (100, 100));
+            // The server's log has each id twice: refused, and re-sent.
+            assert_eq!((resent, summary.duplicates), (100, 100));
         } else {
             // Some re-sent requests had not been sent before, and some may have waited for the next connection.
             let unprocessed = summary.http2_unprocessed;
             assert!(
-                moved >= unprocessed,
-                "{moved} moved, {unprocessed} unprocessed"
+                resent >= unprocessed,
+                "{resent} re-sent, {unprocessed} unprocessed"
             );
             assert_eq!(summary.duplicates, 0);
         }

@@ -51,7 +51,7 @@ fn faults() -> Vec<(&'static str, Vec<u8>)> {
             "a lone CONTINUATION",
             frame(CONTINUATION, END_HEADERS, 1, b""),
         ),
-        ("a head that goes on", frame(HEADERS, 0, 3, b"\x88")),
+        ("a head without its end", frame(HEADERS, 0, 3, b"\x88")),
         ("a second head", frame(HEADERS, END_HEADERS, 1, b"\x88")),
         (
             "a GOAWAY with an error",
@@ -69,7 +69,7 @@ fn faults() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// A server that reads two requests, and then writes all of this at once.
-fn answering(bytes: Vec<u8>) -> String {
+fn responding(bytes: Vec<u8>) -> String {
     Raw::serve(move |mut raw, number| {
         if number > 0 || raw.request().is_none() || raw.request().is_none() {
             return;
@@ -94,7 +94,7 @@ fn two(client: &Client, reactor: &Reactor, url: &str, uploads: bool) -> Vec<Outc
     let mut batch = Batch::new(client.clone(), 2);
     for tag in 0..2 {
         let request = Request::new(if uploads { "POST" } else { "GET" }, url).unwrap();
-        // More than the windows of a server that grants none: it is never out.
+        // More than the server's windows grant, so the upload never ends.
         let body = vec![b'x'; if uploads { 1 << 20 } else { 0 }];
         batch.push(tag, request.body(body));
     }
@@ -123,7 +123,7 @@ fn is_whole(name: &str, outcome: &Outcome) -> bool {
 fn a_body_that_was_cut_by_a_fault_in_the_same_read_is_no_success() {
     for (name, fault) in faults() {
         for uploads in [false, true] {
-            let url = answering(around(&fault));
+            let url = responding(around(&fault));
             let (client, reactor) = client(|_| {});
             let outcomes = two(&client, &reactor, &url, uploads);
             is_whole(name, &outcomes[0]);
@@ -141,7 +141,7 @@ fn fields_behind_a_body_are_not_lost_in_a_success() {
             let trailers = b"\x00\x09x-trailer\x011";
             bytes.extend(frame(HEADERS, END_HEADERS | END_STREAM, 1, trailers));
             bytes.extend(frame(RST_STREAM, 0, 3, &[0, 0, 0, 8]));
-            let url = answering(bytes);
+            let url = responding(bytes);
             let (client, reactor) = client(|_| {});
             if let Ok(response) = &two(&client, &reactor, &url, uploads)[0] {
                 let has_it = response.trailers().any(|(name, _)| name == "x-trailer");
@@ -154,7 +154,7 @@ fn fields_behind_a_body_are_not_lost_in_a_success() {
 #[test]
 fn a_stream_is_cut_too() {
     for (name, fault) in faults() {
-        let url = answering(around(&fault));
+        let url = responding(around(&fault));
         let (client, reactor) = client(|_| {});
         let request = || Request::get(&url).unwrap();
         let read = async |request| -> Result<usize, Error> {
@@ -174,7 +174,7 @@ fn a_stream_is_cut_too() {
 }
 
 #[test]
-fn what_is_handed_over_is_what_was_sent() {
+fn the_bytes_handed_over_are_the_bytes_sent() {
     let mut state = 1_u64;
     // Knuth's generator; its upper bits are good enough.
     let mut next = move || {

@@ -24,8 +24,8 @@ struct Pouring {
     url: String,
 }
 
-/// Room in the windows of the body and of the connection.
-struct Room {
+/// The bytes left in the windows of the body and of the connection.
+struct Capacity {
     body: i64,
     all: i64,
 }
@@ -33,8 +33,8 @@ struct Room {
 impl Pouring {
     fn start() -> Pouring {
         let seen = Arc::new(Mutex::new(Seen::default()));
-        let told = seen.clone();
-        let url = Raw::serve(move |raw, _| pour(raw, &told));
+        let windows = seen.clone();
+        let url = Raw::serve(move |raw, _| pour(raw, &windows));
         Pouring { seen, url }
     }
 
@@ -56,17 +56,17 @@ impl Pouring {
 }
 
 fn pour(mut raw: Raw, seen: &Mutex<Seen>) {
-    let mut room = Room {
+    let mut capacity = Capacity {
         body: 65_535,
         all: 65_535,
     };
     let mut first = None;
     let piece = [b'x'; 16_384];
     loop {
-        while let (Some(stream), 1..) = (first, room.body.min(room.all)) {
-            let length = piece.len().min(room.body.min(room.all) as usize);
-            room.body -= length as i64;
-            room.all -= length as i64;
+        while let (Some(stream), 1..) = (first, capacity.body.min(capacity.all)) {
+            let length = piece.len().min(capacity.body.min(capacity.all) as usize);
+            capacity.body -= length as i64;
+            capacity.all -= length as i64;
             seen.lock().unwrap().sent += length;
             raw.frame(DATA, 0, stream, &piece[..length]);
         }
@@ -79,9 +79,9 @@ fn pour(mut raw: Raw, seen: &Mutex<Seen>) {
                 raw.head(stream, 0, &[]);
             }
             (HEADERS, _) => raw.respond(stream),
-            (SETTINGS, _) => room.body += set(&payload, seen),
-            (WINDOW_UPDATE, 0) => room.all += number(&payload),
-            (WINDOW_UPDATE, _) if first == Some(stream) => room.body += number(&payload),
+            (SETTINGS, _) => capacity.body += set(&payload, seen),
+            (WINDOW_UPDATE, 0) => capacity.all += number(&payload),
+            (WINDOW_UPDATE, _) if first == Some(stream) => capacity.body += number(&payload),
             _ => {}
         }
     }

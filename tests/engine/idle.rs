@@ -1,4 +1,4 @@
-//! Idle connections while nobody waits: old or ended ones are closed, and HTTP/2's pings are answered.
+//! Idle connections while nobody waits: old or ended ones are closed, and HTTP/2's pings get an acknowledgement.
 
 use std::io::Read;
 use std::net::TcpListener;
@@ -14,8 +14,10 @@ use crate::http2_peer::{NO_ERROR, PING, Raw};
 
 const ENOUGH: Duration = Duration::from_secs(20);
 
-fn received(told: &Receiver<()>) {
-    told.recv_timeout(ENOUGH).expect("it did not come about");
+fn received(reports: &Receiver<()>) {
+    reports
+        .recv_timeout(ENOUGH)
+        .expect("the server reported nothing");
 }
 
 fn wait_until_none_is_idle(client: &Client) {
@@ -28,11 +30,12 @@ fn wait_until_none_is_idle(client: &Client) {
     panic!("{:?}", client.stats());
 }
 
-/// A server that responds to one request of each connection. Then it hangs up if `hangs_up`, and reports when the client has.
+/// A server that responds to one request of each connection. Then it hangs up if `hangs_up`, and reports when the
+/// client has.
 fn server(hangs_up: bool) -> (String, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (say, told) = channel();
+    let (report, reports) = channel();
     thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             use std::io::Write;
@@ -41,12 +44,12 @@ fn server(hangs_up: bool) -> (String, Receiver<()>) {
             if hangs_up {
                 stream.shutdown(std::net::Shutdown::Write).unwrap();
             }
-            // Until the end, which the client makes.
+            // Until the client closes the connection.
             let _ = stream.read_to_end(&mut Vec::new());
-            let _ = say.send(());
+            let _ = report.send(());
         }
     });
-    (url, told)
+    (url, reports)
 }
 
 #[test]
@@ -77,35 +80,35 @@ fn a_connection_that_the_server_ended_is_closed_though_nobody_waits() {
 }
 
 #[test]
-fn pings_are_answered_though_nobody_waits() {
-    let (say, answered) = channel();
+fn pings_are_acknowledged_though_nobody_waits() {
+    let (report, acknowledged) = channel();
     let url = Raw::serve(move |mut raw, _| {
         let stream = raw.request().unwrap();
         raw.respond(stream);
         for _ in 0..3 {
             raw.frame(PING, 0, 0, &[7; 8]);
-            // All frames except the answer to it are skipped.
+            // All frames except the ping's acknowledgement are skipped.
             while raw.next().expect("the connection is open").0 != PING {}
-            say.send(()).unwrap();
+            report.send(()).unwrap();
         }
         raw.wait_for_end();
     });
     let (client, reactor) = client(|_| {});
     let get = || reactor.block_on(client.send(Request::get(&url).unwrap()));
     get().unwrap();
-    (0..3).for_each(|_| received(&answered));
+    (0..3).for_each(|_| received(&acknowledged));
     assert_eq!(client.stats().idle, 1);
 }
 
 #[test]
 fn a_goaway_is_read_and_the_connection_closed_though_nobody_waits() {
-    let (say, closed) = channel();
+    let (report, closed) = channel();
     let url = Raw::serve(move |mut raw, _| {
         let stream = raw.request().unwrap();
         raw.respond(stream);
         raw.go_away(stream, NO_ERROR);
         raw.wait_for_end();
-        say.send(()).unwrap();
+        report.send(()).unwrap();
     });
     let (client, reactor) = client(|_| {});
     reactor
@@ -116,7 +119,7 @@ fn a_goaway_is_read_and_the_connection_closed_though_nobody_waits() {
 }
 
 #[test]
-fn a_connection_is_used_again_after_it_was_looked_after() {
+fn an_idle_connection_that_was_driven_is_used_again() {
     let world = World::new();
     for _ in 0..4 {
         world.get("/r/1");

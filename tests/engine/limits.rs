@@ -1,4 +1,4 @@
-//! Limits on connections hold, their queue is fair, and what waits can be given up.
+//! Limits on connections hold, their queue is fair, and a waiting request can be aborted.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -52,7 +52,7 @@ fn a_batch_keeps_to_the_limit_and_reaches_it() {
 }
 
 #[test]
-fn who_came_first_is_served_first() {
+fn the_queue_is_first_in_first_out() {
     let world = World::with(|config| config.per_origin = Some(1));
     let mut batch = Batch::new(world.client.clone(), 10);
     (0..10).for_each(|tag| batch.push(tag, world.request("/echo")));
@@ -107,7 +107,7 @@ fn waiting_has_a_limit_of_its_own_and_sends_nothing() {
 }
 
 #[test]
-fn what_waits_can_be_given_up_without_losing_a_turn() {
+fn a_waiting_request_can_be_aborted_without_losing_a_turn() {
     let world = World::with(|config| config.per_origin = Some(2));
     for _ in 0..5 {
         let mut batch = Batch::new(world.client.clone(), 10);
@@ -139,7 +139,7 @@ fn the_limit_of_all_closes_the_connection_that_was_idle_longest() {
     assert_eq!(world.client.idle_connections(), 2);
     let other = of(&format!("{by_name}/r/1"));
     assert_eq!(world.client.idle_connections(), 2);
-    assert!(of(&by_address) < other, "one of the first two was kept");
+    assert!(of(&by_address) < other, "one of the first two stayed open");
     assert_eq!(of(&format!("{by_name}/r/1")), other);
     assert_eq!(world.server.summary().connections, 3);
 }
@@ -156,7 +156,7 @@ fn connections_to_origins_that_are_not_visited_again_expire_too() {
     assert_eq!(world.client.idle_connections(), 1);
 }
 
-/// An origin with TLS and HTTP/1.1 alone, which no client knows at first.
+/// A server with TLS that supports HTTP/1.1 alone. A client learns that with its first connection.
 fn secure(change: impl FnOnce(&mut Config)) -> (TestServer, World) {
     let server = TestServer::start(Options {
         tls: Some(Tls::default()),
@@ -199,7 +199,7 @@ fn a_burst_within_the_limit_does_not_count_as_waiting_while_the_protocol_is_foun
     assert_eq!(refused[0].phase(), Phase::Queue);
 }
 
-/// Passes on what comes for this address, some time after each connection was opened.
+/// Forwards connections to this address, each after a delay.
 fn slowly_opened(to: String, after: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("https://{}", listener.local_addr().unwrap());
@@ -227,7 +227,7 @@ fn the_limit_of_waiting_is_not_doubled_while_the_protocol_is_found_out() {
     sooner_than(Duration::from_millis(1600), waits_behind_one_that_opens);
 }
 
-/// How a request ends that may wait for one second, behind one that takes longer.
+/// The error of a request that may wait for one second, behind one whose connection takes longer.
 fn waits_behind_one_that_opens() -> Error {
     let (server, world) = secure(|config| {
         config.per_origin = Some(1);
@@ -238,7 +238,7 @@ fn waits_behind_one_that_opens() -> Error {
     let all = outcomes(&world, [format!("{url}/delay/2000"), format!("{url}/echo")]);
     assert_eq!(all[0].as_ref().unwrap().status(), 200);
     let error = all.into_iter().nth(1).unwrap().unwrap_err();
-    let told = (error.kind(), error.phase());
-    assert_eq!(told, (Kind::Timeout, Phase::Queue), "{error}");
+    let failure = (error.kind(), error.phase());
+    assert_eq!(failure, (Kind::Timeout, Phase::Queue), "{error}");
     error
 }

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod allowed;
+mod attempt_connection;
 mod batch;
 mod batch_limits;
 mod batch_parts;
@@ -51,7 +52,6 @@ mod trailers;
 mod unix_socket;
 mod unsolicited;
 mod uploads;
-mod who_answered;
 
 use std::future::Future;
 use std::time::Duration;
@@ -75,7 +75,7 @@ impl World {
         let server =
             TestServer::start(Options::default()).expect("a test server starts on a free port");
         let mut config = Config::new(Duration::from_secs(10));
-        // Whatever the environment says: the test server is on this machine.
+        // A proxy of the environment could not reach the test server.
         config.proxy = Proxy::Off;
         change(&mut config);
         let reactor = Reactor::new().expect("a reactor starts");

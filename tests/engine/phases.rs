@@ -13,12 +13,12 @@ use crate::World;
 use crate::addresses::Lost;
 
 const LIMIT: Duration = Duration::from_millis(200);
-/// What is promised.
+/// The promised precision.
 const LATE: Duration = Duration::from_millis(50);
-/// Others use the machine too, and may keep a thread from its turn for longer: that is chance, and not so each time.
+/// The number of tries. Other processes may delay one try by more, but not every try.
 const TRIES: usize = 10;
 
-/// The failure that came in time, and how many tries that took. None is early, tried again, or twice as late.
+/// The first failure in time, and how many tries that took. No failure may be early, re-sent, or twice as late.
 fn in_time(mut fail: impl FnMut() -> Error) -> (Error, usize) {
     for tries in 1..=TRIES {
         let error = fail();
@@ -32,7 +32,7 @@ fn in_time(mut fail: impl FnMut() -> Error) -> (Error, usize) {
     panic!("more than {LATE:?} late, {TRIES} times in a row");
 }
 
-/// A failure that came sooner than this, in one of some tries: a wait that is doubled is doubled each time.
+/// A failure that came sooner than this in one of several tries. A doubled wait would be doubled in every try.
 pub fn sooner_than(limit: Duration, mut fail: impl FnMut() -> Error) -> Error {
     let mut late = Vec::new();
     for _ in 0..TRIES {
@@ -61,12 +61,12 @@ fn mute() -> (u16, Arc<AtomicUsize>) {
     (port, accepted)
 }
 
-/// Each limit, and what it is set by.
+/// How a limit is set.
 type Setting = fn(&mut Config);
 const TOTAL: Setting = |config| config.timeout = LIMIT;
 
-/// Checks the errors of the limit of a phase, and of the total deadline in that phase. `arrived` is the number of requests or
-/// connections at the server.
+/// Checks the errors of the limit of a phase, and of the total deadline in that phase. `arrived` is the number of
+/// requests or connections at the server.
 fn holds(
     phase: Phase,
     own: Setting,
@@ -74,21 +74,21 @@ fn holds(
     request: impl Fn(&World) -> Request,
     arrived: impl Fn(&World) -> usize,
 ) {
-    for (setting, told) in [(own, phase), (TOTAL, Phase::Total)] {
-        let world = speaking(http, setting);
+    for (setting, reported) in [(own, phase), (TOTAL, Phase::Total)] {
+        let world = supporting(http, setting);
         let before = arrived(&world);
         let (error, tries) = in_time(|| world.send(request(&world)).expect_err("too late"));
-        assert_eq!(error.phase(), told, "{error}");
+        assert_eq!(error.phase(), reported, "{error}");
         let attempt = &error.attempts()[0];
         assert_eq!(attempt.phase, phase, "{error}");
-        let ending = if told == phase {
+        let ending = if reported == phase {
             Ending::Failed
         } else {
             Ending::Unfinished
         };
         assert_eq!(attempt.ending, ending);
         assert_eq!(error.sent(), phase as u8 >= Phase::Send as u8, "{error}");
-        // Over HTTP/2 it learns that the last one was given up when somebody waits again, or now.
+        // Over HTTP/2 the server otherwise learns only at the next request that the last one was given up.
         world.client.close_idle();
         // The server may take a moment to see the last one.
         for _ in 0..500 {
@@ -102,7 +102,7 @@ fn holds(
 }
 
 /// A test server that supports both, and a client that uses this one.
-fn speaking(http: Protocol, setting: Setting) -> World {
+fn supporting(http: Protocol, setting: Setting) -> World {
     let mut world = World::with(|config| {
         config.http = http;
         setting(config);
@@ -123,7 +123,7 @@ fn seen(world: &World) -> usize {
 
 #[test]
 fn a_wait_for_a_connection_ends_in_time_and_sends_nothing() {
-    for (own, told) in [(Some(LIMIT), Phase::Queue), (None, Phase::Total)] {
+    for (own, reported) in [(Some(LIMIT), Phase::Queue), (None, Phase::Total)] {
         let world = World::with(|config| {
             config.per_origin = Some(1);
             config.queue_timeout = own;
@@ -137,7 +137,7 @@ fn a_wait_for_a_connection_ends_in_time_and_sends_nothing() {
             }
             world.send(request).unwrap_err()
         });
-        assert_eq!((error.phase(), error.sent()), (told, false), "{error}");
+        assert_eq!((error.phase(), error.sent()), (reported, false), "{error}");
         assert_eq!(error.attempts()[0].phase, Phase::Queue);
         drop(holder);
         assert_eq!(world.get("/r/1").status(), 200);
@@ -153,7 +153,7 @@ fn connecting_ends_in_time() {
         .unwrap();
     let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
     let url = format!("http://127.0.0.2:{}/", free.port());
-    for (setting, told) in [
+    for (setting, reported) in [
         (
             (|config| config.connect_timeout = LIMIT) as Setting,
             Phase::Connect,
@@ -162,7 +162,7 @@ fn connecting_ends_in_time() {
     ] {
         let world = World::with(setting);
         let (error, _) = in_time(|| world.send(Request::get(&url).unwrap()).unwrap_err());
-        assert_eq!((error.phase(), error.sent()), (told, false), "{error}");
+        assert_eq!((error.phase(), error.sent()), (reported, false), "{error}");
         assert_eq!(error.attempts()[0].phase, Phase::Connect);
     }
 }
@@ -230,7 +230,7 @@ fn a_body_that_drips_ends_with_the_total_in_time() {
     );
 }
 
-/// Timers count milliseconds, so both may fire in the same turn, and the limit of the phase is looked at first.
+/// Timers count milliseconds, so both may expire in one turn, and the limit of the phase is checked first.
 #[test]
 fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_reported() {
     for path in ["/fault/stall-head", "/fault/stall-body"] {
@@ -263,8 +263,8 @@ fn connecting_may_take_three_seconds_by_default() {
     let url = format!("http://127.0.0.2:{}/", free.port());
     let error = sooner_than(Duration::from_secs(4), || {
         let error = World::new().send(Request::get(&url).unwrap()).unwrap_err();
-        let told = (error.kind(), error.phase());
-        assert_eq!(told, (Kind::Timeout, Phase::Connect), "{error}");
+        let failure = (error.kind(), error.phase());
+        assert_eq!(failure, (Kind::Timeout, Phase::Connect), "{error}");
         error
     });
     assert!(error.elapsed() >= Duration::from_secs(3), "{error:?}");
@@ -288,9 +288,9 @@ fn one_lost_syn_is_survived() {
     );
 }
 
-/// The next one opens it then, and has waited for a part of its own limit already.
+/// The next waiting request then opens the connection, after some of its own limit has passed.
 #[test]
-fn the_limit_of_connecting_does_not_begin_again_when_the_one_who_connects_for_all_gives_up() {
+fn the_limit_of_connecting_does_not_begin_again_when_the_request_that_connects_for_all_gives_up() {
     let free = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
@@ -304,7 +304,7 @@ fn the_limit_of_connecting_does_not_begin_again_when_the_one_who_connects_for_al
     assert!(waited >= Some(Duration::from_millis(900)), "{error:?}");
 }
 
-/// How a request ends that may take 1.5 s to connect, when two others give up before, one after the other.
+/// The error of a request that may take 1.5 s to connect, after two others gave up one after the other.
 fn outlasts_two_others(url: &str) -> Error {
     let world = World::with(|config| {
         config.http = Protocol::Http2;

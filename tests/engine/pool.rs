@@ -1,4 +1,4 @@
-//! Connections are kept as long as the settings say, and the client counts them.
+//! The pool keeps idle connections as long as the settings say, and the client counts them.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -38,18 +38,14 @@ fn a_full_queue_is_an_error_at_once_and_sends_nothing() {
             );
             assert!(error.to_string().contains("max_queue"), "{error}");
         }
-        assert_eq!(
-            world.client.stats().waiting,
-            0,
-            "every place was given back"
-        );
+        assert_eq!(world.client.stats().waiting, 0, "every slot was given back");
         assert_eq!(world.get("/r/1").status(), 200);
         assert_eq!(world.server.summary().requests, served as u64 + 1);
     }
 }
 
 #[test]
-fn no_more_connections_are_kept_idle_than_allowed() {
+fn no_more_connections_stay_idle_than_allowed() {
     for most in [0, 2] {
         let world = World::with(|config| config.max_idle = Some(most));
         assert!(at_once(&world, 5, "/delay/50").iter().all(Result::is_ok));
@@ -111,19 +107,19 @@ fn a_busy_batch_notices_which_of_many_idle_connections_have_ended() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let (close, closes) = mpsc::channel::<()>();
-    let (tell, told) = mpsc::channel();
+    let (report, reports) = mpsc::channel();
     thread::spawn(move || {
         let streams: Vec<_> = listener.incoming().take(MANY).map(Result::unwrap).collect();
         for stream in &streams {
-            answer(stream);
+            respond(stream);
         }
         closes.recv().unwrap();
-        // The kernel of this machine has told the client of each end when `drop` returns.
-        let kept: Vec<_> = streams.into_iter().skip(MANY / 2).collect();
-        tell.send(()).unwrap();
-        let fresh = listener.incoming().map_while(Result::ok);
-        for stream in kept.into_iter().chain(fresh) {
-            thread::spawn(move || while answer(&stream) {});
+        // The client's kernel has noticed each end when `drop` returns.
+        let open: Vec<_> = streams.into_iter().skip(MANY / 2).collect();
+        report.send(()).unwrap();
+        let new = listener.incoming().map_while(Result::ok);
+        for stream in open.into_iter().chain(new) {
+            thread::spawn(move || while respond(&stream) {});
         }
     });
     let world = World::new();
@@ -140,7 +136,7 @@ fn a_busy_batch_notices_which_of_many_idle_connections_have_ended() {
     assert!(run().iter().all(|(_, outcome)| outcome.is_ok()));
     assert_eq!(world.client.idle_connections(), MANY);
     close.send(()).unwrap();
-    told.recv().unwrap();
+    reports.recv().unwrap();
     // A POST on a connection that has ended would fail, because it is not sent again.
     for (_, outcome) in run() {
         assert_eq!(outcome.unwrap().attempts().len(), 1);
@@ -148,7 +144,7 @@ fn a_busy_batch_notices_which_of_many_idle_connections_have_ended() {
 }
 
 /// Reads a head and responds; false when there is none.
-fn answer(mut stream: &TcpStream) -> bool {
+fn respond(mut stream: &TcpStream) -> bool {
     let (mut input, mut byte) = (Vec::new(), [0]);
     while !input.ends_with(b"\r\n\r\n") {
         match stream.read(&mut byte) {

@@ -12,7 +12,8 @@ use crate::proxy_server::{self, read_head};
 use crate::tls_server::{Authority, Server, keep_alive};
 use crate::{World, json};
 
-/// A world whose client uses this proxy. Its test server is called `origin.invalid`, a name that only the proxy can resolve.
+/// A world whose client uses this proxy. Its test server is called `origin.invalid`, a name that only the proxy can
+/// resolve.
 pub fn through(
     scheme: &str,
     proxy: &proxy_server::Proxy,
@@ -79,15 +80,15 @@ fn an_http_proxy_is_handed_the_request_with_its_whole_url() {
         "one connection for both"
     );
     assert_eq!(proxy.accepted(), 1);
-    let asked = proxy.requests();
+    let heads = proxy.requests();
     let host = request(&world, "/").origin().clone();
     let line = format!(
         "GET http://origin.invalid:{}/echo?a=b HTTP/1.1\r\n",
         host.port
     );
-    assert!(asked[0].starts_with(&line), "{}", asked[0]);
-    assert!(asked[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
-    assert!(asked[0].contains(&format!("\r\nHost: origin.invalid:{}\r\n", host.port)));
+    assert!(heads[0].starts_with(&line), "{}", heads[0]);
+    assert!(heads[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+    assert!(heads[0].contains(&format!("\r\nHost: origin.invalid:{}\r\n", host.port)));
     assert!(
         !seen.to_string().to_lowercase().contains("proxy-auth"),
         "the origin sees none of it"
@@ -115,18 +116,18 @@ fn tls_goes_through_a_tunnel_in_which_the_proxy_sees_nothing() {
                 (reused, !reused)
             );
         }
-        let asked = proxy.requests().join("\n");
+        let heads = proxy.requests().join("\n");
         assert!(
-            asked.contains(&format!("origin.invalid:{}", server.port)),
-            "{asked}"
+            heads.contains(&format!("origin.invalid:{}", server.port)),
+            "{heads}"
         );
-        assert!(!asked.contains("secret-path"), "{asked}");
+        assert!(!heads.contains("secret-path"), "{heads}");
         assert_eq!(proxy.accepted(), 1);
     }
 }
 
 #[test]
-fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
+fn a_tunnel_is_requested_with_credentials_that_only_the_proxy_receives() {
     let proxy = proxy_server::Proxy::http();
     let mut world = through("http", &proxy, |config| config.http = Protocol::Http2);
     let http2 = Some(Http2::default());
@@ -143,13 +144,13 @@ fn a_tunnel_is_asked_for_with_credentials_that_stay_with_the_proxy() {
             .to_lowercase()
             .contains("proxy-auth")
     );
-    let asked = proxy.requests();
+    let heads = proxy.requests();
     assert!(
-        asked[0].starts_with("CONNECT origin.invalid:"),
+        heads[0].starts_with("CONNECT origin.invalid:"),
         "{}",
-        asked[0]
+        heads[0]
     );
-    assert!(asked[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
+    assert!(heads[0].contains("Proxy-Authorization: Basic dXNlcjpzZWNyZXQ=\r\n"));
 }
 
 #[test]

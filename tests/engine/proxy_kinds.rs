@@ -20,7 +20,8 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
     };
     let has =
         |text: &str| text.to_lowercase().contains("proxy-auth") || text.contains("own-secret");
-    // A proxy that forwards requests receives the header. With an exception, or without a proxy, the test server does not.
+    // A proxy that forwards requests receives the header. The test server does not, with an exception or without a
+    // proxy.
     let proxy = proxy_server::Proxy::http();
     let world = through("http", &proxy, |config| {
         config.no_proxy = Some(vec!["127.0.0.1".into()])
@@ -54,12 +55,12 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
         |session| {
             let head = read_whole_head(session);
             let body = head.to_lowercase().contains("proxy-auth").to_string();
-            let answer = format!(
+            let response = format!(
                 "HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}",
                 body.len()
             );
             let _ = session
-                .write_all(answer.as_bytes())
+                .write_all(response.as_bytes())
                 .and_then(|()| session.flush());
         },
     );
@@ -90,7 +91,7 @@ fn a_proxy_may_use_tls_itself() {
         })
     };
     let world = client(&|_| {});
-    // Handed to it, and again on the same connection, tickets of TLS or not.
+    // Twice on one connection to the proxy, with or without tickets of TLS.
     for reused in [false, true, true] {
         let response = get(&world, "/echo");
         assert_eq!(response.attempts()[0].reused, reused);
@@ -160,8 +161,8 @@ fn socks4a_leaves_the_name_to_the_proxy_and_socks4_resolves_it_here() {
     assert_eq!(*proxy.requests(), [format!("me origin.invalid:{port}")]);
     let world = client("socks4");
     let mut config = world.client.config().clone();
-    let place = format!("origin.invalid:{}", request(&world, "/").origin().port);
-    config.resolve.add(&place, &["::1", "127.0.0.1"]).unwrap();
+    let host = format!("origin.invalid:{}", request(&world, "/").origin().port);
+    config.resolve.add(&host, &["::1", "127.0.0.1"]).unwrap();
     let response = world.run(Client::new(config).send(request(&world, "/r/1")));
     assert_eq!(response.unwrap().status(), 200);
     assert!(

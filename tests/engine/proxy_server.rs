@@ -11,7 +11,7 @@ use rustls::{ServerConfig, ServerConnection};
 /// A proxy on a free port, for as long as the test's process runs.
 pub struct Proxy {
     pub port: u16,
-    asked: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
     accepted: Arc<Mutex<usize>>,
 }
 
@@ -23,7 +23,7 @@ impl Proxy {
         Proxy::start(serve_http)
     }
 
-    /// Requires user and password if they are offered.
+    /// Requires user and password if the client supports them.
     pub fn socks() -> Proxy {
         Proxy::start(serve_socks)
     }
@@ -37,16 +37,16 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = Proxy {
             port: listener.local_addr().unwrap().port(),
-            asked: Arc::default(),
+            heads: Arc::default(),
             accepted: Arc::default(),
         };
-        let (asked, accepted) = (proxy.asked.clone(), proxy.accepted.clone());
+        let (heads, accepted) = (proxy.heads.clone(), proxy.accepted.clone());
         thread::spawn(move || {
             for mut client in listener.incoming().map_while(Result::ok) {
                 *accepted.lock().unwrap() += 1;
-                let asked = asked.clone();
+                let heads = heads.clone();
                 let _ = client.set_read_timeout(Some(Duration::from_secs(20)));
-                thread::spawn(move || serve(&mut client, &asked));
+                thread::spawn(move || serve(&mut client, &heads));
             }
         });
         proxy
@@ -54,7 +54,7 @@ impl Proxy {
 
     /// The requests so far: heads of HTTP, and similar lines for SOCKS.
     pub fn requests(&self) -> MutexGuard<'_, Vec<String>> {
-        self.asked.lock().unwrap()
+        self.heads.lock().unwrap()
     }
 
     pub fn accepted(&self) -> usize {
@@ -141,7 +141,7 @@ fn here(authority: &str) -> io::Result<TcpStream> {
     TcpStream::connect(("127.0.0.1", port.parse().expect("a port")))
 }
 
-fn serve_http(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<()> {
+fn serve_http(client: &mut TcpStream, heads: &Mutex<Vec<String>>) -> io::Result<()> {
     let mut upstream = None;
     loop {
         let head = read_head(client)?;
@@ -149,7 +149,7 @@ fn serve_http(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<
         let (Some(method), Some(target)) = (words.next(), words.next()) else {
             return Ok(());
         };
-        asked.lock().unwrap().push(head.clone());
+        heads.lock().unwrap().push(head.clone());
         if method == "CONNECT" {
             let there = here(target)?;
             client.write_all(b"HTTP/1.1 200 Connection established\r\nvia: test\r\n\r\n")?;
@@ -162,12 +162,12 @@ fn serve_http(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<
             None => upstream.insert(here(authority)?),
         };
         let own = head.replacen(target, &format!("/{path}"), 1);
-        let kept = own
+        let forwarded = own
             .split_inclusive("\r\n")
             .filter(|line| !line.starts_with("Proxy-Authorization:"));
-        there.write_all(kept.collect::<String>().as_bytes())?;
-        let answer = read_head(there)?;
-        let length = answer
+        there.write_all(forwarded.collect::<String>().as_bytes())?;
+        let response = read_head(there)?;
+        let length = response
             .lines()
             .find_map(|line| {
                 line.to_lowercase()
@@ -178,13 +178,13 @@ fn serve_http(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<
             .unwrap_or(0);
         let mut body = vec![0; length];
         there.read_exact(&mut body)?;
-        client.write_all(answer.as_bytes())?;
+        client.write_all(response.as_bytes())?;
         client.write_all(&body)?;
     }
 }
 
-fn serve_socks(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<()> {
-    let note = |what: String| asked.lock().unwrap().push(what);
+fn serve_socks(client: &mut TcpStream, heads: &Mutex<Vec<String>>) -> io::Result<()> {
+    let note = |what: String| heads.lock().unwrap().push(what);
     let [_, count] = take::<2>(client)?;
     let mut methods = vec![0; count.into()];
     client.read_exact(&mut methods)?;
@@ -214,7 +214,7 @@ fn serve_socks(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result
     }
 }
 
-fn serve_socks4(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Result<()> {
+fn serve_socks4(client: &mut TcpStream, heads: &Mutex<Vec<String>>) -> io::Result<()> {
     let [4, 1, high, low, a, b, c, d] = take::<8>(client)? else {
         return client.write_all(&[0, 91, 0, 0, 0, 0, 0, 0]);
     };
@@ -224,7 +224,7 @@ fn serve_socks4(client: &mut TcpStream, asked: &Mutex<Vec<String>>) -> io::Resul
         parts => parts.map(|part| part.to_string()).join("."),
     };
     let port = u16::from_be_bytes([high, low]);
-    asked.lock().unwrap().push(format!("{user} {host}:{port}"));
+    heads.lock().unwrap().push(format!("{user} {host}:{port}"));
     let there = here(&format!(":{port}"))?;
     client.write_all(&[0, 90, 0, 0, 0, 0, 0, 0])?;
     splice(client.try_clone()?, there)

@@ -1,4 +1,4 @@
-//! The bodies of redirects: passed over where one is followed, and the caller's where it is not.
+//! The bodies of redirects: skipped if the redirect is followed, and handed to the caller if not.
 
 use std::time::Duration;
 

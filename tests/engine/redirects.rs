@@ -1,4 +1,4 @@
-//! Redirects: off unless asked for, by the RFC, and never with credentials to another origin.
+//! Redirects: off by default, followed as the RFC says, and never with credentials to another origin.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::World;
 use crate::scripted::{Scripted, response_text};
 
 pub fn to(location: &str) -> String {
-    response_text(302, &format!("location: {location}\r\n"), "moved")
+    response_text(302, &format!("location: {location}\r\n"), "body")
 }
 
 fn world() -> World {
@@ -35,7 +35,7 @@ fn three_hops() -> Scripted {
 }
 
 #[test]
-fn a_redirect_is_a_response_unless_redirects_are_asked_for() {
+fn a_redirect_is_a_response_by_default() {
     let server = three_hops();
     let world = World::new();
     let response = world
@@ -43,16 +43,16 @@ fn a_redirect_is_a_response_unless_redirects_are_asked_for() {
         .unwrap();
     assert_eq!(
         (response.status(), &response.body()[..]),
-        (302, &b"moved"[..])
+        (302, &b"body"[..])
     );
     assert_eq!(
         (response.url(), response.redirects()),
         (format!("{}/1", server.url), &[][..])
     );
-    let asked = Request::get(&format!("{}/1", server.url))
+    let request = Request::get(&format!("{}/1", server.url))
         .unwrap()
         .redirects(3);
-    assert_eq!(world.send(asked).unwrap().status(), 200);
+    assert_eq!(world.send(request).unwrap().status(), 200);
 }
 
 #[test]
@@ -281,7 +281,7 @@ fn a_stream_does_not_wait_for_the_body_of_a_redirect() {
 }
 
 #[test]
-fn attempts_tell_when_they_were_and_after_how_many_redirects() {
+fn attempts_have_their_time_and_the_number_of_redirects_before_them() {
     let server = three_hops();
     let world = world();
     let request = Request::get(&format!("{}/1", server.url)).unwrap();

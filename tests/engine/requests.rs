@@ -1,4 +1,4 @@
-//! Requests arrive as they were meant, responses come back whole, connections are reused.
+//! Requests arrive as the program made them, responses come back whole, connections are reused.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -53,14 +53,14 @@ fn skip_head(stream: &mut TcpStream) {
 }
 
 /// A server that responds with these bytes after the head of a request on each connection, and hangs up.
-fn blunt_server(answer: &'static [u8]) -> String {
+fn blunt_server(response: &'static [u8]) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let _ = stream.read(&mut [0; 4096]);
-            let _ = stream.write_all(answer);
+            let _ = stream.write_all(response);
         }
     });
     url
@@ -73,7 +73,7 @@ fn a_response_before_the_request_is_out_is_taken_and_the_connection_is_not_used_
     let request = Request::new("POST", &url)
         .unwrap()
         .body(vec![b'x'; 50_000_000]);
-    // The reset that follows may come first: then it is an error, but never a wait.
+    // If the reset behind the response comes first, the request fails, but it never waits.
     match world.send(request) {
         Ok(response) => assert_eq!((response.status(), &response.body()[..]), (413, &b"no"[..])),
         Err(error) => assert!(
@@ -85,7 +85,7 @@ fn a_response_before_the_request_is_out_is_taken_and_the_connection_is_not_used_
 }
 
 #[test]
-fn a_server_that_answers_while_it_reads_gets_the_whole_request() {
+fn a_server_that_responds_while_it_reads_gets_the_whole_request() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     const SIZE: usize = 20_000_000;
@@ -116,7 +116,7 @@ fn bytes_behind_a_response_are_never_taken_for_the_next_one() {
     let response = world.send(Request::get(&url).unwrap()).unwrap();
     assert_eq!(response.body(), "ok");
     assert_eq!(world.client.idle_connections(), 0);
-    // Nor of any other connection, which may read to the same buffer.
+    // Bytes of another connection are not taken either, though both may be read to one buffer.
     assert_eq!(world.get("/bytes/1").body().len(), 1);
 }
 
@@ -124,16 +124,16 @@ fn bytes_behind_a_response_are_never_taken_for_the_next_one() {
 fn bytes_that_come_shortly_after_a_response_are_noticed_too() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let (go_on, told) = std::sync::mpsc::channel();
+    let (resume, resumed) = std::sync::mpsc::channel();
     let (give, given) = std::sync::mpsc::channel();
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
-            let answer = |body| format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{body}");
+            let response = |body| format!("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{body}");
             skip_head(&mut stream);
-            stream.write_all(answer("mine").as_bytes()).unwrap();
-            told.recv().unwrap();
-            stream.write_all(answer("evil").as_bytes()).unwrap();
+            stream.write_all(response("mine").as_bytes()).unwrap();
+            resumed.recv().unwrap();
+            stream.write_all(response("evil").as_bytes()).unwrap();
             give.send(stream).unwrap();
         }
     });
@@ -142,7 +142,7 @@ fn bytes_that_come_shortly_after_a_response_are_noticed_too() {
     for _ in 0..3 {
         let response = world.send(Request::get(&url).unwrap()).unwrap();
         assert_eq!(response.body(), "mine");
-        go_on.send(()).unwrap();
+        resume.send(()).unwrap();
         open.push(given.recv().unwrap());
         thread::sleep(Duration::from_micros(100));
     }
@@ -188,7 +188,7 @@ fn head_leaves_the_connection_usable() {
 }
 
 #[test]
-fn a_connection_is_used_again_and_the_ledger_agrees() {
+fn a_connection_is_used_again_as_the_servers_log_confirms() {
     let world = World::new();
     let ids: Vec<u64> = (0..20)
         .map(|_| world.get("/r/1").attempts()[0].connection)
@@ -205,7 +205,7 @@ fn a_connection_is_used_again_and_the_ledger_agrees() {
 fn a_request_that_says_close_is_the_last_on_its_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    // It does not close, nor say that it will.
+    // The server neither closes the connection nor announces that it will.
     thread::spawn(move || {
         let mut stream = listener.accept().unwrap().0;
         loop {
@@ -259,7 +259,7 @@ fn idle_connections_expire() {
 }
 
 #[test]
-fn idle_connections_to_an_origin_that_is_not_asked_again_expire() {
+fn idle_connections_to_an_origin_without_further_requests_expire() {
     let world = World::with(|config| config.idle_timeout = Duration::from_millis(50));
     world.get("/r/1");
     thread::sleep(Duration::from_millis(100));
@@ -317,7 +317,7 @@ fn names_of_headers_go_out_as_they_were_written_and_our_own_in_title_case() {
     assert_eq!(names(request("GET")), own);
     let post = request("POST").body("abc");
     assert_eq!(names(post), format!("{own} Content-Length"));
-    // One of the program's own takes the place of the usual one whatever its case.
+    // A header of the program replaces the default one, whatever its case.
     let accept = request("GET").header("aCCept", b"a").unwrap();
     let accept = accept.header("user-AGENT", b"b").unwrap();
     assert_eq!(
@@ -330,6 +330,6 @@ fn names_of_headers_go_out_as_they_were_written_and_our_own_in_title_case() {
 fn a_request_in_flight_is_small() {
     let world = World::new();
     let future = world.client.send(world.request("/r/1"));
-    // malloc's fast path ends at a kibibyte, and a batch has a header of its own around this.
+    // malloc's fast path ends at 1 KiB, and a batch adds a header to each future.
     assert!(size_of_val(&future) < 960, "{} bytes", size_of_val(&future));
 }

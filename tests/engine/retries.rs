@@ -1,4 +1,4 @@
-//! Retries happen only when asked for, are all listed, and the ledger counts as many.
+//! Retries are off by default, and all of them are listed. The server's log counts the same number.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -122,7 +122,7 @@ fn a_phase_that_is_late_is_tried_again() {
     );
 }
 
-/// A server that is busy at first, asks for a wait of a second, and responds from then on.
+/// A server that is busy at first, sends a `Retry-After` of a second, and responds from then on.
 fn busy_server() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -139,7 +139,7 @@ fn busy_server() -> String {
 }
 
 #[test]
-fn a_server_that_asks_for_patience_gets_it_and_nobody_else_waits() {
+fn retry_after_delays_its_own_request_and_no_other() {
     let world = world(eager());
     let busy = busy_server();
     let mut batch = Batch::new(world.client.clone(), 2);
@@ -165,7 +165,7 @@ fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() 
     let server = Scripted::new(|_| vec![("/cut", cut), ("/whole", response_text(503, "", "busy"))]);
     let retry = Retry {
         statuses: vec![503],
-        // No failure is retried, and so none of a body.
+        // No failure is retried, so a failure of a body is not either.
         on: Vec::new(),
         interval: Duration::ZERO,
         ..Retry::default()
@@ -193,7 +193,7 @@ fn a_status_is_retried_whatever_becomes_of_its_body_and_the_last_one_is_whole() 
     );
 }
 
-/// How many times a request was tried at a server that responds with these bytes, and then hangs up.
+/// The error of a request to a server that sends these bytes and closes the connection, and the number of tries.
 fn tries(response: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -215,7 +215,7 @@ fn tries(response: String, change: impl FnOnce(&mut Config)) -> (Error, usize) {
 }
 
 #[test]
-fn what_another_try_would_only_meet_again_is_not_tried_again() {
+fn failures_that_would_repeat_are_not_retried() {
     let response_text = |fields: &str, body: &str| format!("HTTP/1.1 200 OK\r\n{fields}\r\n{body}");
     for (why, response) in [
         (
@@ -261,9 +261,9 @@ fn what_another_try_would_only_meet_again_is_not_tried_again() {
 }
 
 #[test]
-fn what_refuses_before_the_request_is_sent_is_not_asked_again_either() {
-    let proxy = crate::proxy_server::Proxy::start(|client, asked| {
-        asked.lock().unwrap().push(read_head(client)?);
+fn refusals_before_the_request_is_sent_are_not_retried_either() {
+    let proxy = crate::proxy_server::Proxy::start(|client, heads| {
+        heads.lock().unwrap().push(read_head(client)?);
         client.write_all(b"HTTP/1.1 407 Authenticate\r\n\r\n")
     });
     let world = World::with(|config| {

@@ -1,5 +1,5 @@
-//! Retries of a request's own, and those of the retry predicate, which is called for each outcome that a try can follow, and
-//! for no other.
+//! The retry rules of single requests, and the retry predicate, which is called for each outcome that another try can
+//! follow.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -11,20 +11,20 @@ use crate::World;
 use crate::scripted::{Scripted, response_text};
 use crate::uploads::Pieces;
 
-/// Accepts every retry, or that of the first outcomes, and records its calls.
+/// Accepts the first `most` retries, and records its calls.
 struct Notes {
-    asked: Mutex<Vec<(usize, String)>>,
+    calls: Mutex<Vec<(usize, String)>>,
     most: usize,
 }
 
 impl Notes {
     fn new(most: usize) -> Arc<Notes> {
-        let asked = Mutex::default();
-        Arc::new(Notes { asked, most })
+        let calls = Mutex::default();
+        Arc::new(Notes { calls, most })
     }
 
     fn calls(&self) -> Vec<(usize, String)> {
-        self.asked.lock().unwrap().clone()
+        self.calls.lock().unwrap().clone()
     }
 }
 
@@ -37,9 +37,9 @@ impl Hooks for Notes {
             }
             Err(error) => format!("{:?} {}", error.kind(), error.attempts().len()),
         };
-        let mut asked = self.asked.lock().unwrap();
-        asked.push((number, said));
-        let again = asked.len() <= self.most;
+        let mut calls = self.calls.lock().unwrap();
+        calls.push((number, said));
+        let again = calls.len() <= self.most;
         Box::pin(async move { again })
     }
 }
@@ -76,16 +76,16 @@ fn a_request_may_say_itself_when_it_is_sent_again() {
             ..retry
         })
     };
-    let asked = || Request::get(&server.url).unwrap();
+    let request = || Request::get(&server.url).unwrap();
     let tries = |world: &World, request| endings(&world.send(request)).len();
     let world = World::new();
-    assert_eq!(tries(&world, asked()), 1);
-    assert_eq!(tries(&world, asked().retry(statuses(3))), 4);
+    assert_eq!(tries(&world, request()), 1);
+    assert_eq!(tries(&world, request().retry(statuses(3))), 4);
     let world = World::with(|config| config.retry = statuses(1));
-    assert_eq!(tries(&world, asked()), 2);
-    assert_eq!(tries(&world, asked().retry(None)), 1);
+    assert_eq!(tries(&world, request()), 2);
+    assert_eq!(tries(&world, request().retry(None)), 1);
     assert_eq!(
-        tries(&world, asked().retry(quick(5))),
+        tries(&world, request().retry(quick(5))),
         1,
         "it names no status"
     );
@@ -97,21 +97,25 @@ fn a_predicate_is_called_for_each_outcome_that_a_try_can_follow() {
     let (world, server) = (World::new(), busy());
     let predicate = Notes::new(usize::MAX);
     let client = world.client.with_hooks(predicate.clone());
-    let asked = |method: &str| Request::new(method, &server.url).unwrap().retry(quick(2));
-    let outcome = world.run(client.send(asked("POST").body("x").ask_retry_predicate(7)));
+    let request = |method: &str| Request::new(method, &server.url).unwrap().retry(quick(2));
+    let outcome = world.run(client.send(request("POST").body("x").ask_retry_predicate(7)));
     assert_eq!(endings(&outcome), [const { Ending::Status(503) }; 3]);
     let expected = [(7, "503 busy 1".to_owned()), (7, "503 busy 2".to_owned())];
     assert_eq!(predicate.calls(), expected);
     assert_eq!(client.stats().retries, 2);
-    world.run(client.send(asked("GET"))).unwrap();
+    world.run(client.send(request("GET"))).unwrap();
     world
-        .run(client.send(asked("GET").retry(None).ask_retry_predicate(8)))
+        .run(client.send(request("GET").retry(None).ask_retry_predicate(8)))
         .unwrap();
-    assert_eq!(predicate.calls(), expected, "of others it is not asked");
+    assert_eq!(
+        predicate.calls(),
+        expected,
+        "the predicate is called for no other request"
+    );
 }
 
 #[test]
-fn a_predicate_that_has_enough_ends_it() {
+fn a_predicate_that_refuses_ends_the_retries() {
     let (world, server) = (World::with(|config| config.retry = quick(9)), busy());
     let client = world.client.with_hooks(Notes::new(1));
     let outcome = world.run(client.send(Request::get(&server.url).unwrap().ask_retry_predicate(0)));
@@ -137,32 +141,32 @@ fn errors_reach_the_predicate_but_the_deadline_does_not() {
 }
 
 #[test]
-fn no_wait_goes_past_the_deadline_and_no_body_that_is_gone_is_sent_again() {
+fn no_wait_passes_the_deadline_and_a_body_readable_once_is_not_sent_again() {
     let world = World::new();
     let server = Scripted::responding(|_| response_text(503, "retry-after: 3600\r\n", "later"));
     let predicate = Notes::new(usize::MAX);
     let client = world.client.with_hooks(predicate.clone());
-    let asked = Request::get(&server.url)
+    let request = Request::get(&server.url)
         .unwrap()
         .retry(quick(5))
         .ask_retry_predicate(0);
-    assert_eq!(world.run(client.send(asked)).unwrap().attempts().len(), 1);
+    assert_eq!(world.run(client.send(request)).unwrap().attempts().len(), 1);
     assert!(predicate.calls().is_empty());
     let server = busy();
-    let asked = || {
+    let request = || {
         Request::new("PUT", &server.url)
             .unwrap()
             .retry(quick(1))
             .ask_retry_predicate(0)
     };
-    let once = asked().body_from(Pieces::new(&["a"]), Some(1));
+    let once = request().body_from(Pieces::new(&["a"]), Some(1));
     assert_eq!(world.run(client.send(once)).unwrap().attempts().len(), 1);
-    let again = asked().body_from(Pieces::new(&["a"]).again(), Some(1));
+    let again = request().body_from(Pieces::new(&["a"]).again(), Some(1));
     assert_eq!(world.run(client.send(again)).unwrap().attempts().len(), 2);
 }
 
 #[test]
-fn the_whole_way_is_gone_again() {
+fn a_retry_follows_the_redirects_again() {
     let world = World::with(|config| config.redirects = 3);
     let server = Scripted::responding(|request| match request.starts_with("GET /first") {
         true => response_text(302, "location: /second\r\n", ""),
@@ -170,11 +174,11 @@ fn the_whole_way_is_gone_again() {
     });
     let client = world.client.with_hooks(Notes::new(1));
     let url = format!("{}/first", server.url);
-    let asked = Request::get(&url)
+    let request = Request::get(&url)
         .unwrap()
         .retry(quick(4))
         .ask_retry_predicate(0);
-    let response = world.run(client.send(asked)).unwrap();
+    let response = world.run(client.send(request)).unwrap();
     assert_eq!(server.requests(), ["GET /first", "GET /second"].repeat(2));
     assert_eq!(
         (response.redirects().len(), response.attempts().len()),
@@ -183,7 +187,7 @@ fn the_whole_way_is_gone_again() {
 }
 
 #[test]
-fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
+fn in_a_batch_the_predicate_gets_each_requests_number_and_each_ends_once() {
     let (world, server) = (World::new(), busy());
     let predicate = Notes::new(usize::MAX);
     let mut batch = Batch::new(world.client.clone(), 4);
@@ -208,13 +212,13 @@ fn in_a_batch_each_is_known_by_its_number_and_ends_once() {
     for (number, outcome) in &outcomes {
         assert_eq!(endings(outcome).len(), 2 - number % 2, "{number}");
     }
-    let mut asked: Vec<_> = predicate
+    let mut calls: Vec<_> = predicate
         .calls()
         .into_iter()
         .map(|(number, _)| number)
         .collect();
-    asked.sort_unstable();
-    assert_eq!(asked, [0, 2, 4, 6, 8]);
+    calls.sort_unstable();
+    assert_eq!(calls, [0, 2, 4, 6, 8]);
 }
 
 #[test]
@@ -222,12 +226,12 @@ fn the_predicate_gets_the_head_of_a_stream() {
     let (world, server) = (World::new(), busy());
     let predicate = Notes::new(1);
     let client = world.client.with_hooks(predicate.clone());
-    let asked = Request::get(&server.url)
+    let request = Request::get(&server.url)
         .unwrap()
         .retry(quick(3))
         .ask_retry_predicate(0);
     world.run(async {
-        let mut stream = client.open(asked).await.unwrap();
+        let mut stream = client.open(request).await.unwrap();
         assert_eq!(stream.attempts().len(), 2);
         assert_eq!(stream.chunk().await.unwrap().unwrap(), "busy");
     });
@@ -265,19 +269,19 @@ fn each_attempt_of_a_watched_request_may_have_other_headers() {
         });
     });
     let server = busy();
-    let ask = |stop| {
+    let run = |stop| {
         let client = world.client.with_hooks(Arc::new(Numbers(stop)));
         let request = Request::get(&server.url).unwrap().header("X-Own", b"1");
         world.run(client.send(request.unwrap().watched(7)))
     };
-    assert_eq!(endings(&ask(0)).len(), 3);
+    assert_eq!(endings(&run(0)).len(), 3);
     let arrived = server.arrived();
     for (number, head) in arrived.iter().enumerate() {
         let expected = format!("x-number: {}\r\n", number + 1);
         assert!(head.to_lowercase().contains(&expected), "{head}");
         assert!(!head.to_lowercase().contains("x-own"), "{head}");
     }
-    let error = ask(2).unwrap_err();
+    let error = run(2).unwrap_err();
     assert_eq!((error.attempts().len(), server.arrived().len()), (1, 4));
     assert!(error.to_string().contains("stopped"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Lists of revoked certificates: which servers they refuse, and what each refusal says.
+//! Revocation lists: which servers' certificates they refuse, and what each error says.
 
 use std::time::Duration;
 

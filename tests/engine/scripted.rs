@@ -9,7 +9,7 @@ use std::thread;
 /// Maps a whole request, as it was on the wire, to a response.
 type Responses = Arc<dyn Fn(&str) -> String + Send + Sync>;
 
-/// Responses are whole responses by target (`/path?query`); other targets get a 404. Connections are kept.
+/// Responses are whole responses by target (`/path?query`); other targets get a 404. Connections stay open.
 pub struct Scripted {
     pub url: String,
     arrived: Arc<Mutex<Vec<String>>>,
@@ -38,11 +38,11 @@ impl Scripted {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let responses = responses(&url);
         let arrived = Arc::<Mutex<Vec<String>>>::default();
-        let kept = arrived.clone();
+        let records = arrived.clone();
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
-                let (responses, kept) = (responses.clone(), kept.clone());
-                thread::spawn(move || serve(stream, &responses, &kept));
+                let (responses, records) = (responses.clone(), records.clone());
+                thread::spawn(move || serve(stream, &responses, &records));
             }
         });
         Scripted { url, arrived }
@@ -74,7 +74,7 @@ pub fn response_text(status: u16, fields: &str, body: &str) -> String {
     )
 }
 
-fn serve(mut stream: TcpStream, responses: &Responses, kept: &Mutex<Vec<String>>) {
+fn serve(mut stream: TcpStream, responses: &Responses, records: &Mutex<Vec<String>>) {
     let (mut input, mut piece) = (Vec::new(), [0; 4096]);
     loop {
         while !is_whole(&input) {
@@ -85,7 +85,7 @@ fn serve(mut stream: TcpStream, responses: &Responses, kept: &Mutex<Vec<String>>
         }
         let request = String::from_utf8_lossy(&input).into_owned();
         input.clear();
-        kept.lock().unwrap().push(request.clone());
+        records.lock().unwrap().push(request.clone());
         let bytes = responses(&request);
         if stream.write_all(bytes.as_bytes()).is_err() {
             return;

@@ -34,7 +34,7 @@ fn connections_limits_and_counts_are_shared() {
 }
 
 #[test]
-fn what_is_a_matter_of_requests_is_each_clients_own() {
+fn request_settings_are_each_clients_own() {
     let world = World::new();
     let server = Scripted::new(|_| {
         vec![
@@ -76,7 +76,7 @@ fn what_is_a_matter_of_requests_is_each_clients_own() {
 }
 
 #[test]
-fn what_is_a_matter_of_connections_is_refused_by_name() {
+fn connection_settings_are_refused_by_name() {
     let world = World::new();
     let mut config = world.client.config().clone();
     config.per_origin = Some(3);

@@ -1,4 +1,5 @@
-//! Connections that the server ended while a request was on its way: idempotent requests are re-sent, once, and others never.
+//! Connections that the server ended while a request was on its way: idempotent requests are re-sent, once, and others
+//! never.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -74,7 +75,7 @@ fn endings(outcome: &Outcome) -> Vec<Ending> {
     attempts.iter().map(|a| a.ending.clone()).collect()
 }
 
-/// The second request on the first connection to a server that hangs up on it.
+/// The outcome of a second request on a connection that the server closes when that request arrives.
 fn second(world: &World, method: &str, hangs: Hangs) -> (Outcome, usize) {
     let (url, arrived) = server(move |connection, request| match (connection, request) {
         (0, 1) => (b"", hangs),
@@ -296,7 +297,7 @@ fn every_request_of_a_burst_is_resent_once_when_all_connections_end() {
         assert_eq!(arrived.load(Ordering::SeqCst) - before, attempts);
         assert!(
             outcomes.iter().all(|(_, o)| endings(o).len() <= 2),
-            "each moved once at most"
+            "each was re-sent once at most"
         );
         let stats = world.client.stats();
         assert!(stats.idle <= 20 && stats.in_use == 0, "{stats:?}");
@@ -330,21 +331,21 @@ fn a_body_that_can_be_read_only_once_is_not_resent() {
 }
 
 #[test]
-fn a_connection_is_left_alone_before_the_server_said_that_it_closes_it() {
+fn a_connection_is_not_reused_shortly_before_its_announced_end() {
     const SHORT: &[u8] =
         b"HTTP/1.1 200 OK\r\nkeep-alive: timeout=1, max=9\r\ncontent-length: 2\r\n\r\nok";
-    const NOT_KEPT: &[u8] =
+    const CLOSES: &[u8] =
         b"HTTP/1.1 200 OK\r\nkeep-alive: timeout=0\r\ncontent-length: 2\r\n\r\nok";
     const LONG: &[u8] = b"HTTP/1.1 200 OK\r\nkeep-alive: timeout=60\r\ncontent-length: 2\r\n\r\nok";
     let world = World::new();
-    for (answer, kept) in [(SHORT, false), (LONG, true), (NOT_KEPT, false)] {
-        let (url, _) = server(move |_, _| (answer, Hangs::No));
+    for (response, stays) in [(SHORT, false), (LONG, true), (CLOSES, false)] {
+        let (url, _) = server(move |_, _| (response, Hangs::No));
         let reused = || {
             let response = world.send(Request::get(&url).unwrap()).unwrap();
             response.attempts()[0].reused
         };
         assert!(!reused());
         thread::sleep(Duration::from_millis(600));
-        assert_eq!(reused(), kept);
+        assert_eq!(reused(), stays);
     }
 }

@@ -17,7 +17,7 @@ impl World {
             .expect("a response")
     }
 
-    /// All pieces, which must not be larger than what a stream may hold.
+    /// All pieces; none is larger than a stream may hold.
     fn rest(&self, stream: &mut Streaming) -> Result<Vec<u8>, Error> {
         let mut body = Vec::new();
         while let Some(piece) = self.run(stream.chunk())? {
@@ -28,15 +28,15 @@ impl World {
     }
 }
 
-/// A server that runs `answer` for each connection; its URL.
-fn server(answer: impl Fn(&mut dyn Write) -> std::io::Result<()> + Send + 'static) -> String {
+/// A server that runs `respond` for each connection; returns its URL.
+fn server(respond: impl Fn(&mut dyn Write) -> std::io::Result<()> + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming() {
             let mut stream = stream.unwrap();
             let _ = stream.read(&mut [0; 4096]);
-            let _ = answer(&mut stream);
+            let _ = respond(&mut stream);
         }
     });
     url
@@ -184,7 +184,7 @@ fn a_short_body_is_an_error_and_stays_one() {
 #[test]
 fn retries_come_before_the_stream_and_the_cap_is_for_whole_bodies() {
     let tries = AtomicUsize::new(0);
-    // It announces that it closes. Otherwise the retry may find the connection before its end, and is re-sent.
+    // The server announces the close. Otherwise the retry might use the ending connection and be re-sent.
     let url = server(move |out| match tries.fetch_add(1, Ordering::Relaxed) {
         0 => {
             out.write_all(b"HTTP/1.1 503 No\r\nContent-Length: 5\r\nConnection: close\r\n\r\nlater")

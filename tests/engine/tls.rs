@@ -1,4 +1,4 @@
-//! TLS: what is verified, what each refusal says, and connections that are kept, closed and cut.
+//! TLS: what is verified, what each refusal says, and connections that stay open, are closed or are cut.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -46,7 +46,7 @@ impl Trusting {
         self.send(Request::get(url).unwrap())
     }
 
-    /// So many GETs at once.
+    /// This many GETs at once.
     pub fn batch(&self, url: &str, count: usize) -> Vec<Outcome> {
         let mut batch = Batch::new(self.client.clone(), count);
         (0..count).for_each(|tag| batch.push(tag, Request::get(url).unwrap()));
@@ -73,7 +73,7 @@ pub fn serve(identity: &Identity) -> Server {
 }
 
 #[test]
-fn a_certificate_of_a_trusted_authority_for_the_right_host_is_taken() {
+fn a_certificate_of_a_trusted_authority_for_the_right_host_is_accepted() {
     let authority = Authority::new();
     let server = serve(&authority.sign(&["localhost"]));
     let response = Trusting::new(&authority).get(&server.url()).unwrap();
@@ -135,7 +135,7 @@ fn each_bad_certificate_is_refused_before_anything_is_sent_and_says_which() {
 }
 
 #[test]
-fn an_authority_can_not_stand_for_a_host() {
+fn the_certificate_of_an_authority_is_refused_for_a_host() {
     let authority = Authority::new();
     let pretender = authority.sign_with(&["localhost"], |params| {
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
@@ -156,9 +156,9 @@ fn a_pin_is_checked_on_top_of_all_else() {
     assert!(pinned(&[&other, &identity.pin]).get(&server.url()).is_ok());
     let error = pinned(&[&other]).refuses(&server.url(), &["pins"]);
     assert_eq!((error.phase(), error.sent()), (Phase::Tls, false));
-    // An authority's key in the chain proves nothing: anyone may send it along.
+    // An authority's key in the chain proves nothing, because any server can send that certificate.
     pinned(&[&authority.pin]).refuses(&server.url(), &["pins"]);
-    // And a right pin does not make up for anything else.
+    // A right pin does not make up for anything else that is wrong.
     let stranger = Identity::self_signed(&["localhost"]);
     pinned(&[&stranger.pin]).refuses(&serve(&stranger).url(), &["self-signed"]);
 }
@@ -184,7 +184,7 @@ fn without_verification_only_pins_hold() {
 }
 
 #[test]
-fn the_oldest_version_is_kept_to() {
+fn the_lowest_allowed_version_holds() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]);
     let old = Server::start(identity.server(&[&TLS12]), keep_alive);
@@ -238,7 +238,7 @@ fn a_key_that_does_not_fit_its_certificate_is_refused_at_once() {
 }
 
 #[test]
-fn a_connection_is_kept_whatever_tickets_come_on_it() {
+fn a_connection_stays_open_whatever_tickets_come_on_it() {
     let authority = Authority::new();
     let mut config = authority.sign(&["localhost"]).server(ANY);
     config.send_tls13_tickets = 8;
@@ -246,7 +246,7 @@ fn a_connection_is_kept_whatever_tickets_come_on_it() {
     let trusting = Trusting::new(&authority);
     for _ in 0..5 {
         assert_eq!(trusting.get(&server.url()).unwrap().status(), 200);
-        // Long enough for the kernel to be asked about it.
+        // Long enough that the client checks the socket before it reuses the connection.
         thread::sleep(Duration::from_millis(20));
     }
     assert_eq!(server.seen().len(), 1, "one handshake for five requests");
@@ -282,7 +282,7 @@ fn a_connection_that_was_closed_or_spoiled_meanwhile_is_not_used_again() {
             let response = trusting.get(&server.url()).unwrap();
             assert_eq!(response.body().as_ref(), b"ok");
             assert_eq!(response.attempts().len(), 1, "noticed before it was used");
-            // Far longer than the server takes to do what spoils it.
+            // Far longer than the server takes to close or spoil the connection.
             thread::sleep(Duration::from_millis(400));
         }
         assert_eq!(server.seen().len(), 2);
@@ -315,7 +315,7 @@ fn ended(session: &mut Session) {
 }
 
 #[test]
-fn a_body_up_to_the_end_is_whole_only_if_tls_was_ended_too() {
+fn a_body_that_ends_with_its_connection_is_whole_only_if_tls_ended_too() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]);
     let trusting = Trusting::new(&authority);
@@ -333,7 +333,7 @@ fn a_body_up_to_the_end_is_whole_only_if_tls_was_ended_too() {
     );
 }
 
-/// Sends back as many bytes as the path says after reading as many.
+/// Reads as many bytes as the path says, and then sends as many.
 fn bulk(session: &mut Session) {
     const SIZE: usize = 3_000_000;
     read_head(session);
@@ -359,7 +359,7 @@ fn large_bodies_go_both_ways() {
 }
 
 #[test]
-fn what_does_not_speak_tls_is_reported_apart() {
+fn a_server_without_tls_has_an_error_of_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!(
         "https://localhost:{}/",

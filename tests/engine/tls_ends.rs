@@ -1,4 +1,4 @@
-//! How TLS ends: every connection that the client closes says so by close_notify (RFC 8446 §6.1).
+//! How TLS ends: the client sends close_notify on every connection that it closes (RFC 8446 §6.1).
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -13,10 +13,10 @@ use rustls::{ServerConnection, StreamOwned};
 use crate::tls::ANY;
 use crate::tls_server::{Authority, Session, keep_alive, read_head};
 
-/// Long enough for a busy machine: what is waited for comes at once.
+/// Long enough for a busy machine; every awaited event comes at once.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A TLS server that says of each connection whether it ended with close_notify.
+/// A TLS server that reports for each connection whether it ended with close_notify.
 struct Witness {
     port: u16,
     authority: Authority,
@@ -82,21 +82,21 @@ fn ends_well(session: &mut Session) -> bool {
     }
 }
 
-fn answer_once(session: &mut Session) {
+fn respond_once(session: &mut Session) {
     if read_head(session) {
-        let answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
-        let _ = session.write_all(answer).and_then(|()| session.flush());
+        let response = b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok";
+        let _ = session.write_all(response).and_then(|()| session.flush());
     }
 }
 
 fn begin_a_body(session: &mut Session) {
     if read_head(session) {
-        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\nok";
-        let _ = session.write_all(answer).and_then(|()| session.flush());
+        let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2000\r\n\r\nok";
+        let _ = session.write_all(response).and_then(|()| session.flush());
     }
 }
 
-/// Answers each request by 204, until the connection ends.
+/// Responds to each request with 204, until the connection ends.
 fn keep_http2(session: &mut Session) {
     const HEADERS: u8 = 1;
     let mut preface = [0; 24];
@@ -112,24 +112,24 @@ fn keep_http2(session: &mut Session) {
             return;
         }
         if frame[3] == HEADERS {
-            let mut answer = vec![0, 0, 1, HEADERS, 0b101];
-            answer.extend_from_slice(&frame[5..9]);
-            answer.push(0x89); // :status 204
-            let _ = session.write_all(&answer);
+            let mut response = vec![0, 0, 1, HEADERS, 0b101];
+            response.extend_from_slice(&frame[5..9]);
+            response.push(0x89); // :status 204
+            let _ = session.write_all(&response);
         }
         let _ = session.flush();
     }
 }
 
 #[test]
-fn idle_connections_that_are_closed_say_so() {
+fn idle_connections_are_closed_with_close_notify() {
     let reactor = Reactor::new().unwrap();
-    for (protocol, serve, offer) in [
+    for (protocol, serve, versions) in [
         ("http/1.1", keep_alive as fn(&mut Session), Protocol::Http1),
         ("h2", keep_http2, Protocol::Http2),
     ] {
         let witness = Witness::start(protocol, serve);
-        let client = witness.client(|config| config.http = offer);
+        let client = witness.client(|config| config.http = versions);
         witness.get(&client, &reactor);
         reactor.block_on(async { client.close_idle() });
         assert!(witness.end(), "close_idle, {protocol}");
@@ -139,7 +139,7 @@ fn idle_connections_that_are_closed_say_so() {
         assert!(witness.end(), "the client is dropped, {protocol}");
 
         let brief = witness.client(|config| {
-            config.http = offer;
+            config.http = versions;
             config.idle_timeout = Duration::from_millis(1);
         });
         witness.get(&brief, &reactor);
@@ -153,7 +153,7 @@ fn idle_connections_that_are_closed_say_so() {
 }
 
 #[test]
-fn a_connection_says_so_though_nothing_drives_it_any_more() {
+fn close_notify_is_sent_though_nothing_drives_the_connection_any_more() {
     let reactor = Reactor::new().unwrap();
     let witness = Witness::start("http/1.1", keep_alive);
     let client = witness.client(|_| {});
@@ -164,12 +164,12 @@ fn a_connection_says_so_though_nothing_drives_it_any_more() {
 }
 
 #[test]
-fn a_connection_that_gives_way_to_another_says_so() {
+fn a_connection_that_is_closed_for_another_origin_sends_close_notify() {
     let reactor = Reactor::new().unwrap();
     let witness = Witness::start("http/1.1", keep_alive);
     let client = witness.client(|config| config.max_connections = Some(1));
     witness.get(&client, &reactor);
-    // The only connection there may be is wanted for another origin.
+    // Another origin needs the only connection that the limit allows.
     let url = format!("https://127.0.0.1:{}/", witness.port);
     let refused = reactor.block_on(client.send(Request::get(&url).unwrap()));
     assert!(refused.is_err(), "the certificate is for another host");
@@ -178,9 +178,9 @@ fn a_connection_that_gives_way_to_another_says_so() {
 }
 
 #[test]
-fn a_connection_that_the_server_asked_to_close_is_ended_as_tls_asks() {
+fn a_connection_with_connection_close_is_ended_by_close_notify() {
     let reactor = Reactor::new().unwrap();
-    let witness = Witness::start("http/1.1", answer_once);
+    let witness = Witness::start("http/1.1", respond_once);
     let client = witness.client(|_| {});
     assert_eq!(witness.get(&client, &reactor), 200);
     assert!(witness.end());

@@ -1,4 +1,4 @@
-//! TLS that either side refuses, with the reason, over either HTTP; and a certificate that is trusted for itself.
+//! TLS that either side refuses, with the reason, over both versions of HTTP. A certificate that is trusted for itself.
 
 use std::io::Write;
 
@@ -10,7 +10,7 @@ use crate::tls::{Trusting, serve};
 use crate::tls_server::{Authority, Identity, Server, Session, keep_alive, read_head};
 
 #[test]
-fn a_certificate_that_is_trusted_is_so_for_itself_even_if_it_is_an_authoritys() {
+fn a_trusted_certificate_is_trusted_for_itself_even_if_it_is_an_authoritys() {
     let authoritys = |params: &mut rcgen::CertificateParams| {
         params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     };
@@ -40,7 +40,7 @@ fn a_certificate_that_is_trusted_is_so_for_itself_even_if_it_is_an_authoritys() 
     // Another certificate of the same name is refused, and the error says what would help.
     let other = Identity::self_signed_with(&["localhost"], authoritys);
     trusting(&own).refuses(&serve(&other).url(), &["that of an authority", "as `ca`"]);
-    // One that signed others is one of itself too.
+    // A certificate that signed others can be trusted for itself too.
     let plain = Identity::self_signed(&["localhost"]);
     assert_eq!(
         trusting(&plain).get(&serve(&plain).url()).unwrap().status(),
@@ -77,7 +77,7 @@ fn a_client_certificate_that_is_refused_is_an_error_of_tls_over_http2_too() {
 }
 
 #[test]
-fn a_refusal_of_all_that_was_offered_says_so() {
+fn a_refusal_of_every_supported_curve_says_so() {
     let authority = Authority::new();
     let identity = authority.sign(&["localhost"]);
     for version in [&TLS12, &TLS13] {
@@ -108,7 +108,7 @@ fn a_server_must_have_the_key_of_its_certificate_even_where_nobody_verifies_that
     }
 }
 
-/// Answers with something that is not encrypted.
+/// Responds with bytes that are not encrypted.
 fn in_plaintext(session: &mut Session) {
     read_head(session);
     let _ = session
@@ -118,7 +118,7 @@ fn in_plaintext(session: &mut Session) {
 }
 
 #[test]
-fn what_is_not_encrypted_is_no_response() {
+fn bytes_that_are_not_encrypted_are_no_response() {
     let authority = Authority::new();
     for version in [&TLS12, &TLS13] {
         let config = authority.sign(&["localhost"]).server(&[version]);

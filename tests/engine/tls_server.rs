@@ -20,7 +20,7 @@ use rustls::{
     HandshakeKind, NamedGroup, RootCertStore, ServerConfig, ServerConnection, StreamOwned,
 };
 
-/// One that signs certificates.
+/// An authority, which signs certificates.
 pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
     pub pem: String,
@@ -34,7 +34,7 @@ pub struct Identity {
     pub pem: String,
     pub key: PrivateKeyDer<'static>,
     pub key_pem: String,
-    /// In the form of `pins`.
+    /// The pin of this certificate, in the form of the setting `pins`.
     pub pin: String,
 }
 
@@ -43,7 +43,7 @@ impl Authority {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        // Authorities are told apart by their names before their keys.
+        // Verifiers compare the names of authorities before their keys.
         let name = format!("authority {}", key_name(&key));
         params.distinguished_name.push(DnType::CommonName, name);
         let certificate = params.self_signed(&key).unwrap();
@@ -73,7 +73,7 @@ impl Authority {
         identity(&certificate, &key)
     }
 
-    /// A list, in PEM, that revokes the certificates with these numbers, and holds until this year.
+    /// A revocation list, in PEM, of the certificates with these numbers, valid until this year.
     pub fn revoke(&self, numbers: &[u64], until: i32) -> String {
         let revoked = |number: &u64| RevokedCertParams {
             serial_number: SerialNumber::from(*number),
@@ -100,7 +100,7 @@ impl Authority {
 }
 
 impl Identity {
-    /// Signed by nobody but itself.
+    /// A self-signed certificate.
     pub fn self_signed(names: &[&str]) -> Identity {
         Identity::self_signed_with(names, |_| {})
     }
@@ -116,7 +116,7 @@ impl Identity {
         identity(&certificate, &key)
     }
 
-    /// The settings of a server that shows it, and knows a curve alone that no client offers.
+    /// The settings of a server with this certificate, whose only curve no client supports.
     pub fn server_of_no_curve(
         &self,
         versions: &[&'static rustls::SupportedProtocolVersion],
@@ -131,7 +131,7 @@ impl Identity {
             .unwrap()
     }
 
-    /// The settings of a server that shows it, in these versions, to everyone.
+    /// The settings of a server with this certificate and these versions, which demands no client certificate.
     pub fn server(&self, versions: &[&'static rustls::SupportedProtocolVersion]) -> ServerConfig {
         builder(versions)
             .with_no_client_auth()
@@ -139,7 +139,7 @@ impl Identity {
             .unwrap()
     }
 
-    /// The same of one that has this certificate and not its key: it signs with another's.
+    /// The settings of a server with this certificate but without its key: the server signs with another key.
     pub fn server_with_key_of(
         &self,
         other: &Identity,
@@ -152,12 +152,12 @@ impl Identity {
             .with_cert_resolver(Arc::new(SingleCertAndKey::from(shown)))
     }
 
-    /// The same, in any version.
+    /// The settings of a server with this certificate, in any version, which demands no client certificate.
     pub fn server_any(&self) -> ServerConfig {
         self.server(&[&rustls::version::TLS12, &rustls::version::TLS13])
     }
 
-    /// The settings of a server that shows it, to clients with a certificate of this authority.
+    /// The settings of a server with this certificate, which demands a client certificate of this authority.
     pub fn server_for(
         &self,
         authority: &Authority,
@@ -173,7 +173,7 @@ impl Identity {
     }
 }
 
-/// One that is not offered.
+/// The key exchange that no client supports.
 #[derive(Debug)]
 struct NoCurve;
 
@@ -287,7 +287,7 @@ fn accept(
     serve(&mut StreamOwned::new(connection, stream));
 }
 
-/// Reads up to the end of a head; whether there was one.
+/// Reads up to the end of a head, and returns whether there was one.
 pub fn read_head(session: &mut Session) -> bool {
     !read_whole_head(session).is_empty()
 }
@@ -308,9 +308,9 @@ pub fn read_whole_head(session: &mut Session) -> String {
 /// Responds `ok` to every request.
 pub fn keep_alive(session: &mut Session) {
     while read_head(session) {
-        let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        let response = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
         if session
-            .write_all(answer)
+            .write_all(response)
             .and_then(|()| session.flush())
             .is_err()
         {

@@ -1,4 +1,5 @@
-//! Fields behind a body: kept apart from the head, over both protocols, whole and in pieces, and with the limits of a head.
+//! Fields behind a body: separate from the head, over both protocols, in whole bodies and streams, with the limits of a
+//! head.
 
 use hecaton::{Kind, Request};
 
@@ -16,7 +17,7 @@ fn server(trailers: String) -> Scripted {
 }
 
 #[test]
-fn they_are_reported_with_the_body() {
+fn trailers_are_reported_with_the_body() {
     let world = World::new();
     let server = server("X-Sum: \t a \r\nX-Sum:b\r\nEmpty:\r\n".into());
     for _ in 0..2 {
@@ -29,7 +30,7 @@ fn they_are_reported_with_the_body() {
     assert_eq!(
         world.client.stats().opened,
         1,
-        "the connection goes on to be of use"
+        "the connection stays usable"
     );
     assert_eq!(world.get("/chunked/3").trailer_block(), b"x-chunks: 3\r\n");
     assert_eq!(world.get("/r/1").trailer_block(), b"");
@@ -74,7 +75,7 @@ fn over_http2_too() {
 }
 
 #[test]
-fn they_have_the_limits_of_a_head() {
+fn trailers_have_the_limits_of_a_head() {
     let refused = |trailers: String, change: fn(&mut hecaton::Config)| {
         let (world, server) = (World::with(change), server(trailers));
         let error = world.send(Request::get(&server.url).unwrap()).unwrap_err();

@@ -37,7 +37,7 @@ fn client(path: PathBuf) -> Client {
 }
 
 #[test]
-fn every_request_goes_to_the_socket_and_connections_are_kept() {
+fn every_request_goes_to_the_socket_and_connections_are_reused() {
     let folder = Folder::new("unix");
     let path = folder.0.join("origin.sock");
     let options = Options {
@@ -65,7 +65,8 @@ fn every_request_goes_to_the_socket_and_connections_are_kept() {
     assert_eq!(server.summary().requests, 3);
 }
 
-/// The kernel holds some hundred KiB of a Unix socket at most, and of TCP some megabytes: so here it shows.
+/// The kernel buffers some hundred KiB of a Unix socket at most, but megabytes of TCP, which would hide what the engine
+/// holds.
 #[test]
 fn a_slow_reader_holds_a_mebibyte_at_most() {
     let folder = Folder::new("slow");
@@ -87,7 +88,7 @@ fn a_slow_reader_holds_a_mebibyte_at_most() {
     let mut taken = 0;
     for _ in 0..10 {
         taken += reactor.block_on(stream.chunk()).unwrap().unwrap().len();
-        // As long as the server needs to fill whatever is there to fill.
+        // Long enough for the server to fill every buffer.
         thread::sleep(Duration::from_millis(50));
         let ahead = sent.load(Ordering::SeqCst) - taken;
         assert!(ahead <= 1 << 20, "{ahead} bytes are held");

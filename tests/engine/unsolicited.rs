@@ -1,4 +1,5 @@
-//! Unsolicited bytes: a second response behind the first, and one before its request. None of them answers another request.
+//! Unsolicited bytes: a second response behind the first, and one before its request. None becomes another request's
+//! response.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -21,31 +22,31 @@ fn two(head: &str) -> String {
         false => "",
     };
     let start = format!("{interim}HTTP/1.1 200 OK\r\ncontent-length: ");
-    let room = ONE_READ - start.len();
+    let left = ONE_READ - start.len();
     let own = match head.starts_with("HEAD") {
-        true => format!("{start}5\r\nx: {}\r\n\r\n", "x".repeat(room - 10)),
-        false => format!("{start}{:04}\r\n\r\n{}", room - 8, "x".repeat(room - 8)),
+        true => format!("{start}5\r\nx: {}\r\n\r\n", "x".repeat(left - 10)),
+        false => format!("{start}{:04}\r\n\r\n{}", left - 8, "x".repeat(left - 8)),
     };
     assert_eq!(own.len(), ONE_READ);
     own + FOREIGN
 }
 
 /// Responds to each request with these bytes, in one write.
-fn server(answer: impl Fn(&str) -> String + Clone + Send + 'static) -> String {
+fn server(respond: impl Fn(&str) -> String + Clone + Send + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            let answer = answer.clone();
-            thread::spawn(move || serve(stream, answer));
+            let respond = respond.clone();
+            thread::spawn(move || serve(stream, respond));
         }
     });
     url
 }
 
-fn serve(mut stream: TcpStream, answer: impl Fn(&str) -> String) {
+fn serve(mut stream: TcpStream, respond: impl Fn(&str) -> String) {
     while let Ok(head) = crate::proxy_server::read_head(&mut stream) {
-        if head.is_empty() || stream.write_all(answer(&head).as_bytes()).is_err() {
+        if head.is_empty() || stream.write_all(respond(&head).as_bytes()).is_err() {
             return;
         }
     }
@@ -58,7 +59,7 @@ fn own(outcome: Outcome) {
 }
 
 #[test]
-fn a_second_response_answers_no_other_request() {
+fn a_second_response_goes_to_no_other_request() {
     let url = server(two);
     for path in ["/", "/interim"] {
         for first in ["GET", "HEAD"] {
@@ -76,7 +77,7 @@ fn a_second_response_answers_no_other_request() {
 }
 
 #[test]
-fn nor_one_of_a_batch_nor_a_stream() {
+fn nor_to_one_of_a_batch_nor_to_a_stream() {
     let url = server(two);
     let world = World::new();
     for width in [1, 7] {
@@ -126,9 +127,9 @@ fn nor_over_tls() {
 }
 
 #[test]
-fn a_connection_on_which_a_body_was_announced_that_there_cannot_be_is_not_used_again() {
-    let opened = |answer: &'static str| {
-        let url = server(move |_| answer.to_owned());
+fn a_connection_is_not_used_again_after_a_response_announced_an_impossible_body() {
+    let opened = |response: &'static str| {
+        let url = server(move |_| response.to_owned());
         let world = World::new();
         for _ in 0..3 {
             world.send(Request::get(&url).unwrap()).unwrap();
@@ -142,8 +143,8 @@ fn a_connection_on_which_a_body_was_announced_that_there_cannot_be_is_not_used_a
             ("content-length: 0\r\n", 1),
             ("", 1),
         ] {
-            let answer = format!("HTTP/1.1 {status}\r\n{field}\r\n").leak();
-            assert_eq!(opened(answer), expected, "{status} {field}");
+            let response = format!("HTTP/1.1 {status}\r\n{field}\r\n").leak();
+            assert_eq!(opened(response), expected, "{status} {field}");
         }
     }
 }
@@ -156,14 +157,14 @@ enum Then {
     Closes,
 }
 
-/// A server that does not wait for a request: each connection gets this at once.
-fn hasty(answer: &'static str, then: Then) -> String {
+/// A server that sends this response on each connection at once, without waiting for a request.
+fn hasty(response: &'static str, then: Then) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
             thread::spawn(move || {
-                let _ = stream.write_all(answer.as_bytes());
+                let _ = stream.write_all(response.as_bytes());
                 if then == Then::EndsAndReads {
                     let _ = stream.shutdown(Shutdown::Write);
                 }
@@ -180,15 +181,15 @@ fn hasty(answer: &'static str, then: Then) -> String {
 fn a_response_that_comes_before_its_request_is_taken_in_every_run() {
     const BUSY: &str = "HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbusy";
     const OLD: &str = "HTTP/1.0 503 Busy\r\n\r\nbusy";
-    for (answer, then) in [
+    for (response, then) in [
         (BUSY, Then::Reads),
         (BUSY, Then::EndsAndReads),
         (BUSY, Then::Closes),
         (OLD, Then::EndsAndReads),
     ] {
-        let url = hasty(answer, then);
+        let url = hasty(response, then);
         for method in ["GET", "POST"].repeat(30) {
-            // A client each, because unsolicited bytes on a reused connection are another matter.
+            // Each case has its own client, because unsolicited bytes on a reused connection are handled differently.
             let world = World::new();
             let response = world
                 .send(Request::new(method, &url).unwrap().body("abc"))
@@ -204,11 +205,11 @@ fn a_response_that_comes_before_its_request_is_taken_in_every_run() {
 #[test]
 fn a_body_that_is_cut_short_says_how_much_of_it_came() {
     for (length, come) in [(9, 0), (9, 5), (20_000, 9_000)] {
-        let answer = format!(
+        let response = format!(
             "HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{}",
             "x".repeat(come)
         );
-        let url = hasty(answer.leak(), Then::EndsAndReads);
+        let url = hasty(response.leak(), Then::EndsAndReads);
         let world = World::new();
         let error = world.send(Request::get(&url).unwrap()).unwrap_err();
         let words = format!("{come} bytes came of the {length} that were announced");
@@ -228,11 +229,11 @@ fn a_body_that_is_cut_short_says_how_much_of_it_came() {
 }
 
 #[test]
-fn interim_responses_have_an_end() {
+fn interim_responses_without_end_are_an_error() {
     let get = |count: usize| {
-        let answer = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(count);
-        let answer = answer + "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
-        let url = server(move |_| answer.clone());
+        let response = "HTTP/1.1 103 Early Hints\r\n\r\n".repeat(count);
+        let response = response + "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+        let url = server(move |_| response.clone());
         World::new().send(Request::get(&url).unwrap())
     };
     assert_eq!(get(100).unwrap().status(), 200);

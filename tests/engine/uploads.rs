@@ -15,7 +15,7 @@ use hecaton_test_server::{Http2, Options, TestServer};
 
 use crate::{World, json};
 
-/// Pieces, each after a turn of waiting; counts how many were taken.
+/// Pieces, each after one pending poll; counts the polls that gave one.
 #[derive(Clone, Default)]
 pub struct Pieces {
     all: Vec<&'static str>,
@@ -23,7 +23,7 @@ pub struct Pieces {
     waited: bool,
     fails: bool,
     rewinds: bool,
-    asked: Arc<AtomicUsize>,
+    polled: Arc<AtomicUsize>,
 }
 
 impl Pieces {
@@ -51,7 +51,7 @@ impl Source for Pieces {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.polled.fetch_add(1, Ordering::Relaxed);
         Poll::Ready(match self.left.pop_front() {
             Some(piece) => Some(Ok(Bytes::from_static(piece.as_bytes()))),
             None if self.fails => Some(Err(io::Error::other("the disk is gone"))),
@@ -205,22 +205,22 @@ fn a_source_is_sent_again_if_it_can_begin_again() {
         for (rewinds, tries) in [(true, 2), (false, 1)] {
             let mut source = Pieces::new(&["hello"]);
             source.rewinds = rewinds;
-            // The one on which the server hung up, which may not be known yet.
+            // The client may not know yet that the server closed this connection.
             world.client.close_idle();
             let response = world.send(post(&world, "/status/503", source.clone(), None));
             assert_eq!(response.unwrap().attempts().len(), tries);
-            let asked = source.asked.load(Ordering::Relaxed);
-            assert_eq!(asked, 2 * tries, "a piece and the end each");
+            let polled = source.polled.load(Ordering::Relaxed);
+            assert_eq!(polled, 2 * tries, "a piece and the end each");
             let result = world.send(post(&world, "/fault/close", source, None));
             let error = result.unwrap_err();
-            // A request that met the end of the first one's connection before anything was sent was re-sent.
+            // A request is re-sent if the first one's connection had ended before a byte was sent.
             let sent = error
                 .attempts()
                 .iter()
                 .filter(|a| a.ending != Ending::Resent);
             assert_eq!(sent.count(), tries, "{error}");
-            let told = error.detail().contains("only once");
-            assert_eq!(told, !rewinds, "{error}");
+            let explained = error.detail().contains("only once");
+            assert_eq!(explained, !rewinds, "{error}");
         }
     }
 }
@@ -243,7 +243,7 @@ fn a_redirect_that_repeats_the_body_needs_one_that_can_be_repeated() {
 }
 
 #[test]
-fn a_closed_connection_is_left_before_the_source_is_asked() {
+fn a_closed_connection_is_noticed_before_the_source_is_read() {
     let world = World::new();
     world.get("/fault/idle-close");
     thread::sleep(std::time::Duration::from_millis(100));
@@ -252,14 +252,14 @@ fn a_closed_connection_is_left_before_the_source_is_asked() {
 }
 
 #[test]
-fn an_early_response_is_taken_and_the_rest_is_not_asked_for() {
+fn an_early_response_is_taken_and_the_rest_of_the_source_is_not_read() {
     for world in worlds(None) {
         let url = format!("{}/early", world.server.base_url());
         let request = Request::new("POST", &url).unwrap();
         let request = request.body_from(Endless(usize::MAX), None);
         match world.send(request) {
             Ok(response) => assert_eq!(response.status(), 413),
-            // The reset behind the response may come first; it must not be a wait.
+            // The reset behind the response may come first. Either way the request must not wait.
             Err(error) => assert!(error.kind() == Kind::Protocol, "{error}"),
         }
         assert_eq!(world.client.idle_connections(), 0);
@@ -268,7 +268,7 @@ fn an_early_response_is_taken_and_the_rest_is_not_asked_for() {
 
 #[test]
 fn a_source_that_waits_does_not_hide_a_response() {
-    /// Gives nothing, ever.
+    /// A source that is never ready.
     struct Silent;
     impl Source for Silent {
         fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {

@@ -1,4 +1,4 @@
-//! Who answered: the two ends of each attempt's connection, and what its TLS handshake agreed on.
+//! The connection of each attempt: its two ends, and what its TLS handshake agreed on.
 
 use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
@@ -43,7 +43,7 @@ fn an_attempt_names_both_ends_of_its_connection_and_attempts_on_one_connection_s
 }
 
 #[test]
-fn a_stream_and_an_error_name_them_too() {
+fn a_stream_and_an_error_name_both_ends_too() {
     let world = World::new();
     let stream = world.run(world.client.open(world.request("/bytes/1000")));
     let stream = stream.unwrap();
@@ -54,7 +54,7 @@ fn a_stream_and_an_error_name_them_too() {
 }
 
 #[test]
-fn where_nobody_answered_there_is_no_peer() {
+fn without_a_connection_there_is_no_peer() {
     let port = TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
