@@ -1,7 +1,7 @@
-# Faults of a back end that its proxy passes on over HTTP/2: the request concerned fails, its neighbours succeed.
+# Faults of a back end that its proxy forwards over HTTP/2: only the requests concerned fail.
 module Servers
-  class Asked
-    # GETs of these paths in turn, of each so many, at 50 on few connections: the outcomes by path.
+  class Context
+    # Sends this many GETs of each path, in turn, at 50 on few connections. Returns the outcomes by path.
     def get_in_turn(endpoint, paths, each)
       outcomes = Hash.new { |hash, path| hash[path] = [] }
       endpoint.client.batch(concurrency: 50) do |batch|
@@ -10,19 +10,19 @@ module Servers
       outcomes
     end
 
-    # The same by curl: status, exit code and size of each, by path.
+    # Sends the GETs with curl. Returns the status, exit code and size of each, by path.
     def curl_in_turn(endpoint, paths, each)
       list = paths.map { |path| path.delete_prefix("/") }.join(",")
-      told = endpoint.curl("/{#{list}}?id=[1-#{each}]", "--parallel", "--parallel-max", "50",
+      result = endpoint.curl("/{#{list}}?id=[1-#{each}]", "--parallel", "--parallel-max", "50",
         "-w", "\n%{http_code} %{exitcode} %{size_download} %{url}\n", limit: 100)
-      told.body.scrub.scan(%r{^(\d{3}) (\d+) (\d+) https://[^/]+(/[^?\s]+)}).group_by(&:pop)
+      result.body.scrub.scan(%r{^(\d{3}) (\d+) (\d+) https://[^/]+(/[^?\s]+)}).group_by(&:pop)
     end
 
-    # Failed, each in one attempt, and each reached the back end once.
+    # Checks that all failed, each in one attempt, and that each reached the back end once.
     def failed_once(outcomes, path, arrived)
       good = outcomes.reject(&:error)
       must(good.empty?,
-        "#{good.size} of #{outcomes.size} GETs of #{path} were answered (#{good.first&.status}): it shows nothing")
+        "#{good.size} of #{outcomes.size} GETs of #{path} succeeded (#{good.first&.status}), so the check shows nothing")
       again = outcomes.count { |outcome| outcome.attempts.size > 1 }
       must(again.zero? && arrived == outcomes.size,
         "#{again} of #{outcomes.size} bad GETs were re-sent, #{arrived} arrived")
@@ -32,32 +32,32 @@ module Servers
   NEIGHBOURS = %w[/a /b /c /d /e /f /g].freeze
 
   CURL_HINTS = lambda do |server|
-    told = curl_in_turn(server.endpoint(:hints), [*NEIGHBOURS, "/hints"], 150)
-    told.values_at(*NEIGHBOURS).flatten(1).count { |status, exit,| [status, exit] == %w[200 0] } == 1050
+    results = curl_in_turn(server.endpoint(:hints), [*NEIGHBOURS, "/hints"], 150)
+    results.values_at(*NEIGHBOURS).flatten(1).count { |status, exit,| [status, exit] == %w[200 0] } == 1050
   end
 
   check "103",
-    "1,050 GETs beside 150 whose back end sends 103, over HTTP/2: the 1,050 are answered, the 150 fail, not re-sent",
+    "1,050 GETs beside 150 whose back end sends 103, over HTTP/2: the 1,050 succeed, the 150 fail and are not re-sent",
     needs: :hints, limit: 120, like_curl: CURL_HINTS do |server|
     endpoint = server.endpoint(:hints)
     before = server.back_end.count("/hints")
     outcomes = get_in_turn(endpoint, [*NEIGHBOURS, "/hints"], 150)
     none_failed(outcomes.values_at(*NEIGHBOURS).flatten.filter_map(&:error), 1050)
     failed_once(outcomes["/hints"], "/hints", server.back_end.count("/hints") - before)
-    Asked.kind(outcomes["/hints"].first.error)
+    Context.kind(outcomes["/hints"].first.error)
   end
 
   SIZE = 1000
   PLAIN = "/plain/#{SIZE}".freeze
   TRAILED = "/trailers/#{SIZE}".freeze
 
-  # A body is whole or it failed.
+  # Whether each body is whole, or its request failed.
   CUT = ->(outcome) { outcome.error.nil? && outcome.body != "t" * (2 * SIZE) }
 
   CURL_TRAILERS = lambda do |server|
-    told = curl_in_turn(server.endpoint(:trailers), [PLAIN, TRAILED], 2500)
-    told.values.flatten(1).none? { |_, exit, size| exit == "0" && size.to_i != 2 * SIZE } &&
-      told[PLAIN].all? { |_, exit,| exit == "0" }
+    results = curl_in_turn(server.endpoint(:trailers), [PLAIN, TRAILED], 2500)
+    results.values.flatten(1).none? { |_, exit, size| exit == "0" && size.to_i != 2 * SIZE } &&
+      results[PLAIN].all? { |_, exit,| exit == "0" }
   end
 
   check "trailers",
@@ -68,6 +68,6 @@ module Servers
     must(cut.empty?, "#{cut.size} of 25,000 bodies were cut in silence: #{cut.map { |outcome| outcome.body.bytesize }.tally} bytes")
     none_failed(outcomes[PLAIN].filter_map(&:error), 12_500)
     failed = outcomes[TRAILED].filter_map(&:error)
-    "of 12,500 with trailers #{failed.size} failed#{": #{Asked.kind(failed.first)}" if failed.any?}"
+    "of 12,500 with trailers #{failed.size} failed#{": #{Context.kind(failed.first)}" if failed.any?}"
   end
 end

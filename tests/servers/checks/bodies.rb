@@ -1,11 +1,11 @@
-# Codings, and bodies that are cut: decoded whole, or an error.
+# Codings and cut bodies: a body is decoded whole, or its request fails.
 module Servers
-  check "codings", "each coding that the server has is decoded to what it was", needs: :codings,
+  check "codings", "each coding of the server is decoded to the original body", needs: :codings,
     like_curl: ->(server) { server.codings.all? { |_, path| server.endpoint.curl(path, "--compressed").ok? } } do |server|
     client = server.endpoint.client
     server.codings.each do |coding, path|
-      # Asked for by name, or else the server might choose another; then the client decodes nothing, so a second time
-      # without.
+      # The first request names the coding, because the server might choose another. The client does not decode such a
+      # response, so a second request names none.
       raw = client.get(server.endpoint.url(path), headers: { "Accept-Encoding" => coding })
       same([200, coding], [raw.status, raw.headers["content-encoding"]], "status and coding of #{path}")
       decoded = client.get(server.endpoint.url(path))
@@ -22,14 +22,14 @@ module Servers
 
   CUTS = %w[truncate truncate-chunked].freeze
 
-  class Asked
-    # A body that the back end cut is an error, or the proxy's own 5xx; never a success.
-    def cut_is_told(endpoint)
+  class Context
+    # Checks that a body that the back end cuts is an error or the proxy's own 5xx, and never a success.
+    def cut_is_reported(endpoint)
       CUTS.flat_map do |cut|
-        told = [-> { endpoint.client.get(endpoint.url("/fault/#{cut}")) }, -> { read_in_pieces(endpoint, "/fault/#{cut}") }, -> { in_batch(endpoint, "/fault/#{cut}") }]
-        told.map do |ask|
+        requests = [-> { endpoint.client.get(endpoint.url("/fault/#{cut}")) }, -> { read_in_pieces(endpoint, "/fault/#{cut}") }, -> { in_batch(endpoint, "/fault/#{cut}") }]
+        requests.map do |request|
           got = begin
-            ask.call
+            request.call
           rescue Hecaton::BodyError, Hecaton::ProtocolError => error
             error
           end
@@ -59,7 +59,7 @@ module Servers
   [[:clear, ""], [:h2, "/2"]].each do |endpoint, suffix|
     check "cut#{suffix}", "a body that the back end cuts short is an error#{" over HTTP/2" if endpoint == :h2}: whole, in pieces and in a batch", needs: [endpoint, :ledger],
       like_curl: ->(server) { CUTS.all? { |cut| !server.endpoint(endpoint).curl("/fault/#{cut}").ok? } } do |server|
-      cut_is_told(server.endpoint(endpoint))
+      cut_is_reported(server.endpoint(endpoint))
     end
   end
 end

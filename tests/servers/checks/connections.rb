@@ -1,50 +1,50 @@
-# Connections: kept, shared, and never at the cost of a request when the server lets go of one.
+# Connections: reused, shared, and closed by the server without the loss of a request.
 module Servers
-  class Asked
-    # The failures of GETs by some threads, and the responses, which are verified.
+  class Context
+    # Sends GETs from some threads. Returns the verified responses, and the failures.
     def gets(endpoint, threads:, each:, client: endpoint.client)
-      answered = Queue.new
+      good = Queue.new
       failures = Queue.new
       threads(threads) do |thread|
         each.times do |at|
           id = thread * 1_000_000 + at
           response = client.get(endpoint.url("/echo?id=#{id}"))
-          answers(response, id)
-          answered << response
+          verify_id(response, id)
+          good << response
         rescue Hecaton::Error, Failed => error
           failures << error
         end
       end
-      [Array.new(answered.size) { answered.pop }, Array.new(failures.size) { failures.pop }]
+      [Array.new(good.size) { good.pop }, Array.new(failures.size) { failures.pop }]
     end
 
-    # GETs in a batch; each response belongs to its request.
+    # Sends GETs in a batch, and checks that each response belongs to its request.
     def batch(endpoint, count, concurrency, client: endpoint.client)
       failures = []
-      moves = 0
+      resends = 0
       client.batch(concurrency: concurrency) do |batch|
         count.times do |id|
           batch.get(endpoint.url("/echo?id=#{id}")).on_complete do |outcome|
-            moves += outcome.attempts.count { |attempt| attempt.ending == :resent }
-            outcome.error ? failures << outcome.error : answers(outcome.response, id)
+            resends += outcome.attempts.count { |attempt| attempt.ending == :resent }
+            outcome.error ? failures << outcome.error : verify_id(outcome.response, id)
           rescue Failed => error
             failures << error
           end
         end
       end
       none_failed(failures, count)
-      [client.stats[:opened], moves]
+      [client.stats[:opened], resends]
     end
 
-    def told(moves, more = nil) = [more, ("#{moves} moved" if moves.positive?)].compact.join(", ").then { |text| text unless text.empty? }
+    def note(resends, more = nil) = [more, ("#{resends} re-sent" if resends.positive?)].compact.join(", ").then { |text| text unless text.empty? }
   end
 
-  check "reuse", "30 GETs one after another take one connection", needs: %i[clear keeps] do |server|
+  check "reuse", "30 GETs one after another take one connection", needs: %i[clear keep_alive] do |server|
     client = server.endpoint.client
-    responses = Array.new(30) { |id| client.get(server.endpoint.url("/echo?id=#{id}")).tap { |response| answers(response, id) } }
+    responses = Array.new(30) { |id| client.get(server.endpoint.url("/echo?id=#{id}")).tap { |response| verify_id(response, id) } }
     same(1, client.stats[:opened], "connections")
     same(29, client.stats[:reused], "reused")
-    told(resent(responses))
+    note(resent(responses))
   end
 
   check "many", "300 GETs, 10 threads with one client: none is lost, and connections are shared" do |server|
@@ -52,28 +52,28 @@ module Servers
     responses, failures = gets(server.endpoint, threads: 10, each: 30, client: client)
     none_failed(failures, 300)
     must(client.stats[:opened] <= 10 + resent(responses),
-      "#{client.stats[:opened]} connections for 10 threads") if server.keeps?
-    told(resent(responses), "#{client.stats[:opened]} connections")
+      "#{client.stats[:opened]} connections for 10 threads") if server.keep_alive?
+    note(resent(responses), "#{client.stats[:opened]} connections")
   end
 
   check "batch", "500 GETs at 50: each response is that of its request, at most 50 connections" do |server|
-    opened, moves = batch(server.endpoint, 500, 50)
-    must(opened <= 50 + moves, "#{opened} connections at 50") if server.keeps_under_load?
-    told(moves, "#{opened} connections")
+    opened, resends = batch(server.endpoint, 500, 50)
+    must(opened <= 50 + resends, "#{opened} connections at 50") if server.keep_alive_under_load?
+    note(resends, "#{opened} connections")
   end
 
   check "batch/2", "500 GETs at 50 over HTTP/2: as few connections as the server's limit on streams allows",
     needs: :h2 do |server|
-    opened, moves = batch(server.endpoint(:h2), 500, 50)
-    must(opened <= 50 / server.streams + 2 + moves, "#{opened} connections")
-    told(moves, "#{opened} connections")
+    opened, resends = batch(server.endpoint(:h2), 500, 50)
+    must(opened <= 50 / server.streams + 2 + resends, "#{opened} connections")
+    note(resends, "#{opened} connections")
   end
 
-  # Half of the waits are within some milliseconds of the server's, half around it; what the machine adds spreads them
-  # more.
+  # Half of the waits are within some milliseconds of the server's limit, and half differ more. Delays of the machine
+  # spread them further.
   WAITS = Array.new(80) { |at| at.even? ? 0.998 + at * 0.0001 : 0.92 + at * 0.002 }.freeze
 
-  # They come back about when the server closes, so that some are sent while it closes the connection.
+  # The requests return when the server's limit ends, so some are sent while the server closes the connection.
   check "keep-alive",
     "the server closes idle connections after a second: 80 clients come back around that moment, 3 times", needs: :short do |server|
     endpoint = server.endpoint(:short)
@@ -88,8 +88,8 @@ module Servers
     end.flatten
     none_failed(outcomes.grep(Hecaton::Error), outcomes.size)
     outcomes.each { |response| same(200, response.status, "status") }
-    must(lets_go?(endpoint), "the server closed nothing within 5 seconds: it shows nothing")
-    told(resent(outcomes))
+    must(closes_idle?(endpoint), "the server closed no connection within 5 seconds, so the check shows nothing")
+    note(resent(outcomes))
   end
 
   check "idle", "connections that the server ended are gone from the pool while nobody sends anything",
@@ -106,9 +106,9 @@ module Servers
     nil
   end
 
-  class Asked
+  class Context
     # Whether the server ends an idle connection.
-    def lets_go?(endpoint)
+    def closes_idle?(endpoint)
       uri = URI(endpoint.base)
       Socket.tcp(uri.host, uri.port) do |socket|
         socket.write("GET /echo HTTP/1.1\r\nHost: #{uri.host}\r\n\r\n")

@@ -1,8 +1,8 @@
-# Requests that the server rejects: bodies too large, streams too many, connections that have served enough.
+# Requests that the server rejects: too large bodies, too many streams, too many requests on one connection.
 module Servers
   LARGE = 20_000_000
 
-  class Asked
+  class Context
     def refuses_early(endpoint)
       statuses = Array.new(10) do |at|
         client = endpoint.client
@@ -20,7 +20,7 @@ module Servers
       Tempfile.create("body", server.dir) do |file|
         file.write("x" * LARGE)
         file.flush
-        Array.new(10) { endpoint.curl(server.early_path, "-H", "Expect:", "--data-binary", "@#{file.path}") }.all? { |told| told.status == 413 }
+        Array.new(10) { endpoint.curl(server.early_path, "-H", "Expect:", "--data-binary", "@#{file.path}") }.all? { |result| result.status == 413 }
       end
     end
   end
@@ -32,9 +32,9 @@ module Servers
     end
   end
 
-  # Uploads on keep-alive connections where the server responds with a body at once and closes. They end in the
-  # response, or, where the server's system threw the body away, in an error with the status.
-  check "early cut", "413 with a body while 100 kB are sent on a keep-alive connection, and the end of it, 40 times: the status is had each time",
+  # The server responds to these uploads with a body at once, and closes. Each upload ends in the response, or in an
+  # error with the status if the server's kernel discarded the body.
+  check "early cut", "413 with a body while 100 kB are sent on a keep-alive connection, and the end of it, 40 times: the client gets the status each time",
     needs: :early_cut, like_curl: ->(server) { server.curl_early_cut(40).all?("413 0") } do |server|
     endpoint = server.endpoint(:early_cut)
     cut = Array.new(40) do
@@ -43,7 +43,7 @@ module Servers
       same(413, client.post(endpoint.url("/early/9"), body: "x" * 100_000).status, "status")
       nil
     rescue Hecaton::BodyError => error
-      must(error.message.include?("status 413"), "the error does not say the status: #{Asked.kind(error)}")
+      must(error.message.include?("status 413"), "the error does not say the status: #{Context.kind(error)}")
       same(413, error.attempts.last.status, "status of the attempt")
       error
     end.compact
@@ -54,13 +54,13 @@ module Servers
     check "streams #{streams}", "300 GETs at 100 where a connection may hold #{streams} stream#{"s" if streams > 1}: none is lost",
       needs: :"streams_#{streams}" do |server|
       endpoint = server.endpoint(:"streams_#{streams}")
-      opened, moves = batch(endpoint, 300, 100)
-      must(opened <= 100 / streams + 2 + moves, "#{opened} connections")
-      told(moves, "#{opened} connections")
+      opened, resends = batch(endpoint, 300, 100)
+      must(opened <= 100 / streams + 2 + resends, "#{opened} connections")
+      note(resends, "#{opened} connections")
     end
   end
 
-  # A request that the server did not process is re-sent, whatever its method; nothing is done twice.
+  # A request that the server did not process is re-sent, whatever its method. No request is processed twice.
   check "GOAWAY POST", "1,000 POSTs at 100 there: each arrives once", needs: %i[few ledger] do |server|
     endpoint = server.endpoint(:few)
     before = server.test_server.ledger
@@ -75,33 +75,33 @@ module Servers
     nil
   end
 
-  check "starved", "a server that takes 100 connections, asked 200 at once: time-outs name per_origin, and with per_origin 50 there are none",
+  check "starved", "200 requests at once to a server that accepts 100 connections: time-outs name per_origin, and per_origin 50 avoids them",
     needs: :takes_100 do |server|
     endpoint = server.endpoint
     failures = []
-    ask = lambda do |client|
+    send_all = lambda do |client|
       failures.clear
       client.batch(concurrency: 200) do |batch|
         400.times { |id| batch.get(endpoint.url("/echo?id=#{id}")).on_failure { |outcome| failures << outcome.error } }
       end
       client.close
     end
-    ask.call(endpoint.client(timeout: 3))
-    must(failures.any?, "none failed at 200: it shows nothing")
+    send_all.call(endpoint.client(timeout: 3))
+    must(failures.any?, "no request failed at 200, so the check shows nothing")
     silent = failures.map(&:message).grep_v(/per_origin/)
     must(silent.empty?, "#{silent.size} of #{failures.size} errors do not name per_origin: #{silent.first}")
-    ask.call(endpoint.client(per_origin: 50))
+    send_all.call(endpoint.client(per_origin: 50))
     none_failed(failures, 400)
     nil
   end
 
   check "GOAWAY", "2,000 GETs at 200 where a connection ends by GOAWAY after 100 requests: none is lost", needs: :few,
     like_curl: lambda { |server|
-      # All of them in one command, which ends with the first that fails.
+      # One curl command sends all of them, and ends with the first failure.
       server.endpoint(:few).curl("/echo?id=[1-2000]", "--parallel", "--parallel-max", "200", "--fail-early").exit.zero?
     } do |server|
-    opened, moves = batch(server.endpoint(:few), 2000, 200)
+    opened, resends = batch(server.endpoint(:few), 2000, 200)
     must(opened >= 15, "only #{opened} connections: no GOAWAY came")
-    told(moves, "#{opened} connections")
+    note(resends, "#{opened} connections")
   end
 end

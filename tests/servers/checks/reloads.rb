@@ -1,13 +1,13 @@
-# The server reads its configuration anew while it receives requests: a user of the gem must not notice.
+# Reloads of a server's configuration under load: no request may be lost.
 module Servers
   RELOADS = 4
   APART = 0.4
-  # How long a busy machine may take until a reload shows something.
+  # Seconds that a busy machine may take until a reload has closed connections.
   SHOWS_WITHIN = 25
 
-  class Asked
-    # Sends requests in 5 threads, by the block, until the server has been reloaded so often and `shows` is true of what has been
-    # returned. Returns [what it returned, what it raised].
+  class Context
+    # Calls the block in 5 threads until the server has been reloaded RELOADS times and `shows` is true of the results.
+    # Returns the results and the errors.
     def while_reloading(shows = ->(_) { true })
       over = false
       good, bad = Queue.new, Queue.new
@@ -31,7 +31,7 @@ module Servers
       over = true
     end
 
-    # So many reloads, and more until the block is true, if a busy machine takes longer.
+    # Reloads RELOADS times, and then until the block is true, because a busy machine may take longer.
     def reload
       latest = now + SHOWS_WITHIN
       RELOADS.times { reload_once }
@@ -49,13 +49,13 @@ module Servers
       needed = endpoint.options[:http] == "2" ? 1 : 5
       shows = ->(responses) { responses.size > 50 && client.stats[:opened] > needed }
       responses, failures = while_reloading(shows) do |id|
-        client.get(endpoint.url("/echo?id=#{id}")).tap { |response| answers(response, id) }
+        client.get(endpoint.url("/echo?id=#{id}")).tap { |response| verify_id(response, id) }
       end
       none_failed(failures, responses.size + failures.size)
-      must(responses.size > 50, "only #{responses.size} GETs were answered")
+      must(responses.size > 50, "only #{responses.size} GETs got a response")
       fresh = client.stats[:opened]
-      must(fresh > needed, "the reload closed no connection (#{fresh} opened): it shows nothing")
-      told(resent(responses), "#{responses.size} GETs, #{fresh} connections")
+      must(fresh > needed, "the reload closed no connection (#{fresh} opened), so the check shows nothing")
+      note(resent(responses), "#{responses.size} GETs, #{fresh} connections")
     end
   end
 
@@ -67,12 +67,12 @@ module Servers
     reload_gets(server.endpoint(:h2))
   end
 
-  class Asked
-    # GETs at 50 in a batch, which continues until the server has been reloaded so often. Returns the outcomes.
+  class Context
+    # Sends GETs at 50 in a batch until the server has been reloaded RELOADS times. Returns the outcomes.
     def batch_while_reloading(client, endpoint, headers)
       over, id, outcomes = false, 0, []
       needed = connections_of(endpoint)
-      # The batch is the whole of this thread.
+      # This thread runs only the batch.
       reloading = Thread.new { reload { outcomes.size > 100 && client.stats[:opened] > needed } }
       reloading.report_on_exception = false
       client.batch(concurrency: 50) do |batch|
@@ -93,27 +93,27 @@ module Servers
     def reload_batch(endpoint, headers: {}, **options)
       client = endpoint.client(**options)
       outcomes = batch_while_reloading(client, endpoint, headers)
-      failed, answered = outcomes.partition { |outcome,| outcome.error }
-      answered.each { |outcome, id| answers(outcome.response, id) }
+      failed, succeeded = outcomes.partition { |outcome,| outcome.error }
+      succeeded.each { |outcome, id| verify_id(outcome.response, id) }
       none_failed(failed.map { |outcome,| outcome.error }, outcomes.size)
-      must(answered.size > 50, "only #{answered.size} GETs were answered")
+      must(succeeded.size > 50, "only #{succeeded.size} GETs got a response")
       fresh = client.stats[:opened]
       must(fresh > (endpoint.options[:http] == "2" ? 1 : 50),
-        "the reload closed no connection (#{fresh} opened): it shows nothing")
-      told(answered.sum { |outcome,| resent([outcome]) }, "#{answered.size} GETs, #{fresh} connections")
+        "the reload closed no connection (#{fresh} opened), so the check shows nothing")
+      note(succeeded.sum { |outcome,| resent([outcome]) }, "#{succeeded.size} GETs, #{fresh} connections")
     end
 
-    # How many connections a batch at 50 opens where nothing is closed.
+    # The number of connections that a batch at 50 opens if the server closes none.
     def connections_of(endpoint) = endpoint.options[:http] == "2" ? 1 : 50
 
-    # The same by curl, 500 GETs a command: whether all got a response.
+    # Whether curl gets a response to each of 500 GETs in one command.
     def curl_reload_batch(endpoint, *more)
       reloading = Thread.new { reload { true } }
       codes = []
       while reloading.alive?
-        told = endpoint.curl("/echo?id=[1-500]", *more, "--parallel", "--parallel-max", "50", "-w",
+        result = endpoint.curl("/echo?id=[1-500]", *more, "--parallel", "--parallel-max", "50", "-w",
           "\n%{http_code} %{exitcode}\n")
-        codes |= told.body.scrub.scan(/^(\d{3}) (\d+)$/)
+        codes |= result.body.scrub.scan(/^(\d{3}) (\d+)$/)
       end
       codes == [%w[200 0]]
     end
@@ -143,14 +143,14 @@ module Servers
     endpoint = server.endpoint
     client = endpoint.client
     before = server.test_server.ledger
-    answered, failed = while_reloading do |id|
+    succeeded, failed = while_reloading do |id|
       same(200, client.post(endpoint.url("/r/#{id}"), body: "x" * 1000).status, "status")
     end
     after = server.test_server.ledger
     same(before["duplicates"], after["duplicates"], "POSTs that arrived twice")
     arrived = after["distinct"] - before["distinct"]
-    must(arrived.between?(answered.size, answered.size + failed.size),
-      "#{answered.size} answered, #{failed.size} failed, #{arrived} arrived")
-    "#{answered.size} POSTs#{", #{failed.size} failed, so said" if failed.any?}"
+    must(arrived.between?(succeeded.size, succeeded.size + failed.size),
+      "#{succeeded.size} succeeded, #{failed.size} failed, #{arrived} arrived")
+    "#{succeeded.size} POSTs#{", #{failed.size} failed with an error" if failed.any?}"
   end
 end

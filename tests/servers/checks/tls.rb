@@ -1,12 +1,12 @@
-# Kinds of TLS: keys and curves, a certificate that signed itself, one that the client must show, versions.
+# Kinds of TLS: keys and curves, self-signed certificates, client certificates, versions.
 module Servers
-  class Asked
-    # The endpoint's authority is enough, and another is not.
+  class Context
+    # Checks that the client accepts the endpoint's authority and refuses another.
     def trusts(endpoint, **more)
       response = endpoint.client(**more).get(endpoint.url("/echo?id=7"))
-      answers(response, 7)
+      verify_id(response, 7)
       error = error_of(Hecaton::TLSError) { endpoint.client(**more, ca: server.certificates.stranger).get(endpoint.url("/echo")) }
-      must(error.message.match?(/certificate|issuer|trust/i), "a stranger's certificate is refused with: #{error.message}")
+      must(error.message.match?(/certificate|issuer|trust/i), "the certificate of an unknown authority is refused with: #{error.message}")
       "HTTP/#{response.attempts.last.version}"
     end
   end
@@ -14,8 +14,8 @@ module Servers
   TLS_LIKE_CURL = ->(endpoint) { ->(server) { server.endpoint(endpoint).curl("/echo?id=7").ok? } }
 
   { "rsa" => "RSA", "p256" => "P-256", "p384" => "P-384", "p521" => "P-521",
-    "ed25519" => "Ed25519" }.each do |kind, told|
-    check "tls #{told}", "a certificate with a key of #{told}; one of a stranger's authority is refused", needs: :"tls_#{kind}",
+    "ed25519" => "Ed25519" }.each do |kind, label|
+    check "tls #{label}", "a certificate with a key of #{label}; one of an unknown authority is refused", needs: :"tls_#{kind}",
       like_curl: TLS_LIKE_CURL[:"tls_#{kind}"] do |server|
       trusts(server.endpoint(:"tls_#{kind}"))
     end
@@ -29,7 +29,7 @@ module Servers
   check "tls client", "a client certificate is shown; without one the refusal is a TLSError (or a status), by HTTP/1.1 and HTTP/2", needs: :tls_client,
     like_curl: TLS_LIKE_CURL[:tls_client] do |server|
     endpoint = server.endpoint(:tls_client)
-    versions = server.offers?(:h2) ? %w[1.1 2] : %w[1.1]
+    versions = server.supports?(:h2) ? %w[1.1 2] : %w[1.1]
     versions.map do |version|
       same(200, endpoint.client(http: version).get(endpoint.url("/echo?id=1")).status,
         "status with a certificate, HTTP/#{version}")

@@ -3,17 +3,17 @@ module Servers
   BODY = Random.new(8).bytes(300_000).freeze
   PIECES = Array.new(10) { |at| BODY[at * 30_000, 30_000] }.freeze
 
-  class Asked
+  class Context
     # Checks the server's report of a request with a body.
     def arrived(response, body, method)
       same(200, response.status, "#{method} status")
-      told = JSON.parse(response.body)
-      same([method, body.bytesize, Zlib.crc32(body)], told.values_at("method", "bytes", "crc32"),
+      report = JSON.parse(response.body)
+      same([method, body.bytesize, Zlib.crc32(body)], report.values_at("method", "bytes", "crc32"),
         "what arrived of #{method}")
     end
 
     # Checks that the response belongs to this very request.
-    def answers(response, id)
+    def verify_id(response, id)
       same(200, response.status, "GET status")
       path = JSON.parse(response.body)["path"]
       must(path.end_with?("id=#{id}"), "requested id=#{id}, got the response to #{path}")

@@ -1,4 +1,4 @@
-# A back end that sends what few back ends send, in a process of its own: apps/ruby/back_end.rb.
+# A back end that sends interim responses and trailers, in a process of its own: apps/ruby/back_end.rb.
 module Servers
   class BackEnd
     attr_reader :port

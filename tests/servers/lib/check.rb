@@ -3,32 +3,32 @@ module Servers
   # The exception of a check when the gem did not do what it promises.
   class Failed < StandardError; end
 
-  # One column of the table. Made by Servers.check; `needs` are the endpoints or abilities without which it says nothing.
+  # One column of the table, made by Servers.check. `needs` are the endpoints or abilities that the check requires.
   class Check
-    attr_reader :name, :tells, :needs, :limit
+    attr_reader :name, :meaning, :needs, :limit
 
-    def initialize(name, tells, needs:, limit:, like_curl:, &body)
-      @name, @tells, @needs, @limit, @like_curl, @body = name, tells, Array(needs), limit, like_curl, body
+    def initialize(name, meaning, needs:, limit:, like_curl:, &body)
+      @name, @meaning, @needs, @limit, @like_curl, @body = name, meaning, Array(needs), limit, like_curl, body
     end
 
     # Whether the server has what the check needs.
-    def for?(server) = needs.all? { |need| server.offers?(need) } && !server.class.left_out.key?(name)
+    def for?(server) = needs.all? { |need| server.supports?(need) } && !server.class.left_out.key?(name)
 
     # Runs it; returns a short note or nil. Raises Failed, or what the gem raised.
-    def call(server) = Timeout.timeout(limit) { Asked.new(server).instance_exec(server, &@body) }
+    def call(server) = Timeout.timeout(limit) { Context.new(server).instance_exec(server, &@body) }
 
-    # curl's result where the gem failed: :alike, :better, or nil when curl has no such request.
+    # curl's result after the gem failed: :alike, :better, or nil when curl has no such request.
     def curl(server)
       return unless @like_curl
 
-      Timeout.timeout(limit) { Asked.new(server).instance_exec(server, &@like_curl) ? :better : :alike }
+      Timeout.timeout(limit) { Context.new(server).instance_exec(server, &@like_curl) ? :better : :alike }
     rescue Timeout::Error
       :alike
     end
   end
 
-  # The object in which the body of a check is evaluated: methods that fail and name the difference.
-  class Asked
+  # The object that evaluates the body of a check. Its methods fail with a message that names the difference.
+  class Context
     attr_reader :server
 
     def initialize(server) = @server = server
@@ -48,25 +48,25 @@ module Servers
       error
     end
 
-    # None of the repeated requests failed; else the kinds of failures, counted.
-    def none_failed(failures, asked)
+    # Fails with the counted kinds of failures, unless there are none.
+    def none_failed(failures, count)
       return if failures.empty?
 
-      kinds = failures.map { |failure| Asked.kind(failure) }.tally.map { |kind, times| "#{times} × #{kind}" }
-      raise Failed, "#{failures.size} of #{asked} failed: #{kinds.first(3).join("; ")}"
+      kinds = failures.map { |failure| Context.kind(failure) }.tally.map { |kind, times| "#{times} × #{kind}" }
+      raise Failed, "#{failures.size} of #{count} failed: #{kinds.first(3).join("; ")}"
     end
 
-    # So many threads, each given its number; the first exception of one is raised here.
+    # Runs this many threads, each with its number, and raises the first exception of a thread.
     def threads(count, &block)
       Array.new(count) { |at| Thread.new(at, &block).tap { |thread| thread.report_on_exception = false } }.map(&:value)
     end
 
-    # Moves among the attempts of these responses.
+    # The re-sends among the attempts of these responses.
     def resent(responses) = responses.sum { |response| response.attempts.count { |attempt| attempt.ending == :resent } }
 
     def now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
-    # A failure without what differs from one to the next.
+    # A failure's message without the numbers and URLs that differ each time.
     def self.kind(failure)
       return failure.to_s unless failure.is_a?(Exception)
 
@@ -84,8 +84,8 @@ module Servers
 
     # Adds a check, limited to `limit` seconds. Its `needs` are endpoints by name, :reload, or another ability of the
     # server. The block like_curl is true when curl succeeds. It is called only after the gem failed.
-    def check(name, tells, needs: :clear, limit: 45, like_curl: nil, &body)
-      checks << Check.new(name, tells, needs: needs, limit: limit, like_curl: like_curl, &body)
+    def check(name, meaning, needs: :clear, limit: 45, like_curl: nil, &body)
+      checks << Check.new(name, meaning, needs: needs, limit: limit, like_curl: like_curl, &body)
     end
   end
 end

@@ -1,4 +1,4 @@
-# One way into a server: a URL, and with what the gem and curl go there.
+# One endpoint of a server: a URL, and the options with which the gem and curl request it.
 module Servers
   # options: keywords of Hecaton::Client; curl: the equivalent arguments of curl.
   class Endpoint
@@ -27,10 +27,10 @@ module Servers
       output, error, status = Open3.capture3(*command, binmode: true)
       body, _, tail = output.rpartition("\n")
       code, version = tail.split
-      Told.new(status.exitstatus, code.to_i, version, body, error.strip)
+      CurlResult.new(status.exitstatus, code.to_i, version, body, error.strip)
     end
 
-    Told = Struct.new(:exit, :status, :version, :body, :error) do
+    CurlResult = Struct.new(:exit, :status, :version, :body, :error) do
       def ok? = exit.zero? && status.between?(200, 299)
     end
   end

@@ -1,4 +1,4 @@
-# The parts that forward proxies share.
+# What all forward proxies share.
 module Servers
   # Endpoints lead through it to test servers, with and without TLS.
   class Forward < Server

@@ -1,4 +1,4 @@
-# The kinds of TLS that a server shows, each behind a port of its own.
+# The kinds of TLS that a server supports, each on a port of its own.
 module Servers
   # name: of the endpoint, less tls_; certificate: a kind of Certificates; demands: whether the client must show one;
   # versions: of TLS.
@@ -8,7 +8,7 @@ module Servers
     def demands? = demands
   end
 
-  # For servers whose listeners can be told all of that, one by one.
+  # For servers whose configuration can set all of that for each listener.
   module Kinds
     ALL = { "rsa" => {}, "p256" => {}, "p384" => {}, "p521" => {}, "ed25519" => {}, "self" => {},
             "client" => { certificate: "rsa", demands: true },
@@ -24,7 +24,7 @@ module Servers
       end
     end
 
-    # Names of kinds that this server cannot show.
+    # The names of the kinds that this server does not support.
     def without_kinds = []
 
     def tls_endpoints = kinds.to_h { |kind| [:"tls_#{kind.name}", kind.demands? ? demanding(kind) : plain(kind)] }

@@ -1,8 +1,8 @@
-# For servers that are programs: what they shall listen to, as a file of JSON that each of them reads.
+# The listeners of the servers in apps/, in a JSON file that each of them reads.
 module Servers
-  # In apps/ such a program has that file as its one argument: a list of {port, kind, cert, key, ca, min, max, streams,
+  # Each program in apps/ has that file as its one argument: a list of {port, kind, cert, key, ca, min, max, streams,
   # idle}. kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both). ca: clients must show a certificate of it.
-  # idle: seconds that an idle connection is kept.
+  # idle: seconds after which an idle connection is closed.
   #
   # Its responses:
   #

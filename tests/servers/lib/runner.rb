@@ -1,4 +1,4 @@
-# Runs the checks of each server in a process of its own, some servers side by side, and gathers what came of them.
+# Runs the checks of each server in a process of its own, some servers side by side, and collects the results.
 module Servers
   # The result of one check of one server: passed, failed, explained, absent.
   Cell = Struct.new(:server, :check, :state, :note, :curl, :seconds, keyword_init: true)
@@ -27,13 +27,14 @@ module Servers
 
     private
 
-    # Ended from outside, nothing that was started stays.
+    # A signal that ends this process ends all its children too.
     def stop_at_the_end
       @children = []
       %i[TERM INT].each { |signal| trap(signal) { @children.each { |child| Process.kill(:TERM, child) rescue nil }; exit!(1) } }
     end
 
-    # A child, so that a server's checks begin with a newly loaded gem, and a crash is one server's.
+    # Each server's checks run in a child process, so they begin with a newly loaded gem, and a crash affects one
+    # server.
     def apart(server, dir)
       reader, writer = IO.pipe
       child = fork do
@@ -61,13 +62,13 @@ module Servers
         { check: "run", state: "failed", note: "the checks of this server ended by #{status}" }) unless status.success?
     end
 
-    def take(server, told)
-      @versions[server.title] = told[:version] if told[:version]
-      if told[:absent]
-        @absent[server.title] = told[:absent]
-        puts format("%-14s absent: %s", server.title, told[:absent])
-      elsif told[:check]
-        @cells << cell = Cell.new(server: server.title, **told.slice(:check, :state, :note, :curl, :seconds))
+    def take(server, report)
+      @versions[server.title] = report[:version] if report[:version]
+      if report[:absent]
+        @absent[server.title] = report[:absent]
+        puts format("%-14s absent: %s", server.title, report[:absent])
+      elsif report[:check]
+        @cells << cell = Cell.new(server: server.title, **report.slice(:check, :state, :note, :curl, :seconds))
         puts format("%-14s %-13s %-9s %s", cell.server, cell.check, cell.state,
           [cell.note, cell.curl && "(curl: #{cell.curl})"].compact.join(" "))
       end
@@ -76,22 +77,22 @@ module Servers
 
     # In the child.
     def alone(klass, dir, writer)
-      tell = ->(told) { writer.puts(JSON.generate(told)); writer.flush }
+      send_report = ->(report) { writer.puts(JSON.generate(report)); writer.flush }
       home = File.join(dir, klass.title).tap { |path| Dir.mkdir(path) }
-      File.chmod(0o777, home) # What begins as root may go on as somebody else.
+      File.chmod(0o777, home) # A server that begins as root may continue as another user.
       server = klass.new(home, @certificates)
       trap(:TERM) { server.stop; exit!(1) }
       klass.path # or it is absent
-      tell.call(version: klass.version)
+      send_report.call(version: klass.version)
       server.start
-      @checks.select { |check| check.for?(server) }.each { |check| tell.call(judged(server, check)) }
+      @checks.select { |check| check.for?(server) }.each { |check| send_report.call(run_check(server, check)) }
     rescue Absent => error
-      tell.call(absent: error.message)
+      send_report.call(absent: error.message)
     ensure
       server&.stop
     end
 
-    def judged(server, check)
+    def run_check(server, check)
       server.start_again unless server.running?
       begun = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       seconds = -> { (Process.clock_gettime(Process::CLOCK_MONOTONIC) - begun).round(1) }
@@ -103,15 +104,15 @@ module Servers
       lost(server, check, error).merge(seconds: seconds&.call)
     end
 
-    # Failed, or explained: when the server's file says why, and it looks as it says.
+    # Failed, or explained if the server's file gives a reason and the message matches its pattern.
     def lost(server, check, error)
-      note = said(error)
+      note = message_of(error)
       why, seen = server.class.explanations[check.name]
-      told = { check: check.name, state: "failed", note: note, curl: check.curl(server) }
-      why && note.match?(seen) ? told.merge(state: "explained", note: "#{why} [#{note}]") : told
+      report = { check: check.name, state: "failed", note: note, curl: check.curl(server) }
+      why && note.match?(seen) ? report.merge(state: "explained", note: "#{why} [#{note}]") : report
     end
 
-    def said(error)
+    def message_of(error)
       text = error.is_a?(Failed) ? error.message : "#{error.class.name} #{error.message}"
       text = "#{text} (#{error.backtrace&.first.to_s[%r{[^/]+$}]})" unless error.is_a?(Failed) || error.is_a?(Hecaton::Error)
       text.gsub(/\s+/, " ")[0, 300]

@@ -1,9 +1,9 @@
-# A server: how it is found, what its version is, how it is configured, started, told to reload and stopped.
+# A server: how its command and version are found, and how it is configured, started, reloaded and stopped.
 module Servers
   # The exception for a server that cannot be checked: it is not installed, or does not start.
   class Absent < StandardError; end
 
-  # One file of servers/ a subclass. It must have command and endpoints; the rest has defaults.
+  # Each file of servers/ defines a subclass. It must have command and endpoints; the rest has defaults.
   class Server
     STARTS_WITHIN = 20
     TRIES = 3
@@ -22,22 +22,22 @@ module Servers
         @title
       end
 
-      # Commands of which the first that is found is taken.
+      # The names of the command; the first that is installed is used.
       def program(*names)
         @names = names if names.any?
         @names || []
       end
 
-      # How to get the version: arguments, and the part of the output to take.
+      # How to get the version: arguments, and a pattern for the version in its output.
       def version_by(*arguments, pattern: /\d+(\.\d+)+/)
         @version_arguments, @version_pattern = arguments, pattern
       end
 
-      # A failure that is known and not the gem's: the check, why, and what its message must look like.
+      # A known failure that is not the gem's fault: the check, the reason, and a pattern for its message.
       def explains(check, why, seen:) = explanations[check] = [why, seen]
       def explanations = @explanations ||= {}
 
-      # A check that says nothing of this server, and why.
+      # A check that cannot be meaningful for this server, and why.
       def leaves_out(check, why) = left_out[check] = why
       def left_out = @left_out ||= {}
 
@@ -66,24 +66,24 @@ module Servers
     def commands = [command]
     def configure = nil
     def environment = {}
-    # The endpoints by name; and the ports that must accept before it counts as started.
+    # The endpoints by name, and the ports that must accept connections before the server counts as started.
     def endpoints = raise(NotImplementedError)
     def awaited = @ports.values
-    # Whether a connection is kept after a response.
-    def keeps? = true
-    # The same while others wait for their turn.
-    def keeps_under_load? = keeps?
+    # Whether a connection stays open after a response.
+    def keep_alive? = true
+    # Whether a connection stays open after a response while others wait to be accepted.
+    def keep_alive_under_load? = keep_alive?
 
     # How many streams a connection of the endpoint h2 may hold.
     def streams = 100
 
     def endpoint(name = :clear) = (@endpoints ||= endpoints).fetch(name)
-    def offers?(need) = (@endpoints ||= endpoints).key?(need) || (need == :ledger ? !test_server.nil? : need == :keeps ? keeps? : respond_to?(need))
+    def supports?(need) = (@endpoints ||= endpoints).key?(need) || (need == :ledger ? !test_server.nil? : need == :keep_alive ? keep_alive? : respond_to?(need))
 
     # A free port under this name, the same at each call until a new try.
     def port(name) = @ports[name] ||= Servers.free_port
 
-    # The project's own server, for what stands in front of another; nil when it was not needed.
+    # The test server behind this proxy; nil if it is not needed.
     attr_reader :test_server
 
     def behind = @test_server ||= TestServer.new
@@ -95,13 +95,13 @@ module Servers
       File.join(dir, name).tap { |path| File.write(path, text) }
     end
 
-    # Three times at most, with other ports: somebody may have taken one meanwhile.
+    # Starts the server, up to three times with other ports, because another process may have taken a port meanwhile.
     def start
       TRIES.times do |try|
         @ports.clear
         configure
         run
-        return nil if accepts? && answers?
+        return nil if accepts? && responds?
 
         stop_process
         sleep 0.2 * (try + 1)
@@ -109,7 +109,7 @@ module Servers
       raise Absent, "did not start: #{last_words}"
     end
 
-    # A server that a check brought down is there again for the next.
+    # Starts a server again that a check brought down.
     def start_again
       stop_process # what one that ended has left behind
       @endpoints = nil
@@ -155,8 +155,8 @@ module Servers
       true
     end
 
-    # Ports that accept are not yet workers that respond.
-    def answers?
+    # A port accepts connections before the server's workers respond.
+    def responds?
       @endpoints = nil
       5.times { endpoint.curl("/echo?id=0", limit: 2).ok? ? (return true) : sleep(0.3) } && false
     end
@@ -167,7 +167,7 @@ module Servers
       false
     end
 
-    # The groups that were started here and nobody else.
+    # Ends the process groups that were started here, and no others.
     def stop_process
       @pids.each { |pid| signal(:TERM, -pid) }
       60.times { @pids.any? { |pid| alive?(pid) } ? sleep(0.05) : break }

@@ -1,7 +1,7 @@
 # The table at the end of a run: for a terminal, as a page for docs/results/, and as JSON.
 module Servers
   class Table
-    MARKS = { "passed" => "ok", "failed" => "FAILED", "explained" => "explained" }.freeze
+    LABELS = { "passed" => "ok", "failed" => "FAILED", "explained" => "explained" }.freeze
 
     def initialize(runner, checks, seconds)
       @runner, @checks, @seconds = runner, checks, seconds
@@ -12,10 +12,10 @@ module Servers
     def failed = count("failed")
     def count(state) = @runner.cells.count { |cell| cell.state == state }
 
-    # Servers and what became of their checks, in as few lines as there are servers.
+    # One line for each server, with the results of its checks.
     def terminal
       lines = @by.map do |server, cells|
-        bad = cells.reject { |cell| cell.state == "passed" }.map { |cell| "#{cell.check} #{MARKS[cell.state]}" }
+        bad = cells.reject { |cell| cell.state == "passed" }.map { |cell| "#{cell.check} #{LABELS[cell.state]}" }
         format("%-14s %-12s %2d of %2d passed%s", server, @runner.versions[server], cells.count { |cell| cell.state == "passed" }, cells.size,
           bad.empty? ? "" : ": #{bad.join(", ")}")
       end
@@ -25,7 +25,7 @@ module Servers
     def json
       JSON.pretty_generate(
         taken: Time.now.utc.iso8601, gem: Hecaton::VERSION, commit: commit, ruby: RUBY_VERSION, curl: `curl --version`[/curl \S+/],
-        seconds: @seconds.round, versions: @runner.versions, absent: @runner.absent, checks: @checks.to_h { |check| [check.name, check.tells] },
+        seconds: @seconds.round, versions: @runner.versions, absent: @runner.absent, checks: @checks.to_h { |check| [check.name, check.meaning] },
         cells: @runner.cells.map(&:to_h)
       )
     end
@@ -34,7 +34,7 @@ module Servers
       [
         head, "", "| server | version | #{columns.join(" | ")} |", "| --- | --- |#{" --- |" * columns.size}",
         *@by.map { |server, cells| row(server, cells) }, "", *notes, *missing, "", "## The checks", "",
-        *@checks.map { |check| "- **#{check.name}**: #{check.tells}" }, ""
+        *@checks.map { |check| "- **#{check.name}**: #{check.meaning}" }, ""
       ].join("\n")
     end
 
@@ -56,11 +56,11 @@ module Servers
     def columns = @columns ||= @checks.map(&:name).select { |name| @runner.cells.any? { |cell| cell.check == name } }
 
     def row(server, cells)
-      marks = columns.map do |name|
+      labels = columns.map do |name|
         cell = cells.find { |one| one.check == name }
         cell.nil? ? "" : cell.state == "passed" ? "ok" : "#{cell.state} [#{noted.index(cell) + 1}]"
       end
-      "| #{server} | #{@runner.versions[server]} | #{marks.join(" | ")} |"
+      "| #{server} | #{@runner.versions[server]} | #{labels.join(" | ")} |"
     end
 
     def noted = @noted ||= @runner.cells.reject { |cell| cell.state == "passed" }.sort_by { |cell| [cell.server, cell.check] }

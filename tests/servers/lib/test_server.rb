@@ -1,4 +1,4 @@
-# The project's own server behind a proxy: it responds, and its log (the ledger) has the requests that really arrived.
+# The project's test server behind a proxy. Its log (the ledger) has the requests that really arrived.
 module Servers
   class TestServer
     BINARY = ENV.fetch("HECATON_BINARY") { File.join(ROOT, "target/release/hecaton") }

@@ -13,7 +13,7 @@ module Servers
 
     explains "early/2", "h2o refuses the stream without a response when a body is too large", seen: /REFUSED_STREAM/
 
-    # It demands no certificates, reads no keys of Ed25519, and offers TLS 1.3 whatever its maximum is.
+    # h2o demands no client certificates, reads no Ed25519 keys, and supports TLS 1.3 whatever its maximum is.
     def without_kinds = %w[client ed25519 12]
 
     def endpoints

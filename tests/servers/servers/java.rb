@@ -57,14 +57,14 @@ module Servers
       { clear: clear, early: clear, early_cut: clear }
     end
 
-    # Status and exit code of so many uploads by curl, each on a connection that a GET has used.
+    # Status and exit code of this many uploads by curl, each on a connection that a GET has used.
     def curl_early_cut(times)
       Tempfile.create("body", dir) do |file|
         file.write("x" * 100_000)
         file.flush
         Array.new(times) do
           endpoint.curl("/echo", "-o", "/dev/null", "--next", "-s", "--noproxy", "*", "-o", "/dev/null", "-w", "\n%{http_code} %{exitcode}",
-            "-H", "Expect:", "--data-binary", "@#{file.path}", endpoint.url("/early/9")).then { |told| "#{told.status} #{told.version}" }
+            "-H", "Expect:", "--data-binary", "@#{file.path}", endpoint.url("/early/9")).then { |result| "#{result.status} #{result.version}" }
         end
       end
     end

@@ -28,7 +28,7 @@ module Servers
     end
 
     # Debian packages the module by itself.
-    def offers?(need) = super && (need != :codings || File.exist?("/usr/lib/lighttpd/mod_deflate.so"))
+    def supports?(need) = super && (need != :codings || File.exist?("/usr/lib/lighttpd/mod_deflate.so"))
 
     # Its HTTP/2 allows 8.
     def streams = 8
@@ -37,7 +37,7 @@ module Servers
 
     def text
       <<~CONF
-        server.modules = ("mod_proxy", "mod_openssl", #{'"mod_deflate"' if offers?(:codings)})
+        server.modules = ("mod_proxy", "mod_openssl", #{'"mod_deflate"' if supports?(:codings)})
         server.bind = "127.0.0.1"
         server.port = #{port(:clear)}
         server.document-root = "#{dir}"

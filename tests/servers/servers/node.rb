@@ -38,7 +38,7 @@ module Servers
     end
   end
 
-  # The frameworks differ in how they refuse; the rest is Node's.
+  # The frameworks differ in how they refuse a body; the rest is Node's own server.
   class Framework < Server
     include Listeners
 
@@ -70,6 +70,6 @@ module Servers
     title "fastify"
     program "node"
 
-    %w[verbs chunked expect large].each { |check| leaves_out check, "its program answers GET /echo and POST /early alone" }
+    %w[verbs chunked expect large].each { |check| leaves_out check, "its program responds only to GET /echo and POST /early" }
   end
 end

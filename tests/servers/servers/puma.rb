@@ -1,12 +1,12 @@
-# puma: threads, TLS, short keep-alive in another.
+# puma: threads and TLS, and a second one with short keep-alive.
 module Servers
   class Puma < Server
     title "puma"
     program "puma"
 
     def commands = %w[one two].map { |name| [path, "-C", File.join(dir, "#{name}.rb")] }
-    # It ends connections after ten requests while others wait.
-    def keeps_under_load? = false
+    # puma ends a connection after ten requests while others wait.
+    def keep_alive_under_load? = false
     def codings = { "gzip" => "/gzipped" }
 
     def configure

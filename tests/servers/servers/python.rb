@@ -41,7 +41,7 @@ module Servers
 
     FEW = 100
 
-    explains "GOAWAY", "after its GOAWAY it takes what was on the way for a PROTOCOL_ERROR, and drops the streams that it had begun",
+    explains "GOAWAY", "after its GOAWAY it treats requests on the way as a PROTOCOL_ERROR, and drops the streams that it had begun",
       seen: /\A\d+ of 2000 failed: \d+ × ProtocolError the server ended the connection \(PROTOCOL_ERROR\)/
 
     def commands = %w[one two].map { |name| [path, "--config", File.join(dir, "#{name}.toml"), "app:asgi"] }
@@ -105,10 +105,10 @@ module Servers
     title "waitress"
 
     def self.program = [File.join(INSTALLED, "python/bin/waitress-serve")]
-    # By its default.
+    # Its default.
     def takes_100 = true
 
-    # It buffers what is sent, so it refuses early by its own limit alone.
+    # waitress buffers a request's body, so it refuses early only by its own limit.
     def early_path = "/upload"
 
     def commands

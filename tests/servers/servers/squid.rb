@@ -38,14 +38,14 @@ module Servers
 
     private
 
-    # One file of authorities for both, the proxy's and the test server's.
+    # One file with both authorities: the proxy's and the test server's.
     def over_tls
       proxy = "https://127.0.0.1:#{port(:tls)}"
       both = write("both.pem", File.read(certificates.ca) + File.read(test_server_ca))
       trusted = { proxy: proxy, ca: both }
-      told = ["-x", proxy, "--proxy-cacert", both, "--cacert", both]
-      { tls_proxy: Endpoint.new(behind.url, curl: told, **trusted),
-        tls_tunnel: Endpoint.new(secure_server.url, curl: told, **trusted) }
+      through = ["-x", proxy, "--proxy-cacert", both, "--cacert", both]
+      { tls_proxy: Endpoint.new(behind.url, curl: through, **trusted),
+        tls_tunnel: Endpoint.new(secure_server.url, curl: through, **trusted) }
     end
 
     def helper = Dir["/usr/lib{,64}/squid/basic_ncsa_auth"].first || raise(Absent,

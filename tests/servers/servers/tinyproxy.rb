@@ -1,15 +1,16 @@
-# tinyproxy as a forward proxy: it closes after each response without saying so; credentials in another.
+# tinyproxy as a forward proxy, which closes after each response without announcing it; a second one demands
+# credentials.
 module Servers
   class Tinyproxy < Forward
     title "tinyproxy"
     program "tinyproxy"
     version_by "-v"
 
-    # A request that is not idempotent is never sent twice; curl sends it again.
-    explains "verbs", "it ends each connection after one response without saying so, and a POST that meets that end may have been processed",
+    # The gem never sends a request twice that is not idempotent; curl does.
+    explains "verbs", "it closes each connection after one response without announcing it, and a POST sent meanwhile may have been processed",
       seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
 
-    def keeps? = false
+    def keep_alive? = false
 
     def commands = %w[plain auth].map { |name| [path, "-d", "-c", File.join(dir, "#{name}.conf")] }
 

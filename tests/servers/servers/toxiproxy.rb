@@ -1,4 +1,4 @@
-# toxiproxy between the gem and the test server: its own API sets what it does to the bytes.
+# toxiproxy between the gem and the test server. Its API adds and removes toxics.
 module Servers
   class Toxiproxy < Server
     title "toxiproxy"
@@ -16,7 +16,7 @@ module Servers
       { clear: clear, toxics: clear }
     end
 
-    # The proxy does this to what comes down while the block runs.
+    # Applies this toxic to responses while the block runs.
     def toxic(type, attributes)
       api(Net::HTTP::Post, "/proxies/origin/toxics", name: "toxic", type: type, stream: "downstream", toxicity: 1.0,
         attributes: attributes)
@@ -25,7 +25,7 @@ module Servers
       api(Net::HTTP::Delete, "/proxies/origin/toxics/toxic")
     end
 
-    # Ends all connections that there are.
+    # Ends all open connections.
     def cut_all
       api(Net::HTTP::Post, "/proxies/origin", enabled: false)
       api(Net::HTTP::Post, "/proxies/origin", enabled: true)
@@ -33,7 +33,7 @@ module Servers
 
     private
 
-    def answers?
+    def responds?
       api(Net::HTTP::Post, "/proxies", name: "origin", listen: "127.0.0.1:#{port(:clear)}",
         upstream: "127.0.0.1:#{behind.port}")
       super
@@ -42,8 +42,8 @@ module Servers
     def api(method, path, **json)
       request = method.new(path, "Content-Type" => "application/json", "User-Agent" => "hecaton")
       request.body = JSON.generate(json) if json.any?
-      answer = Net::HTTP.start("127.0.0.1", port(:api)) { |http| http.request(request) }
-      raise "toxiproxy refused #{path}: #{answer.code} #{answer.body}" unless answer.code.start_with?("2")
+      response = Net::HTTP.start("127.0.0.1", port(:api)) { |http| http.request(request) }
+      raise "toxiproxy refused #{path}: #{response.code} #{response.body}" unless response.code.start_with?("2")
     end
   end
 end

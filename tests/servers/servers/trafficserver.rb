@@ -23,7 +23,7 @@ module Servers
 
     private
 
-    # A root of its own with all that it looks for there.
+    # A root folder of its own, with all files that Traffic Server expects there.
     def lay(name, **settings)
       root = File.join(dir, name)
       folders = %w[bin sbin config cache lib libexec run log include share].to_h { |folder| [folder, File.join(root, folder)] }

@@ -1,5 +1,5 @@
-// The server in Go: net/http with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for what it reads and sends.
-// SIGHUP shuts each server down gracefully while another goes on with the same port.
+// The server in Go: net/http with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for its configuration and responses.
+// SIGHUP shuts each server down gracefully while a new one takes over its port.
 package main
 
 import (
@@ -34,14 +34,14 @@ func main() {
 	check(err)
 	var all []listener
 	check(json.Unmarshal(bytes, &all))
-	http.HandleFunc("/", answer)
+	http.HandleFunc("/", respond)
 	for _, one := range all {
 		go one.serve()
 	}
 	select {}
 }
 
-func answer(w http.ResponseWriter, r *http.Request) {
+func respond(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.Path; {
 	case path == "/early":
 		w.Header().Set("Connection", "close")
@@ -49,7 +49,7 @@ func answer(w http.ResponseWriter, r *http.Request) {
 	case path == "/upload":
 		sum := crc32.NewIEEE()
 		bytes, _ := io.Copy(sum, r.Body)
-		tell(w, map[string]any{"method": r.Method, "bytes": bytes, "crc32": sum.Sum32()})
+		writeJSON(w, map[string]any{"method": r.Method, "bytes": bytes, "crc32": sum.Sum32()})
 	case strings.HasPrefix(path, "/bytes/"):
 		count, _ := strconv.Atoi(path[7:])
 		io.WriteString(w, strings.Repeat("abcdefghijklmnopqrstuvwxyz", count/26+1)[:count])
@@ -64,32 +64,32 @@ func answer(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(coder, strings.Repeat("Nothing is lost that was coded and decoded. ", 2300))
 		coder.Close()
 	default:
-		tell(w, map[string]any{"method": r.Method, "path": r.URL.RequestURI()})
+		writeJSON(w, map[string]any{"method": r.Method, "path": r.URL.RequestURI()})
 	}
 }
 
-func tell(w http.ResponseWriter, value any) {
+func writeJSON(w http.ResponseWriter, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	json.NewEncoder(w).Encode(value)
 }
 
 // A listener that servers can close without closing the port.
-type kept struct {
+type shared struct {
 	net.Listener
 	accepted chan net.Conn
 	closed   chan struct{}
 }
 
-func (k kept) Accept() (net.Conn, error) {
+func (s shared) Accept() (net.Conn, error) {
 	select {
-	case conn := <-k.accepted:
+	case conn := <-s.accepted:
 		return conn, nil
-	case <-k.closed:
+	case <-s.closed:
 		return nil, net.ErrClosed
 	}
 }
 
-func (k kept) Close() error { close(k.closed); return nil }
+func (s shared) Close() error { close(s.closed); return nil }
 
 func (l listener) serve() {
 	port, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", l.Port))
@@ -106,7 +106,7 @@ func (l listener) serve() {
 	signal.Notify(reload, syscall.SIGHUP)
 	for {
 		server := l.server()
-		on := kept{port, accepted, make(chan struct{})}
+		on := shared{port, accepted, make(chan struct{})}
 		if l.Cert == "" {
 			go server.Serve(on)
 		} else {

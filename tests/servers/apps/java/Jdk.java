@@ -11,13 +11,13 @@ public class Jdk {
   public static void main(String[] ports) throws IOException {
     for (String port : ports) {
       HttpServer server = HttpServer.create(new InetSocketAddress("127.0.0.1", Integer.parseInt(port)), 200);
-      server.createContext("/", Jdk::answer);
+      server.createContext("/", Jdk::respond);
       server.setExecutor(Executors.newFixedThreadPool(64));
       server.start();
     }
   }
 
-  static void answer(HttpExchange exchange) throws IOException {
+  static void respond(HttpExchange exchange) throws IOException {
     String method = exchange.getRequestMethod();
     String path = exchange.getRequestURI().toString();
     if (path.equals("/early")) {
@@ -29,21 +29,21 @@ public class Jdk {
     } else if (path.equals("/upload")) {
       CRC32 sum = new CRC32();
       long bytes = 0;
-      byte[] part = new byte[65536];
+      byte[] piece = new byte[65536];
       InputStream body = exchange.getRequestBody();
-      for (int read; (read = body.read(part)) > 0; bytes += read) sum.update(part, 0, read);
-      tell(exchange, "{\"method\":\"" + method + "\",\"bytes\":" + bytes + ",\"crc32\":" + sum.getValue() + "}");
+      for (int read; (read = body.read(piece)) > 0; bytes += read) sum.update(piece, 0, read);
+      write(exchange, "{\"method\":\"" + method + "\",\"bytes\":" + bytes + ",\"crc32\":" + sum.getValue() + "}");
     } else if (path.startsWith("/bytes/")) {
       byte[] all = new byte[Integer.parseInt(path.substring(7))];
       for (int at = 0; at < all.length; at++) all[at] = (byte) ('a' + at % 26);
       send(exchange, all);
     } else {
-      tell(exchange, "{\"method\":\"" + method + "\",\"path\":\"" + path + "\"}");
+      write(exchange, "{\"method\":\"" + method + "\",\"path\":\"" + path + "\"}");
     }
     exchange.close();
   }
 
-  static void tell(HttpExchange exchange, String json) throws IOException {
+  static void write(HttpExchange exchange, String json) throws IOException {
     exchange.getResponseHeaders().set("Content-Type", "application/json");
     send(exchange, json.getBytes());
   }

@@ -1,5 +1,5 @@
-// Jetty with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for its responses. Arguments: PORT:KIND:STREAMS:IDLE with kind http, h2c
-// or h2, and a key store (PKCS #12, password "secret") as the last.
+// Jetty with HTTP/1.1 and HTTP/2; see ../../lib/listeners.rb for its responses. Arguments: PORT:KIND:STREAMS:IDLE with
+// kind http, h2c or h2, and a key store (PKCS #12, password "secret") as the last.
 import java.nio.ByteBuffer;
 import java.util.zip.CRC32;
 import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory;
@@ -68,20 +68,20 @@ public class Jetty extends Handler.Abstract {
       CRC32 sum = new CRC32();
       long bytes = 0;
       var body = Content.Source.asInputStream(request);
-      byte[] part = new byte[65536];
-      for (int read; (read = body.read(part)) >= 0; bytes += read) sum.update(part, 0, read);
-      tell(response, callback, "{\"method\":\"" + request.getMethod() + "\",\"bytes\":" + bytes + ",\"crc32\":" + sum.getValue() + "}");
+      byte[] piece = new byte[65536];
+      for (int read; (read = body.read(piece)) >= 0; bytes += read) sum.update(piece, 0, read);
+      write(response, callback, "{\"method\":\"" + request.getMethod() + "\",\"bytes\":" + bytes + ",\"crc32\":" + sum.getValue() + "}");
     } else if (path.startsWith("/bytes/")) {
       byte[] all = new byte[Integer.parseInt(path.substring(7))];
       for (int at = 0; at < all.length; at++) all[at] = (byte) ('a' + at % 26);
       response.write(true, ByteBuffer.wrap(all), callback);
     } else {
-      tell(response, callback, "{\"method\":\"" + request.getMethod() + "\",\"path\":\"" + path + "\"}");
+      write(response, callback, "{\"method\":\"" + request.getMethod() + "\",\"path\":\"" + path + "\"}");
     }
     return true;
   }
 
-  static void tell(Response response, Callback callback, String json) {
+  static void write(Response response, Callback callback, String json) {
     response.getHeaders().put(HttpHeader.CONTENT_TYPE, "application/json");
     response.write(true, ByteBuffer.wrap(json.getBytes()), callback);
   }

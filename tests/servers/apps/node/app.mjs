@@ -1,4 +1,5 @@
-// The server in Node: http and http2 of its own, Express or Fastify; see ../../lib/listeners.rb for what it reads and sends.
+// The server in Node: http and http2 of its own, Express or Fastify; see ../../lib/listeners.rb for its configuration
+// and responses.
 import { readFileSync } from "node:fs";
 import http from "node:http";
 import https from "node:https";
@@ -15,7 +16,7 @@ const table = Array.from({ length: 256 }, (_, n) => {
 const step = (sum, bytes) => bytes.reduce((crc, byte) => table[(crc ^ byte) & 255] ^ (crc >>> 8), sum);
 
 // For node:http and node:http2 alike.
-function answer(request, response) {
+function respond(request, response) {
   const json = (value) => {
     const body = JSON.stringify(value);
     response.writeHead(200, { "content-type": "application/json", "content-length": Buffer.byteLength(body) });
@@ -46,13 +47,13 @@ function answer(request, response) {
 }
 
 const frameworks = {
-  plain: async () => answer,
+  plain: async () => respond,
   express: async () => {
     const { default: express } = await import("express");
     const app = express();
     app.post("/early", express.raw({ type: () => true, limit: "1mb" }), (_, response) => response.end());
     app.use((error, _request, response, _next) => response.status(error.status ?? 500).end());
-    app.use(answer);
+    app.use(respond);
     return app;
   },
   fastify: async () => {
@@ -67,7 +68,7 @@ const frameworks = {
   },
 };
 
-// GOAWAY after so many requests of a session.
+// GOAWAY after this many requests of a session.
 function few(server, most) {
   server.on("session", (session) => {
     let begun = 0;

@@ -8,8 +8,8 @@ TEXT = b"Nothing is lost that was coded and decoded. " * 2300
 ALPHABET = b"abcdefghijklmnopqrstuvwxyz"
 
 
-def answer(method, path, query):
-    """Status, fields and body of what needs no body to be answered."""
+def respond(method, path, query):
+    """Status, fields and body of a response that does not depend on the request's body."""
     if path == "/early":
         return 413, [], b""
     if path.startswith("/bytes/"):
@@ -17,10 +17,10 @@ def answer(method, path, query):
         return 200, [], (ALPHABET * (count // 26 + 1))[:count]
     if path == "/gzipped":
         return 200, [("content-encoding", "gzip"), ("content-type", "text/plain")], gzip.compress(TEXT)
-    return told({"method": method, "path": path + ("?" + query if query else "")})
+    return in_json({"method": method, "path": path + ("?" + query if query else "")})
 
 
-def told(value):
+def in_json(value):
     return 200, [("content-type", "application/json")], json.dumps(value).encode()
 
 
@@ -36,11 +36,11 @@ async def asgi(scope, receive, send):
         size, crc, more = 0, 0, True
         while more:
             event = await receive()
-            part, more = event.get("body", b""), event.get("more_body", False)
-            size, crc = size + len(part), zlib.crc32(part, crc)
-        status, fields, body = told({"method": method, "bytes": size, "crc32": crc})
+            piece, more = event.get("body", b""), event.get("more_body", False)
+            size, crc = size + len(piece), zlib.crc32(piece, crc)
+        status, fields, body = in_json({"method": method, "bytes": size, "crc32": crc})
     else:
-        status, fields, body = answer(method, path, scope["query_string"].decode())
+        status, fields, body = respond(method, path, scope["query_string"].decode())
     fields = [*fields, ("content-length", str(len(body)))]
     await send(
         {"type": "http.response.start", "status": status, "headers": [(n.encode(), v.encode()) for n, v in fields]}
@@ -52,11 +52,11 @@ def wsgi(environ, start_response):
     method, path = environ["REQUEST_METHOD"], environ["PATH_INFO"]
     if path == "/upload":
         size, crc = 0, 0
-        while part := environ["wsgi.input"].read(65536):
-            size, crc = size + len(part), zlib.crc32(part, crc)
-        status, fields, body = told({"method": method, "bytes": size, "crc32": crc})
+        while piece := environ["wsgi.input"].read(65536):
+            size, crc = size + len(piece), zlib.crc32(piece, crc)
+        status, fields, body = in_json({"method": method, "bytes": size, "crc32": crc})
     else:
-        status, fields, body = answer(method, path, environ.get("QUERY_STRING", ""))
+        status, fields, body = respond(method, path, environ.get("QUERY_STRING", ""))
     start_response(
         f"{status} {'OK' if status == 200 else 'Content Too Large'}", [*fields, ("Content-Length", str(len(body)))]
     )

@@ -1,4 +1,4 @@
-# A back end for proxies that sends what few back ends send: interim responses and trailers. Prints its port.
+# A back end for proxies that sends interim responses and trailers. Prints its port.
 #
 # /hints: 103, then 200; the connection is closed after it.
 # /trailers/<n>: two chunks of n bytes. The second comes a while later and has a trailer after it.
