@@ -1,6 +1,6 @@
 # Builds the gem of this checkout and that of another revision, and writes a manifest for each of their clients.
 #
-# Both are built in one target folder beside the own one of this checkout. The clients are the drivers of this checkout,
+# Both builds share a target folder, which is not this checkout's own. The clients are the drivers of this checkout,
 # once with each library.
 require "fileutils"
 require "json"
@@ -19,15 +19,15 @@ class Builds
 
   def initialize(root)
     @root = root
-    @place = File.join(root, "target/against")
+    @folder = File.join(root, "target/against")
   end
 
-  # Builds both; `name` is then what the revision is called, `drivers` the folder of the manifests.
+  # Builds both, and sets `name` (of the revision) and `drivers` (the folder of the manifests).
   def make(revision)
     commit = resolve(revision)
     @name = commit[0, 10]
-    FileUtils.mkdir_p(@place)
-    File.open(File.join(@place, "lock"), "w") do |lock|
+    FileUtils.mkdir_p(@folder)
+    File.open(File.join(@folder, "lock"), "w") do |lock|
       lock.flock(File::LOCK_EX) # both builds go through one target folder
       other = of_commit(commit)
       @libraries = { CHECKOUT => of_checkout, @name => other }
@@ -36,7 +36,7 @@ class Builds
     self
   end
 
-  # The library folder of each build, that of this checkout first.
+  # The library folder of each build; the checkout's is the first.
   attr_reader :libraries
 
   # The program and the arguments of a client's driver with the library of a build.
@@ -56,24 +56,24 @@ class Builds
                    "older ones by `git fetch --unshallow`)"
   end
 
-  # The checkout is built anew each time: what is measured is what is in its files now.
+  # The checkout is built each time, because its files may have changed.
   def of_checkout
     build(@root, "this checkout")
-    library = File.join(@place, CHECKOUT)
+    library = File.join(@folder, CHECKOUT)
     FileUtils.rm_rf(library)
     FileUtils.cp_r(File.join(@root, "ruby/lib"), library)
-    place(library)
+    install(library)
   end
 
-  # A revision never changes, so its build is kept.
+  # A revision never changes, so its build is reused.
   def of_commit(commit)
-    folder = File.join(@place, @name)
+    folder = File.join(@folder, @name)
     library = File.join(folder, "ruby/lib")
     return library if File.exist?(File.join(library, "hecaton", LIBRARY))
 
     unpack(commit, folder)
     build(folder, "revision #{@name}")
-    place(library)
+    install(library)
   end
 
   def unpack(commit, folder)
@@ -83,22 +83,22 @@ class Builds
     raise Failed, "the files of #{@name} could not be unpacked into #{folder}" unless statuses.all?(&:success?)
   end
 
-  # The bridge alone, as for whoever installs the gem: beside the command, what both depend on would have more features.
+  # Builds the bridge alone, as for an installed gem: with the command, shared dependencies would have more features.
   def build(folder, what)
     warn "building the gem of #{what} (a few minutes the first time)"
-    log = File.join(@place, "build.log")
+    log = File.join(@folder, "build.log")
     cargo = %w[cargo build --release --locked --package hecaton_native]
     built = system(*cargo, "--manifest-path", File.join(folder, "Cargo.toml"), "--target-dir", target, out: log,
       err: %i[child out])
     raise Failed, "the gem of #{what} does not build: #{last_error(log)}; #{log} has the rest" unless built
   end
 
-  def target = File.join(@place, "target")
+  def target = File.join(@folder, "target")
 
   def last_error(log) = File.readlines(log, chomp: true).grep(/\Aerror/).first || "cargo ended without an error"
 
-  # Under its name only when it is whole: its being there says that the build is done.
-  def place(library)
+  # Renames the library last, so that a library under its final name is complete and loads.
+  def install(library)
     native = File.join(library, "hecaton", LIBRARY)
     FileUtils.cp(File.join(target, "release/libhecaton_native.#{RbConfig::CONFIG["DLEXT"]}"), "#{native}.new")
     File.rename("#{native}.new", native)
@@ -110,7 +110,7 @@ class Builds
   end
 
   def write_manifests
-    folder = File.join(@place, "drivers-#{@name}")
+    folder = File.join(@folder, "drivers-#{@name}")
     FileUtils.rm_rf(folder)
     FileUtils.mkdir_p(folder)
     @libraries.each_key do |build|

@@ -59,7 +59,7 @@ class Instructions
   def instructions(driver, concurrency, url, requests)
     Dir.mktmpdir do |folder|
       file = File.join(folder, "count")
-      speak(counting(file, folder) + driver, concurrency, url, requests)
+      run_driver(counting(file, folder) + driver, concurrency, url, requests)
       pattern = @counter == "perf" ? /^(\d+),/ : /Collected : (\d+)/
       Integer(File.read(file)[pattern, 1] || raise("#{@counter} counted nothing:\n#{File.read(file)}"))
     end
@@ -71,23 +71,23 @@ class Instructions
     ["valgrind", "--tool=callgrind", "--callgrind-out-file=#{folder}/callgrind", "--log-file=#{file}"]
   end
 
-  # A driver's whole life, by docs/driver-protocol.md.
-  def speak(command, concurrency, url, requests)
+  # Runs a driver from hello to bye (docs/driver-protocol.md).
+  def run_driver(command, concurrency, url, requests)
     IO.popen(command, "r+") do |driver|
-      ask(driver, cmd: "hello", proto: 2)
-      ask(driver, cmd: "prepare", method: "GET", url:, append_id: true, concurrency:, keepalive: true, verify: "tail",
-        timeout_ms: 60_000)
-      answer = ask(driver, cmd: "go", first: 1, count: requests, lat_every: 1)
-      raise "#{command.last} did not do all requests: #{answer}" unless answer["done"] == requests
+      send_command(driver, cmd: "hello", proto: 2)
+      send_command(driver, cmd: "prepare", method: "GET", url:, append_id: true, concurrency:, keepalive: true,
+        verify: "tail", timeout_ms: 60_000)
+      response = send_command(driver, cmd: "go", first: 1, count: requests, lat_every: 1)
+      raise "#{command.last} did not do all requests: #{response}" unless response["done"] == requests
 
-      ask(driver, cmd: "bye")
+      send_command(driver, cmd: "bye")
     end
   end
 
-  def ask(driver, **command)
+  def send_command(driver, **command)
     driver.puts(JSON.generate({ id: 1, **command }))
-    answer = driver.gets or raise "a driver ended at #{command[:cmd]}"
-    JSON.parse(answer).tap { |said| said["ok"] or raise "a driver said #{answer}" }
+    response = driver.gets or raise "a driver ended at #{command[:cmd]}"
+    JSON.parse(response).tap { |parsed| parsed["ok"] or raise "a driver responded #{response}" }
   end
 
   def serving(body)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A job on more cores than this machine has, simulated: how much shorter its plan lets it become, and what limits it.
+"""Simulates a job on more cores than this machine has: the speed-up that its plan allows, and what limits it.
 
 Usage: benches/fetch/cores.py
 The parts are those that `hecaton fetch plan` makes of a list of a tenth of the size, with parts of a tenth of the size.
@@ -19,8 +19,8 @@ import peers
 # Seconds. The CPU time of an input is about what the runs of docs/results/2026-11-23-fetch-memory took. The times to
 # open and finish a part, and of one fsync, are assumptions.
 COST = {"input": 16e-6, "part": 0.1, "fsync": 2e-3}
-# What the end of a part syncs, one after the other: the attempt and its folder, the segment, the results, COMMIT, and
-# two folders.
+# The end of a part syncs, one after the other: the attempt and its folder, the segment, the results, COMMIT, two
+# folders.
 FSYNCS_OF_A_PART = 7
 MOST_OPEN = 32
 CORES = (1, 2, 4, 8, 16, 64)
@@ -41,8 +41,8 @@ def shapes():
 
 def parts(hosts, part_size):
     """The inputs of each part, in the order in which they are taken."""
-    with tempfile.TemporaryDirectory() as place:
-        listing, out = os.path.join(place, "urls.txt"), os.path.join(place, "out")
+    with tempfile.TemporaryDirectory() as folder:
+        listing, out = os.path.join(folder, "urls.txt"), os.path.join(folder, "out")
         with open(listing, "w") as file:
             for number, host in enumerate(hosts(INPUTS // SCALE)):
                 file.write(f"http://h{host}.fetch.test/r/{number}\n")
@@ -65,7 +65,7 @@ def makespan(inputs, cores):
                     thread.append(left.popleft())
         if not any(threads):
             break
-        # Until the next part ends anywhere: a thread divides its time among its parts.
+        # Advances to the end of the next part on any thread. A thread divides its time equally among its parts.
         step = min(min(thread) * len(thread) for thread in threads if thread)
         now += step
         for thread in threads:

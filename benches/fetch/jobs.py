@@ -37,7 +37,7 @@ def processor():
 
 
 class TestServer:
-    """The lab's server, alone on core 1; its summary is the ledger."""
+    """The lab's server, alone on core 1; its summary is its log."""
 
     def __init__(self, *more):
         self.process = subprocess.Popen(
@@ -53,9 +53,9 @@ class TestServer:
         return json.loads(self.process.stdout.read())
 
 
-def listed(server, hosts, count, place):
-    """A list of that many URLs, over that many hosts in turn."""
-    path = os.path.join(place, "urls.txt")
+def listed(server, hosts, count, folder):
+    """Writes a list of `count` URLs, over `hosts` hosts in turn, and returns its path."""
+    path = os.path.join(folder, "urls.txt")
     with open(path, "w") as file:
         for number in range(count):
             file.write(f"http://{HOSTS[number % hosts]}:{server.port}/r/{number + 1}\n")
@@ -73,7 +73,7 @@ def started(command, cores="0"):
 
 
 def tree(pid):
-    """A process and all below it."""
+    """A process and all its descendants."""
     yield pid
     try:
         with open(f"/proc/{pid}/task/{pid}/children") as file:
@@ -112,18 +112,18 @@ def waited(process, limit):
         time.sleep(0.02)
 
 
-def prepared(name, hosts, urls, place):
-    """A new test server, the peer's share of the list, no output yet, and what counts the output."""
+def prepared(name, hosts, urls, folder):
+    """A new test server, the peer's share of the list, an empty output, and the function that counts the output."""
     _, left, share = peers.ALL[name]
     count = max(int(urls * share), 1)
-    out = os.path.join(place, "out")
+    out = os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)
     server = TestServer()
-    return server, listed(server, hosts, count, place), out, left, count
+    return server, listed(server, hosts, count, folder), out, left, count
 
 
-def once(name, hosts, urls, place):
-    server, listing, out, left, count = prepared(name, hosts, urls, place)
+def once(name, hosts, urls, folder):
+    server, listing, out, left, count = prepared(name, hosts, urls, folder)
     begun = time.monotonic()
     cpu, memory, status = waited(started(peers.ALL[name][0](listing, out)), LIMIT)
     seconds = time.monotonic() - begun
@@ -143,13 +143,13 @@ def once(name, hosts, urls, place):
     }
 
 
-def side_by_side(asked, place):
+def side_by_side(options, folder):
     rows = []
     for hosts in (1, 20):
-        for turn in range(asked.rounds):
-            order = asked.peers[turn % len(asked.peers) :] + asked.peers[: turn % len(asked.peers)]
+        for turn in range(options.rounds):
+            order = options.peers[turn % len(options.peers) :] + options.peers[: turn % len(options.peers)]
             for name in order:
-                row = once(name, hosts, asked.urls, place)
+                row = once(name, hosts, options.urls, folder)
                 rows.append({"round": turn, **row})
                 print(line(row), flush=True)
     return rows

@@ -14,35 +14,33 @@ KILLS = 100
 IN_FLIGHT = 20
 
 
-def at_half(asked, place):
+def at_half(options, folder):
     found = []
-    for name in asked.peers:
+    for name in options.peers:
         if peers.ALL[name][1] is peers.nothing:
             continue
-        whole = jobs.once(name, 1, asked.urls, place)["seconds"]
-        row = killed_at_half(name, asked.urls, whole, place)
+        whole = jobs.once(name, 1, options.urls, folder)["seconds"]
+        row = killed_at_half(name, options.urls, whole, folder)
         found.append(row)
         print(json.dumps(row), flush=True)
     return found
 
 
-def killed_at_half(name, urls, whole, place):
-    """Kills the peer half way, counts what it has to show, then runs the same command again and counts what is asked
-    twice.
-    """
-    server, listing, out, left, count = jobs.prepared(name, 1, urls, place)
+def killed_at_half(name, urls, whole, folder):
+    """Kills the peer half way, counts its records, runs the command again and counts the URLs requested twice."""
+    server, listing, out, left, count = jobs.prepared(name, 1, urls, folder)
     process = jobs.started(peers.ALL[name][0](listing, out))
     time.sleep(whole / 2)
     os.killpg(process.pid, signal.SIGKILL)
     jobs.waited(process, jobs.LIMIT)
-    kept = left(out)
+    survived = left(out)
     again = jobs.started(peers.ALL[name][0](listing, out))
     _, _, status = jobs.waited(again, jobs.LIMIT)
     ledger = server.end()
     return {
         "peer": name,
         "urls": count,
-        "left_after_kill": kept,
+        "left_after_kill": survived,
         "recorded_in_the_end": left(out),
         "exit": status,
         "distinct": ledger["distinct"],
@@ -50,13 +48,13 @@ def killed_at_half(name, urls, whole, place):
     }
 
 
-def a_hundred(asked, place):
-    """One job, killed at random moments; each kill may repeat what was in flight and what was in no frame yet."""
+def a_hundred(options, folder):
+    """One job, killed at random moments. Each kill may repeat requests in flight and unframed records."""
     draw = random.Random(7)
-    kills = max(3, KILLS * asked.urls // 100_000)
+    kills = max(3, KILLS * options.urls // 100_000)
     server = jobs.TestServer("--delay", "5ms")
-    # About what it makes until it is killed for the last time, and half as much again.
-    listing, out = jobs.listed(server, 1, 3000 * kills, place), os.path.join(place, "out")
+    # About as many URLs as the job fetches until the last kill, and half as many again.
+    listing, out = jobs.listed(server, 1, 3000 * kills, folder), os.path.join(folder, "out")
     command = peers.fetch(listing, out) + ["-c", str(IN_FLIGHT)]
     in_time = 0
     for _ in range(kills):

@@ -1,4 +1,4 @@
-"""Ten million inputs: how fast they are planned, in what memory they are fetched, and how soon a killed job resumes."""
+"""Ten million inputs: the speed of planning, the memory of fetching, and the time until a killed job resumes."""
 
 import json
 import os
@@ -10,10 +10,10 @@ import jobs
 import peers
 
 
-def ten_million(asked, place):
-    count = 100 * asked.urls
+def ten_million(options, folder):
+    count = 100 * options.urls
     server = jobs.TestServer()
-    listing, out = jobs.listed(server, 20, count, place), os.path.join(place, "out")
+    listing, out = jobs.listed(server, 20, count, folder), os.path.join(folder, "out")
     command = peers.fetch(listing, out)
     begun = time.monotonic()
     plan = jobs.started(
@@ -53,7 +53,7 @@ def ten_million(asked, place):
 
 
 def recorded(out):
-    """How many records the job has, as it noted in the last second."""
+    """The job's number of records, which it writes down once a second."""
     try:
         with open(os.path.join(out, "progress.json")) as file:
             return json.load(file)["tally"]["records"]

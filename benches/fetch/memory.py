@@ -11,21 +11,21 @@ MILLIONS = (1, 3, 10)
 HOSTS = (1, 10_000)
 
 
-def at_sizes(asked, place):
+def at_sizes(options, folder):
     """The peak of each job's memory from its first request to its end. Planning is a process of its own."""
     rows = []
     for hosts in HOSTS:
         for millions in MILLIONS:
-            row = at_size(hosts, millions * 10 * asked.urls, place)
+            row = at_size(hosts, millions * 10 * options.urls, folder)
             rows.append(row)
             print(row, flush=True)
     return rows
 
 
-def at_size(hosts, count, place):
+def at_size(hosts, count, folder):
     server = jobs.TestServer()
     names = [f"m{number}.fetch.test" for number in range(hosts)]
-    listing, out = os.path.join(place, "urls.txt"), os.path.join(place, "out")
+    listing, out = os.path.join(folder, "urls.txt"), os.path.join(folder, "out")
     with open("/etc/hosts", "w") as file:
         file.write("127.0.0.1 localhost\n" + "".join(f"127.0.0.1 {name}\n" for name in names))
     with open(listing, "w") as file:

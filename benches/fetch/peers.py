@@ -142,8 +142,8 @@ def nothing(out):
 
 
 def records(out):
-    told = subprocess.run([HECATON, "fetch", "show", out], capture_output=True, text=True)
-    return sum(1 for line in told.stdout.splitlines() if json.loads(line).get("status") == 200)
+    output = subprocess.run([HECATON, "fetch", "show", out], capture_output=True, text=True)
+    return sum(1 for line in output.stdout.splitlines() if json.loads(line).get("status") == 200)
 
 
 def files(out):
@@ -156,7 +156,7 @@ def files(out):
 
 
 def items(out):
-    """How many lines of the feed are whole. A line that was cut by a kill does not count."""
+    """The number of whole lines of the feed. A line that was cut by a kill does not count."""
     whole = 0
     for path in glob.glob(f"{out}/items.jsonl*"):
         with (gzip.open if path.endswith("gz") else open)(path, "rt") as lines:
@@ -209,7 +209,8 @@ def version(name):
     if name == "the bare engine":
         return None
     if name in IN_VENV:
-        told = subprocess.run([os.path.join(VENV, "pip"), "show", IN_VENV[name]], capture_output=True, text=True).stdout
-        return next((line.split(": ")[1] for line in told.splitlines() if line.startswith("Version")), None)
-    told = subprocess.run([PROGRAMS.get(name, HECATON), "--version"], capture_output=True, text=True).stdout
-    return told.splitlines()[0].split(" (")[0].split(" - ")[0]
+        show = [os.path.join(VENV, "pip"), "show", IN_VENV[name]]
+        output = subprocess.run(show, capture_output=True, text=True).stdout
+        return next((line.split(": ")[1] for line in output.splitlines() if line.startswith("Version")), None)
+    output = subprocess.run([PROGRAMS.get(name, HECATON), "--version"], capture_output=True, text=True).stdout
+    return output.splitlines()[0].split(" (")[0].split(" - ")[0]

@@ -44,7 +44,7 @@ def descendants(of, among):
 
 
 def kill_one_executor(begun, has_records, result):
-    """Ends an executor with all that it started, as if its machine were gone, once its second part has records."""
+    """Kills an executor and its children, as if its machine were gone, once its second part has records."""
     victim, under_way = None, []
     while not under_way:
         time.sleep(0.05)
@@ -80,7 +80,7 @@ def main():
     os.environ.setdefault("SPARK_HOME", os.path.dirname(pyspark.__file__))
     os.environ["PYSPARK_PYTHON"] = sys.executable
     conf = SparkConf().setAppName("hecaton fetch").setMaster(f"local-cluster[{arguments.executors},1,1024]")
-    # A part that was lost with its executor is done again, and so is a part whose new worker did not finish.
+    # Spark repeats a part whose executor was lost, and also a part whose new worker did not finish.
     conf.set("spark.task.maxFailures", "8").set("spark.ui.enabled", "false")
     conf.set("spark.driver.host", "127.0.0.1").set("spark.driver.bindAddress", "127.0.0.1")
     spark = SparkContext(conf=conf)

@@ -76,7 +76,7 @@ def side_by_side(rows):
 
 
 def half(rows):
-    lines = ["| | URLs | left after the kill | in the end | asked twice |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| | URLs | left after the kill | in the end | requested twice |", "| --- | --- | --- | --- | --- |"]
     lines += [
         f"| {row['peer']} | {row['urls']:,} | {row['left_after_kill']:,} "
         f"| {row['recorded_in_the_end']:,} | {row['asked_again']:,} |"
@@ -86,7 +86,7 @@ def half(rows):
 
 
 def workers(rows):
-    lines = ["| | URLs/s | µs of CPU a URL | recorded | asked twice |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| | URLs/s | µs of CPU a URL | recorded | requested twice |", "| --- | --- | --- | --- | --- |"]
     for name in dict.fromkeys(row["way"] for row in rows):
         mine = [row for row in rows if row["way"] == name]
         lines.append(

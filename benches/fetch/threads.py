@@ -19,20 +19,20 @@ LOADS = {
 THREADS = (1, 2)
 
 
-def one_and_two(asked, place):
+def one_and_two(options, folder):
     rows = []
     for name, (serve, job, share) in LOADS.items():
-        for turn in range(asked.rounds):
+        for turn in range(options.rounds):
             for threads in THREADS if turn % 2 == 0 else THREADS[::-1]:
-                row = once(serve, [*job, "--threads", str(threads)], int(asked.urls * share), place)
+                row = once(serve, [*job, "--threads", str(threads)], int(options.urls * share), folder)
                 rows.append({"load": name, "round": turn, "threads": threads, **row})
                 print(rows[-1], flush=True)
     return rows
 
 
-def once(serve, more, count, place):
+def once(serve, more, count, folder):
     server = Server(*serve)
-    listing, out = jobs.listed(server, 20, count, place), os.path.join(place, "out")
+    listing, out = jobs.listed(server, 20, count, folder), os.path.join(folder, "out")
     shutil.rmtree(out, ignore_errors=True)
     # Parts of a tenth of the list, planned before.
     settings = ["--i-own-these-hosts", "--per-host", str(peers.CONCURRENCY)]

@@ -60,7 +60,7 @@ def hecaton(*arguments):
 
 
 def planned(listing, out, size, more=()):
-    """A job of several parts; where nothing is left of an earlier one."""
+    """Plans a job of several parts, in a folder without an earlier job."""
     shutil.rmtree(out, ignore_errors=True)
     hecaton("plan", listing, "-o", out, "--i-own-these-hosts", "--per-host", "48", "--part-size", str(size), *more)
 
@@ -69,20 +69,20 @@ def worker(out, nats, cores):
     return jobs.started([peers.HECATON, "fetch", "worker", out, "--nats", nats.url, "--quiet"], cores)
 
 
-def beside_one(asked, place):
+def beside_one(options, folder):
     """The workers share core 0, or have all cores but the test server's, where there are more than two."""
     cores = "0" if os.cpu_count() < 4 else ",".join(str(core) for core in range(os.cpu_count()) if core != 1)
     rows = []
-    for turn in range(asked.rounds):
+    for turn in range(options.rounds):
         names = list(WAYS)[turn % 3 :] + list(WAYS)[: turn % 3]
-        rows += [{"round": turn, "cores": cores, **one_way(name, asked.urls, place, cores)} for name in names]
+        rows += [{"round": turn, "cores": cores, **one_way(name, options.urls, folder, cores)} for name in names]
         print(json.dumps(rows[-3:]), flush=True)
     return rows
 
 
-def one_way(name, urls, place, cores):
+def one_way(name, urls, folder, cores):
     server, nats = jobs.TestServer(), Nats()
-    listing, out = jobs.listed(server, 20, urls, place), os.path.join(place, "out")
+    listing, out = jobs.listed(server, 20, urls, folder), os.path.join(folder, "out")
     planned(listing, out, max(urls // 12, 100))
     if WAYS[name]:
         hecaton("enqueue", out, "--nats", nats.url)
@@ -107,13 +107,13 @@ def one_way(name, urls, place, cores):
     }
 
 
-def takeover(asked, place):
-    """Three workers; one is killed while it has parts; when each of them has its next attempt."""
-    # It lasts for a few seconds at least: workers note once a second what they hold.
-    urls = max(asked.urls // 2, 20_000)
+def takeover(options, folder):
+    """Kills one of three workers while it has parts, and measures when each part has its next attempt."""
+    # The job must last for some seconds, because workers write down once a second which parts they hold.
+    urls = max(options.urls // 2, 20_000)
     server, nats = jobs.TestServer("--delay", "5ms"), Nats()
-    listing, out = jobs.listed(server, 20, urls, place), os.path.join(place, "out")
-    # Each worker has few in flight, so that it holds a few parts, and others are left for the rest.
+    listing, out = jobs.listed(server, 20, urls, folder), os.path.join(folder, "out")
+    # Each worker has few requests in flight, so it holds only a few parts, and the others have some left.
     planned(listing, out, max(urls // 16, 100), ("-c", "8"))
     hecaton("enqueue", out, "--nats", nats.url, "--lease", f"{LEASE}s")
     many = [worker(out, nats, "0") for _ in range(3)]
@@ -122,7 +122,7 @@ def takeover(asked, place):
         time.sleep(0.1)
         held = parts_of(out, many[0].pid)
     if not held:
-        raise SystemExit("fetch bench: the first worker had no part: give more --urls")
+        raise SystemExit("fetch bench: the first worker had no part: use more --urls")
     os.killpg(many[0].pid, signal.SIGKILL)
     begun = time.monotonic()
     jobs.waited(many[0], jobs.LIMIT)
@@ -150,7 +150,7 @@ def takeover(asked, place):
 
 
 def parts_of(out, pid):
-    """The parts that a worker has open, with their attempts, as it noted."""
+    """The parts that a worker has open, with their attempts, as the worker wrote them down."""
     for path in glob.glob(f"{out}/workers/*-{pid}.json"):
         try:
             with open(path) as file:

@@ -1,7 +1,7 @@
 # The work of the soak: single requests, streams and batches, with retries and without, from many threads.
 require_relative "tally"
 
-# One client's work in threads of its own, until it is told to stop.
+# One client's work in threads of its own, until `stop`.
 class Load
   attr_reader :name, :server, :client, :tally
 
@@ -19,7 +19,7 @@ class Load
 
   def stop = @stopped = true
 
-  # Whether it has ended within so many seconds.
+  # Whether it ends within this many seconds.
   def join(seconds) = !@thread.join(seconds).nil?
 
   def close = @client.close
@@ -50,20 +50,20 @@ end
 class Single < Load
   def work
     until @stopped
-      tally.start(asked = id)
+      tally.start(number = id)
       outcome =
         begin
-          ask(asked)
+          request(number)
         rescue Hecaton::Error => e
           e
         end
-      finish(asked, outcome)
+      finish(number, outcome)
     end
   end
 
   private
 
-  def ask(id) = @client.get(path(id))
+  def request(id) = @client.get(path(id))
 end
 
 # Single requests with a body; one in ten is so large that it is still under way when an early response comes.
@@ -73,22 +73,22 @@ class Posted < Single
 
   private
 
-  def ask(id) = @client.post(path(id), body: (id / 32 % 10).zero? ? LARGE : BODY)
+  def request(id) = @client.post(path(id), body: (id / 32 % 10).zero? ? LARGE : BODY)
 end
 
 # Single requests whose bodies are read piece by piece.
 class Streamed < Load
   def work
     until @stopped
-      tally.start(asked = id)
+      tally.start(number = id)
       begin
-        @client.get(path(asked)) do |response|
+        @client.get(path(number)) do |response|
           size = 0
           response.each_chunk { |chunk| size += chunk.bytesize }
-          tally.finish(asked, response.attempts, response.status, size, nil)
+          tally.finish(number, response.attempts, response.status, size, nil)
         end
       rescue Hecaton::Error => e
-        tally.finish(asked, e.attempts, nil, nil, e)
+        tally.finish(number, e.attempts, nil, nil, e)
       end
     end
   end
@@ -108,9 +108,9 @@ class Refilled < Load
   private
 
   def queue
-    tally.start(asked = id)
-    @batch.get(path(asked)).on_complete do |outcome|
-      finish(asked, outcome)
+    tally.start(number = id)
+    @batch.get(path(number)).on_complete do |outcome|
+      finish(number, outcome)
       queue unless @stopped
     end
   end
@@ -121,8 +121,8 @@ class Lazy < Load
   CONCURRENCY = 20
 
   def work
-    @asked = {}
-    @client.each_response(urls, concurrency: CONCURRENCY) { |outcome, url| finish(@asked.delete(url), outcome) }
+    @pending = {}
+    @client.each_response(urls, concurrency: CONCURRENCY) { |outcome, url| finish(@pending.delete(url), outcome) }
   end
 
   private
@@ -130,9 +130,9 @@ class Lazy < Load
   def urls
     Enumerator.new do |urls|
       until @stopped
-        tally.start(asked = id)
-        @asked[path(asked)] = asked
-        urls << path(asked)
+        tally.start(number = id)
+        @pending[path(number)] = number
+        urls << path(number)
       end
     end
   end

@@ -1,13 +1,13 @@
 # The test servers of the soak: HTTP/1.1 and HTTP/2, plaintext and TLS; all make faults, respond early and reload.
 
-# Each a process of its own, so that their memory is not the client's.
+# Each server has its own process, so that its memory is not the client's.
 class Servers
   CHAOS = "reset=0.5%,stall=0.2%,truncate=0.5%,500=1%,garbage=0.5%,close=0.5%,slow=0.5%,early=0.5%".freeze
   BODY = 133
-  # Seconds for bytes that are still on their way when the last request has ended; the ledgers are read after that.
+  # Seconds to wait after the last request for bytes on their way, before the servers' logs are read.
   DRAIN = 2
 
-  # Connections end without notice, as at a server that reloads. After 20 responses: by 50 most have ended by chaos.
+  # Connections end without notice, as at a server that reloads: after 20 responses, because faults end most before 50.
   PLAIN = %w[--close-after 20].freeze
   TLS = %w[--tls].freeze
   HTTPS = (TLS + PLAIN).freeze
@@ -23,7 +23,7 @@ class Servers
 
   def url(name) = @running.fetch(name).last
 
-  # The settings of a client for it.
+  # The settings of a client for this server.
   def settings(name)
     case name
     when :plain then {}
@@ -35,7 +35,7 @@ class Servers
   # Path of the authority's certificate.
   def ca(name) = File.join(@folder, "#{name}.pem")
 
-  # Ends them; their ledgers by name.
+  # Ends the servers, and returns their logs by name.
   def stop
     sleep DRAIN
     @running.to_h do |name, (process, _)|

@@ -1,4 +1,4 @@
-# Counts requests by their ids without keeping them: see Dealt in crates/test-server/src/chaos.rs.
+# Counts requests by their ids without storing the ids: see Dealt in crates/test-server/src/chaos.rs.
 
 # The number of ids, their sum, and the sum of their squares. If two Sums agree, they contain the same ids, equally
 # often.
@@ -33,14 +33,14 @@ class Tally
     @started = Sum.new  # requests
     @ended = Sum.new    # outcomes: must be the same
     @sent = Sum.new     # attempts of which a byte was written: must be what arrived
-    @resent = 0 # attempts that went on elsewhere; those that were sent are among the sent
+    @resent = 0 # attempts that were re-sent; @sent counts them too if a byte was written
     @outcomes = Hash.new(0)
-    @answered = Hash.new(0)
+    @statuses = Hash.new(0)
     @faults = []
   end
 
-  # The Sum of the attempts that got this status.
-  def answered(status) = @answered[status]
+  # The number of attempts that got this status.
+  def status_count(status) = @statuses[status]
 
   def start(id) = @started.add(id)
 
@@ -62,6 +62,6 @@ class Tally
   def count(id, attempt)
     @sent.add(id) if attempt.sent?
     @resent += 1 if attempt.ending == :resent
-    @answered[attempt.status] += 1 if attempt.ending == :status
+    @statuses[attempt.status] += 1 if attempt.ending == :status
   end
 end

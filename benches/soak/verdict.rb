@@ -1,4 +1,4 @@
-# Compares what the loads say with what the ledgers say.
+# Compares the counts of the loads with the servers' logs (ledgers).
 require_relative "tally"
 
 # Every request must have one outcome, and every attempt that was sent must have arrived, once.
@@ -6,11 +6,11 @@ require_relative "tally"
 # This also holds where connections end without notice. A re-sent request was sent twice, and its first attempt is in
 # the ledger as `unprocessed`, because the test server reads on until the client has seen the end.
 class Verdict
-  # A client may give up (its timeout) on a response that the test server has begun: on a machine that stands still for
-  # longer than the timeout. More than this share of all is a fault.
+  # If the machine stands still for longer than a client's timeout, the client gives up a response that the test server
+  # has begun. More than this share of all responses is a fault.
   MOST_LATE = 0.0005
   GOOD = %w[good slow].freeze
-  # A response like any other: none may be lost because the request was still under way.
+  # An early response must not be lost because its request is still being sent.
   EARLY = "early"
 
   def initialize(loads, ledgers, watch, ended)
@@ -42,7 +42,7 @@ class Verdict
     faults = load.tally.faults.map { |fault| "#{load.name}: #{fault}" }
     started, ended = load.tally.started, load.tally.ended
     faults << "#{load.name}: #{started.count} requests, #{ended.count} outcomes, not of the same ids" unless started == ended
-    faults << "#{load.name}: no request was answered" if load.tally.outcomes["200"].zero?
+    faults << "#{load.name}: no request got a 200" if load.tally.outcomes["200"].zero?
     faults
   end
 
@@ -56,7 +56,8 @@ class Verdict
     faults << "#{name}: #{late} good responses were given up" unless late.between?(0, sent.count * MOST_LATE)
     lost = early_lost(name, ledger)
     faults << "#{name}: #{lost} early responses were lost" unless lost.between?(0, sent.count * MOST_LATE)
-    faults << "#{name}: more attempts were answered 500 than the server answered so" if failures(name) > ledger["chaos"]["500"]["count"]
+    many = failures(name) > ledger["chaos"]["500"]["count"]
+    faults << "#{name}: more attempts got a 500 than the server sent" if many
     faults
   end
 
@@ -68,15 +69,15 @@ class Verdict
     ledger["chaos"].values.map { |dealt| Sum.new(*dealt.values_at("count", "ids", "squares")) }.sum(Sum.new)
   end
 
-  # Good responses that no attempt has.
+  # The number of good responses that no attempt got.
   def late(name, ledger)
-    GOOD.sum { |kind| ledger["chaos"][kind]["count"] } - of(name).sum { |load| load.tally.answered(200) }
+    GOOD.sum { |kind| ledger["chaos"][kind]["count"] } - of(name).sum { |load| load.tally.status_count(200) }
   end
 
-  # Early responses that no attempt has.
-  def early_lost(name, ledger) = ledger["chaos"][EARLY]["count"] - of(name).sum { |load| load.tally.answered(413) }
+  # The number of early responses that no attempt got.
+  def early_lost(name, ledger) = ledger["chaos"][EARLY]["count"] - of(name).sum { |load| load.tally.status_count(413) }
 
-  def failures(name) = of(name).sum { |load| load.tally.answered(500) }
+  def failures(name) = of(name).sum { |load| load.tally.status_count(500) }
 
   def server(name, ledger)
     { sent: sent(name).count, arrived: arrived(ledger).count, late: late(name, ledger), early_lost: early_lost(name, ledger), resent: resent(name), answered_500: failures(name),
@@ -87,5 +88,5 @@ class Verdict
 
   def resent(name) = of(name).sum { |load| load.tally.resent }
   def of(name) = @loads.select { |load| load.server == name }
-  def sum(loads, &part) = loads.map { |load| part.call(load.tally) }.sum(Sum.new)
+  def sum(loads, &block) = loads.map { |load| block.call(load.tally) }.sum(Sum.new)
 end

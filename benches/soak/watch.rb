@@ -1,10 +1,10 @@
 # Memory and descriptors of this process over time.
 
-# Looks now and then; what comes before the warm-up is over does not count.
+# Samples are taken now and then. Samples before the end of the warm-up do not count.
 class Watch
-  # Share of the time that caches, pools and the heap have to fill.
+  # The share of the time in which caches, pools and the heap may fill.
   WARM_UP = 0.3
-  # Growth of the resident memory from the first to the last third after the warm-up that is still flat.
+  # The growth of the resident memory from the first to the last third after the warm-up that is accepted.
   FLAT_SHARE = 0.05
   FLAT_MB = 4.0
 
@@ -25,7 +25,7 @@ class Watch
 
   def say = format("%6.1f MB  %4d descriptors", rss_mb, descriptors)
 
-  # After so many clients are closed.
+  # Checks the descriptors after this many clients are closed.
   def finish(clients)
     @left = descriptors - @at_start - clients * OF_A_CLIENT
   end
@@ -61,6 +61,6 @@ class Watch
   def median(values) = values.sort[values.size / 2]
   def rss_mb = (File.read("/proc/self/status")[/VmRSS:\s+(\d+)/, 1].to_i / 1024.0).round(1)
   def peak = (File.read("/proc/self/status")[/VmHWM:\s+(\d+)/, 1].to_i / 1024.0).round(1)
-  # Without the one that reads the folder.
+  # The descriptor that reads the folder does not count.
   def descriptors = Dir.children("/proc/self/fd").size - 1
 end
