@@ -33,7 +33,7 @@ mod ledger;
 mod options;
 mod outbox;
 mod parse;
-mod places;
+mod permutation;
 mod plain;
 mod reader;
 mod reply;

@@ -8,7 +8,7 @@ use crate::date::Date;
 use crate::delay::Delay;
 use crate::document::Documents;
 use crate::draw::Draw;
-use crate::places::Places;
+use crate::permutation::Places;
 use crate::plain::Plain;
 use crate::request::After;
 use crate::response::{Field, Head, JSON, Length, TEXT};
