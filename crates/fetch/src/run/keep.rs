@@ -20,7 +20,7 @@ use crate::request::Rendered;
 use crate::segment::Recovered;
 use crate::sink::{
     Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut, keep_some,
-    number_of,
+    number_of, remove,
 };
 use crate::take::{Take, take_all};
 
@@ -315,11 +315,11 @@ fn cut_archives(
         match last {
             _ if number_of(name, prefix).is_some_and(is_kept) => {}
             _ if number_of(name, prefix).is_some() => {
-                std::fs::remove_file(&path).map_err(at("remove", &path))?;
+                remove(&path).map_err(at("remove", &path))?;
             }
             Some((last, _)) if name < last => {}
             Some((last, bytes)) if name == last => cut(&path, bytes).map_err(at("mend", &path))?,
-            _ => std::fs::remove_file(&path).map_err(at("remove", &path))?,
+            _ => remove(&path).map_err(at("remove", &path))?,
         }
     }
     Ok(())

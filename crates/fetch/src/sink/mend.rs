@@ -43,8 +43,19 @@ pub fn keep_some(folder: &Path, is_kept: &dyn Fn(u64) -> bool) -> io::Result<()>
             .to_str()
             .and_then(|name| name.split('.').next()?.parse().ok());
         if number.is_some_and(|number| !is_kept(number)) {
-            fs::remove_file(entry.path())?;
+            remove(&entry.path())?;
         }
     }
     Ok(())
+}
+
+/// Removes a file, unless another attempt at the part has done so already.
+///
+/// # Errors
+/// When the system refuses.
+pub fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
 }

@@ -25,7 +25,7 @@ mod warc;
 
 pub use files::Files;
 pub use large::{Large, number_of};
-pub use mend::{cut, keep_some};
+pub use mend::{cut, keep_some, remove};
 pub use partial::{Digests, Origin, Partial, Whole};
 pub use partials::{PARTIAL, Partials};
 pub use tar_shards::TarShards;

@@ -1,7 +1,10 @@
 //! The large bodies of an attempt at a part that are not whole yet: `bodies/partial/part-000000-2/000000012`.
 //!
 //! A later attempt takes the files of earlier ones over by renaming them, if nobody writes them any more. When all inputs of the
-//! part have their record, what is left of all attempts goes.
+//! part have their record, what is left of this attempt and of earlier ones goes.
+//!
+//! Other threads and processes work in the same folders. A folder may therefore vanish while it is empty, and a file of an
+//! earlier attempt may be taken by another at any moment.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,10 +16,14 @@ use super::partial::{Digests, Origin, Partial, note_of};
 /// The folder of all of them, below that of the bodies.
 pub const PARTIAL: &str = "partial";
 
+/// Each other part can remove the folder of all once when it ends, so that fewer tries are always enough.
+const TRIES: u32 = 1000;
+
 /// Those of one attempt.
 pub struct Partials {
     home: PathBuf,
     part: String,
+    attempt: u32,
     folder: PathBuf,
     digests: Digests,
     /// Inputs that have a file.
@@ -38,6 +45,7 @@ impl Partials {
         let mut partials = Partials {
             folder: home.join(format!("{part}-{attempt}")),
             part: part.to_owned(),
+            attempt,
             home,
             digests,
             held: BTreeSet::new(),
@@ -50,15 +58,19 @@ impl Partials {
         Ok(partials)
     }
 
-    /// The folders of all attempts.
+    /// The folders of this attempt and of earlier ones. A later one belongs to whoever took the part over.
     fn folders(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.home).into_iter().flatten().flatten();
-        let is_of = |name: &str| {
+        let attempt_of = |name: &str| {
             let attempt = name.strip_prefix(&*self.part)?.strip_prefix('-')?;
             attempt.parse::<u32>().ok()
         };
+        let is_ours = |attempt: u32| attempt <= self.attempt;
         entries
-            .filter(|entry| entry.file_name().to_str().and_then(is_of).is_some())
+            .filter(|entry| {
+                let name = entry.file_name();
+                name.to_str().and_then(attempt_of).is_some_and(is_ours)
+            })
             .map(|entry| entry.path())
             .collect()
     }
@@ -72,12 +84,18 @@ impl Partials {
             };
             // The lock is held until the file has its new name.
             if let Some(_partial) = Partial::resume(&path, Digests::default()) {
-                fs::create_dir_all(&self.folder)?;
                 let new = self.path(number);
                 // The note last: without it the file is not resumed.
-                fs::rename(&path, &new)?;
-                fs::rename(note_of(&path), note_of(&new))?;
-                self.held.insert(number);
+                let moved = in_folder(&self.folder, &path, || fs::rename(&path, &new))
+                    .and_then(|()| fs::rename(note_of(&path), note_of(&new)));
+                match moved {
+                    // Another attempt took it first, or its own ended it.
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    moved => {
+                        moved?;
+                        self.held.insert(number);
+                    }
+                }
             }
         }
         Ok(())
@@ -97,11 +115,11 @@ impl Partials {
         origin: Option<Origin>,
         reserved: u64,
     ) -> io::Result<Partial> {
-        if self.held.is_empty() {
-            fs::create_dir_all(&self.folder)?;
-        }
         self.held.insert(number);
-        Partial::create(&self.path(number), origin, reserved, self.digests)
+        let path = self.path(number);
+        in_folder(&self.folder, Path::new("/"), || {
+            Partial::create(&path, origin.clone(), reserved, self.digests)
+        })
     }
 
     /// Opens the file of an input, if it has one that can be resumed for this URL.
@@ -126,13 +144,38 @@ impl Partials {
         }
     }
 
-    /// Removes what all attempts left, because the part is done. What stays because of an error takes space, and no more.
+    /// Removes what this attempt and earlier ones left, because the part is done. What stays because of an error takes space,
+    /// and no more.
     pub fn clear(&self) {
         for folder in self.folders() {
             let _ = fs::remove_dir_all(folder);
         }
         // Only if no other part has some.
         let _ = fs::remove_dir(&self.home);
+    }
+}
+
+/// Makes something of `source` in a folder, which others may remove while it is empty: also between its own creation and
+/// that of its parent's.
+fn in_folder<T>(
+    folder: &Path,
+    source: &Path,
+    mut make: impl FnMut() -> io::Result<T>,
+) -> io::Result<T> {
+    // A parent that others create and remove at the same time can be there already, and not be there a moment later.
+    let is_race = |error: &io::Error| {
+        matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::AlreadyExists
+        )
+    };
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match fs::create_dir_all(folder).and_then(|()| make()) {
+            Err(error) if is_race(&error) && tries < TRIES && source.exists() => {}
+            made => return made,
+        }
     }
 }
 
@@ -174,5 +217,37 @@ mod tests {
         assert_eq!(left.len(), 1, "that of the other part");
         other.clear();
         assert!(!home.path().join(PARTIAL).exists());
+    }
+
+    #[test]
+    fn a_part_that_ends_never_keeps_another_from_beginning_a_body() {
+        let home = tempfile::tempdir().unwrap();
+        let work = |part: &str| {
+            for _ in 0..500 {
+                let mut partials =
+                    Partials::take_over(home.path(), (part, 1), Digests::default()).unwrap();
+                partials.create(7, None, 0).unwrap();
+                partials.clear();
+            }
+        };
+        std::thread::scope(|scope| {
+            for part in ["part-000001", "part-000002", "part-000003"] {
+                scope.spawn(move || work(part));
+            }
+        });
+        assert!(!home.path().join(PARTIAL).exists());
+    }
+
+    #[test]
+    fn an_attempt_that_comes_late_leaves_the_bodies_of_a_later_one() {
+        let home = tempfile::tempdir().unwrap();
+        let take_over = |attempt| {
+            let of = ("part-000001", attempt);
+            Partials::take_over(home.path(), of, Digests::default()).unwrap()
+        };
+        let (first, mut second) = (take_over(1), take_over(2));
+        drop(begin(&mut second, 7));
+        first.clear();
+        assert!(second.resume(7, "http://h/").is_some());
     }
 }

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use hecaton::{Batch, InParts, Outcome, Part, Request, Response};
 
+use super::closing::unless_taken_over;
 use super::receiving::{Over, Receiving, State};
 use super::{Driver, Flight};
 use crate::error::{Result, at};
@@ -134,12 +135,7 @@ impl Bodies {
         (open, number, keeper): (Option<&mut OpenPart>, u64, &Keeper),
     ) -> io::Result<bool> {
         let (Some(receiving), Some(open)) = (self.open.get_mut(&slot), open) else {
-            if let Some(mut receiving) = self.open.remove(&slot) {
-                self.in_memory -= receiving.in_memory();
-                // Whoever has the part now may resume the body.
-                receiving.state = State::Over(Over::Left);
-                self.open.insert(slot, receiving);
-            }
+            self.leave(slot);
             return Ok(false);
         };
         match part {
@@ -152,6 +148,14 @@ impl Bodies {
             }
         }
         Ok(!matches!(receiving.state, State::Over(_)))
+    }
+
+    /// Receives no more of a body: whoever has its part now may resume it.
+    fn leave(&mut self, slot: u32) {
+        if let Some(receiving) = self.open.get_mut(&slot) {
+            self.in_memory -= receiving.in_memory();
+            receiving.state = State::Over(Over::Left);
+        }
     }
 
     /// The part of this request was left: its body stays for whoever has the part now.
@@ -272,8 +276,17 @@ impl Driver<'_> {
             let number = flight.map_or(0, |flight| flight.pending.planned.number);
             let is_of = |part: &&mut OpenPart| flight.is_some_and(|flight| flight.is_of(part));
             let open = open.iter_mut().find(is_of);
+            let of = open.as_ref().map(|open| (open.number, open.attempt));
             let taken = bodies.take(*slot, part, (open, number, keeper));
-            if !taken.map_err(at("write bodies below", self.folder.path()))? {
+            let taken = match of {
+                Some(of) => unless_taken_over(self.folder, of, taken)?,
+                None => taken.ok(),
+            };
+            if taken.is_none() {
+                // What is on the disk of it belongs to whoever has the part.
+                bodies.leave(*slot);
+            }
+            if taken != Some(true) {
                 enough.push(*slot);
             }
         }

@@ -6,6 +6,7 @@ use super::Driver;
 use crate::error::{Result, at};
 use crate::finalize::finalize;
 use crate::plan::Folder;
+use crate::run::part::OpenPart;
 use crate::run::supply::Standing;
 use crate::segment::{Commit, Counted, settle};
 use crate::sink::Partials;
@@ -19,8 +20,8 @@ impl Driver<'_> {
         let now = Instant::now();
         for part in &mut self.open {
             let lines = part.take_lines(now, all || part.is_done());
-            let lines = lines.map_err(at("write bodies below", self.folder.path()))?;
-            if let Some(lines) = lines {
+            let lines = unless_taken_over(self.folder, (part.number, part.attempt), lines)?;
+            if let Some(lines) = lines.flatten() {
                 self.writer.lines(part.number, lines);
             }
         }
@@ -37,9 +38,13 @@ impl Driver<'_> {
             let part = self.open.remove(index);
             self.ended.written += part.written();
             part.partials.iter().for_each(Partials::clear);
-            part.sink
-                .finish()
-                .map_err(at("write bodies below", self.folder.path()))?;
+            let finished = part.sink.finish();
+            if unless_taken_over(self.folder, (part.number, part.attempt), finished)?.is_none() {
+                self.writer.close(part.number);
+                self.gone(part.number);
+                self.supply.left(part.number);
+                continue;
+            }
             self.finishing.insert(part.number, part.tally.clone());
             let (folder, inputs) = (self.folder.clone(), part.inputs);
             let (number, attempt, mut counts) = (part.number, part.attempt, part.counts);
@@ -70,17 +75,28 @@ impl Driver<'_> {
                 index += 1;
                 continue;
             }
-            let mut part = self.open.remove(index);
-            self.ended.written += part.written();
-            let lines = part.take_lines(now, true);
-            if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
-                self.writer.lines(part.number, lines);
+            let part = self.open.remove(index);
+            let number = part.number;
+            if is_done {
+                part.partials.iter().for_each(Partials::clear);
             }
-            self.writer.close(part.number);
-            self.gone(part.number);
-            self.supply.left(part.number);
+            self.close_early(part)?;
+            self.gone(number);
+            self.supply.left(number);
             self.parts_done += u64::from(is_done);
         }
+        Ok(())
+    }
+
+    /// Hands over what is known of a part that this worker leaves.
+    fn close_early(&mut self, mut part: OpenPart) -> Result<()> {
+        self.ended.written += part.written();
+        let lines = part.take_lines(Instant::now(), true);
+        let lines = unless_taken_over(self.folder, (part.number, part.attempt), lines)?;
+        if let Some(lines) = lines.flatten() {
+            self.writer.lines(part.number, lines);
+        }
+        self.writer.close(part.number);
         Ok(())
     }
 
@@ -102,17 +118,12 @@ impl Driver<'_> {
                 index += 1;
                 continue;
             }
-            let mut part = self.open.remove(index);
-            self.ended.written += part.written();
-            let lines = part.take_lines(Instant::now(), true);
-            if let Some(lines) = lines.map_err(at("write bodies below", self.folder.path()))? {
-                self.writer.lines(part.number, lines);
-            }
-            self.writer.close(part.number);
-            self.supply.left(part.number);
+            let part = self.open.remove(index);
+            let number = part.number;
+            self.close_early(part)?;
+            self.supply.left(number);
             self.say(format!(
-                "part {} is left to whoever gets it next: its lease is over",
-                part.number
+                "part {number} is left to whoever gets it next: its lease is over"
             ));
         }
         Ok(())
@@ -122,6 +133,21 @@ impl Driver<'_> {
 /// Whether another worker has begun a part after this attempt, or done it: then no later attempt may be left to see.
 fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
     folder.attempt(part, attempt + 1).exists() || folder.commit(part).exists()
+}
+
+/// What came of work on the files of an attempt. None if it failed and another worker has begun or done the part: the files may
+/// have been taken over or removed, and this worker leaves the part.
+pub(super) fn unless_taken_over<T>(
+    folder: &Folder,
+    (part, attempt): (u32, u32),
+    came: std::io::Result<T>,
+) -> Result<Option<T>> {
+    match came {
+        Err(_) if is_taken_over(folder, part, attempt) => Ok(None),
+        came => came
+            .map(Some)
+            .map_err(at("write bodies below", folder.path())),
+    }
 }
 
 /// Finalizes a part and commits it; false if another worker was first.
@@ -152,4 +178,22 @@ fn finish(
         false => drop(std::fs::remove_file(&draft_results)),
     }
     Ok(is_ours)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_that_cannot_be_written_ends_the_run_unless_another_worker_has_the_part() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::at(home.path());
+        let gone = || Err::<(), _>(std::io::ErrorKind::NotFound.into());
+        assert!(unless_taken_over(&folder, (3, 1), gone()).is_err());
+        std::fs::create_dir_all(folder.attempt(3, 2)).unwrap();
+        assert_eq!(unless_taken_over(&folder, (3, 1), gone()).unwrap(), None);
+        assert!(unless_taken_over(&folder, (3, 2), gone()).is_err());
+        std::fs::write(folder.commit(3), "").unwrap();
+        assert_eq!(unless_taken_over(&folder, (3, 2), gone()).unwrap(), None);
+    }
 }

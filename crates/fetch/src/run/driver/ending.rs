@@ -4,8 +4,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use super::Driver;
 use super::bodies::Came;
+use super::closing::unless_taken_over;
 use super::conditional;
-use crate::error::{Result, at};
+use crate::error::Result;
 use crate::job::Reach;
 use crate::plan::{Planned, Way};
 use crate::record::Outcome;
@@ -139,7 +140,8 @@ impl Driver<'_> {
                 );
                 let kept = (&self.keeper, Stored::Whole(None));
                 let kept = record(part, &mut self.records, about, &tried, came, kept);
-                return self.recorded(kept);
+                let of = (part.number, part.attempt);
+                return unless_taken_over(self.folder, of, kept).map(|_| ());
             }
         };
         let about = (&flight.pending.planned, &rendered);
@@ -153,12 +155,7 @@ impl Driver<'_> {
         if let Some(partials) = &mut part.partials {
             partials.forget(flight.pending.planned.number);
         }
-        self.recorded(kept)
-    }
-
-    /// Ends the run when a body could not be written.
-    fn recorded(&self, kept: std::io::Result<()>) -> Result<()> {
-        kept.map_err(at("write bodies below", self.folder.path()))
+        unless_taken_over(self.folder, (part.number, part.attempt), kept).map(|_| ())
     }
 }
 
