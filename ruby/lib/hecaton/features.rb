@@ -59,9 +59,6 @@ module Hecaton
       request.in_parts = true if in_parts
       FeatureRun.of(self, request)
     end
-
-    # The same of a request that nobody else has.
-    def run_own(request, builder) = FeatureRun.allocate.load(self, request.prepare(builder))
   end
 
   # The way of one request through the features. Made for each sending; a feature that does nothing costs no object
@@ -93,24 +90,24 @@ module Hecaton
 
     # Calls all features, until one responds. Returns that Response or Error, nil if the request is to be sent.
     def before
-      changes, responds = @features.before_request, @features.respond
+      changes = @features.before_request
+      responds = @features.respond
       return turn_all unless changes || responds
 
-      began = Clock.now
+      began = Process.clock_gettime(Process::CLOCK_MONOTONIC)
       list = @features.list
-      while (feature = list[@turns]) && !@given
-        at = @turns
-        @turns += 1
+      while (feature = list[at = @turns])
+        @turns = at + 1
         name = :before_request
-        if changes && changes[at] && (other = feature.before_request(@request))
+        if changes && changes[at] && !(other = feature.before_request(@request)).nil?
           @request = changed(other, @request)
         end
         name = :respond
-        @given = given_by(other) if responds && responds[at] && !(other = feature.respond(@request)).nil?
+        return @given = given_by(other) if responds && responds[at] && !(other = feature.respond(@request)).nil?
       end
-      spent = Clock.now - began
-      count(spent) if spent > COUNTED && !@given
-      @given
+      spent = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
+      count(spent) if spent > COUNTED
+      nil
     rescue StandardError => error
       @given = failure(error, feature, name)
     end
@@ -118,12 +115,28 @@ module Hecaton
     # Reports a Response or an Error to all features whose turn came, the last one first. Returns the one that takes its
     # place. The second call does nothing.
     def after(outcome)
-      return outcome if @turns < 0
+      turns = @turns
+      return outcome if turns < 0
 
-      turns, @turns = @turns, -1
+      @turns = -1
       outcome = outcome.behind(nil, @spent) if @spent
       told = @features.after or return outcome
-      tell(told, outcome.of(@request), turns).of(nil)
+
+      outcome = outcome.of(@request)
+      while (turns -= 1) >= 0
+        next unless told[turns]
+
+        begin
+          other = (feature = @features.list[turns]).after(outcome)
+          outcome = other.of(@request) if !other.nil? && (other.is_a?(Response) || other.is_a?(Error))
+        rescue StandardError => error
+          outcome = failure(error, feature, :after).of(@request)
+        end
+      end
+      outcome.of(nil)
+    ensure
+      # An exception that nobody may rescue, such as an interrupt, has left a feature: the others are told all the same.
+      @turns = turns and after(outcome) if told && turns > 0
     end
 
     # Whether a feature wants to see each attempt.
@@ -171,25 +184,6 @@ module Hecaton
     def turn_all
       @turns = @features.list.size
       nil
-    end
-
-    # Reports the outcome to the first so many features, the last one first. Returns the one that takes its place. If an
-    # exception that nobody may rescue, such as an interrupt, leaves one of them, the others are told all the same.
-    def tell(told, outcome, turns)
-      while turns.positive?
-        turns -= 1
-        outcome = told_by(@features.list[turns], outcome) if told[turns]
-      end
-      outcome
-    ensure
-      tell(told, outcome, turns) if turns.positive?
-    end
-
-    def told_by(feature, outcome)
-      other = feature.after(outcome)
-      other.is_a?(Response) || other.is_a?(Error) ? other.of(@request) : outcome
-    rescue StandardError => error
-      failure(error, feature, :after).of(@request)
     end
 
     # What a feature made of the Request.

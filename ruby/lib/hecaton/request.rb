@@ -21,8 +21,11 @@ module Hecaton
     # String: "GET" and the like, as on the wire.
     attr_reader :http_method
 
-    # For RequestBuilder: the URL and the options as they were given.
-    attr_reader :target, :given
+    # For RequestBuilder: the URL as it was given.
+    attr_reader :target
+
+    # For the client: the options that were given, nil for none.
+    attr_reader :own_options
 
     # For the client: whether the response is read in pieces, in a block or by on_body of a batch. Features ask
     # in_parts?.
@@ -32,7 +35,7 @@ module Hecaton
     # url:: a String or a URI, absolute unless the client has a base_url.
     # options:: as in Client#request.
     def initialize(http_method, url, **options)
-      load(http_method, url.nil? ? url : url.to_s.dup.freeze, Request.own(options).freeze)
+      load(http_method, url.nil? ? url : url.to_s.dup.freeze, options.empty? ? nil : Request.own(options).freeze)
     end
 
     # For verbs: the same without a copy of what was given.
@@ -42,9 +45,22 @@ module Hecaton
     def load(http_method, url, options)
       @http_method = RequestBuilder.verb(http_method)
       @target = url
-      @given = options.nil? ? NOTHING : Request.checked(options)
+      @own_options = Request.checked(options) if options
       self
     end
+
+    # For features: the same of a request that nobody else has, whose method is a String, and whose URL and headers are
+    # those that this builder's client sends. Returns itself.
+    def own(http_method, url, options, builder)
+      @http_method = http_method
+      @target = url
+      @builder = builder
+      @own_options = Request.checked(options) if options
+      self
+    end
+
+    # For RequestBuilder: the options as they were given.
+    def given = @own_options || NOTHING
 
     # String: the URL. In a feature it is absolute and has the params; nil if none was given.
     def url = @url ||= @builder ? @builder.url(self) : @target&.to_s
@@ -54,17 +70,17 @@ module Hecaton
 
     # Headers: those of the request. In a feature the client's headers are included, if they may go to this URL. The
     # engine's own (Host, User-Agent, Accept, a jar's Cookie and the like) are known in before_attempt alone.
-    def headers = @headers ||= @builder ? @builder.headers_of(self) : Headers.new(Request.fields(@given[:headers]).reject { |_, value| value.nil? })
+    def headers = @headers ||= @builder ? @builder.headers_of(self) : Headers.new(Request.fields(given[:headers]).reject { |_, value| value.nil? })
 
     # String: the body as it is sent, encoded from json, form or multipart; nil for none. A body that is read while it
     # is sent (an IO, a file, what has each) is a BodySource.
     def body = content.first
 
     # An option, nil if it was not given: request[:timeout].
-    def [](name) = @given[name]
+    def [](name) = given[name]
 
     # Hash: the options that were given, without headers and body.
-    def options = @given.except(:headers, *CONTENT)
+    def options = given.except(:headers, *CONTENT)
 
     # A copy with changes.
     #
@@ -77,8 +93,8 @@ module Hecaton
     def with(http_method: @http_method, url: nil, **changes)
       Request.checked(changes)
       changes = Request.own(changes)
-      given = @given.merge(changes)
-      given[:headers] = Request.merged(@given[:headers], changes[:headers]) if changes.key?(:headers)
+      given = self.given.merge(changes)
+      given[:headers] = Request.merged(given[:headers], changes[:headers]) if changes.key?(:headers)
       changed = changes.keys & CONTENT
       replace_content(given, changed) if changed.any?
       given.delete(:params) if url && @builder && !changes.key?(:params)
@@ -106,16 +122,16 @@ module Hecaton
 
     # For RequestBuilder: body and its Content-Type, which is nil if the body does not say it. Made once.
     def content
-      return @content ||= NO_CONTENT if @given.empty?
+      return @content ||= NO_CONTENT if @own_options.nil?
 
-      given = @given
+      given = self.given
       body = given[:body]
       if given[:json].nil? && given[:form].nil? && given[:multipart].nil?
         return NO_CONTENT if body.nil?
         return [body, nil] if body.instance_of?(String)
       end
 
-      @content ||= encoded(body) || Content.of(body, @given[:json], @given[:form], @given[:multipart])
+      @content ||= encoded(body) || Content.of(body, given[:json], given[:form], given[:multipart])
     end
 
     NO_CONTENT = [nil, nil].freeze
@@ -161,8 +177,8 @@ module Hecaton
 
     # For features: whether nothing but headers and timeout differs.
     def same_but_headers?(other)
-      [other.http_method, other.url] == [http_method, url] && other.given[:body].equal?(@given[:body]) &&
-        other.given.keys - %i[headers body timeout] == @given.keys - %i[headers body timeout]
+      [other.http_method, other.url] == [http_method, url] && other.given[:body].equal?(given[:body]) &&
+        other.given.keys - %i[headers body timeout] == given.keys - %i[headers body timeout]
     end
 
     # For with. Returns itself.
@@ -170,14 +186,14 @@ module Hecaton
       notes # One Hash for both.
       @http_method = RequestBuilder.verb(http_method)
       @target = url
-      @given = given.freeze
+      @own_options = given.empty? ? nil : given.freeze
       @url = @headers = nil
       @content = nil unless same_content
       self
     end
 
     # For the client: whether the body can be sent again from a value that is held.
-    def held? = (@given[:body].nil? || @given[:body].is_a?(String)) && @given[:multipart].nil?
+    def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil?
 
     class << self
       # Itself, if there is nothing unknown among the options.
@@ -232,7 +248,7 @@ module Hecaton
     def encoded(body)
       return if body.nil? || body.respond_to?(:to_str) || body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
 
-      type = Request.fields(@given[:headers]).find { |name, _| name.casecmp?("content-type") }&.last
+      type = Request.fields(given[:headers]).find { |name, _| name.casecmp?("content-type") }&.last
       encode = type && MIME[type]&.encode
       [encode.call(body), nil] if encode
     end

@@ -146,6 +146,14 @@ module Hecaton
     # For a batch: a copy whose body was handed over already.
     def without_body = dup.tap { |copy| copy.instance_variable_set(:@body, "".b) }
 
+    # For features: as Outcome says. An outcome of the engine's that nobody else has takes no more than this.
+    def of(request)
+      return super if @record.nil? || (@request && request) || frozen?
+
+      @request = request
+      self
+    end
+
     # For of. One that was made by hand is of the request's URL and method.
     def outcome_of(request)
       @request = request

@@ -11,8 +11,9 @@ module Hecaton
         return ended(method, nil, *engine.perform(method, url, flat, nil, nil, nil))
       end
 
-      request = Request.of(method, url, options)
-      @features && !block ? send_through(@features.run_own(request, @request_builder)) : transmit(request, &block)
+      return transmit(Request.of(method, url, options), &block) if block || !@features
+
+      send_through(FeatureRun.allocate.load(@features, Request.allocate.own(method, url, options, @request_builder)))
     end
 
     # Sends a request on its way through the features.
@@ -25,11 +26,20 @@ module Hecaton
 
     def send_through(run)
       given = run.before
-      outcome = given ? given_outcome(run, given) : sent_outcome(run)
+      request = run.request
+      outcome =
+        if given then given_outcome(run, given)
+        elsif @bare && request.own_options.nil?
+          method = request.http_method
+          told(method, nil, *engine.perform(method, request.target, nil, nil, nil, nil))
+        else
+          sent_outcome(run)
+        end
       outcome = run.after(outcome)
+      ended = true
       outcome.is_a?(Error) ? ResponseBuilder.raise_error(outcome) : outcome
     ensure
-      cut_off(run) unless run.done?
+      cut_off(run) unless ended
     end
 
     def stream_through(run)
@@ -51,12 +61,7 @@ module Hecaton
       stream ? run.after(stream.outcome) : cut_off(run)
     end
 
-    def sent_outcome(run)
-      request = run.request
-      return outcome_of(run) { deliver(request, run) } unless @bare && request.given.empty?
-
-      told(request.http_method, nil, *engine.perform(request.http_method, request.target, nil, nil, nil, nil))
-    end
+    def sent_outcome(run) = outcome_of(run) { deliver(run.request, run) }
 
     # The block's value, or the Error that it raises.
     def outcome_of(run)
