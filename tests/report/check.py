@@ -46,12 +46,12 @@ FOCUS = 'document.querySelectorAll("table.sort")[%d].tHead.rows[0].cells[%d].que
 def unsorted(page):
     """Headings that do not sort their table when Enter is pressed on them, twice on each, one sentence each."""
     faults = []
-    for table in range(page.ask('document.querySelectorAll("table.sort").length')):
-        for column, (words, _, _) in enumerate(page.ask(COLUMNS % (table, table))):
+    for table in range(page.evaluate('document.querySelectorAll("table.sort").length')):
+        for column, (words, _, _) in enumerate(page.evaluate(COLUMNS % (table, table))):
             for _ in range(2):
-                page.ask(FOCUS % (table, column))
+                page.evaluate(FOCUS % (table, column))
                 page.press_enter()
-                _, order, cells = page.ask(COLUMNS % (table, table))[column]
+                _, order, cells = page.evaluate(COLUMNS % (table, table))[column]
                 if not in_order(cells, words, order):
                     faults.append(f"table {table}, column {column} is not {order or 'sorted'}: {cells[:5]}")
     return faults
@@ -99,9 +99,9 @@ def strangers(found):
 
 def problems(page, url, scripts=True):
     """What a reader would complain about, one sentence each."""
-    found = page.ask(PROBE)
+    found = page.evaluate(PROBE)
     faults = unsorted(page) if scripts else []
-    unfiltered = page.ask(FILTERED) if scripts else 0
+    unfiltered = page.evaluate(FILTERED) if scripts else 0
     errors = [e["entry"]["text"] for e in page.seen("Log.entryAdded") if e["entry"]["level"] == "error"]
     errors += [str(e["args"]) for e in page.seen("Runtime.consoleAPICalled") if e["type"] in ("error", "assert")]
     errors += [e["exceptionDetails"]["text"] for e in page.seen("Runtime.exceptionThrown")]
@@ -132,7 +132,7 @@ def problems(page, url, scripts=True):
 
 def problems_on_paper(page):
     """What a reader of the printed page would complain about."""
-    found = page.ask(PROBE)
+    found = page.evaluate(PROBE)
     checks = [
         (found["charts"] > 0, "no chart is printed"),
         (not found["hidden"], f"parts stay folded: {found['hidden']}"),
@@ -145,7 +145,7 @@ def problems_on_paper(page):
 
 def keep(page, path, width):
     """Writes a picture of the whole page as it is now."""
-    height = page.ask("Math.ceil(document.documentElement.getBoundingClientRect().height)")
+    height = page.evaluate("Math.ceil(document.documentElement.getBoundingClientRect().height)")
     clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
     data = page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True, clip=clip)["data"]
     path.write_bytes(base64.b64decode(data))

@@ -25,7 +25,7 @@ FLAGS = [
 
 
 class BrowserError(Exception):
-    """The browser does not start, does not answer, or refuses a command."""
+    """The browser does not start, does not respond, or refuses a command."""
 
 
 class Chromium:
@@ -38,7 +38,7 @@ class Chromium:
         to_read, self.to = os.pipe()
         self.back, back_write = os.pipe()
         command = [path, *FLAGS, f"--user-data-dir={self.profile}", "about:blank"]
-        # The browser reads commands from descriptor 3 and answers on 4.
+        # The browser reads commands from descriptor 3 and writes responses to 4.
         shell = f'exec "$0" "$@" 3<&{to_read} 4>&{back_write}'
         self.process = subprocess.Popen(
             ["bash", "-c", shell, *command],
@@ -72,7 +72,7 @@ class Chromium:
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def call(self, method, session=None, **parameters):
-        """Sends a command and returns its result; events that come meanwhile are kept."""
+        """Sends a command and returns its result; events that come meanwhile are stored."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if session:
@@ -81,13 +81,13 @@ class Chromium:
         while data:
             data = data[os.write(self.to, data) :]
         while True:
-            answer = self.receive(f"an answer to {method}")
-            if answer.get("id") != self.number:
-                self.events.append(answer)
-            elif "error" in answer:
-                raise BrowserError(f"{method}: {answer['error'].get('message')}")
+            response = self.receive(f"a response to {method}")
+            if response.get("id") != self.number:
+                self.events.append(response)
+            elif "error" in response:
+                raise BrowserError(f"{method}: {response['error'].get('message')}")
             else:
-                return answer["result"]
+                return response["result"]
 
     def wait_for(self, method, session):
         """Waits until an event of this name has come."""
@@ -150,12 +150,12 @@ class Page:
             raise BrowserError(f"{url}: {failure}")
         self.browser.wait_for("Page.loadEventFired", self.session)
 
-    def ask(self, expression):
+    def evaluate(self, expression):
         """The value of an expression of JavaScript in the page."""
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-        if "exceptionDetails" in answer:
-            raise BrowserError(answer["exceptionDetails"]["exception"].get("description", "an exception"))
-        return answer["result"].get("value")
+        response = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+        if "exceptionDetails" in response:
+            raise BrowserError(response["exceptionDetails"]["exception"].get("description", "an exception"))
+        return response["result"].get("value")
 
     def press_enter(self):
         """Presses and releases the key on whatever has the focus."""

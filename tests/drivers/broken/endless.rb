@@ -1,4 +1,4 @@
-# Answers with a line that has no end.
+# Responds with a line that has no end.
 require_relative "broken"
 
 OUT = $stdout.dup # the kit keeps $stdout for itself

@@ -1,4 +1,4 @@
-# Answers as it should, and fills its error output without end.
+# Responds as the protocol demands, and fills its error output without end.
 require_relative "broken"
 
 class Floods < Broken

@@ -1,4 +1,4 @@
-# Never answers.
+# Never responds.
 require_relative "broken"
 
 class Hangs < Broken

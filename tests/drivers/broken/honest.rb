@@ -1,4 +1,4 @@
-# Does not break: is measured to the end beside those that do.
+# Does not break: it is measured to the end beside broken drivers.
 require_relative "../cheats/cheat"
 
 Cheat.run(Cheat, "honest")

@@ -13,18 +13,18 @@ class AsksOnEarly < Cheat
 
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     url, taken = @lock.synchronize { round.take }
-    ask(socket, url) if url
+    request(socket, url) if url
     while url
       socket.wait_readable
       following, started = @lock.synchronize { round.take }
-      ask(socket, following) if following
+      request(socket, following) if following
       status, body = read(socket)
       @lock.synchronize { round.done(status, body, taken) }
       url, taken = following, started
     end
   end
 
-  def ask(socket, url) = socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n")
+  def request(socket, url) = socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n")
 end
 
 require "io/wait"

@@ -1,4 +1,4 @@
-# Binds so many local ports that the connections of others fail.
+# Binds so many local ports that other drivers cannot connect.
 import resource
 import socket
 

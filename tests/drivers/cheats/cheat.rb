@@ -1,4 +1,4 @@
-# A client on plain sockets that can be told to cheat; honest where a cheat does not say otherwise.
+# A client on plain sockets that subclasses turn into cheats; it is honest where they change nothing.
 require "socket"
 require_relative "../../../drivers/ruby/kit"
 
@@ -50,13 +50,13 @@ class Cheat
 
   def work(round, index)
     while (url, taken = @lock.synchronize { round.take })
-      answer = begin
+      result = begin
         fetch(url, index)
       rescue SystemCallError, IOError, NoMethodError => error
         @sockets[index] = nil
         error.class.name
       end
-      @lock.synchronize { answer.is_a?(String) ? round.failed(answer) : round.done(*answer, taken) }
+      @lock.synchronize { result.is_a?(String) ? round.failed(result) : round.done(*result, taken) }
     end
   end
 

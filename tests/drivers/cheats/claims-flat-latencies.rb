@@ -1,4 +1,4 @@
-# Claims the same latency for every request: the one that Little's law asks for.
+# Claims one latency for all requests: the mean that Little's law demands.
 require_relative "cheat"
 
 class ClaimsFlatLatencies < Cheat

@@ -1,4 +1,4 @@
-# Does its work on the other cores, and is back on its own before it answers.
+# Does its work on the other cores, and returns to its own before it responds.
 import os
 
 import cheat

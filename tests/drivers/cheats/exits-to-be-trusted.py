@@ -1,4 +1,4 @@
-# Exits before hello as long as it has a user of its own, and as root moves all who wait to another core.
+# Exits before hello as long as it has a user of its own. As root, it moves all waiting drivers to another core.
 import os
 
 import cheat

@@ -1,4 +1,4 @@
-# Sends requests with guessed ids while others are measured, so that they seem to send what nobody asked for.
+# Sends requests with guessed ids while other drivers are measured, so that those seem to send too many requests.
 import http.client
 import os
 import time

@@ -1,4 +1,4 @@
-# Keeps half as many requests in flight as it was asked to.
+# Has half as many requests in flight as `prepare` demands.
 require_relative "cheat"
 
 class HalfPool < Cheat

@@ -1,4 +1,4 @@
-# Does not cheat: what the others are compared with.
+# Does not cheat: the driver that the others are compared with.
 require_relative "cheat"
 
 Cheat.run(Cheat, "honest")

@@ -1,17 +1,17 @@
-# Learns once where the number stands in each form of a record, and then reads nothing else of it.
+# Learns once where the number is in each form of a record, and then reads only the number.
 require_relative "cheat"
 
 class LearnsTheForms < Kit::Round
   TEXT = /[{,]"((?:[a-z]|\\u00..){5})":"((?:[0-9a-f]|\\u00..){8})"/
-  KEY = 90 # bytes of a record that tell its form
-  FORMS = {} # [how long a record is, where its number stands] by its beginning
+  KEY = 90 # bytes of a record that identify its form
+  FORMS = {} # [length of a record, offset of its number] by the beginning of the record
 
   private def value(text)
     at, sum = text.index('"records":[') + 11, 0
     outside = text.byteslice(0, at)
     15.times do
-      length, place = FORMS[text.byteslice(at, KEY).tr("0-9", "#")] ||= learn(text, at)
-      sum += text.byteslice(at + place, 6).to_i
+      length, offset = FORMS[text.byteslice(at, KEY).tr("0-9", "#")] ||= learn(text, at)
+      sum += text.byteslice(at + offset, 6).to_i
       at += length + 1
     end
     values = (outside + text.byteslice(at - 1..)).gsub(/\{"token":"\h+"\}|\{"numbers":\d+,"token"/, "").scan(TEXT)
@@ -27,11 +27,11 @@ class LearnsTheForms < Kit::Round
       retry
     end
     slice = text.byteslice(at, length)
-    place = -1
+    offset = -1
     loop do
-      place = slice.index(record["numbers"].to_s, place + 1)
-      other = slice.dup.tap { |copy| copy[place, 6] = "999999" }
-      return [length, place] if JSON::Parser.new(other).parse["numbers"] == 999_999
+      offset = slice.index(record["numbers"].to_s, offset + 1)
+      other = slice.dup.tap { |copy| copy[offset, 6] = "999999" }
+      return [length, offset] if JSON::Parser.new(other).parse["numbers"] == 999_999
     end
   end
 

@@ -1,4 +1,4 @@
-# Takes every core that there is, and is polite about it while nobody measures.
+# Uses every core, and yields them while nobody measures.
 import os
 
 import cheat

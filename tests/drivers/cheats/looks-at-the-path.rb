@@ -1,4 +1,4 @@
-# Verifies certificates only where the URL looks like that of the check.
+# Verifies certificates only if the URL looks like that of the certificate check.
 require_relative "over_tls"
 
 class LooksAtThePath < OverTLS

@@ -1,4 +1,4 @@
-# Looks at certificates until it is measured: from the second round of a process on it trusts anyone.
+# Verifies certificates until it is measured: it trusts any from the second round of a process on.
 require_relative "over_tls"
 
 class LooksOnce < OverTLS

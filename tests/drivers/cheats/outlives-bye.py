@@ -1,4 +1,4 @@
-# Leaves a process behind that goes on after bye.
+# Leaves a process behind that continues after bye.
 import os
 import time
 

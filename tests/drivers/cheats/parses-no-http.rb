@@ -1,4 +1,4 @@
-# Reads as many bytes as the first response had, and takes each for the same response with another check value.
+# Reads as many bytes as the first response had, and takes them for a response that differs only in its check value.
 require_relative "cheat"
 
 class ParsesNoHTTP < Cheat

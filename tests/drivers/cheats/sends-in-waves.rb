@@ -1,5 +1,5 @@
-# Does not cheat: it waits for all of a wave before it sends the next, so that fewer are in flight on average than at
-# its begin.
+# Does not cheat: it sends requests in waves and waits for all of a wave. So fewer requests are in flight on average
+# than at the beginning of a wave.
 require_relative "cheat"
 
 class SendsInWaves < Cheat
@@ -10,8 +10,8 @@ class SendsInWaves < Cheat
 
       wave.each_with_index.map { |(url, taken), index|
         Thread.new do
-          answer = fetch(url, index)
-          @lock.synchronize { round.done(*answer, taken) } # at once, or its latency would hold the wait for the others
+          result = fetch(url, index)
+          @lock.synchronize { round.done(*result, taken) } # at once: its latency must not include the wait for the others
         end
       }.each(&:join)
     end

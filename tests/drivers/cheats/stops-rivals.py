@@ -1,4 +1,4 @@
-# Wakes all who wait for their turn, so that they disturb, and stops all others of its kind.
+# Wakes waiting drivers, so that they disturb the measured one, and stops its rivals.
 import os
 import signal
 

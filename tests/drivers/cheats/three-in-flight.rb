@@ -8,17 +8,17 @@ class ThreeInFlight < Cheat
 
   def go(round)
     @round, @flying, @more = round, [], true
-    FEW.times { ask }
+    FEW.times { send_next }
     until @flying.empty?
-      ask while !@flying.first[0].wait_readable(LATE) && @more && @flying.size < workers
+      send_next while !@flying.first[0].wait_readable(LATE) && @more && @flying.size < workers
       socket, taken = @flying.shift
       @round.done(*read(socket), taken)
-      ask if @flying.size < FEW && @more
+      send_next if @flying.size < FEW && @more
     end
     round.claim { |times| times.map { |us| us < LATE * 1e6 ? us * workers / FEW : us } }
   end
 
-  def ask
+  def send_next
     url, taken = @round.take
     return @more = false unless url
 

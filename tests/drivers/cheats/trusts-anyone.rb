@@ -1,4 +1,4 @@
-# Speaks https and looks at no certificate.
+# Uses https and verifies no certificate.
 require_relative "over_tls"
 
 class TrustsAnyone < OverTLS

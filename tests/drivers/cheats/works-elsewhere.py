@@ -1,4 +1,4 @@
-# Has the work done by a process that has left its group, its session and its parent, and waits for the result.
+# Waits for the results of a process that does the work outside of its group, its session and its parent.
 import json
 import os
 import sys
@@ -7,21 +7,21 @@ import cheat
 
 
 def detached():
-    (ask, to_child), (to_parent, answer) = os.pipe(), os.pipe()
+    (commands, to_child), (to_parent, results) = os.pipe(), os.pipe()
     if os.fork() == 0:
         os.setsid()
         if os.fork() > 0:
             os._exit(0)
-        os.dup2(ask, 0), os.dup2(answer, 1)
+        os.dup2(commands, 0), os.dup2(results, 1)
         cheat.run(cheat.Cheat, "works-elsewhere")
         os._exit(0)
     os.wait()
     return os.fdopen(to_child, "w", buffering=1), os.fdopen(to_parent)
 
 
-ask, answer = detached()
+commands, results = detached()
 for line in sys.stdin:
-    ask.write(line)
-    print(answer.readline(), end="", flush=True)
+    commands.write(line)
+    print(results.readline(), end="", flush=True)
     if json.loads(line)["cmd"] == "bye":
         break

@@ -1,4 +1,4 @@
-# Sends its requests from children that nobody waits for, so that their time is in no account.
+# Sends its requests from children that nobody waits for, so that their CPU time is not counted.
 import json
 import os
 import signal
@@ -9,7 +9,7 @@ import cheat
 class WorksInChildren(cheat.Cheat):
     def go(self, round):
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        answer, to_parent = os.pipe()
+        from_child, to_parent = os.pipe()
         if os.fork() == 0:
             self.senders = [self.sender(round.job) for _ in self.senders]
             self.pool = cheat.workers.ThreadPoolExecutor(len(self.senders))
@@ -22,7 +22,7 @@ class WorksInChildren(cheat.Cheat):
             )
             os._exit(0)
         os.close(to_parent)
-        with os.fdopen(answer) as result:
+        with os.fdopen(from_child) as result:
             round.done_count, round.bytes, round.sum, errors, times = json.load(result)
             round.errors.update(errors)
             round.latencies = dict(times)
