@@ -55,8 +55,8 @@ fn push(world: &World, batch: &mut Batch<u64>, tag: u64, path: &str, in_parts: I
     batch.in_parts(tag, in_parts);
 }
 
-/// A server that writes to each connection as long as the client reads. Returns its URL and the number of bytes
-/// written.
+/// A server that writes to each connection as long as the client reads. Returns its URL and the
+/// number of bytes written.
 fn flood() -> (String, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -178,8 +178,8 @@ fn nothing_is_read_ahead_of_the_reader_and_a_part_that_is_not_taken_waits() {
     assert!(seen[&1].body.len() <= 3 * (512 << 10) && !seen[&1].body.is_empty());
 }
 
-/// Two requests whose next piece is always ready: one read from a socket, and one decoded, which seldom needs its
-/// socket.
+/// Two requests whose next piece is always ready: one read from a socket, and one decoded, which
+/// seldom needs its socket.
 fn push_floods(world: &World, batch: &mut Batch<u64>, url: &str, timeout: Duration) {
     let bomb = world.request("/bomb/gzip/1024");
     for (tag, request) in [Request::get(url).unwrap(), bomb].into_iter().enumerate() {

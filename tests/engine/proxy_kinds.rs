@@ -20,8 +20,8 @@ fn credentials_given_as_a_header_go_to_the_proxy_alone() {
     };
     let has =
         |text: &str| text.to_lowercase().contains("proxy-auth") || text.contains("own-secret");
-    // A proxy that forwards requests receives the header. The test server does not, with an exception or without a
-    // proxy.
+    // A proxy that forwards requests receives the header. The test server does not, with an exception
+    // or without a proxy.
     let proxy = proxy_server::Proxy::http();
     let world = through("http", &proxy, |config| {
         config.no_proxy = Some(vec!["127.0.0.1".into()])

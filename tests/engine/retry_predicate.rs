@@ -1,5 +1,5 @@
-//! The retry rules of single requests, and the retry predicate, which is called for each outcome that another try can
-//! follow.
+//! The retry rules of single requests, and the retry predicate, which is called for each outcome that
+//! another try can follow.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Fields behind a body: separate from the head, over both protocols, in whole bodies and streams, with the limits of a
-//! head.
+//! Fields behind a body: separate from the head, over both protocols, in whole bodies and streams, with
+//! the limits of a head.
 
 use hecaton::{Kind, Request};
 

@@ -65,8 +65,8 @@ fn every_request_goes_to_the_socket_and_connections_are_reused() {
     assert_eq!(server.summary().requests, 3);
 }
 
-/// The kernel buffers some hundred KiB of a Unix socket at most, but megabytes of TCP, which would hide what the engine
-/// holds.
+/// The kernel buffers some hundred KiB of a Unix socket at most, but megabytes of TCP, which would hide
+/// what the engine holds.
 #[test]
 fn a_slow_reader_holds_a_mebibyte_at_most() {
     let folder = Folder::new("slow");

@@ -1,5 +1,5 @@
-//! Unsolicited bytes: a second response behind the first, and one before its request. None becomes another request's
-//! response.
+//! Unsolicited bytes: a second response behind the first, and one before its request. None becomes another
+//! request's response.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -28,8 +28,8 @@ fn in_pieces(bytes: &[u8]) -> (usize, &[u8]) {
     }
 }
 
-/// A response's head: every split of the bytes reads alike, and a block of fields has one line a field. A head that is accepted
-/// without the setting `lenient` is the same with it.
+/// A response's head: every split of the bytes gives one result, and a block of fields has one line a field. A head
+/// that is accepted without the setting `lenient` is the same with it.
 pub fn head(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     for method in [Method::GET, Method::HEAD, Method::CONNECT] {
@@ -88,8 +88,8 @@ fn check_block(block: &[u8]) {
     }
 }
 
-/// A response's body, framed in each way: every split of the bytes reads alike, and a length is kept. A body that is accepted
-/// without the setting `lenient` is the same with it.
+/// A response's body, framed in each way: every split of the bytes gives one result, and a length holds. A body that is
+/// accepted without the setting `lenient` is the same with it.
 pub fn body(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let length = u64::from(bytes.first().copied().unwrap_or_default());
@@ -254,11 +254,11 @@ pub fn fields(bytes: &[u8]) {
             continue;
         };
         // By value, so a refused header must not take the rest along.
-        let kept = Request::new("POST", "http://host/")
+        let is_valid = Request::new("POST", "http://host/")
             .unwrap()
             .header(name, value)
             .is_ok();
-        if kept {
+        if is_valid {
             // Two that say different lengths are refused together.
             let Ok(next) = request.clone().header(name, value) else {
                 continue;

@@ -115,7 +115,7 @@ fn expand(text: &str) -> Vec<Vec<String>> {
     }
 }
 
-/// Which files each file imports from; a path leads to the file of its longest part that is one.
+/// The files that each file imports from. The file of a path is that of its longest beginning which is a module.
 fn graph() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
     let files: Vec<PathBuf> = MODULES
         .iter()
@@ -141,16 +141,17 @@ fn graph() -> BTreeMap<Vec<String>, BTreeSet<Vec<String>>> {
 }
 
 #[test]
-fn rooms_import_in_the_order_of_the_flow() {
+fn modules_import_in_the_order_of_the_flow() {
     let graph = graph();
-    let place = |module: &[String]| MODULES.iter().position(|name| *name == module[0]).unwrap();
+    let position_of =
+        |module: &[String]| MODULES.iter().position(|name| *name == module[0]).unwrap();
     let mut between = 0;
     for (file, targets) in &graph {
         for target in targets {
-            between += usize::from(place(file) != place(target));
+            between += usize::from(position_of(file) != position_of(target));
             let (file_name, target_name) = (file.join("/"), target.join("/"));
             assert!(
-                place(file) <= place(target),
+                position_of(file) <= position_of(target),
                 "{file_name} imports {target_name}"
             );
         }
@@ -192,7 +193,7 @@ fn no_circle_has_more_than_two_files() {
 }
 
 #[test]
-fn every_room_is_in_lib_rs_in_the_order_of_the_flow_and_nothing_else_is() {
+fn every_module_is_in_lib_rs_in_the_order_of_the_flow_and_nothing_else_is() {
     let lib = fs::read_to_string(root().join("lib.rs")).unwrap();
     let modules = lib
         .lines()
@@ -208,7 +209,7 @@ fn every_room_is_in_lib_rs_in_the_order_of_the_flow_and_nothing_else_is() {
 }
 
 #[test]
-fn paths_are_found_in_every_form() {
+fn paths_are_found_in_every_form_of_use() {
     let module = ["pool", "idle"].map(String::from);
     let code = "use crate::run::Round;\nuse crate::{plan::Cell, spec};\nuse super::dial::{self, A};\nlet x = crate::a::B::c();";
     let found: Vec<String> = imports(code, &module, false)

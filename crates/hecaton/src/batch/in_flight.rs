@@ -11,10 +11,10 @@ use crate::client::Outcome;
 use crate::message::origin::Origin;
 use crate::runtime::yield_now::poll_turn;
 
-/// The memory of a future, kept for reuse: about a kibibyte, which malloc does not serve from its fast path.
+/// The memory of a future, which is reused: about a kibibyte, which malloc does not serve from its fast path.
 pub(crate) type Slot<Output = Outcome> = ReusableBoxFuture<'static, Output>;
 
-/// Ready when the request has ended, or has come as far as it goes by itself.
+/// Ready when the request has ended, or waits for its reader.
 pub(crate) struct InFlight<T, Output = Outcome> {
     tag: Option<T>,
     origin: Option<Arc<Origin>>,

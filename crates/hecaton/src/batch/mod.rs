@@ -59,7 +59,7 @@ pub struct Aborted<T> {
     pub started: Vec<T>,
 }
 
-/// How many free slots a batch keeps, of a kibibyte each: as many as may end in a turn of a usual batch.
+/// How many free slots of 1 KiB a batch holds: about as many requests as end in one turn of a usual batch.
 const MOST_FREE: usize = 256;
 
 /// Requests run together, each known by a tag of the caller's choice.
@@ -72,7 +72,7 @@ pub struct Batch<T> {
     in_flight: FuturesUnordered<InFlight<T>>,
     /// Slots of those that have ended, for the next; at most `MOST_FREE`.
     free: Vec<Slot>,
-    /// Those that are handed over in parts, once there is one.
+    /// The requests whose responses are handed over in parts; none before the first such request.
     parts: Option<Box<Parts<T>>>,
     /// Tags of requests that a panic ended.
     lost: Vec<T>,
@@ -142,7 +142,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         parts.request(tag, in_parts);
     }
 
-    /// Whether a request with this tag is in flight. Takes a look at each.
+    /// Whether a request with this tag is in flight. Compares the tag with each of them.
     pub fn has_started(&self, tag: &T) -> bool {
         let mut whole = self.in_flight.iter().filter_map(InFlight::tag);
         let mut in_parts = self.parts.iter().flat_map(|parts| parts.tags());
@@ -163,7 +163,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// How many requests are kept in flight.
+    /// The number of requests in flight that the batch maintains.
     pub fn concurrency(&self) -> usize {
         self.concurrency
     }
@@ -201,8 +201,8 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         Aborted { queued, started }
     }
 
-    /// Waits until at least one request has ended, and adds all that have to `outcomes`; or until there are
-    /// parts to take. Returns at once when the batch is empty.
+    /// Waits until at least one request has ended or a part can be taken. Adds the outcomes of ended requests to
+    /// `outcomes`. Returns at once when the batch is empty.
     pub async fn wait(&mut self, outcomes: &mut Vec<(T, Outcome)>) {
         poll_fn(|cx| self.poll_wait(cx, outcomes)).await
     }
@@ -215,7 +215,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
         loop {
             self.start();
-            // A request that has ended makes room for the next at once, whether or not the caller looks.
+            // A request that has ended lets the next one start at once, even if the caller takes no outcomes.
             while let Some(ended) = self.poll_in_flight(cx) {
                 outcomes.push(self.ended(ended));
                 self.start();
@@ -230,7 +230,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// One that has ended.
+    /// A request that has ended.
     fn poll_in_flight(&mut self, cx: &mut Context<'_>) -> Option<Ended<T>> {
         match self.in_flight.poll_next_unpin(cx) {
             Poll::Ready(Some(ended)) => Some(ended),
@@ -282,7 +282,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// Ready when time has let another start that nothing else keeps from it.
+    /// Ready when the rate allows another start, if only the rate has delayed it.
     fn poll_time(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let running = self.running();
         match &mut self.queue {
@@ -306,7 +306,7 @@ impl<T> Queue<T> {
         }
     }
 
-    /// The next to start, with its origin if that has to know when it ends.
+    /// The next request to start, with its origin if the scheduler must learn of its end.
     fn next(&mut self) -> Option<(T, Request, Option<Arc<Origin>>)> {
         match self {
             Queue::Plain(waiting) => {
@@ -372,7 +372,7 @@ mod tests {
 
     /// Another client's deadline may be due meanwhile, and only the reactor's turn notices it.
     #[test]
-    fn the_reactor_has_its_turn_during_the_first_wave_of_a_large_batch() {
+    fn the_reactor_is_polled_while_a_large_batch_starts() {
         let all = 10 * REQUESTS_PER_TURN as usize;
         let mut batch = Batch::new(Client::new(Config::new(Duration::from_secs(5))), all);
         let begun = Arc::new(AtomicU32::new(0));

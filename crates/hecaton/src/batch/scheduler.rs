@@ -1,8 +1,8 @@
 //! Decides which request starts next when origins have limits: each origin has its own queue, and none delays another.
 //!
-//! Nothing here waits, sends or looks at the clock. The cost of a step does not depend on how many requests are queued. Only
-//! origins that rest are kept in order, so their cost grows with the logarithm of their number. An origin is forgotten when
-//! none of its requests is queued or in flight and it need not rest.
+//! Nothing here waits, sends or looks at the clock. The cost of a step does not depend on how many requests are queued.
+//! Only origins that pause are stored in order, so their cost grows with the logarithm of their number. An origin is
+//! forgotten when none of its requests is queued or in flight and its pause is over.
 //!
 //! A rate spaces starts evenly instead of filling a bucket. Servers that count the requests of a second accept that best, and
 //! no burst follows a pause. Only the lateness of timers is made up for (`LATENESS`, 5 ms).
@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::{Duration, Instant};
 
-/// A start that comes late by less than this does not put off those after it: the reactor's timers
-/// count milliseconds, and its turns take some. More is not made up, lest a pause ends in a burst.
+/// A start that is late by less than this does not delay later starts, because the reactor's timers count milliseconds
+/// and its turns take some. More lateness is not made up for. Otherwise a burst would follow a pause.
 const LATENESS: Duration = Duration::from_millis(5);
 
 /// Queued values, by key.
@@ -22,9 +22,9 @@ pub(crate) struct Scheduler<K, V> {
     origins: HashMap<K, OriginQueue<V>>,
     /// Origins that may start one, each here once, in turns.
     ready: VecDeque<K>,
-    /// Origins that got something to go before all others, the last one first.
+    /// Origins with a value that goes before all others; the latest origin is first.
     express: Vec<K>,
-    /// Origins that must let time pass, by when it has passed; the number separates equal times.
+    /// Origins that pause, by the end of their pause; the number separates equal times.
     resting: BTreeMap<(Instant, u64), K>,
     rests: u64,
     queued: usize,
@@ -92,7 +92,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         self.express.push(key);
     }
 
-    /// The next to start, if any may. It counts as in flight until `ended` is called.
+    /// The next value to start, if any may start. It counts as in flight until `ended` is called.
     pub fn next(&mut self, now: Instant) -> Option<(K, V)> {
         self.wake(now);
         loop {
@@ -101,7 +101,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
                 None => (self.ready.pop_front()?, true),
             };
             let Some(queue) = self.origins.get_mut(&key) else {
-                continue; // Its express has gone in its turn, and so has all else.
+                continue; // The origin's turn came before its express, and no value of it is left.
             };
             if in_turn {
                 queue.is_ready = false;
@@ -122,7 +122,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         }
     }
 
-    /// One of this queue is no longer in flight.
+    /// A value of this origin is no longer in flight.
     pub fn ended(&mut self, key: &K) {
         if let Some(queue) = self.origins.get_mut(key) {
             queue.in_flight -= 1;
@@ -130,13 +130,13 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         self.review(key);
     }
 
-    /// When to call again, if time alone keeps some from starting.
+    /// When to call `next` again, if only pauses keep values from starting.
     pub fn next_start(&self) -> Option<Instant> {
         let ((at, _), _) = self.resting.first_key_value()?;
         (self.queued > 0).then_some(*at)
     }
 
-    /// Takes all queued values and forgets those in flight, but still remembers which origins must rest.
+    /// Takes all queued values and forgets those in flight, but still remembers which origins pause.
     pub fn drain(&mut self) -> Vec<V> {
         let mut drained = Vec::with_capacity(self.queued);
         for queue in self.origins.values_mut() {

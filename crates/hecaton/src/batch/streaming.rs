@@ -3,11 +3,11 @@
 //! A request that waits for its reader is never polled, so it reads nothing. It holds the part, and what a [`Streaming`] holds
 //! by itself.
 //!
-//! The future of such a request ends with each part (head or piece). The next wait starts it again if the part was taken. So no
-//! queue can grow, and a request that waits for its reader keeps its slot in the batch. Before the request reads on, the
-//! sockets of all others and the timers get a turn, because a decoder can make endless pieces of few bytes. These requests are
-//! kept apart from the others, which pay one comparison for it. A program that takes only the head (`on_headers` in Ruby) gets
-//! the body with the outcome.
+//! The future of such a request ends with each part (head or piece). The next wait starts it again if the part was
+//! taken. So no queue can grow, and a request that waits for its reader keeps its slot in the batch. Before the request
+//! reads on, the sockets of all others and the timers get a turn, because a decoder can make endless pieces of few
+//! bytes. These requests are stored apart from the others, which pay one comparison for it. A program that takes only
+//! the head (`on_headers` in Ruby) gets the body with the outcome.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -39,7 +39,7 @@ pub enum InParts {
 pub enum Part {
     /// The head, as a response without body; the first part.
     Head(Response),
-    /// The next piece of the body: never empty, of at most a few hundred KiB, any codings taken off.
+    /// The next piece of the body: never empty, of at most a few hundred KiB, decoded.
     Piece(Bytes),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Parts<T> {
     paused: Vec<Paused<T>>,
 }
 
-/// How far a request has come: to its end, or to a part that must be taken before it continues.
+/// The reason why a request stopped: its end, or a part that must be taken before the request continues.
 pub(crate) enum Step {
     Part(Part, Going),
     End(Outcome),
@@ -82,7 +82,7 @@ impl<T: Eq + Hash> Parts<T> {
         }
     }
 
-    /// Has a request handed over in parts once it is started.
+    /// Notes that a request is to be handed over in parts once it has started.
     pub fn request(&mut self, tag: T, in_parts: InParts) {
         self.requested.insert(tag, in_parts);
     }
@@ -134,7 +134,7 @@ impl<T: Eq + Hash> Parts<T> {
         }
     }
 
-    /// One that has ended. None when all others wait for the network, or for their part to be taken.
+    /// A request that has ended. None if all others wait for the network, or for their part to be taken.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Option<Ended<T>> {
         while let Poll::Ready(Some(ended)) = self.going.poll_next_unpin(cx) {
             let Ended {
@@ -168,29 +168,29 @@ impl<T: Eq + Hash> Parts<T> {
         None
     }
 
-    /// Whether any wait for their reader.
+    /// Whether any request waits for its reader.
     pub fn is_paused(&self) -> bool {
         !self.paused.is_empty()
     }
 
-    /// The parts that are there, each once.
+    /// The parts that have arrived, each once.
     pub fn take(&mut self) -> impl Iterator<Item = (&T, Part)> {
         let paused = self.paused.iter_mut();
         paused.filter_map(|paused| Some((&paused.tag, paused.part.take()?)))
     }
 
-    /// How many have been started and have not ended.
+    /// How many of these requests are in flight.
     pub fn len(&self) -> usize {
         self.going.len() + self.paused.len()
     }
 
-    /// The tags of these.
+    /// The tags of these requests in flight.
     pub fn tags(&self) -> impl Iterator<Item = &T> {
         let going = self.going.iter().filter_map(InFlight::tag);
         going.chain(self.paused.iter().map(|paused| &paused.tag))
     }
 
-    /// The tags of these, which are given up: their connections are closed.
+    /// The tags of these requests in flight, which are given up: their connections are closed.
     pub fn into_tags(self) -> impl Iterator<Item = T> {
         let going = self.going.into_iter().filter_map(InFlight::into_tag);
         going.chain(self.paused.into_iter().map(|paused| paused.tag))
@@ -198,7 +198,7 @@ impl<T: Eq + Hash> Parts<T> {
 }
 
 impl Going {
-    /// Reads on: a piece, or to the end. Ends here instead when the reader has enough.
+    /// Reads the next piece, or the rest. Ends the request if its reader needs no more.
     async fn next(mut self, is_enough: bool) -> Step {
         // A server that is quicker than the reader always has a piece ready. The sockets of all others, and
         // the timers, get a turn between any two.

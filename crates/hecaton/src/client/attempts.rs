@@ -78,8 +78,8 @@ fn pass_over(
 }
 
 impl Shared {
-    /// The attempts, one after the other. Another one follows if the request is re-sent, or if `retry` asks for it and time is
-    /// left.
+    /// The attempts, one after the other. Another one follows if the request is re-sent, or if `retry` demands
+    /// it and time is left.
     pub async fn run(
         self: &Arc<Self>,
         request: &mut Request,
@@ -241,7 +241,7 @@ impl Shared {
         }
     }
 
-    /// The retry rules of a request that does not ask the retry predicate.
+    /// The retry rules of a request without the retry predicate.
     fn retry_by_rule<'a>(&'a self, request: &'a Request) -> Option<&'a Retry> {
         self.retry_of(request)
             .filter(|_| self.retry_predicate_of(request).is_none())

@@ -29,7 +29,7 @@ use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 /// Most bytes that are read for the sake of the connection alone.
 const WORTH_READING: usize = 64 << 10;
 
-/// How long they are waited for: opening a new connection would seldom take longer.
+/// How long to wait for these bytes: opening a new connection would seldom take longer.
 const WORTH_WAITING: Duration = Duration::from_millis(200);
 
 /// Dropping it before the end closes what it is read from.
@@ -96,7 +96,7 @@ impl BodyReader {
         })
     }
 
-    /// Reads the body as the attempt asked: leaves it open, or reads all of it now.
+    /// Reads the body as the attempt requires: leaves it open, or reads all of it now.
     pub async fn body(
         mut self: Box<BodyReader>,
         reading: Reading,
@@ -109,7 +109,7 @@ impl BodyReader {
         let mut whole = BytesMut::new();
         let mut pieces = 0_u32;
         loop {
-            // Decoded straight into the body: one copy less.
+            // Decoding straight into the body saves a copy.
             let memory = self.memory();
             let added = self.next(|piece: Piece<'_>| {
                 if piece.len() > most - whole.len() {
@@ -156,7 +156,7 @@ impl BodyReader {
                     None => return decoder.end().map_err(cut_short).map(|()| None),
                 },
             }
-            // A body may decode to nothing for a long time, and must not keep others from their turn.
+            // A body may decode to nothing for a long time, and must not delay other requests.
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
@@ -169,7 +169,7 @@ impl BodyReader {
         Buffered::share(&self.buffered)
     }
 
-    /// How many bytes it takes to decode the body, beside those that come of it.
+    /// The bytes of memory that decoding the body needs, without its output.
     pub fn memory(&self) -> usize {
         self.decoder.as_ref().map_or(0, |decoder| decoder.memory())
     }
@@ -203,7 +203,7 @@ impl BodyReader {
         }
     }
 
-    /// Whether it came to its end, soon enough.
+    /// Whether the body ended soon enough.
     async fn read_to_its_end(&mut self) -> bool {
         let mut read = 0;
         while let Ok(piece) = self.source.piece(&self.config).await {

@@ -1,8 +1,8 @@
-//! Digest authentication (RFC 7616): the header that a request is sent with, and which challenges are answered.
+//! Digest authentication (RFC 7616): the header that a request is sent with, and which challenges get a response.
 //!
-//! A challenged request has two attempts: one that ends in 401, and one that answers the challenge. Both are listed in the
-//! outcome and share the request's deadline. Later requests with the same login to the same protection space reuse the nonce
-//! and increment its count, so the server challenges only the first request.
+//! A challenged request has two attempts: one that ends in 401, and one with the response to the challenge. Both are
+//! listed in the outcome and share the request's deadline. Later requests with the same login to the same protection
+//! space reuse the nonce and increment its count, so the server challenges only the first request.
 
 pub(super) mod spaces;
 
@@ -15,7 +15,8 @@ use crate::message::digest::proof::{DigestInput, Session};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 
-/// Most challenges that a request answers for one URL: the first, and later ones that only say that the nonce is stale.
+/// Most challenges of one URL that a request responds to: the first, and later ones that only say that
+/// the nonce is stale.
 const MOST_CHALLENGES: u32 = 3;
 
 impl Shared {
@@ -26,7 +27,7 @@ impl Shared {
         }
     }
 
-    /// Writes the header of an attempt. The header answers the latest challenge of this request, or else of an earlier one.
+    /// Writes the header of an attempt, for the latest challenge of this request, or else of an earlier request.
     pub fn prove(&self, request: &mut Request) {
         let Some(mut digest) = take(request) else {
             return;
@@ -50,22 +51,22 @@ impl Shared {
         put_back(request, digest);
     }
 
-    /// The challenge of this response, if another attempt answers it.
+    /// The challenge of this response, if another attempt is to respond to it.
     pub fn demand(request: &Request, status: u16, fields: &[u8]) -> Option<Challenge> {
         if status != 401 {
             return None;
         }
         let digest = request.options.as_ref()?.digest.as_ref()?;
         let challenge = challenge::first(fields, request.body.whole().is_some())?;
-        let met = match digest.answered {
+        let responds = match digest.challenges {
             0 => true,
-            answered => challenge.stale && answered < MOST_CHALLENGES,
+            seen => challenge.stale && seen < MOST_CHALLENGES,
         };
-        met.then_some(challenge)
+        responds.then_some(challenge)
     }
 
-    /// Handles the response to an attempt with digest authentication. True if the request must be sent again to answer a
-    /// challenge; a failure if that is impossible.
+    /// Handles the response to an attempt with digest authentication. True if the request must be sent again in
+    /// response to a challenge; a failure if that is impossible.
     pub fn heed_digest(
         &self,
         request: &mut Request,
@@ -87,7 +88,7 @@ impl Shared {
             self.digests
                 .keep(&origin, &digest.login, &target, session.clone());
             digest.session = Some(session);
-            digest.answered += 1;
+            digest.challenges += 1;
         }
         Ok(true)
     }

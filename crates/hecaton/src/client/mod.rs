@@ -6,12 +6,12 @@
 //!
 //! Decisions:
 //!
-//! - Nothing is sent twice unless `retry` asks for it (`config/retry.rs`). Every try is listed, and none goes past the
-//!   deadline. Two kinds of request are re-sent on another connection without being asked, and are listed as re-sent
-//!   (`resends`). The first kind certainly did nothing on the server: its pooled connection was closed before a byte was
-//!   written, or an HTTP/2 server says so. The second kind is an idempotent request whose connection ended before a byte of the
-//!   response (RFC 9110 §9.2.2). It is re-sent once, and `reconnect` switches that off. No other method is sent twice once a
-//!   byte left.
+//! - Nothing is sent twice unless `retry` demands it (`config/retry.rs`). Every try is listed, and none goes past the
+//!   deadline. Two kinds of request are re-sent on another connection without a retry rule, and are listed as re-sent
+//!   (`resends`). The first kind certainly did nothing on the server: its pooled connection was closed before a byte
+//!   was written, or an HTTP/2 server says so. The second kind is an idempotent request whose connection ended before a
+//!   byte of the response (RFC 9110 §9.2.2). It is re-sent once, and `reconnect` switches that off. No other method is
+//!   sent twice once a byte left.
 //! - The end of a new connection counts as the end of a pooled one, and a close as a reset. A server that reloads ends
 //!   connections that it has not accepted or read, and by chance the client sees a close or a reset. Measured with Caddy 2.6 at
 //!   50 requests at once, each on a new connection, 20 reloads: 105 of 21,246 GETs were lost. `docs/decisions/resends.md` has

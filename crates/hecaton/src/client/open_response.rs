@@ -40,7 +40,7 @@ impl Body {
     pub fn into_whole(self) -> (Bytes, Trailers) {
         match self {
             Body::Whole(body, trailers) => (body, trailers),
-            Body::Open(_) => unreachable!("bodies are read as they were asked for"),
+            Body::Open(_) => unreachable!("bodies are read as the attempt requires"),
         }
     }
 

@@ -47,8 +47,8 @@ impl<'a> Trail<'a> {
         self.seen
     }
 
-    /// Changes the request as this response asks and returns true. False when the response is for the caller: 300, 304, and a
-    /// response without `Location`.
+    /// Changes the request as this response demands, and returns true. False if the response is for the caller: 300,
+    /// 304, and a response without `Location`.
     pub fn follow(
         &mut self,
         request: &mut Request,
@@ -188,7 +188,7 @@ mod tests {
             .unwrap()
             .header("Content-Type", b"text/plain")
             .unwrap()
-            .header("X-Other", b"kept")
+            .header("X-Other", b"other")
             .unwrap()
             .body("content")
     }
@@ -221,9 +221,12 @@ mod tests {
                 Ok(true)
             );
             assert_eq!(request.method.as_str(), after, "{status} {before}");
-            let kept = before == after;
-            assert_eq!(request.body.is_empty(), !kept, "{status} {before}");
-            assert_eq!(names(&request).contains(&"content-type".to_owned()), kept);
+            let unchanged = before == after;
+            assert_eq!(request.body.is_empty(), !unchanged, "{status} {before}");
+            assert_eq!(
+                names(&request).contains(&"content-type".to_owned()),
+                unchanged
+            );
         }
     }
 
@@ -245,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn another_host_name_holds_for_its_origin_alone() {
+    fn a_host_header_is_sent_to_its_origin_alone() {
         let with_host = || request("GET").header("Host", b"virtual").unwrap();
         let (mut near, mut far) = (with_host(), with_host());
         follow(&mut near, 302, "/next").unwrap();
@@ -257,17 +260,17 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_redirect_is_for_the_caller() {
+    fn other_responses_are_handed_to_the_caller() {
         for status in [200, 300, 304, 305, 306, 404] {
             assert_eq!(follow(&mut request("GET"), status, "/x"), Ok(false));
         }
         let mut request = request("GET");
-        let answered = Trail::new(&request, LIMITS).follow(&mut request, 302, b"server: x\r\n");
-        assert!(matches!(answered, Ok(false)));
+        let outcome = Trail::new(&request, LIMITS).follow(&mut request, 302, b"server: x\r\n");
+        assert!(matches!(outcome, Ok(false)));
     }
 
     #[test]
-    fn locations_are_read_beside_the_url() {
+    fn locations_are_resolved_against_the_url() {
         for (location, url) in [
             ("c?x#fragment", "http://host/a/c?x"),
             ("?x", "http://host/a/b?x"),
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_followed_says_why_and_shows_no_query() {
+    fn errors_of_redirects_have_a_reason_and_show_no_query() {
         let refused = |location: &str| follow(&mut request("GET"), 302, location).unwrap_err();
         assert!(refused("ftp://host/?secret").contains("scheme"));
         assert!(refused("javascript:alert(secret)").contains("scheme \"javascript\""));
@@ -320,9 +323,9 @@ mod tests {
                 .unwrap()
         };
         let down = b"location: http://host/?secret\r\n";
-        let (mut kept, mut allowed) = (secure(), secure());
-        let failure = Trail::new(&kept, LIMITS)
-            .follow(&mut kept, 302, down)
+        let (mut refused, mut allowed) = (secure(), secure());
+        let failure = Trail::new(&refused, LIMITS)
+            .follow(&mut refused, 302, down)
             .unwrap_err();
         assert!(
             failure.detail.contains("from https to http") && !failure.detail.contains("secret"),
@@ -347,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_an_end_to_it() {
+    fn the_number_of_redirects_is_limited() {
         let mut request = request("GET");
         let mut trail = Trail::new(&request, LIMITS);
         for number in 1..=3 {

@@ -54,7 +54,7 @@ impl Shared {
         })
     }
 
-    /// One run of a request, from its first URL to a response. A retry predicate may ask for several.
+    /// One run of a request, from its first URL to a response. A retry predicate may cause several.
     pub async fn once(
         self: &Arc<Self>,
         request: &mut Request,
@@ -118,7 +118,7 @@ impl Shared {
                 return Ok(response);
             }
             if !request.body.begin_again() {
-                let why = "it asks for the request's body again, which can be read only once";
+                let why = "it needs the request's body again, which can be read only once";
                 return Err(Failure::new(Kind::Redirect, Phase::Read, why));
             }
             trace.redirects = trace.redirects.saturating_add(1);

@@ -1,4 +1,4 @@
-//! The parts that clones of a client share: settings, connections and counts.
+//! The settings, connections and counts that clones of a client share.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -19,7 +19,7 @@ pub(crate) struct Shared {
     /// None without a jar.
     pub cookies: Option<Cookies>,
     pub digests: Arc<Spaces>,
-    /// Who decides about requests that ask for it.
+    /// The program's hooks, for requests that use them.
     pub hooks: Option<Arc<dyn Hooks>>,
     pub counts: Arc<Counts>,
 }
@@ -45,7 +45,7 @@ impl Shared {
         })
     }
 
-    /// Another handle on each part, for a client that replaces some of them.
+    /// Another handle on each field, for a client that replaces some of them.
     pub fn clone_of_parts(&self) -> Shared {
         Shared {
             config: self.config.clone(),

@@ -66,7 +66,7 @@ impl Streaming {
             trailers: None,
             state: match response.body {
                 Body::Open(reader) => State::Going(reader),
-                Body::Whole(..) => unreachable!("bodies are read as they were asked for"),
+                Body::Whole(..) => unreachable!("bodies are read as the attempt requires"),
             },
             share: None,
         };
@@ -74,7 +74,7 @@ impl Streaming {
         stream
     }
 
-    /// The status code, 200 to 999, because 1xx are skipped. It is 101 if the request asked for another protocol. Then the body
+    /// The status code, 200 to 999, because 1xx are skipped. It is 101 if the request has an `Upgrade`. Then the body
     /// is empty and the connection is closed, because the engine does not hand the connection over.
     pub fn status(&self) -> u16 {
         self.status
@@ -85,7 +85,7 @@ impl Streaming {
         Fields(&self.fields).get(name)
     }
 
-    /// The headers as one block of lines, `name: value\r\n`, names in lower case; repeats are kept.
+    /// The headers as one block of lines, `name: value\r\n`, names in lower case; repeats stay.
     pub fn header_block(&self) -> &[u8] {
         &self.fields
     }
@@ -96,12 +96,12 @@ impl Streaming {
         self.trailers.as_ref().map_or(&[], |block| block)
     }
 
-    /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
+    /// The URL of the response, with its query: the request's own, or the target of the last redirect.
     pub fn url(&self) -> String {
         self.request.url()
     }
 
-    /// The method that was answered; after redirects the last one.
+    /// The method of the last request; redirects may have changed it.
     pub fn method(&self) -> &Method {
         &self.request.method
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::message::failure::InvalidRequest;
 use crate::message::zone::ZonedAddress;
 
-/// Addresses that are known without asking: for each host and port those to connect to, in order.
+/// Addresses that need no lookup: for each host and port the addresses to connect to, in order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
     fixed: BTreeMap<(String, u16), Vec<ZonedAddress>>,

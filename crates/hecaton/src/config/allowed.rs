@@ -18,7 +18,7 @@ pub enum AllowAddress {
     /// reserved and unspecified addresses. Also excluded are the addresses at which clouds serve secrets (169.254.169.254,
     /// 168.63.129.16 and others), and IPv6 addresses that stand for an IPv4 address (mapped, NAT64, 6to4, Teredo).
     Public,
-    /// Those of some networks.
+    /// The addresses of some networks.
     Networks(Networks),
 }
 
@@ -27,7 +27,7 @@ pub enum AllowAddress {
 pub struct Networks {
     /// None: all.
     allow: Option<Vec<Entry>>,
-    /// Goes first.
+    /// Checked before `allow`.
     deny: Vec<Entry>,
 }
 
@@ -101,7 +101,7 @@ fn loopback(address: IpAddr) -> Option<IpAddr> {
     })
 }
 
-/// The address of IPv4 that a router or a tunnel makes of one of IPv6.
+/// The IPv4 address that a router or a tunnel derives from an IPv6 address.
 fn inner(address: IpAddr) -> Option<IpAddr> {
     let IpAddr::V6(six) = address else {
         return None;
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_or_stands_for_it_is_not_public() {
+    fn local_addresses_and_their_ipv6_forms_are_not_public() {
         for text in [
             "0.0.0.0",
             "0.1.2.3",
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_allow_and_deny_and_denying_goes_first() {
+    fn networks_allow_and_deny_and_denying_wins() {
         let near = Networks::new(Some(&["10.0.0.0/8", "::1"]), &["10.1.0.0/16", "10.2.3.4"]);
         let near = AllowAddress::Networks(near.unwrap());
         for (text, allowed) in [
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
+    fn an_invalid_network_is_refused() {
         for text in [
             "",
             "10.0.0.0/33",

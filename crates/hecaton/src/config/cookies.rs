@@ -25,7 +25,7 @@ const MOST_OF_A_RESPONSE: usize = 50;
 /// When a cookie ends whose time cannot be expressed.
 const FAR_AWAY: Duration = Duration::from_secs(400 * 24 * 3600);
 
-/// A cookie as it is kept.
+/// A stored cookie.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cookie {
     /// Its name.
@@ -40,9 +40,9 @@ pub struct Cookie {
     pub path: String,
     /// Whether it is for https alone.
     pub secure: bool,
-    /// Whether it is hidden from scripts; kept for programs that save the jar.
+    /// Whether scripts must not read it; stored for programs that save the jar.
     pub http_only: bool,
-    /// When it ends; none for one that ends with the jar.
+    /// When the cookie expires; none if it ends with the jar.
     pub expires: Option<SystemTime>,
 }
 
@@ -144,14 +144,14 @@ impl Cookies {
     }
 }
 
-/// Two are equal when they are the same jar.
+/// Two values are equal if they are handles of one jar.
 impl PartialEq for Cookies {
     fn eq(&self, other: &Cookies) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
-/// Names the number of cookies, and nothing of what is in them.
+/// Shows the number of cookies, and none of their content.
 impl std::fmt::Debug for Cookies {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Cookies({})", self.lock().list().len())

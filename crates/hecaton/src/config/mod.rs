@@ -40,7 +40,7 @@ pub struct Config {
     /// The longest time that turning a name into addresses may take. Default none: the total deadline
     /// alone. Here as below, zero leaves no time at all.
     pub resolve_timeout: Option<Duration>,
-    /// Addresses that are known without asking, for a host and port each. Default none: all names are looked up.
+    /// Addresses that need no lookup, for a host and port each. Default none: all names are looked up.
     pub resolve: Addresses,
     /// The addresses that may be connected to. The check is about the addresses that a name was resolved to, right before
     /// connecting to exactly those. It includes addresses in URLs and in redirects. Default [`AllowAddress::Any`], Ruby's nil.
@@ -68,8 +68,9 @@ pub struct Config {
     pub send_timeout: Option<Duration>,
     /// The longest time from the last byte of the request to the head of the response. Default none.
     pub first_byte_timeout: Option<Duration>,
-    /// How long a request with `Expect: 100-continue` waits for the server to ask for its body (RFC 9110 §10.1.1)
-    /// before it sends it anyway. Default 1 s. Zero sends it at once. After a final response, such as 417, no body is sent.
+    /// How long a request with `Expect: 100-continue` waits for the server's `100 Continue` (RFC 9110 §10.1.1)
+    /// before it sends its body anyway. Default 1 s. Zero sends it at once. After a final response, such as
+    /// 417, no body is sent.
     pub expect_timeout: Duration,
     /// The longest time between two pieces of a body. Default none. It does not limit the whole: a
     /// body that drips is ended by the total deadline.
@@ -141,8 +142,8 @@ pub struct Config {
     pub cookies: Option<Cookies>,
     /// How long an unused connection stays in the pool. Default 30 s. Zero closes each connection after its response.
     pub idle_timeout: Duration,
-    /// Most connections that are kept idle, to all origins together: the one idle longest is closed for another. Default none.
-    /// 0 closes each connection after its response.
+    /// Most idle connections in the pool, to all origins together: the one idle longest is closed for another. Default
+    /// none. 0 closes each connection after its response.
     pub max_idle: Option<usize>,
     /// How old a connection may be when a request is sent on it, whatever its use. Default none. With a limit, clients follow
     /// names that move to other addresses. Zero closes each connection after its response.
@@ -174,9 +175,9 @@ pub struct Config {
     ///
     /// Two different lengths, a length beside a coding, and whatever else two readers could frame in two ways stay refused.
     pub lenient: bool,
-    /// Whether bodies in gzip, deflate, br and zstd are asked for, by `Accept-Encoding`, and decoded (RFC 9110 §8.4). Default
-    /// true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it comes, and so does one whose
-    /// response has another coding. `Content-Encoding` stays among the headers.
+    /// Whether bodies in gzip, deflate, br and zstd are requested, by `Accept-Encoding`, and decoded (RFC 9110 §8.4).
+    /// Default true. A request with an `Accept-Encoding` or a `Range` of its own gets its body as it comes, and so does
+    /// one whose response has another coding. `Content-Encoding` stays among the headers.
     pub decode: bool,
     /// How many requests a [`Batch`](crate::Batch) keeps in flight. Default 200. At least 1. Over HTTP/1.1 that is as many connections
     /// to a server if all are for the same one; `per_origin` is for those that take fewer.

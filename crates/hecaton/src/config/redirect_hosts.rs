@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn an_invalid_host_is_refused() {
         for good in [
             "example.org",
             "*.example.org",

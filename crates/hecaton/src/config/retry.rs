@@ -68,7 +68,7 @@ fn draw(process: u32) -> f64 {
     fastrand::f64()
 }
 
-/// The wait that a server asks for.
+/// The wait of a server's `Retry-After`.
 fn requested_wait(fields: &[u8]) -> Duration {
     let wait = Fields(fields).get("retry-after");
     let wait = wait.and_then(|value| retry_after(value, SystemTime::now()));
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_may_be_repeated_is() {
+    fn only_repeatable_requests_are_retried() {
         let retry = Retry::default();
         let broken = failure(Kind::Protocol, Phase::FirstByte);
         assert!(
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_are_retried_when_named_and_the_server_may_ask_for_patience() {
+    fn statuses_are_retried_when_named_and_retry_after_is_observed() {
         let retry = Retry {
             statuses: vec![503],
             jitter: 0.0,
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_grow_and_leave_something_to_chance() {
+    fn waits_grow_and_have_jitter() {
         let retry = Retry {
             max: 9,
             ..Retry::default()
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn children_do_not_draw_what_their_siblings_do() {
+    fn children_draw_other_random_numbers_than_their_siblings() {
         // A child begins with its parent's state.
         let child = |process| {
             draw(1);

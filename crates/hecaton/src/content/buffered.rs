@@ -40,7 +40,7 @@ impl Buffered {
 }
 
 impl Share {
-    /// The body holds so many bytes more. Fails when that is more than all may hold together.
+    /// The body holds this many bytes more. Fails when that is more than all may hold together.
     pub fn add(&mut self, bytes: usize) -> Result<(), Failure> {
         self.0.as_mut().map_or(Ok(()), |held| held.add(bytes))
     }

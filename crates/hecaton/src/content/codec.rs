@@ -1,4 +1,4 @@
-//! One content coding as a machine: bytes in, bytes out, as many as fit.
+//! One content coding: decodes as many bytes as fit into the output.
 
 use brotli_decompressor::{
     BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper, StandardAlloc,
@@ -16,8 +16,8 @@ const INFLATE: usize = 48 << 10;
 /// A coding at work.
 pub(crate) enum Codec {
     Gzip(Decompress),
-    /// With the header of zlib, as RFC 9110 §8.4.1.2 says, or without, as some servers send it: the first two
-    /// bytes tell.
+    /// With the header of zlib, as RFC 9110 §8.4.1.2 demands, or without, as some servers send it. The first
+    /// two bytes show which.
     Deflate {
         first: Option<u8>,
         inner: Option<Decompress>,
@@ -72,7 +72,7 @@ impl Codec {
         }
     }
 
-    /// Decodes more of `input`, as far as `output` has room. None when the bytes are invalid.
+    /// Decodes more of `input` into the free bytes of `output`. None if the bytes are invalid.
     pub fn run(&mut self, input: &[u8], output: &mut [u8]) -> Option<Progress> {
         match self {
             Codec::Gzip(inner) => inflate(inner, input, output),

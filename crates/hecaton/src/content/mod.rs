@@ -170,7 +170,7 @@ impl Stage {
         let progress = progress.ok_or("it is not what its Content-Encoding says")?;
         self.input.advance(progress.taken);
         if progress.taken + progress.given == 0 && !progress.ended && !self.input.is_empty() {
-            return Err("its coding does not go on");
+            return Err("its coding has bytes that cannot be decoded");
         }
         self.state = match progress.ended {
             true => State::Ended,

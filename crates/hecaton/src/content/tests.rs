@@ -69,7 +69,7 @@ fn decoded(codings: &str, pieces: &[&[u8]]) -> Option<Vec<u8>> {
 const TEXT: &[u8] = b"hello, hello, hello";
 
 #[test]
-fn each_coding_is_taken_off() {
+fn each_coding_is_decoded() {
     let codings: [(&str, Encode); 7] = [
         ("gzip", gzip),
         ("X-GZIP", gzip),
@@ -93,7 +93,7 @@ fn each_coding_is_taken_off() {
 }
 
 #[test]
-fn layers_are_taken_off_in_turn_and_unknown_codings_not_at_all() {
+fn several_codings_are_decoded_in_turn_and_unknown_ones_left() {
     let coded = brotli(&gzip(TEXT));
     assert_eq!(decoded("gzip, br", &[&coded]).as_deref(), Some(TEXT));
     for unknown in ["compress", "gzip, aws-chunked", "identity", "", "\u{e9}"] {

@@ -51,11 +51,11 @@ enum State {
 /// The next part of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// So many bytes at the front of the input, at least one.
+    /// This many bytes at the front of the input, at least one.
     Data(usize),
     /// Nothing until more has arrived.
     Wanting,
-    /// Nothing more: the body is whole.
+    /// The body is whole.
     End,
 }
 
@@ -113,12 +113,12 @@ impl BodyFraming {
         any.then(|| Box::new(std::mem::take(&mut gathered.block)))
     }
 
-    /// Whether all of it was as it should be.
+    /// Whether no line around a chunk was malformed.
     pub fn is_strict(&self) -> bool {
         self.trailers.as_ref().is_none_or(|held| !held.loose)
     }
 
-    /// How much is known to come, of a body with a length.
+    /// How many bytes are still to come of a body with a length.
     pub fn expected(&self) -> u64 {
         match self.state {
             State::Data {
@@ -151,7 +151,7 @@ impl BodyFraming {
         }
     }
 
-    /// So many of the bytes that are ready were taken off the input.
+    /// The caller took this many ready bytes off the input.
     pub fn taken(&mut self, count: usize) {
         if let State::Data { left, chunked } = self.state {
             self.state = match left - count as u64 {

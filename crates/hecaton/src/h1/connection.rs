@@ -26,7 +26,7 @@ thread_local! {
 pub(crate) struct Connection {
     /// Read and not yet used; empty between two requests.
     pub input: BytesMut,
-    /// The request being written; kept for its memory.
+    /// The request being written; its memory is reused.
     pub output: Vec<u8>,
     /// The server's keep-alive timeout, if it has sent one.
     pub keep_alive_timeout: Option<Duration>,
@@ -34,7 +34,7 @@ pub(crate) struct Connection {
     pub received: bool,
     /// The share that the body being read has of `max_buffered`.
     pub share: Share,
-    /// Whether somebody else may hold a part of the input's buffer.
+    /// Whether another owner may hold some of the input's buffer.
     lent: bool,
     /// How many bytes the next read may take.
     ahead: usize,
@@ -64,7 +64,7 @@ impl Connection {
             ready!(self.stream.poll_readable(cx))?;
             self.input = Spare::take(&SPARE).unwrap_or_default();
         }
-        // The rest of a head, or of a body that stays in its buffer, has its room already.
+        // The buffer already has the capacity for the rest of a head, or of a body that stays in it.
         let ahead = self.input.is_empty() || self.input.len() == self.input.capacity();
         if ahead {
             self.input.reserve(self.ahead);
@@ -80,7 +80,8 @@ impl Connection {
         result
     }
 
-    /// Takes so many bytes off the input: in the buffer that they were read to, unless most of that would be empty.
+    /// Takes this many bytes off the input: in the buffer that they were read to, unless most of that
+    /// buffer would be empty.
     pub fn take_input(&mut self, count: usize) -> BytesMut {
         if self.input.capacity() > count * 2 {
             let taken = BytesMut::from(&self.input[..count]);
@@ -90,7 +91,7 @@ impl Connection {
         self.split_input(count)
     }
 
-    /// Takes so many bytes off the input, in the buffer that they were read to.
+    /// Takes this many bytes off the input, in the buffer that they were read to.
     pub fn split_input(&mut self, count: usize) -> BytesMut {
         self.lent = true;
         self.input.split_to(count)
@@ -101,7 +102,7 @@ impl Connection {
         let mut input = std::mem::take(&mut self.input);
         // Bytes behind a response belong to no request, and must not reach the next connection.
         input.clear();
-        // A buffer of which others hold a part is theirs. Else it is whole again, from its begin.
+        // A buffer that others hold too is left to them. Otherwise the whole buffer can be used again.
         if std::mem::take(&mut self.lent) {
             return;
         }
@@ -111,7 +112,7 @@ impl Connection {
         }
     }
 
-    /// Reads what the kernel has, whatever the reactor has seen; whether that was anything.
+    /// Reads the bytes that the kernel has, even if the reactor has not seen them. Returns whether there were any.
     pub fn rescue(&mut self) -> bool {
         let before = self.input.len();
         self.stream.rescue(&mut self.input);
@@ -124,7 +125,8 @@ impl Connection {
         Pin::new(&mut self.stream).poll_write(cx, bytes)
     }
 
-    /// What has come before a request is written: of a connection that was used before, nothing may have. Asks the kernel.
+    /// Checks by a system call what has arrived before a request is written. On a reused connection
+    /// nothing may have arrived.
     pub fn waiting(&mut self) -> Waiting {
         self.stream.waiting(Look::Kernel)
     }
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_handed_on_is_empty_and_its_own() {
+    fn a_released_input_shares_no_buffer_with_earlier_pieces() {
         Reactor::new().unwrap().block_on(async {
             let (mut connection, mut peer) = pair();
             receive(&mut connection, &mut peer, 4_000).await;

@@ -81,17 +81,17 @@ pub(crate) fn encode(
     }
 }
 
-/// Whether the body is held until the server asks for it.
+/// Whether the body is held until the server sends `100 Continue`.
 pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
     request.flags.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
 }
 
 /// All fields but the credentials for a proxy (RFC 9110 §11.7.2), when there is none, or a tunnel through it.
 fn put_for_the_origin(fields: &[u8], out: &mut Vec<u8>) {
-    let kept = Fields(fields)
+    let sent = Fields(fields)
         .iter()
         .filter(|(name, _)| !name.eq_ignore_ascii_case(PROXY_AUTHORIZATION.as_str()));
-    for (name, value) in kept {
+    for (name, value) in sent {
         for part in [name.as_bytes(), b": ", value, b"\r\n"] {
             out.put_slice(part);
         }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn own_headers_replace_the_usual_ones() {
+    fn a_requests_own_headers_replace_the_default_ones() {
         let request = Request::new("POST", "http://host/").unwrap();
         let request = request.header("User-Agent", b"mine").unwrap();
         let request = request
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_post_says_so_and_a_large_body_is_left_to_the_caller() {
+    fn an_empty_post_has_a_length_and_a_large_body_is_left_to_the_caller() {
         assert!(
             encoded(Request::new("PUT", "http://h/").unwrap())
                 .ends_with("Content-Length: 0\r\n\r\n")

@@ -141,7 +141,7 @@ fn poll_head(
         }
         match connection.poll_fill(cx) {
             Poll::Ready(Ok(0)) => return Poll::Ready(Err(ended(write_error))),
-            // Endless interim responses must not keep deadlines and others from their turn.
+            // Endless interim responses must not delay deadlines and other requests.
             Poll::Ready(Ok(_)) if pieces == PIECES_PER_TURN => {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_new_connection_has_before_the_request_is_a_response_and_its_last() {
+    fn bytes_on_a_new_connection_are_its_first_and_last_response() {
         const BUSY: &[u8] = b"HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbusy";
         for seen in [false, true] {
             for ends in [false, true] {

@@ -43,8 +43,9 @@ impl Incoming {
     pub fn new(head: &Head, outgoing: Outgoing, closes: bool) -> Incoming {
         Incoming {
             reader: BodyFraming::new(head.framing),
-            // A server that reports an error and hangs up does not read the rest (RFC 9112 §9.5). Sending it could only cause a
-            // reset that destroys the response. The same holds for a server that responds instead of asking for the body.
+            // A server that reports an error and hangs up does not read the rest (RFC 9112 §9.5). Sending it
+            // could only cause a reset that destroys the response. So does a server that responds instead of
+            // sending `100 Continue`.
             unwanted: (head.status >= 400 && !head.keep_alive) || outgoing.is_held(),
             // A response that came before the whole request was sent may leave the rest unsent.
             keep_alive: head.keep_alive && !closes && outgoing.is_done(),
@@ -63,7 +64,7 @@ impl Incoming {
         let mut body = self.room(config)?;
         let mut timer = PhaseTimer::new(config);
         let mut pieces = 0_u32;
-        // The steps are no part of the future, which stays small.
+        // The steps are outside of the future, which stays small.
         while self.take_ready(connection, &mut body, config)? {
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {

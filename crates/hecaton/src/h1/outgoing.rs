@@ -23,7 +23,7 @@ pub(crate) struct Outgoing {
     written: usize,
     begun: bool,
     rest: Rest,
-    /// Until when the body waits for the server to ask for it, if it does (RFC 9110 §10.1.1).
+    /// Until when the body waits for `100 Continue`, if it waits (RFC 9110 §10.1.1).
     held: Option<Pin<Box<Sleep>>>,
 }
 
@@ -74,12 +74,12 @@ impl Outgoing {
         self.begun
     }
 
-    /// Whether the body still waits for the server to ask for it.
+    /// Whether the body still waits for `100 Continue`.
     pub fn is_held(&self) -> bool {
         self.held.is_some()
     }
 
-    /// The server has asked for the body.
+    /// The server has sent `100 Continue`.
     pub fn release(&mut self) {
         self.held = None;
     }
@@ -99,7 +99,7 @@ impl Outgoing {
                 return Ok(());
             }
             pieces += 1;
-            // A source that is always ready must not keep others from their turn.
+            // A source that is always ready must not delay other requests.
             if pieces == PIECES_PER_TURN {
                 cx.waker().wake_by_ref();
                 return Ok(());
@@ -135,7 +135,7 @@ impl Outgoing {
         }
     }
 
-    /// Ready when the body may be written: the server asked for it, or took too long.
+    /// Ready when the body may be written: `100 Continue` has come, or took too long.
     fn poll_hold(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let Some(held) = &mut self.held {
             ready!(held.as_mut().poll(cx));
@@ -167,7 +167,7 @@ impl Outgoing {
         self.written = 0;
         match piece.transpose().map_err(Stopped::Body)? {
             Some(piece) if chunked => {
-                // Into memory, which does not fail.
+                // Writing to memory does not fail.
                 let _ = write!(self.output, "{:x}\r\n", piece.len());
                 self.output.extend_from_slice(&piece);
                 self.output.extend_from_slice(b"\r\n");

@@ -33,7 +33,7 @@ pub(super) fn fields(head: FrameHead, frames: &[u8]) -> Option<(Cow<'_, [u8]>, b
     Some((block.into(), depends_on_itself))
 }
 
-/// Appends the frames of a block in place of those that `head` began.
+/// Appends the frames of a block instead of the frames that `head` began.
 pub(super) fn push_block(out: &mut Vec<u8>, head: FrameHead, block: &[u8]) {
     let (mut rest, mut kind, mut flags) = (block, HEADERS, head.flags & END_STREAM);
     loop {

@@ -72,7 +72,7 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// Frames behind so many other bytes.
+    /// Frames behind this many other bytes.
     pub fn after(skip: usize) -> Frames {
         Frames {
             skip,
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_has_left_when_the_head_of_its_frame_has() {
+    fn a_request_counts_as_sent_once_the_head_of_its_frame_is() {
         let (first, second) = (PREFACE + 15 + 9, written().len());
         for (sent, expected) in [
             (first - 1, &[][..]),

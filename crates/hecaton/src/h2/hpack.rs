@@ -59,7 +59,7 @@ struct Field {
     name: Name,
     name_length: usize,
     value_length: usize,
-    /// Of `:status`, if it has one that is a number of three digits.
+    /// The value of `:status`, if it is a number of three digits.
     status: u16,
     /// Why the value is not allowed under this name.
     wrong: Option<Wrong>,

@@ -1,7 +1,7 @@
 //! HPACK's Huffman code (RFC 7541 §5.2 and appendix B), decoded.
 
-/// How many bits the code of each byte has. The code is canonical: those of one length are consecutive numbers in the order of
-/// the bytes, so the lengths say all of it. The end mark is the only other code, of 30 ones.
+/// How many bits the code of each byte has. The code is canonical: those of one length are consecutive numbers in the
+/// order of the bytes, so the lengths say all of it. The end-of-string symbol is the only other code, of 30 ones.
 const LENGTHS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5,
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_padding_and_the_end_mark_are_no_code() {
+    fn bad_padding_and_the_end_of_string_symbol_are_errors() {
         for code in [
             &[0x00][..],
             &[0xff],
@@ -178,12 +178,12 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn what_was_encoded_is_decoded(bytes: Vec<u8>) {
+        fn encoded_bytes_are_decoded(bytes: Vec<u8>) {
             proptest::prop_assert_eq!(decoded(&encode(&bytes)), Some(bytes));
         }
 
         #[test]
-        fn whatever_comes_ends(bytes: Vec<u8>) {
+        fn any_input_ends(bytes: Vec<u8>) {
             decoded(&bytes);
         }
     }

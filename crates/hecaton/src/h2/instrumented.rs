@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_peer_said_is_read_though_writing_failed_first() {
+    fn a_peers_last_bytes_are_read_though_writing_failed_first() {
         let observed = Arc::new(Observed::default());
         let mut tap = Instrumented::new(HungUp(SETTINGS), observed.clone(), 0);
         let cx = &mut Context::from_waker(std::task::Waker::noop());

@@ -39,7 +39,7 @@ const HEADS: usize = 4;
 const MOST_RESET: usize = 1024;
 
 /// Stands for the peer's limit on streams until it has sent one. No frame can carry this number.
-pub(crate) const NOT_TOLD: usize = usize::MAX - 1;
+pub(crate) const NO_LIMIT_YET: usize = usize::MAX - 1;
 
 /// How long a connection is trusted after it was driven.
 const TRUSTED: Duration = Duration::from_millis(1);
@@ -48,11 +48,11 @@ const TRUSTED: Duration = Duration::from_millis(1);
 const LOOKS: u32 = 32;
 const LOOK: Duration = Duration::from_millis(50);
 
-/// How long a connection that was silent while a request gave up may take to answer a ping, before
-/// another request trusts it.
+/// How long a connection that was silent while a request gave up may take to acknowledge a ping, before another
+/// request trusts it.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Means that a connection is not doubted, in place of the number of bytes received when doubt began.
+/// Stands for the number of bytes received when doubt began, if the connection is not doubted.
 const TRUSTED_NOW: u64 = u64::MAX;
 
 pub(crate) struct Link {
@@ -60,7 +60,7 @@ pub(crate) struct Link {
     /// Only to be used while `driven` has the connection that owns it.
     socket: RawFd,
     driven: Mutex<Driven>,
-    /// Wakes those that wait for the connection to be driven.
+    /// Wakes the tasks that wait for the connection to be driven.
     turned: Notify,
     driver: AtomicWaker,
     window: Window,
@@ -108,7 +108,7 @@ impl Link {
             .data_frame_budget(FRAME_BUDGET)
             .max_header_list_size(head_room(config))
             .max_concurrent_reset_streams(MOST_RESET)
-            .initial_max_send_streams(NOT_TOLD)
+            .initial_max_send_streams(NO_LIMIT_YET)
             .handshake(watched)
             .await
             .map_err(|error| match observed.refusal() {
@@ -179,7 +179,7 @@ impl Link {
         self.lock().connection.is_some()
     }
 
-    /// Sees to it that the end of the connection, if it came while nobody drove, is known.
+    /// Notices an end of the connection that came while nobody drove it.
     pub async fn refresh(&self) {
         if self.lock().at.elapsed() < TRUSTED {
             return;
@@ -211,13 +211,13 @@ impl Link {
         }
     }
 
-    /// Whether it must still show that it is alive.
+    /// Whether the connection must still show that it is alive.
     pub fn is_doubted(&self) -> bool {
         self.doubted.load(Ordering::Relaxed) != TRUSTED_NOW
     }
 
-    /// Whether a doubted connection answers in time. All requests share one wait, so that requests with short limits do not
-    /// wait in vain one after the other.
+    /// Whether a doubted connection acknowledges a ping in time. All requests share one wait, so that requests with
+    /// short limits do not wait in vain one after the other.
     pub async fn lives(&self) -> bool {
         let doubted = self.doubted.load(Ordering::Relaxed);
         let now = tokio::time::Instant::now();

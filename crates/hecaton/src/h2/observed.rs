@@ -96,7 +96,7 @@ impl Observed {
         self.refused.get().copied()
     }
 
-    /// Whether so many streams were reset that no further request may use the connection.
+    /// Whether too many streams were reset for a further request on this connection.
     pub fn is_faulty(&self) -> bool {
         self.faults.load(Ordering::Relaxed) >= MOST_FAULTS
     }
@@ -118,7 +118,7 @@ impl Observed {
         self.reads.store(0, Ordering::Relaxed);
     }
 
-    /// Counts a read of this turn. Whether there were more than so many.
+    /// Counts a read of this turn, and returns whether there were too many.
     pub(super) fn reads_too_often(&self, most: u32) -> bool {
         self.reads.fetch_add(1, Ordering::Relaxed) >= most
     }

@@ -24,7 +24,7 @@ pub(crate) trait Lender: Send + Sync {
 pub(crate) struct StreamPermit {
     /// Number of the connection, unique within the client.
     pub connection: u64,
-    /// Who the connection leads to.
+    /// The other end of the connection.
     pub facts: Option<Arc<ConnectionFacts>>,
     /// Whether another request opened the connection.
     pub reused: bool,

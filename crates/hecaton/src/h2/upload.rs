@@ -24,7 +24,7 @@ pub(super) struct Upload {
     /// Where more comes from; none once it has ended.
     source: Option<Arc<Sourced>>,
     done: bool,
-    /// Until when it waits for the server to ask for it, if it does (RFC 9110 §10.1.1).
+    /// Until when the body waits for `100 Continue`, if it waits (RFC 9110 §10.1.1).
     held: Option<Pin<Box<Sleep>>>,
 }
 
@@ -46,18 +46,18 @@ impl Upload {
         }
     }
 
-    /// Whether it waits for the server to ask for it.
+    /// Whether the body waits for `100 Continue`.
     pub fn is_held(&self) -> bool {
         self.held.is_some()
     }
 
-    /// The server has asked for it.
+    /// The server has sent `100 Continue`.
     pub fn release(&mut self) {
         self.held = None;
     }
 
-    /// The server has responded instead of asking for it: the body is not sent. The stream is reset when its handles are
-    /// dropped.
+    /// The server has sent a final response instead of `100 Continue`: the body is not sent. The stream is reset when
+    /// its handles are dropped.
     pub fn give_up_if_held(&mut self) {
         self.done |= self.held.take().is_some();
     }
@@ -105,7 +105,7 @@ impl Upload {
         Ok(true)
     }
 
-    /// Sends some of what is there; false if no more is accepted now.
+    /// Sends some of the bytes that are ready; false if the stream accepts no more now.
     fn send(&mut self, cx: &mut Context<'_>) -> bool {
         self.stream.reserve_capacity(self.rest.len().min(AHEAD));
         let Poll::Ready(Some(Ok(room))) = self.stream.poll_capacity(cx) else {

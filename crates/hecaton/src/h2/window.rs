@@ -14,8 +14,8 @@ pub(super) const FIRST: u32 = 1 << 20;
 /// connection.
 const MOST: u32 = 16 << 20;
 
-/// Pieces that are smaller do not count: `h2` ends a connection for many of them that wait to be read, and a
-/// wider window would let more of them come.
+/// Smaller pieces do not count: `h2` ends a connection for many of them that wait to be read, and a wider window would
+/// let more of them come.
 const SMALL: usize = 256;
 
 /// The current window of a connection.
@@ -62,7 +62,7 @@ mod tests {
     const MIB: u32 = 1 << 20;
 
     #[test]
-    fn it_doubles_with_each_whole_window_of_one_reader_and_ends() {
+    fn the_window_doubles_with_each_whole_window_of_one_reader_up_to_a_limit() {
         let (window, mut taken) = (Window::default(), Taken::default());
         let mut sizes = Vec::new();
         for piece in 0..100 * 64 {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn many_readers_of_a_part_of_it_do_not_make_it_grow() {
+    fn many_slow_readers_do_not_widen_the_window() {
         let window = Window::default();
         for _ in 0..100 {
             assert!(!window.grows(&mut Taken::default(), FIRST as usize - 1));

@@ -73,7 +73,7 @@ pub(crate) struct Destination {
     pub login: Option<String>,
 }
 
-/// Takes a URL apart. A valid URL goes on the wire unchanged. Others are encoded as browsers do, or refused if `strict`.
+/// Splits a URL. A valid URL goes on the wire unchanged. Others are encoded as browsers do, or refused if `strict`.
 pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidUrl> {
     if let Some((begin, endpoint)) = at_last_endpoint(&url) {
         url.advance(begin); // A slice would be one more reference to count.
@@ -279,8 +279,8 @@ fn parse_origin(scheme: Scheme, authority: &Authority, url: &[u8]) -> Result<Ori
     Ok(Origin { scheme, host, port })
 }
 
-/// A URL as messages may show it: without query and fragment. If it may contain credentials, nothing of it is shown, because an
-/// invalid URL does not tell where they end.
+/// A URL as messages may show it: without query and fragment. If it may contain credentials, nothing of it is shown,
+/// because an invalid URL does not show where they end.
 fn shown(url: &str) -> String {
     if url.contains('@') {
         return "(with credentials)".into();

@@ -13,7 +13,7 @@ use crate::message::failure::Phase;
 pub struct Attempt {
     /// Number of the connection, unique within the client; 0 when none was had.
     pub connection: u64,
-    /// Who was connected to; none before a connection was open.
+    /// The other end of the connection; none before a connection was open.
     pub facts: Option<Arc<ConnectionFacts>>,
     /// Whether the connection had carried a request before.
     pub reused: bool,
@@ -93,7 +93,7 @@ impl Attempt {
 /// How an attempt ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Ending {
-    /// It was still going on when its request was given up.
+    /// The attempt was unfinished when its request was given up.
     #[default]
     Unfinished,
     /// A response with this status, read whole. The body of a [`Streaming`](crate::Streaming) response may still be unread, or
@@ -101,9 +101,9 @@ pub enum Ending {
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,
-    /// The request was re-sent on another connection without being asked. Either the server certainly did nothing with it: the
-    /// pooled connection was closed before a byte was written, or an HTTP/2 server refused the stream or ended the connection
-    /// before it (RFC 9113 §8.7). Or the request is idempotent, and its connection ended before a byte of the response
+    /// The request was re-sent on another connection without a retry rule. Either the server certainly did nothing with
+    /// it: the pooled connection was closed before a byte was written, or an HTTP/2 server said so (RFC 9113 §8.7). Or
+    /// the request is idempotent, and its connection ended before a byte of the response
     /// ([`reconnect`](crate::Config::reconnect)).
     Resent,
 }
@@ -153,7 +153,7 @@ impl Trace {
         self.attempts.push(Attempt::new(begun, self.redirects));
     }
 
-    /// Ends the attempt going on.
+    /// Ends the current attempt.
     pub fn end(&mut self, ending: Ending, at: Instant) {
         let ended = at - self.begun;
         let attempt = self.attempt();

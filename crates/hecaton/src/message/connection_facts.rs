@@ -1,4 +1,4 @@
-//! Who answered: the two ends of a connection, and what its TLS handshake agreed on.
+//! The facts of a connection: its two ends, and what its TLS handshake agreed on.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! Digest authentication (RFC 7616): login, challenge, and the header that answers a challenge. Data and hashes.
+//! Digest authentication (RFC 7616): login, challenge, and the header that responds to a challenge. Data and hashes.
 
 pub(crate) mod challenge;
 pub(crate) mod proof;
@@ -41,8 +41,8 @@ pub(crate) struct Digest {
     pub login: Arc<Login>,
     /// The session that this request's own challenge began, none before.
     pub session: Option<Arc<Session>>,
-    /// How many challenges of this URL were answered.
-    pub answered: u32,
+    /// How many challenges of this URL got a response.
+    pub challenges: u32,
     /// The `Authorization` of the attempt, as a line; empty without one.
     pub field: Vec<u8>,
 }
@@ -52,7 +52,7 @@ impl Digest {
         Digest {
             login,
             session: None,
-            answered: 0,
+            challenges: 0,
             field: Vec::new(),
         }
     }
@@ -60,7 +60,7 @@ impl Digest {
     /// Forgets the challenge of the URL before.
     pub fn begin(&mut self) {
         self.session = None;
-        self.answered = 0;
+        self.challenges = 0;
         self.field.clear();
     }
 }

@@ -13,14 +13,14 @@ pub(crate) type Interval = (Phase, Instant, Instant);
 pub(crate) struct Elapsed(Vec<(Phase, Duration)>);
 
 impl Elapsed {
-    /// Those of `intervals` that were after this instant.
+    /// The parts of `intervals` after this instant.
     pub fn since(begun: Instant, intervals: &[Interval]) -> Elapsed {
         let part =
             |(phase, from, to): &Interval| (*phase, to.saturating_duration_since(begun.max(*from)));
         Elapsed(intervals.iter().map(part).collect())
     }
 
-    /// How much of this phase.
+    /// The time in this phase.
     pub fn of(&self, phase: Phase) -> Duration {
         let own = self.0.iter().filter(|(known, _)| *known == phase);
         own.map(|(_, time)| *time).sum()
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_came_after_the_begin_counts_and_each_phase_by_itself() {
+    fn only_time_after_the_begin_counts_and_each_phase_for_itself() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let intervals = [

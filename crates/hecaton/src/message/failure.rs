@@ -91,7 +91,7 @@ pub enum Kind {
     Cancelled,
 }
 
-/// The part of an error that an attempt knows; the client adds the rest.
+/// The facts of an error that an attempt knows; the client adds the others.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub kind: Kind,
@@ -118,7 +118,7 @@ impl Failure {
         }
     }
 
-    /// This failure, marked as one that another try would only meet again.
+    /// This failure, marked as one that every other try would repeat.
     pub fn for_good(mut self) -> Failure {
         self.passing = false;
         self
@@ -126,7 +126,7 @@ impl Failure {
 
     /// This failure, with the operating system's number of the error.
     pub fn because(mut self, error: &io::Error) -> Failure {
-        // An error that was handed through a library may have kept its kind alone.
+        // An error that passed through a library may have only its kind left.
         let reset = error.kind() == io::ErrorKind::ConnectionReset;
         let code = reset.then_some(Errno::ECONNRESET as i32);
         self.code = error.raw_os_error().or(code);

@@ -44,7 +44,8 @@ fn is_named(line: &[u8], name: &[u8]) -> bool {
         && !name.contains(&b':')
 }
 
-/// The same without spaces and tabs at its end. Other characters that count as blank elsewhere may end a line for another reader.
+/// The text without spaces and tabs at its end. Other characters that count as blank elsewhere may end a line
+/// for another reader.
 pub(crate) fn trim_blanks_end(text: &[u8]) -> &[u8] {
     let last = text.iter().rposition(|byte| !b" \t".contains(byte));
     &text[..last.map_or(0, |last| last + 1)]

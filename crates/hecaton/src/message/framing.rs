@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_that_is_right_is_taken_and_written_once() {
+    fn a_right_length_is_accepted_and_written_once() {
         for headers in [
             &[("Content-Length", "3")][..],
             &[("content-length", " 3 "), ("Content-Length", "3")],
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_refused_with_both_numbers() {
+    fn a_wrong_length_is_refused_with_both_numbers() {
         let why = checked(&[("Content-Length", "5")], "abc").unwrap_err();
         assert!(why.contains("says 5") && why.contains("has 3"), "{why}");
         for headers in [

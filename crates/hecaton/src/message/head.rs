@@ -9,7 +9,7 @@ use bytes::{Buf, BytesMut};
 use http::Method;
 use memchr::memchr2;
 
-/// How many fields there is room for without taking memory.
+/// How many fields fit without an allocation.
 const USUAL_FIELDS: usize = 128;
 
 /// Most interim responses (1xx) before the final one, over HTTP/1.1 and HTTP/2 alike. A server that sends more would keep the
@@ -20,7 +20,7 @@ pub(crate) const MOST_INTERIM: usize = 100;
 #[derive(Clone, Copy)]
 pub(crate) struct HeadRules<'a> {
     pub method: &'a Method,
-    /// Whether the request asked for another protocol.
+    /// Whether the request has an `Upgrade` to another protocol.
     pub upgrades: bool,
     pub most_fields: usize,
     pub most_bytes: usize,
@@ -86,7 +86,7 @@ pub(crate) struct Head {
 /// How the end of the body is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Framing {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
     /// Chunks, the last of them empty.
     Chunked,
@@ -110,7 +110,7 @@ struct Facts {
 pub(crate) struct HeadReader {
     /// Bytes of the input that are known not to end a head.
     searched: usize,
-    /// Whether the server has asked for the body of the request (100).
+    /// Whether the server has sent `100 Continue`.
     pub continued: bool,
     /// How many interim responses have come.
     interim: u8,
@@ -242,7 +242,7 @@ fn parse_within<'a>(
     let status = response.code.unwrap_or_default();
     let head = match status {
         101 if !rules.upgrades => {
-            return Err("a switch to another protocol that was not asked for".into());
+            return Err("a switch to another protocol that was not requested".into());
         }
         100 | 102..=199 => None,
         ..100 => return Err(format!("the status {status:03}, which does not exist").into()),
@@ -268,9 +268,9 @@ fn read(method: &Method, response: &httparse::Response<'_, '_>) -> Result<Head, 
         fields.extend_from_slice(b"\r\n");
     }
     let framing = facts.framing(method, status);
-    // A length beside chunks may be an attempt to smuggle, and chunks are no part of HTTP/1.0; both
-    // spoil the connection for what comes after (RFC 9112 §6.1). So does a body that is announced for a 204 or a
-    // 304, which have none: servers that announce it tend to send it, after the response was taken for complete.
+    // A length beside chunks may be an attempt to smuggle, and HTTP/1.0 has no chunks; both spoil the connection for
+    // what comes after (RFC 9112 §6.1). So does a body that is announced for a 204 or a 304, because servers tend to
+    // send that body after the response was taken for complete.
     let announced = facts.chunked || facts.length > Some(0);
     let doubtful = facts.chunked && (facts.length.is_some() || !version_1_1)
         || announced && matches!(status, 204 | 304);

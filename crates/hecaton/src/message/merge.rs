@@ -35,11 +35,11 @@ pub(crate) fn merge(base: &str, reference: &str) -> Option<String> {
             without_dots(&format!("{folder}{path}"))
         }
     };
-    let kept = match given.is_empty() && !own.starts_with('?') {
+    let inherited = match given.is_empty() && !own.starts_with('?') {
         true => query,
         false => "",
     };
-    Some(format!("{scheme}://{authority}{path}{kept}{own}"))
+    Some(format!("{scheme}://{authority}{path}{inherited}{own}"))
 }
 
 /// The characters of a URL (RFC 3986 §2), and brackets, which are common in queries.
@@ -85,22 +85,25 @@ fn is_plain(authority: &str) -> bool {
 
 /// A path that begins with a slash or is empty, without its dots (RFC 3986 §5.2.4).
 fn without_dots(path: &str) -> String {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut segments_left: Vec<&str> = Vec::new();
     let mut segments = path.split('/').skip(1).peekable();
     while let Some(segment) = segments.next() {
         match segment {
             "." | ".." => {
                 if segment == ".." {
-                    kept.pop();
+                    segments_left.pop();
                 }
                 if segments.peek().is_none() {
-                    kept.push("");
+                    segments_left.push("");
                 }
             }
-            segment => kept.push(segment),
+            segment => segments_left.push(segment),
         }
     }
-    kept.iter().flat_map(|segment| ["/", segment]).collect()
+    segments_left
+        .iter()
+        .flat_map(|segment| ["/", segment])
+        .collect()
 }
 
 #[cfg(test)]
@@ -108,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_valid_stays_as_it_is() {
+    fn a_valid_reference_stays_as_it_is() {
         let base = "http://host/v1/x?it's";
         for (reference, url) in [
             ("http://other/a/../b?c='d'", "http://other/a/../b?c='d'"),
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plain_is_left_to_others() {
+    fn unusual_references_are_left_to_the_url_crate() {
         for reference in [
             "http://a@b@c/",
             "http://[::g]/",
@@ -170,7 +173,7 @@ mod tests {
     proptest::proptest! {
         /// If nothing needs encoding, the `url` crate gives the same URL.
         #[test]
-        fn it_agrees_with_the_url_crate(reference in "[a-z./?#:]{0,12}|(//)?[a-z]{1,3}(/|[.]{1,3}|[a-z?#]){0,10}") {
+        fn the_result_is_that_of_the_url_crate(reference in "[a-z./?#:]{0,12}|(//)?[a-z]{1,3}(/|[.]{1,3}|[a-z?#]){0,10}") {
             let base = "http://host/a/b/c?d";
             if let Some(merged) = merge(base, &reference) {
                 let joined = url::Url::parse(base).unwrap().join(&reference).unwrap();

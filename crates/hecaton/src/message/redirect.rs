@@ -45,8 +45,8 @@ impl Redirect {
         name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
     }
 
-    /// Whether a request of this method, which is not GET, becomes a GET without its body. 303 asks for the result by GET, and
-    /// 301 and 302 turn a POST into a GET as they have always done. 307 and 308 keep method and body.
+    /// Whether a request of this method, which is not GET, becomes a GET without its body. A 303 demands a GET of the
+    /// result. A 301 or 302 turns a POST into a GET, as browsers do. A 307 or 308 keeps method and body.
     pub fn becomes_get(status: u16, method: &str) -> bool {
         match status {
             303 => !matches!(method, "GET" | "HEAD"),

@@ -145,8 +145,8 @@ mod tests {
     fn an_absolute_url_wins() {
         let resolved = resolve("http://a:8080/b/", "https://other:443/c?d").unwrap();
         assert_eq!(resolved, "https://other/c?d");
-        let kept = "http://other/a/../b?c='d'&e=%7e";
-        assert_eq!(resolve("http://a:8080/b/", kept).unwrap(), kept);
+        let valid = "http://other/a/../b?c='d'&e=%7e";
+        assert_eq!(resolve("http://a:8080/b/", valid).unwrap(), valid);
         let resolved = resolve("http://a/", "HTTP://u:p@OTHER:80?q").unwrap();
         assert_eq!(resolved, "http://u:p@other/?q");
         let resolved = resolve("http://a/", "mailto: me @b").unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_misread_is_refused_without_showing_secrets() {
+    fn ambiguous_references_are_refused_without_showing_secrets() {
         let message = |base: &str, reference: &str| resolve(base, reference).unwrap_err().0;
         for reference in ["a\r\nb", "a\tb", "a\0", "\\\\evil", "/\\evil"] {
             assert!(message("http://a/", reference).contains("percent-encode"));
@@ -178,7 +178,7 @@ mod tests {
     proptest::proptest! {
         /// Every resolved URL has a host, and nothing that a request line may not contain.
         #[test]
-        fn what_is_resolved_is_clean(reference in "\\PC*|[./?#:a@\\\\]{0,12}") {
+        fn a_resolved_reference_is_clean(reference in "\\PC*|[./?#:a@\\\\]{0,12}") {
             if let Ok(url) = resolve("http://host/a/b", &reference) {
                 proptest::prop_assert!(url.bytes().all(|byte| byte.is_ascii_graphic()), "{url:?}");
                 let parsed = Url::parse(&url).unwrap();

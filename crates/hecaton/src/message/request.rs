@@ -42,7 +42,7 @@ pub struct Request {
     pub(crate) flags: RequestFlags,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
-    /// The redirects that made it what it is now.
+    /// The redirects that led to this request.
     pub(crate) redirected: Vec<Redirect>,
     pub(crate) options: Option<Box<RequestOptions>>,
 }
@@ -100,11 +100,11 @@ impl Request {
         Ok(self)
     }
 
-    /// Adds a header; repeats are kept. Over HTTP/1.1 its name is sent as it is written here, over HTTP/2 in lower case. It
+    /// Adds a header; repeats stay. Over HTTP/1.1 its name is sent as it is written here, over HTTP/2 in lower case. It
     /// replaces the client's headers of that name; an `Authorization` also replaces the URL's user and password.
     /// `Content-Length` and `Transfer-Encoding` are written from the body: a header that agrees is accepted, and
-    /// [`checked`](Request::checked) refuses any other. `Host` replaces the URL's. `Proxy-Authorization` is sent only to a
-    /// proxy that forwards the request.
+    /// [`checked`](Request::checked) refuses any other. `Host` replaces the URL's. `Proxy-Authorization` is sent only
+    /// to a proxy that forwards the request.
     pub fn header(mut self, name: &str, value: &[u8]) -> Result<Request, InvalidRequest> {
         let refused = |what: &str| InvalidRequest(format!("header {name:?} {what}"));
         let key = header_name(name)?;
@@ -279,11 +279,11 @@ impl Request {
         self
     }
 
-    /// Authenticates by digest (RFC 7616), instead of as the client and the URL say. When the server sends a challenge (401),
-    /// the request is sent again, once, with the answer. Later requests with the same login to the same protection space carry
-    /// the answer at once. Both attempts are listed, and count for the one deadline. If the body can be read only once, the
-    /// challenge is an error of kind [`Body`](crate::Kind::Body). The login does not follow a redirect to another origin. An
-    /// `Authorization` that is added later replaces it.
+    /// Authenticates by digest (RFC 7616), instead of as the client and the URL say. When the server sends a challenge
+    /// (401), the request is sent again, once, with the response to it. Later requests with the same login to the same
+    /// protection space carry the response at once. Both attempts are listed, and count for the one deadline. If the
+    /// body can be read only once, the challenge is an error of kind [`Body`](crate::Kind::Body). The login does not
+    /// follow a redirect to another origin. An `Authorization` that is added later replaces it.
     pub fn digest_auth(mut self, login: Login) -> Request {
         self.drop_inherited(&AUTHORIZATION);
         self.options.get_or_insert_default().digest = Some(Digest::new(login.into()));

@@ -10,15 +10,15 @@ use http::header::{
 pub(crate) struct RequestFlags {
     pub has_user_agent: bool,
     pub has_accept: bool,
-    /// Whether its headers name content codings, or ask for a range: then the body is not decoded.
+    /// Whether its headers name content codings or a range: then the body is not decoded.
     pub has_coding: bool,
     /// Whether its headers have credentials for a proxy, which only a proxy may see.
     pub has_proxy_authorization: bool,
     /// Whether its headers say that it is the last one on its connection.
     pub closes: bool,
-    /// Whether its headers ask for another protocol.
+    /// Whether its headers have an `Upgrade` to another protocol.
     pub upgrades: bool,
-    /// Whether its headers say that it waits for the server to ask for its body.
+    /// Whether its headers say that its body waits for `100 Continue`.
     pub expects: bool,
 }
 

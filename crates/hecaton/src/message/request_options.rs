@@ -1,4 +1,4 @@
-//! Options that few requests set, kept apart so that all others stay small.
+//! Options that few requests set, stored apart so that all others stay small.
 
 use crate::message::digest::Digest;
 use crate::message::framing::Framing;
@@ -17,6 +17,6 @@ pub(crate) struct RequestOptions {
     pub retry: Option<Option<Retry>>,
     /// The number by which the client's retry predicate knows the request.
     pub predicate_number: Option<usize>,
-    /// The number by which the program knows the request, if it wants to see each attempt.
+    /// The number by which the program knows the request, if it observes each attempt.
     pub watched_as: Option<usize>,
 }

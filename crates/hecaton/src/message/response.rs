@@ -24,7 +24,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// The status code, 200 to 999, because 1xx are skipped. It is 101 if the request asked for another protocol. Then the body
+    /// The status code, 200 to 999, because 1xx are skipped. It is 101 if the request has an `Upgrade`. Then the body
     /// is empty and the connection is closed, because the engine does not hand the connection over.
     pub fn status(&self) -> u16 {
         self.status
@@ -35,7 +35,7 @@ impl Response {
         Fields(&self.fields).get(name)
     }
 
-    /// The headers in order, names in lower case; repeats are kept.
+    /// The headers in order, names in lower case; repeats stay.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         Fields(&self.fields).iter()
     }
@@ -65,27 +65,27 @@ impl Response {
         self.body
     }
 
-    /// This response with another body: the pieces that a program put together, for example.
+    /// This response with another body, for example one that a program assembled from pieces.
     #[must_use]
     pub fn with_body(mut self, body: Bytes) -> Response {
         self.body = body;
         self
     }
 
-    /// This response with another status and other headers, as one block of lines `name: value\r\n`: those of the whole file, for
-    /// example, that a response to a `Range` is the end of.
+    /// This response with another status and other headers, as one block of lines `name: value\r\n`: for example, the
+    /// head of the whole file for a download that was resumed by `Range`.
     #[must_use]
     pub fn with_head(mut self, status: u16, header_block: Vec<u8>) -> Response {
         (self.status, self.fields) = (status, header_block);
         self
     }
 
-    /// The URL that answered, with its query: the request's own, or the one that the last redirect led to.
+    /// The URL of the response, with its query: the request's own, or the target of the last redirect.
     pub fn url(&self) -> String {
         self.request.url()
     }
 
-    /// The method that was answered: the request's own, or the one that redirects turned it into.
+    /// The method of the last request: the request's own, or the one that redirects changed it to.
     pub fn method(&self) -> &Method {
         &self.request.method
     }

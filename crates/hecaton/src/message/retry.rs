@@ -16,10 +16,10 @@ pub struct Retry {
     /// HEAD, OPTIONS, TRACE, PUT, DELETE. A failure of which no byte was sent is retried whatever the
     /// method.
     pub methods: Vec<Method>,
-    /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`, `Body`. Whatever is named
-    /// here, the total deadline is never retried. Nor is a failure that another try would only meet again. Such are a body
-    /// larger than `max_body` or undecodable, a malformed or too large head, and a proxy's demand for credentials; also a full
-    /// queue, a refused certificate or key, and a request's body that cannot be read.
+    /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`, `Body`. Whatever is
+    /// named here, the total deadline is never retried. Nor is a failure that every other try would repeat. Such are a
+    /// body larger than `max_body` or undecodable, a malformed or too large head, and a proxy's demand for credentials.
+    /// So are a full queue, a refused certificate or key, and a request's body that cannot be read.
     pub on: Vec<Kind>,
     /// Statuses that are worth another try. Default none.
     pub statuses: Vec<u16>,

@@ -15,15 +15,16 @@ use crate::message::reference;
 use crate::message::request::Request;
 use crate::message::request_flags::RequestFlags;
 
-/// The common parts of a client's requests. Plain data: change the fields you need.
+/// The defaults of a client's requests. Plain data: change the fields you need.
 #[derive(Clone, Default, PartialEq)]
 pub struct Defaults {
     /// The base of relative URLs (RFC 3986 §5). Ruby adds the slash at its end where it is missing. Default none: URLs are
     /// absolute. A user and a password in it become the `Authorization` of all requests, unless `headers` have one.
     pub base_url: Option<String>,
-    /// Headers of every request, in order; repeats are kept. Default none. A request's own headers replace those of the same
-    /// name. With a `base_url` they are sent to its origin alone, except public ones. Without a `base_url` they are sent
-    /// wherever a request is sent first, and headers that are not public do not follow a redirect to another origin.
+    /// Headers of every request, in order; repeats stay. Default none. A request's own headers replace those of
+    /// the same name. With a `base_url` they are sent to its origin alone, except public ones. Without a
+    /// `base_url` they are sent wherever a request is sent first, and headers that are not public do not follow a
+    /// redirect to another origin.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Names of headers that may go anywhere: the client's to other origins than its base's, and the client's and a request's
     /// own along with a redirect to another origin. Default none. These always may: `accept`, `accept-charset`,
@@ -158,7 +159,7 @@ impl Template {
                 Request::read(absolute.into(), self.strict)?
             }
         };
-        // Without headers of the client, this still tells which of the request's own are public.
+        // Without headers of the client, this still says which of the request's own headers are public.
         if self.all.is_some() || !self.public.is_empty() {
             request.inherit(self);
         }

@@ -28,7 +28,7 @@ pub fn without_os_numbers(mut text: String) -> String {
     text
 }
 
-/// No more than so many characters of a text.
+/// At most this many characters of a text.
 pub(crate) fn shortened(text: &str, most: usize) -> Cow<'_, str> {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
@@ -41,14 +41,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_longer_is_cut_between_two_characters() {
+    fn a_longer_text_is_cut_between_two_characters() {
         assert_eq!(shortened("éé", 2), "éé");
         assert_eq!(shortened("ééé", 2), "éé…");
         assert_eq!(shortened("", 0), "");
     }
 
     #[test]
-    fn numbers_go_and_words_stay() {
+    fn os_error_numbers_are_removed_and_words_stay() {
         let refused = std::io::Error::from_raw_os_error(111).to_string();
         assert!(refused.contains("111"), "{refused}");
         let words = "Connection refused";

@@ -64,7 +64,7 @@ pub(crate) async fn acquire(
                 if !stream.link.lives().await {
                     stream.retire();
                 }
-                // Not a part of sending, nor of opening another one.
+                // This time counts neither as sending nor as opening another connection.
                 trace.lap_queue();
             }
             if !stream.is_usable() {

@@ -38,7 +38,7 @@ pub(crate) struct Ticket {
     pub id: u64,
     /// Connections that are open, idle or not.
     open: Arc<AtomicUsize>,
-    /// Who it leads to; none while it is opened.
+    /// The other end; none while the connection is being opened.
     pub facts: Option<Arc<ConnectionFacts>>,
     /// Counts it among the connections to its origin, if it is HTTP/1.1.
     pub counted: Option<Counted>,

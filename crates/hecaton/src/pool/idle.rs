@@ -1,9 +1,9 @@
 //! Idle connections by origin. A connection is either here or owned by the one request that uses it.
 //!
-//! Invariants: a connection in the pool has no request on it and nothing unread. At most one request uses it at a time. It
-//! leaves the pool the moment it is taken. A task notices when an idle connection ends (`tending`). The kernel is asked each
-//! time that one is taken, however short it was idle, because bytes that came before a request are no response to it (RFC 9112
-//! §6.3).
+//! Invariants: a connection in the pool has no request on it and nothing unread. At most one request uses it at a time.
+//! It leaves the pool the moment it is taken. A task notices when an idle connection ends (`tending`). A system call
+//! checks each connection that is taken, however short it was idle. Bytes that came before a request are no response to
+//! that request (RFC 9112 §6.3).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ pub(super) struct IdleConnections {
     sessions: Arc<Sessions>,
 }
 
-/// When an idle connection is not kept.
+/// The limits after which an idle connection is not used again.
 struct Rules {
     idle_timeout: Duration,
     max_age: Option<Duration>,
@@ -48,13 +48,13 @@ impl Rules {
     /// How long this connection may be idle. If the server has sent a keep-alive timeout: a second less, because a request
     /// takes some time to arrive, or half of it if that is more.
     fn longest(&self, connection: &Connection) -> Duration {
-        let kept = connection
+        let longest = connection
             .http1
             .keep_alive_timeout
-            .map_or(self.idle_timeout, |kept| {
-                kept.saturating_sub(EARLY).max(kept / 2)
+            .map_or(self.idle_timeout, |timeout| {
+                timeout.saturating_sub(EARLY).max(timeout / 2)
             });
-        kept.min(self.idle_timeout)
+        longest.min(self.idle_timeout)
     }
 
     fn is_young(&self, connection: &Connection, now: Instant) -> bool {
@@ -74,7 +74,7 @@ pub(super) struct Idle {
     swept: Option<Instant>,
     /// Whether a task looks after them.
     pub tended: bool,
-    /// What the task needs to know.
+    /// The messages for the task.
     pub alarm: Alarm,
     /// How often a connection was used again.
     reused: u64,

@@ -137,7 +137,7 @@ impl ConnectionLimits {
         if let Some(known) = origins.get(origin).and_then(Weak::upgrade) {
             return known;
         }
-        // Nobody waits at the limits that are gone.
+        // Removes limits of other origins that no request uses any more.
         origins.retain(|_, limits| limits.strong_count() > 0);
         let limits = Arc::new(Semaphore::new(most));
         origins.insert(origin.clone(), Arc::downgrade(&limits));

@@ -13,7 +13,7 @@ use super::limits::Permit;
 use super::sessions::Sessions;
 use super::waiter::{Grant, Waiter};
 use crate::config::Config;
-use crate::h2::link::{Link, NOT_TOLD};
+use crate::h2::link::{Link, NO_LIMIT_YET};
 use crate::h2::permit::StreamPermit;
 use crate::message::elapsed::Interval;
 use crate::message::origin::Origin;
@@ -61,7 +61,7 @@ impl Drop for Closing {
 }
 
 impl OriginState {
-    /// A stream on a connection that has room and holds its permit.
+    /// A stream on a connection that has a free stream and holds its permit.
     pub fn stream(
         &mut self,
         sessions: &Arc<Sessions>,
@@ -180,7 +180,7 @@ impl OriginState {
     /// zero.
     fn may_open(&mut self) -> bool {
         let mut usable = self.sessions.iter_mut().filter_map(Session::limit);
-        usable.all(|most| most != NOT_TOLD && most > 0)
+        usable.all(|most| most != NO_LIMIT_YET && most > 0)
     }
 
     /// Closes the idle connections that are no longer usable.
@@ -239,7 +239,7 @@ impl Session {
     fn has_room(&mut self) -> bool {
         match self.limit() {
             // One request at a time until the peer has sent its limit.
-            Some(NOT_TOLD) => self.active == 0,
+            Some(NO_LIMIT_YET) => self.active == 0,
             Some(most) => self.active < most,
             None => false,
         }

@@ -1,5 +1,5 @@
 //! The HTTP/2 connections of a client, and the requests that wait for one. Each request gets a stream of an existing
-//! connection, or is told to open one, in the order of arrival.
+//! connection, or opens one itself, in the order of arrival.
 //!
 //! Invariants: one connection at a time is opened to an origin, and all waiting requests get streams of it. A connection that
 //! carries streams holds one permit (`limits`), and an idle one none, as with HTTP/1.1. A value whose drop takes the lock, such
@@ -331,7 +331,7 @@ impl QueueEntry {
             state.opener = None;
             state.intervals.clear();
             if state.sessions.is_empty() {
-                self.tell_all(state, || Grant::Failed(failure.clone()));
+                self.grant_all(state, || Grant::Failed(failure.clone()));
             }
         };
         self.sessions.change(&self.origin, share);
@@ -343,12 +343,12 @@ impl QueueEntry {
             state.opener = None;
             state.intervals.clear();
             state.note_http1();
-            self.tell_all(state, || Grant::Http1);
+            self.grant_all(state, || Grant::Http1);
         };
         self.sessions.change(&self.origin, share);
     }
 
-    fn tell_all(&self, state: &mut OriginState, grant: impl Fn() -> Grant) {
+    fn grant_all(&self, state: &mut OriginState, grant: impl Fn() -> Grant) {
         for waiter in state.queue.drain(..) {
             self.sessions.left_the_queue();
             waiter.leave();

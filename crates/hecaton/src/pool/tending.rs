@@ -1,7 +1,7 @@
 //! Looks after idle connections: closes those that are too old or that their server has ended.
 //!
-//! While connections come and go, the task looks a few times a second, which costs no system call. Once none has come back
-//! between two looks, each connection is asked to wake the task when something comes on it. Until then, or until the first of
+//! While connections come and go, the task looks a few times a second, which costs no system call. Once none has come
+//! back between two looks, each connection wakes the task when something comes on it. Until then, or until the first of
 //! them is too old, the task sleeps, so an idle program wakes for nothing.
 
 use std::future::poll_fn;
@@ -16,11 +16,11 @@ use super::idle::{Idle, lock};
 use super::sessions::Sessions;
 use crate::runtime::descriptors::Generation;
 
-/// How often idle connections are looked after while they come and go. What wakes the task from its sleep waits for as long, so
+/// How often idle connections are looked after while they come and go. After a wake-up, the task waits for as long, so
 /// that a server cannot keep it busy.
 const TENDED: Duration = Duration::from_millis(250);
 
-/// What the task is told. It is under the lock of the connections.
+/// The messages for the task, under the lock of the connections.
 #[derive(Default)]
 pub(super) struct Alarm {
     /// Whether a connection has come back since the last look.

@@ -23,13 +23,13 @@ const MAX_AGE: Duration = Duration::from_secs(12);
 enum Event {
     /// A request to this origin begins: it takes a connection, or opens one.
     Begin(usize),
-    /// One of those under way ends, and puts its connection back, or has it closed.
+    /// A request under way ends, and puts its connection back or closes it.
     End(usize, bool),
     /// The peer ends a connection, idle or not.
     Hang(usize),
     /// The peer sends unsolicited bytes.
     Send(usize),
-    /// So many milliseconds pass.
+    /// This many milliseconds pass.
     Pass(u64),
     Shrink(usize),
     Clear,
@@ -38,7 +38,7 @@ enum Event {
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         6 => (0..3_usize).prop_map(Event::Begin),
-        6 => (any::<usize>(), prop::bool::weighted(0.9)).prop_map(|(which, kept)| Event::End(which, kept)),
+        6 => (any::<usize>(), prop::bool::weighted(0.9)).prop_map(|(which, stays)| Event::End(which, stays)),
         1 => any::<usize>().prop_map(Event::Hang),
         1 => any::<usize>().prop_map(Event::Send),
         3 => (0..4_000_u64).prop_map(Event::Pass),
@@ -63,7 +63,7 @@ struct World {
     /// In the order of return. The pool may have dropped connections that are too old.
     idle: Vec<Known>,
     used: Vec<(usize, Box<Connection>)>,
-    /// The other ends of those that are open at both.
+    /// The peers' ends of connections that are open on both sides.
     peers: HashMap<u64, Peer>,
     /// The connections whose peers have sent something.
     sent: HashSet<u64>,
@@ -90,13 +90,13 @@ impl World {
     }
 
     fn apply(&mut self, event: Event) {
-        // No two at the same moment, but so soon that only a look at the kernel shows what has come.
+        // No two events at one moment, but so close that only a system call shows what has come.
         self.now += Duration::from_nanos(1);
         match event {
             Event::Begin(origin) => self.begin(origin),
-            Event::End(which, kept) if !self.used.is_empty() => {
+            Event::End(which, stays) if !self.used.is_empty() => {
                 let (origin, connection) = self.used.remove(which % self.used.len());
-                if kept {
+                if stays {
                     self.put(origin, connection);
                 }
             }
@@ -129,7 +129,7 @@ impl World {
         self.check();
     }
 
-    /// One of those that are in use or idle.
+    /// A connection that is in use or idle.
     fn any(&self, which: usize) -> Option<u64> {
         let ids = self.used.iter().map(|(_, connection)| connection.ticket.id);
         let ids: Vec<_> = ids.chain(self.idle.iter().map(|known| known.id)).collect();

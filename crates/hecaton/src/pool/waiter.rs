@@ -43,13 +43,13 @@ impl Default for Waiter {
 }
 
 impl Waiter {
-    /// Gives, in place of what was given before.
+    /// Gives a grant, which replaces an earlier one.
     pub fn give(&self, grant: Grant) {
         *self.grant.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant);
         self.waker.wake();
     }
 
-    /// Takes what was given.
+    /// Takes the grant.
     pub fn take(&self) -> Option<Grant> {
         let mut grant = self.grant.lock().unwrap_or_else(PoisonError::into_inner);
         grant.take()
@@ -60,7 +60,7 @@ impl Waiter {
         self.take().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Notes that it is not in the queue any more; whether it was until now.
+    /// Records that it has left the queue, and returns whether it was in the queue until now.
     pub fn leave(&self) -> bool {
         !self.left.swap(true, Ordering::Relaxed)
     }

@@ -1,8 +1,9 @@
 //! The descriptors that this process has open, so that a child of `fork` can close its duplicates of them.
 //!
-//! A child must not drop its parent's connections, because that would remove the parent's registrations with the kernel, which
-//! both share. The child closes the bare numbers, and forgets the objects. The numbers are kept in a table without a lock,
-//! because another thread may hold a lock when a process forks, and is not there in the child to release it.
+//! A child must not drop its parent's connections, because that would remove the parent's registrations with the
+//! kernel, which both share. The child closes the bare numbers, and forgets the objects. The numbers are in a table
+//! without a lock, because another thread may hold a lock when a process forks. The child has no such thread, so
+//! nothing would release the lock.
 //!
 //! A value that is dropped in a child later, such as a future on the stack of the forking thread, knows by its generation that
 //! it is the parent's. A number says what is open only at the moment of the fork: later the program may have closed it and
@@ -65,7 +66,7 @@ fn forget(each: impl Fn(RawFd)) {
     }
 }
 
-/// Which process something was made in, as `forget_inherited` counts them; asking costs no system call.
+/// The process that created a value, as `forget_inherited` counts processes. Reading it needs no system call.
 #[derive(Clone, Copy)]
 pub(crate) struct Generation(u32);
 
@@ -157,7 +158,8 @@ impl<S: AsRawFd> Noted<S> {
         self.made.is_past()
     }
 
-    /// Whether this process opened it. Asks the system, for a child that nobody told of its fork does not know otherwise.
+    /// Whether this process opened it. Also compares process ids, because nothing may have reported a
+    /// fork to the child.
     pub fn is_own(&self) -> bool {
         !self.made.is_past() && HOME.load(Ordering::Relaxed) == process::id()
     }

@@ -1,8 +1,8 @@
 //! Drives the reactor while nobody waits: one small thread, which exists only as long as a reactor has tasks.
 //!
-//! Tasks are HTTP/2's connections, which receive pings, GOAWAYs and the end, and the task that looks after idle connections
-//! (`pool`). The thread drives once nobody has for a moment, and stops at once when a thread comes to wait. It ends when there
-//! is no task left.
+//! Tasks are HTTP/2's connections, which receive pings, GOAWAYs and the end, and the task that looks after idle
+//! connections (`pool`). The thread drives once nobody has driven for a moment, and stops at once when another thread
+//! waits. It ends when there is no task left.
 //!
 //! It is made when the last waiting thread leaves and the runtime has tasks. Waits that are short and many must not wake it each
 //! time, so meanwhile it looks ten times a second whether they still come. That costs a busy client a few atomic operations a
@@ -103,7 +103,7 @@ impl SharedRuntime {
             let _ = mask.thread_set_mask();
         }
         self.alive.store(begun.is_ok(), Ordering::SeqCst);
-        *thread = begun.ok(); // The one before has ended, or is about to.
+        *thread = begun.ok(); // The previous thread has ended, or is about to.
     }
 
     fn keep(&self) {
@@ -127,7 +127,7 @@ impl SharedRuntime {
         }
     }
 
-    /// Sleeps for a moment; whether the end has come.
+    /// Sleeps for a moment, and returns whether the end has come.
     fn sleep(&self) -> bool {
         let ends = lock(&self.ends);
         let slept = self.end.wait_timeout_while(ends, QUIET, |ends| !*ends);
@@ -146,7 +146,7 @@ impl SharedRuntime {
     /// The last thread that waited has left.
     fn left(self: &Arc<SharedRuntime>) {
         if self.asleep.load(Ordering::SeqCst) {
-            // Under the lock, so that the thread is not between its look and its sleep.
+            // Under the lock, so that the thread is not between its check and its sleep.
             drop(lock(&self.ends));
             self.end.notify_all();
         }
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_to_be_driven_makes_no_thread() {
+    fn without_a_task_there_is_no_thread() {
         let shared = shared();
         let waiting = shared.wait();
         shared.runtime.block_on(async {});
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_drives_at_once_whenever_that_is() {
+    fn a_task_is_driven_at_once_whenever_the_last_wait_ended() {
         let shared = shared();
         let (_end, ended) = oneshot::channel::<()>();
         for pause in [0, 50, 99, 100, 101, 150, 250, 0, 100] {

@@ -48,7 +48,8 @@ impl Reactor {
         shared.runtime.block_on(unconstrained(future))
     }
 
-    /// Does what `block_on` does, for this time at most; none if that was too short. The future continues at the next wait.
+    /// Waits like `block_on`, for this time at most; none if the time was too short. The future
+    /// continues at the next wait.
     pub fn block_on_at_most<F: Future>(&self, future: F, longest: Duration) -> Option<F::Output> {
         self.block_on(async { timeout(longest, future).await.ok() })
     }
@@ -60,7 +61,8 @@ impl Drop for Reactor {
     /// its descriptors.
     fn drop(&mut self) {
         if self.is_inherited() {
-            return std::mem::forget(self.0.take()); // Its threads are not here, its descriptors are another's.
+            // Its threads are not in this process, and its descriptors belong to another.
+            return std::mem::forget(self.0.take());
         }
         self.1.release();
         let shared = self.0.take().inspect(|shared| shared.end());
@@ -83,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lookup_that_goes_on_does_not_hold_up_the_end() {
+    fn a_lookup_under_way_does_not_hold_up_the_end() {
         let reactor = Reactor::new().unwrap();
         // The resolver runs in just such a task.
         let lookup = || std::thread::sleep(Duration::from_secs(3));

@@ -6,21 +6,21 @@ use std::thread::LocalKey;
 /// How many of a kind a thread keeps.
 const MOST: usize = 4;
 
-/// Those of one kind; the last that was given is taken first, for it is still in the processor's cache.
+/// The values of one kind. The last one given is taken first, because it is still in the processor's cache.
 pub(crate) struct Spare<T: 'static>(RefCell<Vec<T>>);
 
 impl<T> Spare<T> {
-    /// None yet.
+    /// An empty store.
     pub const fn new() -> Spare<T> {
         Spare(RefCell::new(Vec::new()))
     }
 
-    /// One, if there is any.
+    /// Takes a value, if there is any.
     pub fn take(of: &'static LocalKey<Spare<T>>) -> Option<T> {
         of.try_with(|spare| spare.0.borrow_mut().pop()).ok()?
     }
 
-    /// Keeps one, unless there are enough, or the thread ends.
+    /// Stores a value, unless there are enough or the thread ends.
     pub fn give(of: &'static LocalKey<Spare<T>>, one: T) {
         let _ = of.try_with(|spare| {
             let mut spare = spare.0.borrow_mut();

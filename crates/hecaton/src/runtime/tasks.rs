@@ -19,7 +19,7 @@ pub(crate) struct Tasks {
 }
 
 thread_local! {
-    /// Those of the reactor that this thread waits on, or waited on last.
+    /// The tasks of the reactor that this thread waits on, or waited on last.
     static CURRENT: RefCell<Option<Arc<Tasks>>> = const { RefCell::new(None) };
 }
 
@@ -35,7 +35,7 @@ impl Drop for Counted {
 }
 
 impl Tasks {
-    /// From now on this thread's tasks are counted here.
+    /// Counts this thread's tasks here from now on.
     pub fn enter(self: &Arc<Tasks>) {
         let _ = CURRENT.try_with(|current| {
             let mut current = current.borrow_mut();
@@ -45,12 +45,12 @@ impl Tasks {
         });
     }
 
-    /// Whether there is any.
+    /// Whether there is a task.
     pub fn any(&self) -> bool {
         self.count.load(Ordering::SeqCst) > 0
     }
 
-    /// Returns once there is none.
+    /// Returns once there is no task.
     pub async fn ended(&self) {
         loop {
             let none = self.none.notified();

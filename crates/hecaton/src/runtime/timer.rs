@@ -1,4 +1,4 @@
-//! The limit of the phase that is going on, beside the total deadline; no timer runs where there is none.
+//! The limit of the current phase, beside the total deadline; no timer runs where there is none.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

@@ -1,4 +1,4 @@
-//! Cooperation: how much one request does before the others have their turn.
+//! Cooperation: how much one request does before the other requests are polled.
 
 use std::cell::Cell;
 use std::future::poll_fn;

@@ -1,12 +1,12 @@
-//! The DNS cache: results of lookups, kept for a time. Its size is bounded, and the oldest results are removed first. Off by
-//! default.
+//! The DNS cache: stores the results of lookups for a time. Its size is bounded, and the oldest results are removed
+//! first. Off by default.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Most names that are kept, which take some 2 MB.
+/// Most names in the cache, which take some 2 MB.
 const MOST: usize = 16_384;
 
 /// The results of lookups.

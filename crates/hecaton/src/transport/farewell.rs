@@ -8,8 +8,8 @@ use std::io::{self, Write};
 
 use rustls::ClientConnection;
 
-/// How often what came last is read before the end is said, and how much of it each time: a socket that is closed with unread bytes in
-/// it resets the connection, which may take the close_notify, or the alert of a failed handshake, away from the server.
+/// How often the last bytes are read before close_notify, and how many each time. Closing a socket with unread bytes
+/// resets the connection, so the server may lose the close_notify, or the alert of a failed handshake.
 const DRAINS: u32 = 4;
 const DRAIN: usize = 16 << 10;
 

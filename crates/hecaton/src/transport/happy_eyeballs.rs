@@ -1,6 +1,7 @@
 //! Several addresses, one connection: Happy Eyeballs (RFC 8305).
 //!
-//! A name's addresses take turns by family and start 250 ms apart, or at once when one failed. The first that answers wins.
+//! A name's addresses take turns by family and start 250 ms apart, or at once when one failed. The first
+//! that accepts wins.
 
 use std::collections::VecDeque;
 use std::io;
@@ -84,7 +85,7 @@ mod tests {
         let turns = addresses(&["[::1]", "10.0.0.1", "[::2]", "10.0.0.2", "[::3]"]);
         assert_eq!(in_turn(&mixed), turns);
         let one = addresses(&["10.0.0.2", "10.0.0.1"]);
-        assert_eq!(in_turn(&one), one, "the resolver's order is kept");
+        assert_eq!(in_turn(&one), one, "the resolver's order stays");
         assert_eq!(in_turn(&[]), []);
     }
 

@@ -46,7 +46,7 @@ use crate::message::zone;
 use crate::runtime::descriptors::Noted;
 use crate::runtime::timer::within_rest;
 
-/// The ways out that the settings name.
+/// Opens connections as the settings say.
 pub(crate) struct Connector {
     proxies: Proxies,
     resolver: Resolver,
@@ -59,14 +59,15 @@ pub(crate) struct Dial<'a> {
     pub config: &'a Config,
     /// How much of each phase has passed already, which counts against its limit.
     pub elapsed: &'a Elapsed,
-    /// Where it is noted how far it got.
+    /// The trace, which records the phases.
     pub trace: &'a mut Trace,
     /// Closes idle connections when descriptors have run out; whether there were any.
     pub close_idle: CloseIdle<'a>,
 }
 
 impl Dial<'_> {
-    /// Runs one phase within what is left of its limit. It is boxed, for no connection needs the room of all phases at once.
+    /// Runs one phase within the rest of its limit. Its future is boxed, because no connection needs the memory of
+    /// all phases at once.
     fn within<T>(
         &self,
         phase: Phase,
@@ -170,7 +171,7 @@ impl Connector {
             self.resolver.forget(host);
             tried.name_in(failure)
         });
-        // Even if a proxy refused to go on from there.
+        // The facts are set even if a proxy refused to connect further.
         dial.trace.attempt().facts = tried.into_ends().map(Arc::new);
         let opened = opened?;
         dial.trace.lap_connect();
@@ -244,7 +245,7 @@ impl Connector {
     }
 }
 
-/// Those of an origin's addresses that may be connected to, at least one.
+/// The addresses of an origin that may be connected to, at least one.
 fn allowed(
     mut addresses: Vec<SocketAddr>,
     origin: &Origin,
@@ -322,7 +323,7 @@ mod tests {
             port: 80,
         };
         let reactor = Reactor::new().unwrap();
-        // Others use the machine too, and may keep the thread from its turn, though not each time.
+        // Other processes may delay the thread, but not in every try.
         let in_time = (0..10).any(|_| {
             let mut trace = Trace::new(Instant::now());
             trace.begin();

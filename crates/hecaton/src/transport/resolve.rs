@@ -50,7 +50,7 @@ impl Resolver {
         }
     }
 
-    /// Asks this in the system's place.
+    /// Calls this function instead of the system's resolver.
     #[cfg(test)]
     pub fn with_lookup(lookup: fn(&str) -> io::Result<Vec<IpAddr>>) -> Resolver {
         Resolver::with_cache(Duration::ZERO, lookup)
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn localhost_is_loopback_without_asking_unless_it_is_known_otherwise() {
+    fn localhost_is_loopback_without_a_lookup_unless_a_setting_differs() {
         let mut resolver = Resolver::with_lookup(|_| Err(io::Error::other("nobody knows")));
         resolver
             .fixed
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_looked_up_once_at_a_time_even_when_the_lookup_was_given_up() {
+    fn lookups_of_one_name_are_shared_even_after_one_was_given_up() {
         let resolver = Resolver::with_lookup(slowly);
         let reactor = Reactor::new().unwrap();
         reactor.block_on(async {
@@ -309,13 +309,13 @@ mod tests {
             assert_eq!(
                 LOOKUPS.load(Ordering::SeqCst),
                 2,
-                "nothing is kept once it is told"
+                "a shared result is not stored"
             );
         });
     }
 
     #[test]
-    fn a_cached_name_is_looked_up_once_until_it_is_old_or_of_no_use() {
+    fn a_cached_name_is_looked_up_again_only_when_it_is_old_or_useless() {
         static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
         let resolver = Resolver::with_cache(Duration::from_secs(3600), |host| {
             LOOKUPS.fetch_add(1, Ordering::SeqCst);
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(
             lookups("gone.example", 80),
             (None, 1),
-            "a failure is not kept"
+            "a failure is not cached"
         );
         resolver.forget("a.example");
         assert_eq!(lookups("a.example", 80), (Some(80), 1));

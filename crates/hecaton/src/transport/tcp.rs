@@ -25,7 +25,7 @@ pub(crate) type CloseIdle<'a> = &'a (dyn Fn() -> bool + Send + Sync);
 
 /// The destination of a connection, for messages.
 pub(super) struct Destination<'a> {
-    /// What it is, with a space behind, if it is not the origin.
+    /// The kind of the destination, with a space behind it; empty for the origin.
     pub what: &'static str,
     pub host: &'a str,
     pub port: u16,
@@ -62,7 +62,7 @@ pub(super) async fn connect(
     Ok(stream)
 }
 
-/// Those addresses that can be connected to from this one.
+/// The addresses that can be connected to from this one.
 fn of_a_kind<'a>(
     addresses: &[SocketAddr],
     from: SocketAddr,
@@ -124,7 +124,7 @@ impl Tried {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds them to the failure of a limit.
+    /// Adds the tried addresses to the failure of a limit.
     pub fn name_in(&self, mut failure: Failure) -> Failure {
         if failure.kind == Kind::Timeout {
             failure.detail += &format!(" (tried {self})");

@@ -22,8 +22,8 @@ use crate::transport::tls::explain::explain;
 /// Most that one TLS record carries (RFC 8446 §5.1).
 pub(crate) const RECORD: usize = 16 << 10;
 
-/// Most reads from a socket for one read from TLS. A peer may send records without data (tickets, keys) for ever, and must not
-/// keep deadlines and others from their turn.
+/// Most reads from a socket for one read from TLS. A peer may send records without data (tickets, keys) for ever, and
+/// must not delay deadlines and other requests.
 const READS_PER_TURN: u32 = 64;
 
 /// Most bytes of a hung-up peer that are read at once; the rest is read as usual.
@@ -41,9 +41,9 @@ pub(crate) enum Wire {
 /// Where to look for bytes that have come.
 #[derive(Clone, Copy)]
 pub(crate) enum Look {
-    /// At what the reactor has seen so far; costs nothing.
+    /// What the reactor has seen so far, which costs nothing.
     Reactor,
-    /// At the kernel itself, for the reactor may not have run for a while.
+    /// The kernel itself, because the reactor may not have run for a while.
     Kernel,
 }
 
@@ -58,7 +58,7 @@ pub(crate) enum Waiting {
 }
 
 impl Wire {
-    /// The socket's descriptor, which is its own as long as this is.
+    /// The socket's descriptor.
     pub fn descriptor(&self) -> RawFd {
         match self {
             Wire::Plain(socket) => socket.pipe.fd(),
@@ -345,8 +345,8 @@ impl AsyncWrite for Socket {
         }
     }
 
-    /// In a handshake all that waits goes out at once: tokio-rustls writes only once after an error, and the alert that tells the
-    /// server of it may wait behind other messages. Later at most one record is written at a time.
+    /// In a handshake all that waits goes out at once: tokio-rustls writes only once after an error, and the server's
+    /// alert may wait behind other messages. Later at most one record is written at a time.
     fn poll_write_vectored(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -389,7 +389,7 @@ mod tests {
     use crate::runtime::descriptors::Noted;
 
     #[test]
-    fn a_peer_that_sends_without_end_is_left_for_a_while() {
+    fn a_peer_that_sends_endlessly_does_not_hold_up_other_tasks() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         Reactor::new().unwrap().block_on(async {

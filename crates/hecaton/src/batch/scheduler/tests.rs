@@ -1,4 +1,4 @@
-//! Which request starts next and which origin rests: case by case, and against a plain model.
+//! Which request starts next and which origin pauses: case by case, and against a plain model.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn origins_take_turns() {
 }
 
 #[test]
-fn the_front_goes_before_all_others_and_the_last_one_first() {
+fn the_front_of_the_queue_starts_first_and_the_newest_there_first() {
     let mut origins = Scheduler::new(NO_LIMIT, Duration::ZERO);
     origins.push_back('a', 1);
     origins.push_back('b', 2);
@@ -65,7 +65,7 @@ fn starts_are_evenly_spaced_and_a_pause_ends_in_no_burst() {
 }
 
 #[test]
-fn idle_origins_are_forgotten_but_not_before_their_rest_is_over() {
+fn idle_origins_are_forgotten_after_their_pause() {
     let interval = Duration::from_millis(100);
     let mut origins = Scheduler::new(NO_LIMIT, interval);
     let begun = Instant::now();
@@ -73,10 +73,10 @@ fn idle_origins_are_forgotten_but_not_before_their_rest_is_over() {
     assert_eq!(ids(&mut origins, begun), [1]);
     origins.ended(&'a');
     origins.push_back('a', 2);
-    assert_eq!(ids(&mut origins, begun), [], "the rest was forgotten");
+    assert_eq!(ids(&mut origins, begun), [], "the pause was forgotten");
     assert_eq!(origins.drain(), [2]);
     origins.push_back('a', 3);
-    assert_eq!(ids(&mut origins, begun), [], "the rest was forgotten");
+    assert_eq!(ids(&mut origins, begun), [], "the pause was forgotten");
     assert_eq!(ids(&mut origins, begun + interval), [3]);
     origins.ended(&'a');
     assert_eq!(origins.origins.len(), 1);
@@ -118,13 +118,13 @@ impl Model {
         self.in_flight.iter().filter(|other| **other == key).count()
     }
 
-    /// Whether so much time has passed since the last start.
+    /// Whether this much time has passed since the last start.
     fn rested(&self, key: u8, now: Instant, rest: Duration) -> bool {
         let last = self.starts.get(&key).and_then(|starts| starts.last());
         last.is_none_or(|last| now >= *last + rest)
     }
 
-    /// Whether a start would keep to the rate over any stretch of time, but for the lateness made up.
+    /// Whether a start would keep to the rate over any stretch of time, apart from the lateness that is made up for.
     fn in_rate(&self, key: u8, now: Instant, rest: Duration) -> bool {
         let starts = self
             .starts

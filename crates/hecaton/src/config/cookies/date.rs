@@ -33,7 +33,7 @@ fn is_delimiter(byte: u8) -> bool {
 }
 
 impl Found {
-    /// Each token is the first of time, day, month and year that is not found yet and that it can be.
+    /// A token is read as the first of time, day, month and year that is still missing and that the token can be.
     fn note(&mut self, token: &[u8]) {
         if self.time.is_none() {
             self.time = time(token);
@@ -90,7 +90,7 @@ fn time(token: &[u8]) -> Option<[u32; 3]> {
     Some([next(false)?, next(false)?, next(true)?])
 }
 
-/// A number of so many digits, behind which there may be anything but another.
+/// A number of this many digits, which another digit must not follow.
 fn number(token: &[u8], digits: std::ops::RangeInclusive<usize>) -> Option<u32> {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
     let found = token.iter().take_while(is_digit).count();
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_servers_write_is_read_as_the_rfc_asks() {
+    fn dates_of_servers_are_read_as_the_rfc_demands() {
         for text in [
             "Sun, 06 Nov 1994 08:49:37 GMT",
             "Sunday, 06-Nov-94 08:49:37 GMT",
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_is_none() {
+    fn an_invalid_date_is_none() {
         for text in [
             "",
             "0",

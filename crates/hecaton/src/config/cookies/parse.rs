@@ -28,7 +28,7 @@ pub(super) struct Raw<'a> {
 #[derive(Debug)]
 enum MaxAge {
     Past,
-    /// So many seconds from now.
+    /// This many seconds from now.
     In(u64),
 }
 
@@ -83,7 +83,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// When it ends; none for one that ends with the jar. `Max-Age` goes before `Expires`.
+    /// When the cookie expires; none if it ends with the jar. `Max-Age` goes before `Expires`.
     pub fn end(&self, now: SystemTime, far_away: Duration) -> Option<SystemTime> {
         match self.max_age {
             Some(MaxAge::Past) => Some(SystemTime::UNIX_EPOCH),

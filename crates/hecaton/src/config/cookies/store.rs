@@ -12,12 +12,12 @@ use super::{Cookie, is_address, is_below, is_within};
 pub(super) const MOST_OF_A_SITE: usize = 180;
 const LEFT_OF_A_SITE: usize = 150;
 
-/// Most cookies in all, and how many are left when there are more. Making room looks at every cookie, so it must not happen for
-/// each new one.
+/// Most cookies in all, and how many are left when there are more. Eviction looks at every cookie, so it must not
+/// happen for each new one.
 pub(super) const MOST: usize = 3000;
 const LEFT: usize = 2700;
 
-/// How many cookies of a site are kept as long as other sites have more.
+/// How many cookies a site certainly keeps while other sites have more.
 pub(super) const FAIR: usize = 50;
 
 #[derive(Clone, Default)]
@@ -65,8 +65,8 @@ impl Store {
         self.count = 0;
     }
 
-    /// Takes a cookie, in place of the one with its name, domain and path if there is any; an expired one only removes
-    /// it. False if it is refused, because it came without https and would hide a secure one, or has no room.
+    /// Stores a cookie, and replaces the one with its name, domain and path if there is any; an expired one only
+    /// removes it. False if it is refused: it came without https and would hide a secure cookie, or the jar is full.
     pub fn insert(&mut self, cookie: Cookie, https: bool) -> bool {
         self.clock += 1;
         let (now, clock) = (SystemTime::now(), self.clock);
@@ -119,7 +119,7 @@ impl Store {
             stored.used = clock;
             let Cookie { name, value, .. } = &stored.cookie;
             let between = if pairs.is_empty() { "" } else { "; " };
-            // Into memory, which does not fail.
+            // Writing to memory does not fail.
             let _ = write!(pairs, "{between}{name}={value}");
         }
         pairs

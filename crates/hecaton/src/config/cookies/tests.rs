@@ -29,7 +29,7 @@ fn a_cookie_goes_back_where_it_came_from_and_nowhere_else() {
 }
 
 #[test]
-fn a_domain_reaches_down_but_not_up() {
+fn a_domain_covers_its_subdomains_alone() {
     let set = [("http://a.b.example/", "n=v; Domain=b.example")];
     assert_eq!(sent(&set, "http://c.b.example/"), "Cookie: n=v\r\n");
     assert_eq!(sent(&set, "http://xb.example/"), "");
@@ -46,7 +46,7 @@ fn a_domain_reaches_down_but_not_up() {
 }
 
 #[test]
-fn an_address_sets_for_itself_alone() {
+fn an_address_sets_cookies_for_itself_alone() {
     assert_eq!(
         sent(
             &[("http://127.0.0.1/", "n=v; Domain=0.0.1")],
@@ -107,7 +107,7 @@ fn http_neither_replaces_nor_hides_a_secure_cookie() {
 }
 
 #[test]
-fn later_ones_replace_and_expiry_ends_them() {
+fn later_cookies_replace_earlier_ones_and_expiry_removes_them() {
     let after = |texts: &str| {
         let set: Vec<_> = texts
             .split('|')
@@ -171,10 +171,10 @@ fn name_and_value_are_counted_and_attributes_each_for_themselves() {
     assert!(!set(format!("nn={most}")));
     let long = "x".repeat(1025);
     assert!(set(format!("p=1; Path=/{long}; Domain={long}.example")));
-    let kept = jar.list();
-    let lengths: Vec<_> = kept.iter().map(|cookie| cookie.value.len()).collect();
+    let stored = jar.list();
+    let lengths: Vec<_> = stored.iter().map(|cookie| cookie.value.len()).collect();
     assert_eq!(lengths, [4095, 1]);
-    assert_eq!((&*kept[1].path, &*kept[1].domain), ("/", "host"));
+    assert_eq!((&*stored[1].path, &*stored[1].domain), ("/", "host"));
 }
 
 fn names(jar: &Cookies) -> Vec<String> {
@@ -182,7 +182,7 @@ fn names(jar: &Cookies) -> Vec<String> {
 }
 
 #[test]
-fn a_site_that_sets_too_many_loses_those_that_it_used_longest_ago() {
+fn a_site_with_too_many_cookies_loses_the_least_recently_used() {
     let jar = Cookies::new();
     let long = format!("n={}", "x".repeat(4096));
     assert!(!jar.set(&long, "http://host/").unwrap());
@@ -191,7 +191,7 @@ fn a_site_that_sets_too_many_loses_those_that_it_used_longest_ago() {
         let text = format!("n{number}=v; Path=/{number}");
         assert!(jar.set(&text, "http://host/").unwrap());
     }
-    // The first is the one that was used last.
+    // The first site was used last.
     jar.add_to(&mut Request::get("http://host/0").unwrap());
     assert!(jar.set("new=v", "http://host/").unwrap());
     let left = names(&jar);
@@ -202,13 +202,13 @@ fn a_site_that_sets_too_many_loses_those_that_it_used_longest_ago() {
 }
 
 #[test]
-fn sites_with_many_make_room_for_others_and_subdomains_are_one_site() {
+fn sites_with_many_cookies_lose_some_first_and_subdomains_are_one_site() {
     let jar = Cookies::new();
     for site in 0..FAIR {
         let url = format!("http://small{site}.example/");
         (0..10).for_each(|number| assert!(jar.set(&format!("n{number}=v"), &url).unwrap()));
     }
-    // Far more than there is room for, of many hosts of few sites.
+    // Far more than the jar holds, of many hosts of few sites.
     for number in 0..2 * MOST {
         let url = format!("http://sub{number}.many{}.example/", number % 20);
         assert!(jar.set("n=v", &url).unwrap(), "the newest is taken");
@@ -222,7 +222,7 @@ fn sites_with_many_make_room_for_others_and_subdomains_are_one_site() {
 }
 
 #[test]
-fn a_jar_that_is_full_of_small_sites_forgets_those_used_longest_ago() {
+fn a_jar_full_of_small_sites_loses_the_least_recently_used_cookies() {
     let jar = Cookies::new();
     for site in 0..MOST {
         let url = format!("http://site{site}.example/");
@@ -236,7 +236,7 @@ fn a_jar_that_is_full_of_small_sites_forgets_those_used_longest_ago() {
 }
 
 #[test]
-fn of_one_response_fifty_are_taken() {
+fn one_response_sets_at_most_fifty_cookies() {
     let jar = Cookies::new();
     let lines: String = (0..60).map(|n| format!("set-cookie: n{n}=v\r\n")).collect();
     jar.keep(&Request::get("http://host/").unwrap(), lines.as_bytes());
@@ -244,7 +244,7 @@ fn of_one_response_fifty_are_taken() {
 }
 
 #[test]
-fn nobody_sets_a_cookie_for_a_public_suffix() {
+fn no_cookie_is_set_for_a_public_suffix() {
     for (host, suffix) in [
         ("a.co.uk", "co.uk"),
         ("a.github.io", "github.io"),

@@ -172,7 +172,7 @@ fn with_setting(text: &str, lenient: bool) -> Result<(Vec<u8>, bool), BodyError>
 }
 
 #[test]
-fn what_the_setting_accepts_around_chunks_spoils_the_connection() {
+fn a_connection_is_not_reused_after_lenient_chunks() {
     for text in [
         "5\nhello\n0\n\n",
         "5\r\nhello\n0\r\n\r\n",

@@ -57,7 +57,7 @@ fn the_responses_of_the_rfc_with_and_without_huffman() {
 }
 
 #[test]
-fn what_is_wrong_is_reported_also_where_it_is_said_by_an_index() {
+fn errors_in_indexed_fields_are_reported_too() {
     for (name, value, wrong) in [
         (&b"x-A"[..], &b"1"[..], BAD_NAME),
         (b"x a", b"1", BAD_NAME),
@@ -96,7 +96,7 @@ fn what_is_wrong_is_reported_also_where_it_is_said_by_an_index() {
 }
 
 #[test]
-fn what_is_no_hpack_is_undecodable() {
+fn invalid_hpack_is_undecodable() {
     for block in [
         &[0x80][..],
         &[0xbe],
@@ -116,7 +116,7 @@ fn what_is_no_hpack_is_undecodable() {
 }
 
 #[test]
-fn the_table_is_emptied_by_what_is_larger() {
+fn an_entry_larger_than_the_table_empties_it() {
     let mut decoder = Decoder::default();
     decoder.read(&literal(b"x", b"1")).unwrap();
     decoder.read(&literal(b"x", &[b'1'; 4064])).unwrap();
@@ -141,7 +141,7 @@ proptest::proptest! {
     }
 
     #[test]
-    fn what_takes_a_blocks_place_leaves_a_table_of_the_same_sizes(blocks: Vec<Vec<u8>>) {
+    fn a_replaced_block_leaves_a_table_of_equal_sizes(blocks: Vec<Vec<u8>>) {
         let (mut decoder, mut other) = (Decoder::default(), Decoder::default());
         for block in blocks {
             if decoder.read(&block).is_err() {

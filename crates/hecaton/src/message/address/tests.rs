@@ -86,7 +86,7 @@ fn bad_urls_are_refused_with_the_reason_and_without_secrets() {
 }
 
 #[test]
-fn what_is_not_encoded_is_encoded_as_browsers_do() {
+fn characters_are_encoded_as_browsers_do() {
     for (url, wire) in [
         ("https://bücher.example/", "https://xn--bcher-kva.example/"),
         ("http://host/a b?c d#e f", "http://host/a%20b?c%20d"),
@@ -104,7 +104,7 @@ fn what_is_not_encoded_is_encoded_as_browsers_do() {
 }
 
 #[test]
-fn what_is_encoded_already_stays_as_it_is() {
+fn encoded_characters_stay_as_they_are() {
     for url in [
         "http://host/a/../b/./%7e%7E",
         "http://host/a//b",
@@ -171,7 +171,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn a_url_of_the_last_endpoint_may_be_as_long_as_any() {
+fn a_url_of_the_last_endpoint_has_the_usual_limit() {
     let _ = Request::get("http://host/").unwrap();
     let long = |bytes: usize| Request::get(&format!("http://host/{}", "a".repeat(bytes - 12)));
     assert_eq!(long(LONGEST).unwrap().target.as_str().len(), LONGEST - 11);
@@ -179,7 +179,7 @@ fn a_url_of_the_last_endpoint_may_be_as_long_as_any() {
 }
 
 #[test]
-fn a_backslash_before_the_query_is_refused_and_not_mended() {
+fn a_backslash_before_the_query_is_refused() {
     for url in [
         r"http://127.0.0.1:80\@good.example/",
         r"http://good.example\x",

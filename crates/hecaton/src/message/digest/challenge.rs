@@ -40,14 +40,14 @@ pub(crate) enum Hash {
 /// The quality of protection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
-    /// As in RFC 2069: without a count and without a part of the client.
+    /// As in RFC 2069: without a count and without a nonce of the client.
     None,
     Auth,
     /// The body is hashed too.
     AuthInt,
 }
 
-/// The first challenge of a head that can be answered; `may_sum_body` if the body is there to be hashed.
+/// The first challenge of a head that the client can respond to; `may_sum_body` if the body is there to be hashed.
 pub(crate) fn first(fields: &[u8], may_sum_body: bool) -> Option<Challenge> {
     let demands = Fields(fields)
         .iter()
@@ -121,7 +121,7 @@ fn algorithm(name: Option<&[u8]>) -> Option<Algorithm> {
     Some(Algorithm { hash, session })
 }
 
-/// The best quality of protection that is offered and possible.
+/// The best quality of protection that the server offers and this request allows.
 fn quality(offered: Option<&[u8]>, may_sum_body: bool) -> Option<Quality> {
     let Some(offered) = offered else {
         return Some(Quality::None);
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn a_demand_is_read_whatever_stands_beside_it() {
+    fn a_digest_challenge_is_found_among_others() {
         for value in [
             r#"Digest realm="a \"b\", c",nonce=n, qop="auth,auth-int", opaque="", STALE=TRUE"#,
             r#"Negotiate, digest realm = "a \"b\", c" , nonce="n",qop=auth,opaque="",stale=true"#,
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_too_little_is_no_demand() {
+    fn an_incomplete_challenge_is_ignored() {
         for value in [
             "",
             "Digest",

@@ -14,15 +14,15 @@ use crate::message::digest::challenge::{Challenge, Hash, Quality};
 /// RFC 8187 §3.2.1 leaves these characters as they are.
 const EXTENDED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_');
 
-/// A challenge, and how often it was answered: each response has a count of its own.
+/// A challenge and the number of its uses, because each response to it has a count of its own.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub challenge: Challenge,
-    /// The client's part, the same for all responses.
+    /// The client's nonce, which all responses share.
     cnonce: String,
     /// The nonce that a `-sess` algorithm began with.
     first_nonce: Vec<u8>,
-    answered: AtomicU32,
+    uses: AtomicU32,
 }
 
 /// The parts of the request that are hashed.
@@ -46,7 +46,7 @@ impl Session {
             first_nonce: challenge.nonce.clone(),
             challenge,
             cnonce,
-            answered: AtomicU32::new(0),
+            uses: AtomicU32::new(0),
         }
     }
 
@@ -59,7 +59,7 @@ impl Session {
             },
             cnonce: self.cnonce.clone(),
             first_nonce: self.first_nonce.clone(),
-            answered: AtomicU32::new(0),
+            uses: AtomicU32::new(0),
         }
     }
 
@@ -71,10 +71,7 @@ impl Session {
     /// Clears `out`, writes the header as a line into it, and counts.
     pub fn write(&self, login: &Login, input: &DigestInput<'_>, out: &mut Vec<u8>) {
         let challenge = &self.challenge;
-        let count = self
-            .answered
-            .fetch_add(1, Ordering::Relaxed)
-            .wrapping_add(1);
+        let count = self.uses.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let count = format!("{count:08x}");
         let response = self.response(login, input, &count);
         out.clear();
@@ -196,7 +193,7 @@ mod tests {
     use super::*;
     use crate::message::digest::challenge::first;
 
-    /// The header for a challenge, with this part of the client's.
+    /// The header for a challenge, with this nonce of the client.
     fn authorization(
         demand: &str,
         (user, password): (&str, &str),
@@ -252,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_hashed() {
+    fn a_user_name_may_be_hashed() {
         // §3.9.2, with the sums of erratum 4897.
         let demand = r#"realm="api@example.org", qop="auth", algorithm=SHA-512-256, charset=UTF-8, userhash=true,
             nonce="5TsQWLVdgBdmrQ0XsxbDODV+57QdFR34I9HAbC/RVvkK", opaque="HRPCssKJSGjCrkzDg8OhwpzCiGPChXYjwrI2QmXDnsOS""#
@@ -303,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_numbered() {
+    fn uses_of_a_challenge_are_counted() {
         let fields = b"www-authenticate: Digest realm=r, nonce=n, qop=auth\r\n";
         let session = Session::new(first(fields, true).unwrap());
         let login = Login::new("u", "p").unwrap();

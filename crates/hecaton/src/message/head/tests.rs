@@ -34,7 +34,7 @@ fn status_fields_and_length() {
 }
 
 #[test]
-fn values_that_go_on_in_the_next_line_become_one_line() {
+fn folded_values_become_one_line() {
     let folded = "HTTP/1.1 200 OK\r\nX-A: 1,\r\n\t2\r\nConnection: x,\r\n close\r\nContent-Length: 5\r\n\r\n";
     let head = head(folded);
     assert_eq!(
@@ -45,12 +45,12 @@ fn values_that_go_on_in_the_next_line_become_one_line() {
     assert!(parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\n").is_err());
     assert!(
         parse("HTTP/1.1 200 OK\r\n X-A: 1\r\n\r\n").is_err(),
-        "nothing to go on with"
+        "no bytes to continue with"
     );
 }
 
 #[test]
-fn what_follows_the_head_is_left() {
+fn bytes_behind_the_head_are_left() {
     let mut input = BytesMut::from("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
     read_from(&Method::GET, &mut input).unwrap().unwrap();
     assert_eq!(input, "hello");
@@ -118,7 +118,7 @@ fn lengths_that_make_no_sense_are_errors() {
 }
 
 #[test]
-fn connections_are_kept_only_when_that_is_safe() {
+fn connections_are_reused_only_when_that_is_safe() {
     let keep = |text: &str| head(&format!("{text}\r\n\r\n")).keep_alive;
     assert!(keep("HTTP/1.1 200 OK\r\nContent-Length: 0"));
     assert!(!keep(
@@ -138,14 +138,14 @@ fn connections_are_kept_only_when_that_is_safe() {
 }
 
 #[test]
-fn a_server_may_say_how_long_it_keeps_a_connection() {
-    let kept = |value: &str| {
+fn a_server_may_send_a_keep_alive_timeout() {
+    let timeout = |value: &str| {
         let text = format!("HTTP/1.1 200 OK\r\nKeep-Alive: {value}\r\n\r\n");
         head(&text).keep_alive_timeout
     };
-    assert_eq!(kept("timeout=99999999"), Some(u16::MAX));
-    assert_eq!(kept("timeout=5"), Some(5));
-    assert_eq!(kept("max=100, Timeout=0"), Some(0));
+    assert_eq!(timeout("timeout=99999999"), Some(u16::MAX));
+    assert_eq!(timeout("timeout=5"), Some(5));
+    assert_eq!(timeout("max=100, Timeout=0"), Some(0));
     for unclear in [
         "",
         "timeout",
@@ -155,7 +155,7 @@ fn a_server_may_say_how_long_it_keeps_a_connection() {
         "max=3",
         "5",
     ] {
-        assert_eq!(kept(unclear), None, "{unclear:?}");
+        assert_eq!(timeout(unclear), None, "{unclear:?}");
     }
 }
 
@@ -173,7 +173,7 @@ fn interim_responses_are_dropped() {
 }
 
 #[test]
-fn there_is_an_end_to_interim_responses_however_they_come() {
+fn the_number_of_interim_responses_is_limited_however_they_arrive() {
     let interim = "HTTP/1.1 103 Early\r\n\r\n";
     for together in [true, false] {
         let (mut reader, mut input) = (HeadReader::default(), BytesMut::new());
@@ -231,7 +231,7 @@ fn heads_are_as_large_as_the_rules_allow_and_no_larger() {
 }
 
 #[test]
-fn another_protocol_that_was_asked_for_is_a_response_without_a_body() {
+fn a_requested_switch_of_protocols_is_a_response_without_a_body() {
     let text = "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\nits own bytes";
     let rules = HeadRules {
         upgrades: true,
@@ -249,7 +249,7 @@ fn another_protocol_that_was_asked_for_is_a_response_without_a_body() {
 }
 
 #[test]
-fn that_the_server_asks_for_the_body_is_noted() {
+fn a_100_continue_is_noted() {
     for (status, continued) in [("100 Continue", true), ("103 Early Hints", false)] {
         let mut reader = HeadReader::default();
         let mut input = BytesMut::from(format!("HTTP/1.1 {status}\r\n\r\n").as_bytes());
@@ -259,7 +259,7 @@ fn that_the_server_asks_for_the_body_is_noted() {
 }
 
 #[test]
-fn a_head_that_comes_byte_by_byte() {
+fn a_head_may_arrive_byte_by_byte() {
     let text = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\nX: y\r\n\r\n";
     let (mut reader, mut input) = (HeadReader::default(), BytesMut::new());
     for (index, byte) in text.bytes().enumerate() {

@@ -52,7 +52,7 @@ fn headers_of_a_client_with_a_base_stay_at_its_origin() {
 }
 
 #[test]
-fn what_goes_along_to_another_origin_is_public() {
+fn only_public_headers_go_to_another_origin() {
     for base in [None, Some("http://home/")] {
         let mut request = get(&template(base), "http://user:secret@home/");
         for name in [
@@ -77,17 +77,17 @@ fn what_goes_along_to_another_origin_is_public() {
 }
 
 #[test]
-fn a_request_of_its_own_that_is_named_public_goes_along() {
+fn a_requests_own_header_that_is_named_public_goes_along() {
     let mut request = get(&template(None), "http://home/")
         .header("x-TENANT", b"own")
         .unwrap();
     request.leave_origin();
-    let kept = fields(&request).to_ascii_lowercase();
-    assert_eq!(kept, "user-agent: me\r\nx-tenant: own\r\n");
+    let headers = fields(&request).to_ascii_lowercase();
+    assert_eq!(headers, "user-agent: me\r\nx-tenant: own\r\n");
 }
 
 #[test]
-fn what_stands_for_a_clients_header_stays_behind_though_nothing_of_the_client_was_sent() {
+fn a_header_that_replaces_a_clients_stays_behind_even_if_the_clients_was_not_sent() {
     let template = Template::new(&Defaults {
         base_url: Some("http://home/".into()),
         headers: vec![("X-Tenant-Key".into(), b"theirs".to_vec())],
@@ -101,7 +101,7 @@ fn what_stands_for_a_clients_header_stays_behind_though_nothing_of_the_client_wa
 }
 
 #[test]
-fn a_requests_own_take_the_place_of_the_clients() {
+fn a_requests_own_headers_replace_the_clients() {
     let home = template(Some("http://home/"));
     let own = get(&home, "x")
         .header("x-any", b"own")
@@ -116,7 +116,7 @@ fn a_requests_own_take_the_place_of_the_clients() {
 }
 
 #[test]
-fn credentials_of_a_url_go_before_the_clients_and_behind_the_requests() {
+fn credentials_of_a_url_replace_the_clients_but_not_the_requests() {
     let of_base = Template::new(&Defaults {
         base_url: Some("http://user:p%40ss@home/".into()),
         ..Defaults::default()
@@ -150,7 +150,7 @@ fn credentials_of_a_url_go_before_the_clients_and_behind_the_requests() {
 }
 
 #[test]
-fn a_host_of_the_client_holds_at_home_alone() {
+fn a_clients_host_header_is_sent_to_its_base_alone() {
     let template = Template::new(&Defaults {
         base_url: Some("http://home/".into()),
         headers: vec![("Host".into(), b"virtual".to_vec())],
@@ -163,7 +163,7 @@ fn a_host_of_the_client_holds_at_home_alone() {
 }
 
 #[test]
-fn what_proves_who_asks_is_never_public() {
+fn credentials_are_never_public() {
     for name in ["Authorization", "COOKIE", "Proxy-Authorization", "a b"] {
         let defaults = Defaults {
             public_headers: vec![name.into()],

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_that_can_not_be_used_is_named_without_its_credentials() {
+    fn an_invalid_variable_is_named_without_its_credentials() {
         let get = |name: &str| (name == "https_proxy").then(|| "ftp://user:secret@host".into());
         let error = read(get, None).unwrap_err().to_string();
         assert!(

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_stands_for_itself_and_all_under_it() {
+    fn a_name_covers_itself_and_its_subdomains() {
         for list in [
             "example.org",
             ".example.org",

@@ -45,7 +45,7 @@ impl Forward {
         }
     }
 
-    /// The part of the target before the path, which names the origin (RFC 9112 §3.2.2).
+    /// The begin of the target before the path, which names the origin (RFC 9112 §3.2.2).
     pub fn write_target(&self, request: &Request, out: &mut Vec<u8>) {
         let origin = request.origin();
         out.extend_from_slice(origin.scheme.name().as_bytes());
@@ -91,7 +91,7 @@ pub(crate) async fn tunnel<S: AsyncRead + AsyncWrite + Unpin>(
         let head = reader.take(rules, &mut input);
         let head = head.map_err(|bad| Refused {
             why: match bad {
-                BadHead::Malformed(why) => format!("what it answered is not HTTP: {why}"),
+                BadHead::Malformed(why) => format!("its response is not HTTP: {why}"),
                 BadHead::TooManyInterim => bad.to_string(),
                 _ => format!("its response has more than {MOST_FIELDS} fields"),
             },
@@ -174,10 +174,10 @@ mod tests {
         let forward = Forward::new(None);
         Reactor::new().unwrap().block_on(async {
             let (mut client, mut proxy) = tokio::io::duplex(1 << 20);
-            let answering = async move {
-                let mut asked = [0; 9];
-                proxy.read_exact(&mut asked).await.unwrap();
-                assert_eq!(&asked, b"CONNECT h");
+            let responding = async move {
+                let mut head = [0; 9];
+                proxy.read_exact(&mut head).await.unwrap();
+                assert_eq!(&head, b"CONNECT h");
                 for piece in response.chunks(piece) {
                     // The client hangs up on a response that it refuses.
                     if proxy.write_all(piece).await.is_err() {
@@ -192,14 +192,14 @@ mod tests {
                 drop(client);
                 result.map_err(|refused| refused.why)
             };
-            tokio::join!(requesting, answering).0
+            tokio::join!(requesting, responding).0
         })
     }
 
     #[test]
-    fn a_tunnel_is_asked_for_with_host_port_and_credentials() {
+    fn a_tunnel_is_requested_with_host_port_and_credentials() {
         let forward = Forward::new(Some((b"Aladdin".to_vec(), b"open sesame".to_vec())));
-        let asked = String::from_utf8(connect_request(
+        let head = String::from_utf8(connect_request(
             &forward,
             &origin("https://[::1]/"),
             "test/1",
@@ -207,7 +207,7 @@ mod tests {
         .unwrap();
         let expected = "CONNECT [::1]:443 HTTP/1.1\r\nHost: [::1]:443\r\n\
             Proxy-Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==\r\nUser-Agent: test/1\r\n\r\n";
-        assert_eq!(asked, expected);
+        assert_eq!(head, expected);
         assert_eq!(format!("{forward:?}"), "Forward");
     }
 

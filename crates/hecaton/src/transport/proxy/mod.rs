@@ -1,4 +1,4 @@
-//! Proxies: which one a connection goes through, and how it is asked for a connection.
+//! Proxies: which one a connection goes through, and how the client requests a connection of it.
 //!
 //! Pure functions from bytes to decisions, property-tested, and short exchanges around them. Decisions:
 //!

@@ -1,4 +1,4 @@
-//! One proxy: its URL, and how it is asked for a connection.
+//! One proxy: its URL, and how the client requests a connection of it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -82,8 +82,8 @@ impl Server {
         })
     }
 
-    /// The headers for a proxy that forwards requests to this origin; none if it is asked for a tunnel. Such proxies do not
-    /// support HTTP/2 without TLS.
+    /// The headers for a proxy that forwards requests to this origin; none if a tunnel is requested. Such proxies do
+    /// not support HTTP/2 without TLS.
     pub fn handed_whole(&self, origin: &Origin, config: &Config) -> Option<Arc<Forward>> {
         let is_whole = origin.scheme == Scheme::Http && config.http != Protocol::Http2;
         match &self.protocol {
@@ -92,7 +92,7 @@ impl Server {
         }
     }
 
-    /// Asks it for a connection to the origin, which SOCKS is told as `target`.
+    /// Requests a connection to the origin, which SOCKS gets as `target`.
     pub async fn negotiate<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_says_its_host_and_its_protocol() {
+    fn a_proxys_url_has_its_host_and_its_protocol() {
         let server = Server::parse("http://Proxy.example:3128").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("proxy.example", 3128));
         assert!(matches!(server.protocol, ProxyProtocol::Http(_)));
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_used_is_refused_without_a_secret() {
+    fn an_invalid_proxy_is_refused_without_a_secret() {
         for (url, word) in [
             ("https://u:secret@h/path", "path"),
             ("socks4://u:secret@h", "no password"),

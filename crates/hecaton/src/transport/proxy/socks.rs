@@ -82,7 +82,7 @@ fn requires_credentials(chosen: [u8; 2], credentials: &Credentials) -> Result<Sh
         }
         ([VERSION, 0xff], Some(_)) => Err("it accepts neither user and password nor none".into()),
         ([VERSION, _], _) => Err("it chose a way to authenticate that was not offered".into()),
-        _ => Err("what it answered is not SOCKS 5".into()),
+        _ => Err("its response is not SOCKS 5".into()),
     }
 }
 
@@ -125,7 +125,7 @@ fn connect(target: &Target<'_>) -> Result<Vec<u8>, String> {
 /// How much of a reply follows its first five bytes (RFC 1928 §6), or why there is no connection.
 fn rest_of_reply([version, reply, _, kind, first]: [u8; 5]) -> Result<usize, String> {
     if version != VERSION {
-        return Err("what it answered is not SOCKS 5".into());
+        return Err("its response is not SOCKS 5".into());
     }
     if reply != 0 {
         return Err(format!("it says: {}", meaning(reply)));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn user_and_password_are_shown_when_they_are_asked_for() {
+    fn user_and_password_are_sent_when_the_proxy_demands_them() {
         let address = Target::Address("127.0.0.1:80".parse().unwrap());
         let responses = [5, 2, 1, 0, 5, 0, 0, 3, 1, b'x', 0, 80];
         let (result, said) = outcome(&known(), address.clone(), &responses);
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(result, Ok(()));
         assert!(
             !said.windows(4).any(|part| part == b"pass"),
-            "not asked for, not shown"
+            "not demanded, not sent"
         );
     }
 

@@ -54,7 +54,7 @@ fn request(user: &[u8], target: &Target<'_>) -> Result<Vec<u8>, String> {
 
 fn check_response([version, response, ..]: [u8; 8]) -> Result<(), String> {
     if version != 0 {
-        return Err("what it answered is not SOCKS 4".into());
+        return Err("its response is not SOCKS 4".into());
     }
     Err(match response {
         GRANTED => return Ok(()),
@@ -86,7 +86,7 @@ mod tests {
     const YES: [u8; 8] = [0, 90, 0, 0, 0, 0, 0, 0];
 
     #[test]
-    fn an_address_or_a_name_is_asked_for() {
+    fn the_request_has_an_address_or_a_name() {
         let address = Target::Address("127.0.0.1:258".parse().unwrap());
         let (result, said) = outcome(b"", address, &YES);
         assert_eq!(

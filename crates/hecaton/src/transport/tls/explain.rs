@@ -16,9 +16,9 @@ const MOST_NAMES: usize = 3;
 /// How much the server had sent before a handshake failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
-    /// Nothing but the refusal of what was offered.
+    /// The server had sent only its refusal of what was offered.
     NothingElse,
-    /// Its own part of the handshake, or unknown.
+    /// Another step of the handshake, or unknown.
     More,
 }
 
@@ -54,7 +54,7 @@ pub(super) fn explain_after(received: Received, error: &io::Error) -> Option<Str
     })
 }
 
-/// One alert stands for all of these, and servers say no more.
+/// One alert has all these causes, and servers do not say which.
 const NOTHING_IN_COMMON: &str = "the server accepts nothing of what was offered (HandshakeFailure), be it the protocol \
     (TLS 1.2 and 1.3: see `tls_min`), the ciphers (AES-GCM or ChaCha20-Poly1305, in TLS 1.2 with ECDHE), the curves \
     (X25519, P-256, P-384, P-521), or that its certificate has a key of none of the kinds offered (RSA, ECDSA on these curves, \
@@ -204,12 +204,12 @@ fn alert_received(alert: AlertDescription) -> String {
     }
 }
 
-/// The names as they may be shown: a hostile server wrote them.
+/// The names without control characters and at a limited length, because a hostile server may have written them.
 fn names(presented: &[String]) -> String {
     let clean = |name: &String| {
         let inner = name.split('"').nth(1).unwrap_or(name);
-        let kept = inner.chars().filter(char::is_ascii_graphic).take(80);
-        kept.collect::<String>()
+        let printable = inner.chars().filter(char::is_ascii_graphic).take(80);
+        printable.collect::<String>()
     };
     let mut names: Vec<_> = presented.iter().take(MOST_NAMES).map(clean).collect();
     match presented.len() {

@@ -3,16 +3,19 @@
 //! rustls, with ring, inside the connection's own stream. Each client has one configuration, made at the first handshake:
 //! connections share the sessions to resume, and a client of plain HTTP reads no certificates. Decisions:
 //!
-//! - `ca` takes the system's place instead of adding to it: who names an authority means that one.
-//! - A certificate that is given as `ca`, or is among the system's, is trusted for itself too, byte for byte, even if it says that it
-//!   is an authority's: webpki refuses such, curl and OpenSSL do not. Name, time and pins are looked at still.
+//! - `ca` replaces the system's authorities instead of adding to them: a program that names an authority
+//!   means only that one.
+//! - A certificate that is given as `ca`, or is among the system's, is trusted for itself too, byte for byte. That
+//!   holds even if it is the certificate of an authority, as with curl and OpenSSL; webpki alone would refuse it. Name,
+//!   time and pins are still checked.
 //! - P-521 is the `p521` crate's (pure Rust), plugged into ring's provider for signatures of servers and for the exchange of keys,
 //!   last in both lists (`docs/decisions/tls-p521.md`).
 //! - `verify: false` takes certificates of any version and with any extension, and RSA keys of any length, as OpenSSL does. That the
 //!   server has the key is checked nevertheless, as OpenSSL and `curl -k` do (`unverified`).
 //! - Pins look at the server's own certificate only. The rest of the chain is what the server chose to send, which need not be the
 //!   chain that was verified, so an authority's key in it proves nothing.
-//! - In a handshake, errors of writing wait until reading has told why: a server that refuses the client says so and hangs up.
+//! - In a handshake, errors of writing wait until reading has shown why: a server that refuses the client
+//!   says so and hangs up.
 
 pub(crate) mod explain;
 mod p521;
@@ -128,7 +131,7 @@ impl Tls {
         })
     }
 
-    /// What the handshake agreed on.
+    /// The facts that the handshake agreed on.
     pub fn facts(&self, stream: &TlsStream) -> TlsFacts {
         let session = stream.get_ref().1;
         let version = match session.protocol_version() {

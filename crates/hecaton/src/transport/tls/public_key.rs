@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_key_of_any_version_is_found_where_it_stands() {
+    fn the_key_is_found_in_certificates_of_any_version() {
         let key = of_rsa(&[0, 0x80, 1]);
         let third = der(VERSION, &[&[INTEGER, 1, 2]]);
         for version in [&[][..], &third] {

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_can_not_be_used_are_refused_with_their_name_and_without_secrets() {
+    fn invalid_settings_are_refused_by_name_and_without_secrets() {
         let message = refusal(|config| config.ca = Some("/no/such/file".into()));
         assert!(message.starts_with("ca: cannot read"), "{message}");
         let message = refusal(|config| config.ca = Some("-----BEGIN NOTHING-----".into()));

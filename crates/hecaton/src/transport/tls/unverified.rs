@@ -18,7 +18,7 @@ use super::{public_key, rsa};
 /// How many bits of RSA ring verifies.
 const USUAL: std::ops::RangeInclusive<usize> = 2048..=8192;
 
-/// Which rules a signature is made by.
+/// The rules by which a signature is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rules {
     Tls12,

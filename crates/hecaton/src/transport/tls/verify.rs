@@ -76,8 +76,8 @@ impl Verifier {
         }
     }
 
-    /// The key of the server's own certificate alone is compared: what else it sent it may have picked
-    /// up anywhere, so an authority's key among it proves nothing.
+    /// Only the key of the server's own certificate is compared. Any server can send other certificates along, so an
+    /// authority's key among it proves nothing.
     fn check_pins(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         if self.pins.is_empty() {
             return Ok(());
@@ -107,7 +107,7 @@ impl ServerCertVerifier for Verifier {
                     .verify_server_cert(end_entity, intermediates, name, ocsp, now);
             match verified {
                 Ok(_) => {}
-                // The name is looked at last.
+                // The name is checked last.
                 Err(Error::InvalidCertificate(why)) if !authority.names && is_names(&why) => {}
                 // It is valid now, which was checked first, and a certificate that is trusted as an authority is also trusted
                 // for itself.
@@ -118,7 +118,7 @@ impl ServerCertVerifier for Verifier {
                         verify_server_name(&ParsedCertificate::try_from(end_entity)?, name)?;
                     }
                 }
-                // It has the name of a trusted certificate, but not its key: that is a wrong signature.
+                // A certificate with the name of a trusted one, but another key, has a wrong signature.
                 Err(Error::InvalidCertificate(
                     CertificateError::UnknownIssuer | CertificateError::BadSignature,
                 )) if is_self_signed(end_entity) => return Err(refuse(Refusal::SelfSigned)),

@@ -32,7 +32,7 @@ fn response(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn what_does_no_harm_is_accepted_with_the_setting_alone() {
+fn harmless_violations_are_accepted_only_with_the_setting() {
     const LENGTH: Framing = Framing::Length(5);
     for (text, fields, framing, keep_alive) in [
         ("Transfer-Encoding: identity\r\n", "", Framing::Close, false),
@@ -107,7 +107,7 @@ fn what_does_no_harm_is_accepted_with_the_setting_alone() {
 }
 
 #[test]
-fn what_two_readers_could_take_for_different_bodies_stays_refused() {
+fn ambiguous_bodies_stay_refused() {
     for text in [
         "Content-Length: 5\r\nContent-Length: 6\r\n",
         "Content-Length: 5, 6\r\n",
@@ -159,7 +159,7 @@ fn what_two_readers_could_take_for_different_bodies_stays_refused() {
 }
 
 #[test]
-fn limits_hold_and_a_head_may_come_in_pieces() {
+fn limits_hold_and_a_head_may_arrive_in_pieces() {
     let many = "X Y: 1\r\n".to_owned() + &"x: 1\r\n".repeat(101);
     assert_eq!(
         read(&response(&many), true),

@@ -89,7 +89,7 @@ fn signatures_of_any_length_are_those_of_their_key_message_and_way_alone() {
 }
 
 #[test]
-fn no_bit_of_a_signature_may_differ_and_no_byte_lack() {
+fn a_changed_or_shortened_signature_is_refused() {
     for signed in known() {
         let verifies = |bytes: &[u8]| signed.key().verifies(signed.scheme, MESSAGE, bytes);
         for at in (0..signed.signature.len()).step_by(7) {
@@ -105,7 +105,7 @@ fn no_bit_of_a_signature_may_differ_and_no_byte_lack() {
 }
 
 #[test]
-fn keys_that_make_no_sense_verify_nothing() {
+fn invalid_keys_verify_nothing() {
     let signed = &known()[0];
     let numbers: [&[u8]; 6] = [&[], &[1], &[2], &[3], &[0xff; 2049], &[0xfe; 64]];
     for modulus in numbers {
