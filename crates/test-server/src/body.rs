@@ -2,9 +2,9 @@
 
 use crate::parse::{Framing, MAX_HEAD};
 
-/// Longest body that is read and dropped, or kept; a longer one gets a 413.
+/// Longest body that is read and dropped, or stored; a longer one gets a 413.
 const MAX_BODY: u64 = 64 * 1024 * 1024;
-/// Longest body that is summed up only.
+/// Longest body of which only the length and the checksum are needed.
 const MAX_SUMMED: u64 = 1 << 40;
 /// Longest line that may introduce a chunk, extensions included.
 const MAX_LINE: usize = 4096;
@@ -13,14 +13,14 @@ const MAX_LINE: usize = 4096;
 #[derive(Debug)]
 pub(crate) struct Body {
     state: State,
-    kept: Kept,
+    collected: Collected,
     /// Sum of the sizes that chunks have announced.
     announced: u64,
 }
 
-/// The part of a body that has been read.
+/// The bytes of a body that have been read, as far as they are needed.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct Collected {
     keep: Keep,
     sum: crc32fast::Hasher,
     received: Received,
@@ -39,10 +39,10 @@ pub(crate) enum Keep {
 /// Facts about a body that has been read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Received {
-    /// The bytes, when they were to be kept.
+    /// The bytes, if the route needs them.
     pub(crate) bytes: Vec<u8>,
     pub(crate) length: u64,
-    /// CRC-32, when the body was to be summed up.
+    /// CRC-32, if the route needs it.
     pub(crate) crc32: u32,
 }
 
@@ -56,9 +56,9 @@ impl Keep {
     }
 }
 
-impl Kept {
-    pub(crate) fn new(keep: Keep) -> Kept {
-        Kept {
+impl Collected {
+    pub(crate) fn new(keep: Keep) -> Collected {
+        Collected {
             keep,
             sum: crc32fast::Hasher::new(),
             received: Received::default(),
@@ -86,20 +86,20 @@ impl Kept {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// So many bytes of a body with a length are missing.
+    /// This many bytes of a body with a length are missing.
     Length(u64),
     /// The line with a chunk's size comes next.
     Size,
-    /// So many bytes of a chunk are missing.
+    /// This many bytes of a chunk are missing.
     Chunk(u64),
     /// The line end after a chunk comes next.
     ChunkEnd,
-    /// Trailers come next; so many bytes of them have been read.
+    /// Trailers come next; this many bytes of them have been read.
     Trailer(usize),
     Done,
 }
 
-/// Why a body cannot be read: the status that answers it.
+/// Why a body cannot be read: the status of the response.
 pub(crate) type Refusal = u16;
 
 impl Body {
@@ -111,7 +111,7 @@ impl Body {
         };
         Body {
             state,
-            kept: Kept::new(keep),
+            collected: Collected::new(keep),
             announced: 0,
         }
     }
@@ -121,17 +121,17 @@ impl Body {
     }
 
     pub(crate) fn finish(self) -> Received {
-        self.kept.finish()
+        self.collected.finish()
     }
 
-    /// Reads what it can and says how many bytes it used; the rest must be offered again with more.
+    /// Reads as much as possible, and returns how many bytes it used. The rest must be passed again, with more.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         let mut used = 0;
         while !self.is_done() {
             match self.step(&bytes[used..]) {
                 Ok(0) => break,
                 Ok(step) => used += step,
-                // Bytes before the error count; the error comes again.
+                // Bytes before the error are used; the next call returns the error.
                 Err(_) if used > 0 => break,
                 Err(refusal) => return Err(refusal),
             }
@@ -142,7 +142,7 @@ impl Body {
     fn step(&mut self, bytes: &[u8]) -> Result<usize, Refusal> {
         match self.state {
             State::Done => Ok(0),
-            State::Length(missing) if missing > self.kept.keep.limit() => Err(413),
+            State::Length(missing) if missing > self.collected.keep.limit() => Err(413),
             State::Length(missing) => {
                 let taken = self.take(bytes, missing);
                 let rest = missing - taken as u64;
@@ -180,7 +180,7 @@ impl Body {
         let taken = bytes
             .len()
             .min(usize::try_from(missing).unwrap_or(usize::MAX));
-        self.kept.add(&bytes[..taken]);
+        self.collected.add(&bytes[..taken]);
         taken
     }
 
@@ -191,7 +191,7 @@ impl Body {
             _ => return Err(400),
         };
         self.announced = self.announced.saturating_add(size);
-        if self.announced > self.kept.keep.limit() {
+        if self.announced > self.collected.keep.limit() {
             return Err(413);
         }
         self.state = if size == 0 {
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_leaves_what_follows() {
+    fn bytes_after_the_length_are_left() {
         let (body, used) = read(Framing::Length(5), b"helloGET").unwrap();
         assert!(body.is_done());
         assert_eq!((used, body.finish().bytes), (5, b"hello".to_vec()));
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_summed_up_is_not_kept_and_may_be_longer() {
+    fn a_body_that_is_only_summed_up_may_be_longer() {
         let mut body = Body::new(Framing::Length(MAX_BODY + 5), Keep::Sum);
         assert_eq!(body.feed(b"hello"), Ok(5));
         let received = body.finish();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_or_too_long_is_refused() {
+    fn malformed_and_too_long_bodies_are_refused() {
         assert_eq!(refusal(Framing::Length(MAX_BODY + 1), b""), 413);
         assert_eq!(refusal(Framing::Chunked, b"fffffffff\r\n"), 413);
         assert_eq!(refusal(Framing::Chunked, b"xyz\r\n"), 400);

@@ -12,7 +12,7 @@ const MEBIBYTE: usize = 1024 * 1024;
 /// Most mebibytes, decoded.
 const LARGEST: u64 = 64 * 1024;
 
-/// So many mebibytes of zeros in that coding; none when it is unknown or too many are requested.
+/// This many mebibytes of zeros in that coding; none if the coding is unknown or too many are requested.
 pub(crate) fn source(name: &str, mebibytes: u64) -> Option<Source> {
     if mebibytes > LARGEST {
         return None;
@@ -35,7 +35,7 @@ fn block() -> Vec<u8> {
     let mut out = Vec::with_capacity(8192);
     let mut deflate = Compress::new(Compression::best(), false);
     let zeros = vec![0; MEBIBYTE];
-    // It fails on a wrong state only, and this one is new.
+    // Only a wrong state makes it fail, and this one is new.
     let _ = deflate.compress_vec(&zeros, &mut out, FlushCompress::Full);
     out
 }
@@ -65,7 +65,7 @@ fn deflate(mebibytes: u64) -> Parts {
     vec![(vec![0x78, 0x9c], 1), (block(), mebibytes), (end, 1)]
 }
 
-/// The second mebibyte's block finds only zeros behind it and the state that it leaves: it may be repeated.
+/// The second mebibyte's block refers only to zeros and ends in the state that it began in, so it may be repeated.
 fn brotli(mebibytes: u64) -> io::Result<Parts> {
     let mut encoder = brotli::CompressorWriter::new(Vec::new(), 4096, 9, 18);
     let zeros = vec![0; MEBIBYTE];
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bomb_is_none() {
+    fn an_invalid_bomb_is_none() {
         assert!(source("lzw", 1).is_none());
         assert!(source("gzip", LARGEST + 1).is_none());
     }

@@ -5,7 +5,7 @@ use rcgen::{
     IsCa, KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-/// What a TLS test server presents and what its clients need, as PEM.
+/// The certificates of a TLS test server and of its clients, as PEM.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     /// The authority that clients should trust; it signs client certificates too.

@@ -1,5 +1,5 @@
-//! Chaos: what goes wrong by chance on `/r/<id>`, drawn so that it can be drawn again, and counted so that a
-//! client's outcomes can be reconciled with it.
+//! Chaos: random faults on `/r/<id>`. A seed makes them repeatable, and counts allow a comparison with a
+//! client's outcomes.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
@@ -9,10 +9,10 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use siphasher::sip::SipHasher24;
 
-/// Shares of requests for `/r/<id>` that something goes wrong with.
+/// The shares of requests for `/r/<id>` that get each fault.
 ///
-/// Written as text: `reset=1%,stall=0.5%,500=2%`. It is drawn when the head of a request has been read, and happens when its
-/// body has been read too, but for `early`:
+/// Written as text: `reset=1%,stall=0.5%,500=2%`. A fault is drawn when the head of a request has been read. It happens
+/// once the body has been read too, except `early`:
 ///
 /// | name | what happens |
 /// |---|---|
@@ -41,7 +41,7 @@ pub struct Chaos {
 )]
 pub struct ChaosError(String);
 
-/// What can happen.
+/// The kinds of faults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RandomFault {
     Reset,
@@ -65,13 +65,12 @@ const ALL: [(&str, RandomFault); 8] = [
     ("early", RandomFault::Early),
 ];
 
-/// Most ids whose fault is remembered; one that is not draws as if it came for the first time.
+/// Most ids whose faults are remembered. An id that was forgotten draws as if it came for the first time.
 const MOST_REMEMBERED: usize = 1 << 22;
 
-/// Requests to which the same happened.
+/// The requests with one kind of fault.
 ///
-/// Count and both sums together say which ids they were, each as often as it came: a client that sums up its own
-/// sees any difference.
+/// Count and both sums identify the ids and how often each came. A client that sums up its own ids sees any difference.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dealt {
     /// How many requests.
@@ -82,11 +81,11 @@ pub struct Dealt {
     pub squares: u64,
 }
 
-/// Draws what happens and counts it.
+/// Draws the faults and counts them.
 pub(crate) struct Dealer {
     shares: [f64; ALL.len()],
     hasher: SipHasher24,
-    /// How often something has happened to an id.
+    /// The number of faults that each id has had.
     before: RefCell<HashMap<u64, u32>>,
     good: Cell<Dealt>,
     /// Streams above the last one that GOAWAY had named, and requests after the last response of their connection.
@@ -132,7 +131,7 @@ impl Dealer {
     pub(crate) fn new(chaos: &Chaos, seed: u64) -> Dealer {
         Dealer {
             shares: chaos.shares,
-            hasher: SipHasher24::new_with_keys(seed, 0x6861_7661_6f63), // A stream of its own beside the delays'.
+            hasher: SipHasher24::new_with_keys(seed, 0x6861_7661_6f63), // Independent of the delays' random numbers.
             before: RefCell::default(),
             good: Cell::default(),
             unprocessed: Cell::default(),
@@ -166,7 +165,7 @@ impl Dealer {
         })
     }
 
-    /// A request for that id has come and is not processed.
+    /// Counts a request for that id that is not processed.
     pub(crate) fn unprocessed(&self, id: u64) {
         self.unprocessed.set(self.unprocessed.get().and(id));
     }
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_deals_the_same_and_about_its_share() {
+    fn one_seed_draws_equal_faults_and_about_the_given_shares() {
         let chaos = "reset=10%,stall=20%".parse().unwrap();
         let deal = |seed| {
             let dealer = Dealer::new(&chaos, seed);

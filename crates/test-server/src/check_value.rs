@@ -1,4 +1,4 @@
-//! The check value of an id: what only a client that read the response can know.
+//! The check value of an id, which only a client that read the response can know.
 
 use siphasher::sip::SipHasher24;
 
@@ -34,8 +34,8 @@ impl CheckValue {
     /// Eight lower-case hexadecimal digits.
     pub(crate) fn text(self) -> [u8; LENGTH] {
         let mut text = [0; LENGTH];
-        for (place, digit) in text.iter_mut().enumerate() {
-            let nibble = self.0 >> (28 - 4 * place) & 15;
+        for (index, digit) in text.iter_mut().enumerate() {
+            let nibble = self.0 >> (28 - 4 * index) & 15;
             *digit = b"0123456789abcdef"[nibble as usize];
         }
         text

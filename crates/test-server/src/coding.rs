@@ -23,7 +23,7 @@ pub(crate) enum Damage {
     None,
     /// Its second half is overwritten.
     Corrupt,
-    /// Its second half is missing; the response's length is that of the first.
+    /// Its second half is missing; the response's length is that of the first half.
     Truncated,
 }
 
@@ -72,7 +72,7 @@ impl Coding {
             }
             Coding::Zstd => {
                 let mut encoder = zstd::Encoder::new(Vec::new(), 1)?;
-                // Without it some damage cannot be seen by anyone.
+                // Without a checksum no decoder could notice some damage.
                 encoder.include_checksum(true)?;
                 encoder.write_all(bytes)?;
                 encoder.finish()
@@ -81,8 +81,8 @@ impl Coding {
     }
 }
 
-/// The codings named (`gzip` or `gzip,br`), the whole list so many times; none when one is unknown, or when they are none
-/// or too many.
+/// The named codings (`gzip` or `gzip,br`), the whole list this many times. None if a coding is unknown, or if there
+/// are no codings or too many.
 pub(crate) fn list(names: &str, layers: u64) -> Option<Vec<Coding>> {
     let codings: Option<Vec<_>> = names.split(',').map(Coding::named).collect();
     let codings = codings.filter(|codings| codings.len() <= MOST && layers <= MOST as u64)?;
@@ -90,7 +90,7 @@ pub(crate) fn list(names: &str, layers: u64) -> Option<Vec<Coding>> {
     (1..=MOST).contains(&codings.len()).then_some(codings)
 }
 
-/// So many bytes of text.
+/// This many bytes of text.
 pub(crate) fn text(count: u64) -> Vec<u8> {
     let mut text = TEXT.repeat(count as usize / TEXT.len() + 1);
     text.truncate(count as usize);
@@ -135,7 +135,7 @@ mod tests {
     const ALL: [Coding; 4] = [Coding::Gzip, Coding::Deflate, Coding::Brotli, Coding::Zstd];
 
     #[test]
-    fn what_is_encoded_can_be_decoded_and_what_is_damaged_can_not() {
+    fn encoded_bodies_can_be_decoded_and_damaged_ones_cannot() {
         for coding in ALL {
             for count in [0, 1, 100_000] {
                 let (bytes, (_, header)) = encode(&[coding], text(count), Damage::None).unwrap();

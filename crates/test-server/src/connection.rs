@@ -150,11 +150,11 @@ impl Connection {
     /// Whether another request may be read now, if its bytes are there.
     fn may_read(&self) -> bool {
         // `100 Continue` may not overtake the responses before it.
-        let must_ask = self.upload.as_ref().is_some_and(|upload| upload.expecting);
-        !self.last && self.outbox.has_room() && (self.outbox.is_empty() || !must_ask)
+        let must_continue = self.upload.as_ref().is_some_and(|upload| upload.expecting);
+        !self.last && self.outbox.has_room() && (self.outbox.is_empty() || !must_continue)
     }
 
-    /// Reads one request, or a part of its body, out of the input.
+    /// Reads one request, or some of its body, out of the input.
     fn read(&mut self, now: Instant) {
         if let Some(upload) = self.upload.as_mut().filter(|upload| upload.expecting) {
             upload.expecting = false;
@@ -168,14 +168,14 @@ impl Connection {
                 self.hub.ledger.borrow_mut().read(length);
                 self.early = self.has_more();
                 if let Some(upload) = self.upload.take() {
-                    self.answer(upload.known, body, now);
+                    self.respond(upload.known, body, now);
                 }
             }
             Event::Refused(status) => self.refuse(status, now),
         }
     }
 
-    /// Whether something of another request came together with the last. An empty line is nothing (RFC 9112 §2.2).
+    /// Whether bytes of another request came together with the last. An empty line does not count (RFC 9112 §2.2).
     fn has_more(&self) -> bool {
         let mut bytes = self.reader.input.bytes().iter();
         bytes.any(|byte| !b"\r\n".contains(byte))
@@ -196,15 +196,15 @@ impl Connection {
             hash,
         };
         if !known.request.reads_body(known.fault) {
-            self.answer(known, Received::default(), now);
+            self.respond(known, Received::default(), now);
         } else {
             let expecting = known.request.expects_continue && self.reader.input.is_empty();
             self.upload = Some(Box::new(Upload { known, expecting }));
         }
     }
 
-    /// A request is complete: its response is decided, and goes out at once when nothing holds it.
-    fn answer(&mut self, known: Known, body: Received, now: Instant) {
+    /// Decides the response to a complete request. It goes out at once if nothing holds it.
+    fn respond(&mut self, known: Known, body: Received, now: Instant) {
         let reply = Reply {
             hub: &self.hub,
             connection: self.marks.number,
@@ -224,7 +224,7 @@ impl Connection {
         self.outbox.push(held, &self.socket, now);
     }
 
-    /// Answers what cannot be read as a request, and reads no further.
+    /// Responds to bytes that are no valid request, and reads no further.
     fn refuse(&mut self, status: u16, now: Instant) {
         let first = self.marks.carried == 0 && self.hub.http2.is_some();
         let input = self.reader.input.bytes();
@@ -314,7 +314,7 @@ impl Connection {
     /// Reads and counts what a client still sends because it has not seen the end yet. Stops when the client ends its side, so that
     /// every byte sent is counted.
     async fn read_late(&mut self, deadline: Instant) -> io::Result<()> {
-        let mut asked = false;
+        let mut timer_is_set = false;
         loop {
             match self.reader.next() {
                 Event::Head(request, _) => self.hub.unprocessed(request.route),
@@ -323,7 +323,7 @@ impl Connection {
                 Event::Hungry if self.reader.input.is_full() => return Ok(()),
                 Event::Hungry => {
                     let read = poll_fn(|context| {
-                        if !std::mem::replace(&mut asked, true) {
+                        if !std::mem::replace(&mut timer_is_set, true) {
                             self.hub.timer.wake_at(deadline, context.waker().clone());
                         }
                         if Instant::now() >= deadline {

@@ -1,18 +1,17 @@
-//! Cuts: at moments of a round that are drawn by chance a response comes in two parts, the last bytes a while after
-//! the others. A client that sends its next request when it sees the beginning of a response, or at its own pace, has
-//! not waited for the end.
+//! Cuts: at random moments of a round a response comes in two parts, the last bytes a while after the others. If a
+//! client sends its next request in between, it has not waited for the end of the response.
 
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// How long after the others the last bytes follow.
+/// The pause before the last bytes.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
 
 /// The responses of a round that come in two parts.
 #[derive(Default)]
 pub(crate) struct Cuts {
     arrived: Cell<u64>,
-    /// At which arrivals, the next at the end.
+    /// The arrivals at which a response is cut; the next one is at the end.
     moments: RefCell<Vec<u64>>,
 }
 
@@ -44,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_responses_are_cut_as_were_drawn_at_most() {
+    fn no_more_responses_are_cut_than_were_drawn() {
         let cuts = Cuts::default();
         let due = |count: u64| (0..count).filter(|_| cuts.is_due()).count();
         assert_eq!(due(10), 0);

@@ -9,7 +9,7 @@ pub(crate) const LENGTH: usize = 29;
 /// The present date as RFC 9110 §5.6.7 writes it.
 pub(crate) struct Date {
     text: Cell<[u8; LENGTH]>,
-    /// Seconds of the text since 1970; tells a prepared response whether its date is old.
+    /// The text's seconds since 1970; shows whether the date of a prepared response is old.
     second: Cell<u64>,
     expires: Cell<Instant>,
 }
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_date_is_of_this_second_and_moves_with_it() {
+    fn the_date_is_that_of_the_current_second() {
         let date = Date::new();
         let before = SystemTime::now() - Duration::from_secs(1);
         let (text, second) = date.at(Instant::now());

@@ -12,7 +12,7 @@ pub(crate) const Z99: f64 = 2.326_347_874_040_841;
 /// Longest duration that may be written in a delay.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// How long the test server waits between reading a request and answering it.
+/// How long the test server waits between reading a request and responding to it.
 ///
 /// Written as text: `0`, `15ms` or `fixed:15ms`, `1.5s`, `uniform:5ms..20ms`, `exponential:10ms`,
 /// `lognormal:p50=5ms,p99=40ms`. Units are `ns`, `us`, `ms` and `s`; a number without one is milliseconds.
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub enum Delay {
-    /// Answer at once. Text `0`.
+    /// Respond at once. Text `0`.
     #[default]
     None,
     /// Always the same. A fixed delay of 0 is written `0` and so read as `None`.
@@ -190,7 +190,7 @@ fn duration(text: &str) -> Result<Duration, &'static str> {
     Ok(Duration::from_nanos(nanoseconds.round() as u64))
 }
 
-/// The shortest text of a duration that reads back as the same one.
+/// The shortest text that is read as this duration.
 fn text(duration: Duration) -> String {
     if duration.is_zero() {
         "0".to_owned()
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_reads_and_writes_the_same_text() {
+    fn every_form_is_read_and_written_as_one_text() {
         let texts = [
             "0",
             "15ms",
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_delay_is_refused_with_its_text() {
+    fn an_invalid_delay_is_refused_with_its_text() {
         let texts = [
             "",
             "ms",
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn means_are_those_of_the_distributions() {
+    fn the_mean_is_that_of_the_distribution() {
         assert_eq!(read("0").mean(), Duration::ZERO);
         assert_eq!(read("15ms").mean(), Duration::from_millis(15));
         assert_eq!(

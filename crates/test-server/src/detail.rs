@@ -1,8 +1,8 @@
-//! The parts of a request's head that the rarer routes need: method, target and headers as text.
+//! Method, target and headers of a request as text, for the routes that need them.
 
 use form_urlencoded::Parse;
 
-/// A head as text, kept only for routes that look at it.
+/// A head as text, stored only for routes that need it.
 #[derive(Debug, Default)]
 pub(crate) struct Detail {
     pub(crate) method: String,
@@ -33,7 +33,7 @@ impl Detail {
         form_urlencoded::parse(self.query().as_bytes())
     }
 
-    /// The parts of the path after its first one: `a` and `b` of `/route/a/b?c`.
+    /// The segments of the path after its first one: `a` and `b` of `/route/a/b?c`.
     pub(crate) fn arguments(&self) -> Vec<&str> {
         crate::route::path(&self.target)
             .split('/')

@@ -1,7 +1,7 @@
 //! The JSON documents of a round: 15 records, and the check value where only a parser finds it. The value of a document is
 //! its check value plus the numbers of all its records.
 //!
-//! Whatever is in a document is drawn with a secret key, so that nothing in it follows from the rest of it.
+//! Everything in a document is drawn with a secret key, so no field can be computed from the others.
 
 use siphasher::sip::SipHasher24;
 
@@ -17,41 +17,41 @@ const LEAST: u32 = 100_000;
 /// How many forms a record may have.
 const FORMS: u64 = 64;
 
-/// Letters of a record's text beside what looks like a number in it: at least so many, and up to so many more.
+/// The letters of a record's text beside its decoy: at least this many, and up to this many more.
 const LETTERS: usize = 830;
 const MORE_LETTERS: u64 = 200;
 
-/// As many letters as any record needs.
+/// The most letters that a record needs.
 const FILLER: [u8; LETTERS + MORE_LETTERS as usize] = [b'X'; LETTERS + MORE_LETTERS as usize];
 
-/// What the documents of one round are made of.
+/// The forms and the key of one round's documents.
 pub(crate) struct Documents {
     key: SipHasher24,
     forms: Vec<Form>,
 }
 
-/// A record without what differs from one to the next.
+/// The form of a record, without its numbers and letters.
 type Form = Vec<Piece>;
 
-/// A part of a record.
+/// A piece of a record.
 enum Piece {
     Text(String),
     /// The number that counts.
     Number,
-    /// A number that does not.
+    /// A number that does not count: a decoy.
     Decoy,
-    /// Letters before and behind what looks like a number in the text.
+    /// Letters before and behind a decoy in the text.
     Before,
     Behind,
 }
 
-/// Which draws of a document are for what: its records' numbers, their letters, its shape.
+/// The index of a document's draws for the numbers of its records, their letters and its shape.
 const NUMBERS: u64 = 0;
 const LAYOUT: u64 = 1 << 8;
 const SHAPE: u64 = 1 << 16;
 
 impl Documents {
-    /// Draws forms that no earlier round had, so that a program gains nothing from what it learned of them.
+    /// Draws forms that no earlier round had, so that knowledge of earlier forms does not help a program.
     pub(crate) fn draw() -> Documents {
         Documents {
             key: SipHasher24::new_with_keys(rand::random(), rand::random()),
@@ -61,18 +61,18 @@ impl Documents {
 
     /// The value of the document of a hash: its check value plus the numbers of all its records, modulo 2³².
     pub(crate) fn value(&self, hash: u64) -> u32 {
-        let numbers = (0..RECORDS as u64).map(|place| self.record(hash, place).1);
+        let numbers = (0..RECORDS as u64).map(|index| self.record(hash, index).1);
         numbers.fold(hash as u32, u32::wrapping_add)
     }
 
     /// The document of a hash, whose lower half is the check value. Siblings look like check values, and two hold a false
     /// `token` of their own: searching the text does not find the right one.
     pub(crate) fn of(&self, hash: u64) -> Vec<u8> {
-        let shape = |place: u64| self.drawn(hash, SHAPE + place);
+        let shape = |index: u64| self.drawn(hash, SHAPE + index);
         let text =
             |number: u64| String::from_utf8_lossy(&CheckValue(number as u32).text()).into_owned();
-        let name = |place: u64| format!("{:03x}", shape(place) & 0xfff);
-        let number = |place: u64| shape(place) as u32;
+        let name = |index: u64| format!("{:03x}", shape(index) & 0xfff);
+        let number = |index: u64| shape(index) as u32;
         let mut parts: [Vec<u8>; 6] = [
             check_value_part(&text(hash), shape(0)),
             self.records_part(hash),
@@ -97,16 +97,16 @@ impl Documents {
         document
     }
 
-    fn drawn(&self, hash: u64, place: u64) -> u64 {
+    fn drawn(&self, hash: u64, index: u64) -> u64 {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&hash.to_le_bytes());
-        bytes[8..].copy_from_slice(&place.to_le_bytes());
+        bytes[8..].copy_from_slice(&index.to_le_bytes());
         self.key.hash(&bytes)
     }
 
     /// The form and the number of a record.
-    fn record(&self, hash: u64, place: u64) -> (&Form, u32) {
-        let draw = self.drawn(hash, NUMBERS + place);
+    fn record(&self, hash: u64, index: u64) -> (&Form, u32) {
+        let draw = self.drawn(hash, NUMBERS + index);
         let number = LEAST + (draw >> 32) as u32 % (9 * LEAST);
         (&self.forms[(draw % FORMS) as usize], number)
     }
@@ -114,19 +114,19 @@ impl Documents {
     fn records_part(&self, hash: u64) -> Vec<u8> {
         let mut text = Vec::with_capacity(RECORDS * (FILLER.len() + 256));
         text.extend(b"\"records\":[");
-        for place in 0..RECORDS as u64 {
-            if place > 0 {
+        for index in 0..RECORDS as u64 {
+            if index > 0 {
                 text.push(b',');
             }
-            let (form, number) = self.record(hash, place);
-            write_record(&mut text, form, number, self.drawn(hash, LAYOUT + place));
+            let (form, number) = self.record(hash, index);
+            write_record(&mut text, form, number, self.drawn(hash, LAYOUT + index));
         }
         text.push(b']');
         text
     }
 }
 
-/// Writes a record; `layout` decides how long its text is, and what stands where.
+/// Writes a record; `layout` decides the length of its text and the order of its fields.
 fn write_record(out: &mut Vec<u8>, form: &Form, number: u32, mut layout: u64) {
     let mut next = |range: u64| {
         let drawn = layout % range;
@@ -168,7 +168,7 @@ fn form(number: usize) -> Form {
     pieces(&format!("{{{}}}", fields.join(",")))
 }
 
-/// The parts of a record in which `#` stands for its number, `?` for a decoy, and `<` and `>` for letters.
+/// The pieces of a record, in which `#` stands for its number, `?` for a decoy, and `<` and `>` for letters.
 fn pieces(record: &str) -> Form {
     let mut pieces = Vec::new();
     for part in record.split_inclusive(['#', '?', '<', '>']) {
@@ -187,7 +187,7 @@ fn pieces(record: &str) -> Form {
     pieces
 }
 
-/// The check value under its key; one letter of either may be escaped, which means the same (RFC 8259 §7).
+/// The check value under its key. One letter of either may be escaped, which does not change its meaning (RFC 8259 §7).
 fn check_value_part(check_value: &str, shape: u64) -> Vec<u8> {
     let escaped = |text: &str| {
         let at = (shape >> 5) as usize % text.len();
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_parser_finds_the_check_value_and_the_records() {
         let documents = Documents::draw();
-        let (mut places, mut plain) = (BTreeSet::new(), 0);
+        let (mut positions, mut plain) = (BTreeSet::new(), 0);
         for shape in 0..2000u64 {
             let hash = (shape * 0x9e37_79b9) << 32 | 0x0123_abcd;
             let bytes = documents.of(hash);
@@ -231,11 +231,12 @@ mod tests {
                 .iter()
                 .map(|record| record["numbers"].as_u64().unwrap());
             assert_eq!(value_of(&value, numbers.sum()), documents.value(hash));
-            places.extend(memchr::memmem::find(&bytes, b"0123abcd").map(|at| at * 8 / bytes.len()));
+            positions
+                .extend(memchr::memmem::find(&bytes, b"0123abcd").map(|at| at * 8 / bytes.len()));
             plain += usize::from(memchr::memmem::find(&bytes, b"\"token\":\"0123abcd\"").is_some());
         }
         assert!(
-            places.len() > 1,
+            positions.len() > 1,
             "the check value always stands at the same end"
         );
         assert!(
@@ -244,9 +245,9 @@ mod tests {
         );
     }
 
-    /// What a document prints says nothing of its numbers, nor does one round of the next.
+    /// The visible text of a document does not predict its numbers, nor does one round predict the next.
     #[test]
-    fn numbers_do_not_follow_from_what_is_printed_and_records_do_not_repeat() {
+    fn numbers_cannot_be_predicted_and_records_do_not_repeat() {
         let (documents, others) = (Documents::draw(), Documents::draw());
         let records = |documents: &Documents, hash: u64| -> Vec<String> {
             let text = String::from_utf8(documents.of(hash)).unwrap();
@@ -260,7 +261,7 @@ mod tests {
         };
         assert_ne!(documents.value(7), others.value(7));
         assert_ne!(records(&documents, 7), records(&others, 7));
-        // A form comes again with other letters: the place of the number in one record is not its place in the next.
+        // A form is repeated with other letters, so the number of the next record is at another index.
         let many: Vec<String> = (0..40).flat_map(|hash| records(&documents, hash)).collect();
         let lengths: BTreeSet<&str> = many.iter().map(|record| &record[7..]).collect();
         assert!(lengths.len() > 250, "{}", lengths.len());

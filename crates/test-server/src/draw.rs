@@ -56,7 +56,7 @@ impl Draw {
 }
 
 impl Law {
-    /// Falls back to the mean if the parameters are invalid. Those of a delay that was read from text are always valid.
+    /// Uses the mean if the parameters are invalid. The parameters of a delay that was read from text are always valid.
     fn of(delay: Delay) -> Law {
         let law = match delay {
             Delay::None | Delay::Fixed(Duration::ZERO) => Some(Law::None),

@@ -18,7 +18,7 @@ use crate::timer::Timer;
 pub(crate) const TO_BEGIN: Duration = seconds(10);
 /// How long a connection may be idle.
 pub(crate) const IDLE: Duration = seconds(30);
-/// How long a connection may live, whatever it does: who reads slowly holds what is written for it.
+/// How long a connection may live. Without this limit a slow reader could hold memory without end.
 pub(crate) const LIFE: Duration = seconds(300);
 /// Most connections of one address.
 const MOST_OF_ADDRESS: usize = 256;
@@ -26,7 +26,7 @@ const MOST_OF_ADDRESS: usize = 256;
 const MOST_BYTES: u64 = 64 << 20;
 const LONGEST_DELAY: Duration = Duration::from_secs(10);
 
-/// So many seconds; a hundredth of that in this crate's own tests.
+/// This many seconds; a hundredth of that in this crate's own tests.
 const fn seconds(count: u64) -> Duration {
     Duration::from_millis(count * if cfg!(test) { 10 } else { 1000 })
 }
@@ -42,7 +42,7 @@ pub(crate) struct Guest {
 }
 
 impl Guests {
-    /// None when the address has as many connections as one may have.
+    /// None if the address has reached the limit of connections.
     pub(crate) fn admit(&self, address: IpAddr) -> Option<Guest> {
         let mut all = self.0.borrow_mut();
         let count = all.entry(address).or_default();
@@ -67,7 +67,7 @@ impl Drop for Guest {
     }
 }
 
-/// Whether strangers get no such response: it harms who reads it, has no end, or keeps a connection busy for long.
+/// Whether strangers get no such response, because it harms its reader, has no end, or occupies a connection for long.
 pub(crate) fn withholds(request: &Request) -> bool {
     match request.route {
         Route::Fault(_) | Route::Special(Special::Bomb | Special::Pieces | Special::Encoded) => {
@@ -83,7 +83,7 @@ pub(crate) fn withholds(request: &Request) -> bool {
     }
 }
 
-/// Whether its response would send a browser to another server, and let that look like this one.
+/// Whether the response would send a browser to another server, which could then pose as this one.
 fn leads_away(detail: &Detail) -> bool {
     let leads = |name: &str| {
         let names = ["to", "location", "refresh"];
@@ -93,7 +93,7 @@ fn leads_away(detail: &Detail) -> bool {
     detail.pairs().any(|(name, to)| leads(&name) && !own(&to))
 }
 
-/// Whether it is what rounds are made of.
+/// Whether it is a path of rounds.
 pub(crate) fn is_of_rounds(request: &Request) -> bool {
     match request.route {
         Route::Item(..) | Route::Ledger => true,
@@ -109,14 +109,14 @@ pub(crate) async fn within<T>(
     future: impl Future<Output = T>,
 ) -> Option<T> {
     let mut future = pin!(future);
-    let mut asked = false;
+    let mut timer_is_set = false;
     poll_fn(|context| {
         if let Poll::Ready(done) = future.as_mut().poll(context) {
             return Poll::Ready(Some(done));
         }
         match deadline {
             Some(deadline) if Instant::now() >= deadline => return Poll::Ready(None),
-            Some(deadline) if !std::mem::replace(&mut asked, true) => {
+            Some(deadline) if !std::mem::replace(&mut timer_is_set, true) => {
                 timer.wake_at(deadline, context.waker().clone());
             }
             _ => {}
@@ -135,7 +135,7 @@ mod tests {
     use crate::{Options, TestServer};
 
     /// The bytes that such a server sends after it received `sent`, until the connection ends.
-    fn told(address: std::net::SocketAddr, sent: &str, again: bool) -> String {
+    fn response_to(address: std::net::SocketAddr, sent: &str, again: bool) -> String {
         let mut stream = TcpStream::connect(address).unwrap();
         stream
             .set_read_timeout(Some(Duration::from_secs(60)))
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_who_send_nothing_or_go_on_for_ever_are_left() {
+    fn strangers_that_send_nothing_or_never_end_are_disconnected() {
         let start = |exposed| {
             let options = Options {
                 exposed,
@@ -164,16 +164,26 @@ mod tests {
             TestServer::start(options).unwrap()
         };
         let (exposed, own) = (start(true), start(false));
-        let mut kept = TcpStream::connect(own.address()).unwrap();
-        kept.write_all(b"GET /r/1 HT").unwrap();
+        let mut open = TcpStream::connect(own.address()).unwrap();
+        open.write_all(b"GET /r/1 HT").unwrap();
         let address = exposed.address();
-        assert_eq!(told(address, "", false), "");
-        assert_eq!(told(address, "GET /r/1 HT", false), "");
+        assert_eq!(response_to(address, "", false), "");
+        assert_eq!(response_to(address, "GET /r/1 HT", false), "");
         let request = "GET /r/1 HTTP/1.1\r\nHost: x\r\n\r\n";
-        assert_eq!(told(address, request, false).matches("200 OK").count(), 1);
-        assert!(told(address, request, true).matches("200 OK").count() > 1);
-        kept.write_all(b"TP/1.1\r\nHost: x\r\n\r\n").unwrap();
-        kept.read_exact(&mut [0; 15]).unwrap();
+        assert_eq!(
+            response_to(address, request, false)
+                .matches("200 OK")
+                .count(),
+            1
+        );
+        assert!(
+            response_to(address, request, true)
+                .matches("200 OK")
+                .count()
+                > 1
+        );
+        open.write_all(b"TP/1.1\r\nHost: x\r\n\r\n").unwrap();
+        open.read_exact(&mut [0; 15]).unwrap();
     }
 
     #[test]
@@ -185,7 +195,7 @@ mod tests {
         let server = server.unwrap();
         let status = |path: &str| {
             let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-            told(server.address(), &request, false)[9..12].to_string()
+            response_to(server.address(), &request, false)[9..12].to_string()
         };
         for path in [
             "/redirect/302/1?to=http://example.com/",
@@ -203,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_so_many_connections_and_gets_them_back() {
+    fn an_address_has_a_limit_of_connections_and_gets_closed_ones_back() {
         let guests = Guests::default();
         let (one, other) = ("192.0.2.1".parse().unwrap(), "192.0.2.2".parse().unwrap());
         let mut all: Vec<Guest> = (0..MOST_OF_ADDRESS)

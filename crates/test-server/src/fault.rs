@@ -39,8 +39,8 @@ pub(crate) enum Fault {
     RefusedStream,
     /// `huge-head`: a response with 1 MiB of header.
     HugeHead,
-    /// `early`: 413 with `Connection: close` and the end of the connection at once, whatever is unread: what
-    /// still comes is answered by RST.
+    /// `early`: 413 with `Connection: close` and the end of the connection at once, whatever is unread: what still
+    /// comes causes an RST.
     Early,
     /// `idle-close`: a good response on a connection that stays, closed 20 ms later whatever has come.
     IdleClose,
@@ -73,7 +73,7 @@ impl Fault {
         })
     }
 
-    /// Does it. An error means that the client went away first.
+    /// Causes the fault. An error means that the client went away first.
     pub(crate) async fn play(self, wire: &mut Wire<'_>, stream: &Stream) -> io::Result<End> {
         match self {
             Fault::Truncate => {
@@ -128,7 +128,7 @@ async fn truncate_chunked(wire: &mut Wire<'_>, stream: &Stream) -> io::Result<En
     Ok(End::Close)
 }
 
-/// Nothing more until the client goes away.
+/// Sends nothing more until the client goes away.
 async fn stall(wire: &mut Wire<'_>) -> io::Result<End> {
     wire.until_end(None).await;
     Err(io::ErrorKind::ConnectionAborted.into())

@@ -16,7 +16,7 @@ pub(crate) struct Fresh {
 pub(crate) struct Age {
     /// How many such rounds had begun when it was accepted.
     rounds: u64,
-    /// Whether it is among those that wait.
+    /// Whether the connection waits for a request.
     waits: bool,
 }
 
@@ -29,7 +29,7 @@ impl Fresh {
         }
     }
 
-    /// Such a round begins: connections that wait are woken, and find that they are too old.
+    /// Begins such a round: wakes the connections that wait, which then find that they are too old.
     pub(crate) fn begin(&self) {
         self.rounds.set(self.rounds.get() + 1);
         for (_, waker) in self.waiting.borrow_mut().drain() {

@@ -10,23 +10,24 @@ use tokio::sync::Notify;
 use crate::timer::Timer;
 use crate::times::Times;
 
-/// Without a new request for so long, what is held is released: long enough for a client that handshakes on a machine with a load of fifteen.
+/// After this long without a new request, all held responses are released. Long enough for TLS
+/// handshakes at a load of 15.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
-/// The pause that ends a check in the midst of a round, where a client has no connection to open any more.
+/// The pause that ends a check during a round, when a client has opened all its connections.
 const QUIET_CHECK: Duration = Duration::from_millis(30);
 /// A check holds one response in this number.
 const SHARE: u64 = 50;
-/// Checks of one round, at most; and at least, where they hold no more than one response in twenty.
+/// The most checks of a round; and the fewest, as long as they hold at most one response in twenty.
 const MOST_CHECKS: u64 = 32;
 const FEW_CHECKS: u64 = 2;
 
 /// Holds requests in generations: all of one are released together.
 pub(crate) struct Gate {
-    /// So many release themselves; 0 while there is no gate.
+    /// The number of held responses that releases them; 0 while there is no gate.
     width: Cell<usize>,
     held: Cell<usize>,
     quiet: Cell<Duration>,
-    /// Where it holds at chosen moments only.
+    /// The checks, if responses are held only at chosen moments.
     checks: RefCell<Option<Checks>>,
     generation: Cell<u64>,
     last_arrival: Cell<Instant>,
@@ -38,7 +39,7 @@ pub(crate) struct Gate {
 #[derive(Default)]
 struct Checks {
     arrived: u64,
-    /// At which arrivals a check begins, the next at the end.
+    /// The arrivals at which a check begins; the next one is at the end.
     moments: Vec<u64>,
     held: bool,
     seen: Vec<u32>,
@@ -48,33 +49,34 @@ struct Checks {
     gaps: Times,
     /// When the last response of the present check was held.
     last: Option<Instant>,
-    /// How long each later request of the present check was in coming, by [`class`]; of several the longest.
+    /// The time until each later request of the present check, by [`class`]: the longest of each class.
     longest: Vec<Option<Duration>>,
-    /// The same of all checks that are over.
+    /// The waits of all finished checks.
     waits: Vec<Times>,
 }
 
-/// So many places have a class each; of the places behind them, those up to the next power of two share one.
-const PLACES: usize = 16;
+/// The first positions have a class each; later positions share one up to the next power of two.
+const SINGLE_CLASSES: usize = 16;
 
-/// The class of the request that is held behind so many others, two or more.
+/// The class of a request that is held behind this many others, two or more.
 fn class(behind: usize) -> usize {
     match behind {
-        ..PLACES => behind - 2,
-        _ => PLACES - 2 + (behind / PLACES).ilog2() as usize,
+        ..SINGLE_CLASSES => behind - 2,
+        _ => SINGLE_CLASSES - 2 + (behind / SINGLE_CLASSES).ilog2() as usize,
     }
 }
 
 impl Checks {
-    /// Moments for a round of `count` requests of which `width` should be in flight: as many are still to come then.
+    /// Moments for a round of `count` requests with `width` in flight. At each moment `width` requests
+    /// are still to come.
     fn draw(width: usize, count: u64) -> Checks {
         let width = width as u64;
-        let room = count.saturating_sub(2 * width);
+        let range = count.saturating_sub(2 * width);
         let waves = count / width.max(1);
         let few = (waves / 20).clamp(1, FEW_CHECKS);
         let wanted = (waves / SHARE).clamp(few, MOST_CHECKS);
-        let moments = (0..wanted).map(|_| width + rand::random_range(0..room.max(1)));
-        let mut moments: Vec<u64> = if room == 0 {
+        let moments = (0..wanted).map(|_| width + rand::random_range(0..range.max(1)));
+        let mut moments: Vec<u64> = if range == 0 {
             Vec::new()
         } else {
             moments.collect()
@@ -86,7 +88,7 @@ impl Checks {
         }
     }
 
-    /// A request arrives; whether its response is held.
+    /// Counts an arriving request, and returns whether its response is held.
     fn arrive(&mut self) -> bool {
         self.arrived += 1;
         self.held |= self
@@ -166,8 +168,8 @@ impl Gate {
         }
     }
 
-    /// How many were held at each check so far, how long after the first the second request of each came, and how long each later
-    /// one was in coming.
+    /// For the checks so far: the number of held responses of each, the times until the second request, and the times
+    /// until each later request.
     pub(crate) fn checks(&self) -> (Vec<u32>, Times, Vec<Times>) {
         let checks = self.checks.borrow();
         let facts = |checks: &Checks| {
@@ -265,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_knows_how_long_the_second_was_in_coming() {
+    fn a_check_has_the_time_until_the_second_request() {
         let (gate, now) = (Gate::new(), Instant::now());
         gate.check(4, 12);
         gate.checks.borrow_mut().as_mut().unwrap().moments = vec![2];
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_leaves_does_not_count() {
+    fn a_request_that_leaves_does_not_count() {
         let (gate, now) = (Gate::new(), Instant::now());
         gate.set(2);
         gate.leave(gate.enter(now).unwrap());

@@ -15,7 +15,7 @@ use crate::stream::Stream;
 
 /// One response in the queue of a connection.
 pub(crate) struct Held {
-    /// None for responses to what was no request, and for `/ledger`.
+    /// None for responses to invalid requests and to `/ledger`.
     pub(crate) receipt: Option<Receipt>,
     pub(crate) hold: Hold,
     pub(crate) response: Response,
@@ -30,7 +30,7 @@ pub(crate) enum Hold {
     Nothing,
     Until(Instant),
     Gate(Ticket),
-    /// Goes out at once but for its last bytes, which wait until then.
+    /// The response goes out at once, except its last bytes, which wait until then.
     LastBytes(Instant),
 }
 
@@ -42,7 +42,7 @@ pub(crate) enum Response {
     Rest(Vec<u8>, usize),
 }
 
-/// A short response kept whole.
+/// A short response, stored whole.
 pub(crate) struct Small {
     pub(crate) status: u16,
     pub(crate) content_type: &'static str,
@@ -67,7 +67,7 @@ impl Held {
         }
     }
 
-    /// The response to what cannot be read as a request; the connection ends with it.
+    /// The response to bytes that are no valid request; the connection ends with it.
     pub(crate) fn refusal(status: u16, receipt: Option<Receipt>) -> Held {
         let receipt = receipt.map(|receipt| receipt.planned_at(None));
         let response = Response::Small(Box::new(Small::status(status, false)));
@@ -82,7 +82,7 @@ impl Held {
         }
     }
 
-    /// Sees to it that `waker` is woken when the response is ready.
+    /// Arranges that `waker` is woken when the response is ready.
     pub(crate) fn wait(&mut self, hub: &Hub, waker: &Waker) {
         if std::mem::replace(&mut self.waits, true) {
             return;
@@ -94,7 +94,7 @@ impl Held {
         }
     }
 
-    /// The stream and its receipt, when it is one.
+    /// The stream and its receipt, if the response is streamed.
     pub(crate) fn into_stream(self) -> Option<(Stream, Option<Receipt>)> {
         match self.response {
             Response::Stream(stream) => Some((*stream, self.receipt)),

@@ -36,7 +36,7 @@ pub(crate) struct Hub {
     pub(crate) http2: Option<Http2>,
     /// After how many responses a connection of HTTP/1.1 ends without notice; 0 for never.
     pub(crate) close_after: u64,
-    /// Whether strangers may reach it, and whether they get what harms them.
+    /// Whether strangers may reach the server, and whether they get responses that harm them.
     pub(crate) exposed: bool,
     /// Whether it serves rounds and nothing else.
     pub(crate) rounds_only: bool,
@@ -46,7 +46,7 @@ pub(crate) struct Hub {
     script: RefCell<Rc<Script>>,
     /// The script outside of rounds.
     between: Rc<Script>,
-    /// Deals what goes wrong by chance.
+    /// Draws the random faults.
     pub(crate) chaos: Option<Dealer>,
     seed: u64,
     capacity: u64,
@@ -89,7 +89,7 @@ impl Hub {
         })
     }
 
-    /// The script of a request: that of the round, or of the time between rounds for one that strayed into it.
+    /// The script of a request: the round's, or that of the time between rounds for a stray request.
     pub(crate) fn script(&self, stray: bool) -> Rc<Script> {
         match stray {
             true => self.between.clone(),
@@ -127,9 +127,9 @@ impl Hub {
                 arrival.stray = said != word;
                 let script = self.script(arrival.stray);
                 let hash = self.key.hash(script.nonce, id);
-                let documents = request.wants_json && !request.is_head;
+                let documents = request.accepts_json && !request.is_head;
                 arrival.item = Some((id, script.value(hash, documents)));
-                let meant = request.is_get && (request.wants_json || !json);
+                let meant = request.is_get && (request.accepts_json || !json);
                 arrival.otherwise = word.is_some() && !meant;
                 hash
             }
@@ -149,14 +149,14 @@ impl Hub {
         self.chaos.as_ref()?.deal(id)
     }
 
-    /// A request has come that is not processed.
+    /// Counts a request that is not processed.
     pub(crate) fn unprocessed(&self, route: Route) {
         if let (Route::Item(id, _), Some(dealer)) = (route, &self.chaos) {
             dealer.unprocessed(id);
         }
     }
 
-    /// When something must be done that may take so long; never where no stranger can come.
+    /// The deadline of something that may take this long; none if no stranger can connect.
     pub(crate) fn deadline(&self, allowed: Duration) -> Option<Instant> {
         self.exposed.then(|| Instant::now() + allowed)
     }
@@ -174,7 +174,7 @@ impl Hub {
             Plain::new(round.body_bytes, round.gzip),
             round.delay,
             round.round_trip,
-            // Draws far apart: the next seed's delays are these, moved on.
+            // Draws far apart, because the delays of the next seed are these, shifted.
             self.seed.wrapping_add(u64::from(round.draw) << 32),
         );
         if round.fresh {
@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_draw_their_delays_from_the_seed_of_the_origin() {
+    fn rounds_draw_their_delays_from_the_seed_of_the_server() {
         assert_eq!(delays(1, 3), delays(1, 3));
         assert_ne!(delays(1, 3), delays(2, 3));
         let (one, other) = (delays(1, 3), delays(1, 4));

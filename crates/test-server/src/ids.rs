@@ -36,7 +36,7 @@ impl Ids {
         }
     }
 
-    /// Notes an id; its check value is summed up when it is of the round and new.
+    /// Records an id; its check value is summed up if it is new and belongs to the round.
     pub(crate) fn see(&mut self, id: u64, check_value: u32) -> Sighting {
         let index = usize::try_from(id.wrapping_sub(self.first)).unwrap_or(usize::MAX);
         let Some(seen) = self.seen.get_mut(index) else {
@@ -64,7 +64,7 @@ impl Ids {
         }
     }
 
-    /// An id that has been seen got no check value, so nobody can know it.
+    /// Removes the check value of an id whose response has none, because no client can know it.
     pub(crate) fn forgive(&mut self, check_value: u32) {
         self.sum = self.sum.wrapping_sub(check_value);
     }
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_the_round_repeats_and_foreign_ones_are_told_apart() {
+    fn ids_of_the_round_repeats_and_foreign_ones_are_distinguished() {
         let mut ids = Ids::new(100, 3);
         let sighting = |foreign, repeated| Sighting { foreign, repeated };
         assert_eq!(ids.see(100, 1), sighting(false, false));

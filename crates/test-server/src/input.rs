@@ -48,7 +48,7 @@ impl Input {
         }
     }
 
-    /// Drops what has not been used.
+    /// Drops the unused bytes.
     pub(crate) fn clear(&mut self) {
         (self.start, self.end) = (0, 0);
     }
@@ -59,7 +59,7 @@ impl Input {
         stream: &mut Socket,
         context: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
-        self.make_room();
+        self.free_space();
         let mut free = ReadBuf::new(&mut self.buffer[self.end..]);
         ready!(Pin::new(stream).poll_read(context, &mut free))?;
         let count = free.filled().len();
@@ -70,14 +70,14 @@ impl Input {
     /// Takes bytes as if they had been read; returns how many fit.
     #[cfg(test)]
     pub(crate) fn fill(&mut self, bytes: &[u8]) -> usize {
-        self.make_room();
+        self.free_space();
         let count = bytes.len().min(self.buffer.len() - self.end);
         self.buffer[self.end..self.end + count].copy_from_slice(&bytes[..count]);
         self.end += count;
         count
     }
 
-    fn make_room(&mut self) {
+    fn free_space(&mut self) {
         if self.end < self.buffer.len() {
             return;
         }

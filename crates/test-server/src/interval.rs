@@ -16,7 +16,7 @@ pub struct Interval {
     pub first: u64,
     /// How many ids belong to the round.
     pub count: u64,
-    /// Requests answered, repeats and foreign ones included.
+    /// Requests that got a response, repeats and foreign ones included.
     pub requests: u64,
     /// Ids of the round seen at least once.
     pub distinct: u64,
@@ -26,13 +26,13 @@ pub struct Interval {
     pub foreign: u64,
     /// Responses that could not be written whole because the client went away.
     pub aborted: u64,
-    /// Connections accepted during the round; where the round has a word, those of them that carried a request with it.
+    /// Connections accepted during the round; if the round has a word, only connections that carried a request with it.
     pub connections_opened: u64,
     /// Connections that carried at least one request of the round.
     pub connections_used: u64,
     /// Requests that arrived on a connection that had carried one before.
     pub reused: u64,
-    /// Most requests held at one moment (read, and not yet answered).
+    /// Most requests held at one moment (read, and without a response yet).
     pub peak_in_flight: u64,
     /// Bytes of requests read from sockets.
     pub bytes_in: u64,
@@ -48,16 +48,16 @@ pub struct Interval {
     pub span_ns: u64,
     /// Median lateness of a response against its planned instant, in microseconds.
     pub lateness_p50_us: u64,
-    /// 99th percentile of the same.
+    /// 99th percentile of the lateness, in microseconds.
     pub lateness_p99_us: u64,
-    /// Requests without the word of the round: whoever sent them, they are in no other count of this interval.
+    /// Requests without the word of the round. No other count of this interval includes them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stray: u64,
     /// Requests that came together with one before them, or while their connection was still owed a response. HTTP/1.1 only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pipelined: u64,
-    /// Requests of a round that has a word which asked for something else than the round is about: by another method than GET, or not for
-    /// JSON where it is of documents.
+    /// Requests with the round's word that differ from the round's: with another method than GET, or without `Accept:
+    /// application/json` in a round of documents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub otherwise: u64,
     /// Most connections at one moment that were opened in the round and had carried nothing yet, together with the requests in flight. Only
@@ -71,11 +71,11 @@ pub struct Interval {
     /// was there, or until none had come for a while.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<u32>,
-    /// At each check, how long after the first request whose response was held the next one came.
+    /// At each check, the time from the first request whose response was held to the next request.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub check_gaps: Times,
-    /// At each check, how long each later request was in coming after the one before it: of the third, the fourth and so on to the
-    /// 16th; then of the next 16, 32 and so on together, the longest.
+    /// At each check, the time between each later request and the one before it: of the third to the 16th request each.
+    /// Then the longest time of the next 16 requests, of the next 32, and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check_waits: Vec<Times>,
     /// Requests of the round that got a 503 on purpose. A client counts them as failed, and their check values are in no checksum.
@@ -87,10 +87,10 @@ pub struct Interval {
     /// Handshakes that resumed a session, which costs less than a whole one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tls_resumed: u64,
-    /// How long responses were held, those that went out at once left out. A client cannot have had them sooner.
+    /// How long responses were held, without those that went out at once. A client cannot have received them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,
-    /// The sum of the same, in nanoseconds.
+    /// The sum of these times, in nanoseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub held_ns: u64,
     /// From each request of the round to the next on its connection.

@@ -10,7 +10,7 @@ use crate::interval::Interval;
 use crate::summary::Summary;
 use crate::tally::Tally;
 
-/// All that the test server has seen. Lives in the test server's thread; nothing here is locked.
+/// Everything that the test server has seen. It lives in the test server's thread; nothing here is locked.
 pub(crate) struct Ledger {
     /// The round, or the time between rounds.
     present: OpenInterval,
@@ -46,7 +46,7 @@ struct OpenInterval {
     cpu_at_start: u64,
 }
 
-/// The ledger's entry of a connection, kept in the connection.
+/// The ledger's entry of a connection, stored in the connection.
 #[derive(Default)]
 pub(crate) struct Marks {
     /// Requests it has carried.
@@ -70,13 +70,13 @@ pub(crate) struct Arrival {
     pub(crate) behind: bool,
     /// The id that it requested and its check value; none for another path.
     pub(crate) item: Option<(u64, u32)>,
-    /// It has not the word of the round.
+    /// It lacks the word of the round.
     pub(crate) stray: bool,
-    /// It requested something else than the round is about.
+    /// It differs from the requests of the round.
     pub(crate) otherwise: bool,
 }
 
-/// A request that the ledger holds as unanswered.
+/// A request that has no response yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receipt {
     interval: u32,
@@ -120,7 +120,8 @@ impl Ledger {
     }
 
     pub(crate) fn connected(&mut self, number: u64) -> Marks {
-        // In a round with a word it counts when it carries a request with it: others may connect meanwhile.
+        // In a round with a word, a connection counts once it carries a request with the word: other
+        // programs may connect too.
         let interval = match (&mut self.between, self.present.named) {
             (Some(between), true) => between,
             _ => &mut self.present,
@@ -146,7 +147,7 @@ impl Ledger {
         }
     }
 
-    /// A connection carries something, or ends: if it had carried nothing before, it is not unused any more.
+    /// A connection carries its first bytes, or ends: it is no longer unused.
     fn uses(&mut self, marks: &Marks) {
         if marks.carried == 0 && marks.since == self.present.number {
             let unused = &mut self.present.tally.unused;
@@ -196,7 +197,7 @@ impl Ledger {
     }
 
     /// The response of a request has been written whole.
-    pub(crate) fn answered(&mut self, receipt: Receipt, now: Instant) {
+    pub(crate) fn responded(&mut self, receipt: Receipt, now: Instant) {
         let tally = self.leave(receipt);
         tally.requests += 1;
         tally.items += u64::from(receipt.item);
@@ -206,7 +207,7 @@ impl Ledger {
         }
     }
 
-    /// The response of a request is let go at `now`, with so many bytes of a body.
+    /// The response of a request is released at `now`, with this many bytes of a body.
     pub(crate) fn released(&mut self, receipt: Receipt, body: usize, now: Instant) {
         let tally = self.tally_of(receipt);
         tally.body_bytes_out += body as u64;
@@ -230,8 +231,8 @@ impl Ledger {
         self.leave(receipt).aborted += 1;
     }
 
-    /// Takes a request out of flight; returns the counters of the interval in which it came, so that
-    /// a response outlasting its round is not counted in the next one.
+    /// Takes a request out of flight, and returns the counters of the interval in which it came. So a response that
+    /// outlasts its round is not counted in the next one.
     fn leave(&mut self, receipt: Receipt) -> &mut Tally {
         self.in_flight -= 1;
         let tally = self.tally_of(receipt);
@@ -280,7 +281,8 @@ impl Ledger {
         self.between = Some(std::mem::replace(&mut self.present, round));
     }
 
-    /// Ends the round; `check_value` gives those of ids that were not seen. Without a round: an empty interval.
+    /// Ends the round; `check_value` computes the check values of ids that were not seen. Without a round:
+    /// an empty interval.
     pub(crate) fn close(&mut self, check_value: impl Fn(u64) -> u32) -> Interval {
         let Some(between) = self.between.take() else {
             return Interval::default();
@@ -291,7 +293,7 @@ impl Ledger {
         round.interval(check_value)
     }
 
-    /// The whole life so far.
+    /// The summary since the start.
     pub(crate) fn summary(&self, capacity: u64) -> Summary {
         let mut all = Tally::new();
         let intervals = [Some(&self.present), self.between.as_ref()]

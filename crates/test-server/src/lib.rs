@@ -1,10 +1,10 @@
-//! A scripted HTTP server that witnesses what its clients really do.
+//! A scripted HTTP server that records what its clients really do.
 //!
-//! [`TestServer::start`] runs the server on a thread of its own. A response to `/r/<id>` ends in
-//! a check value, which only a client that read the body can know; the [`Interval`] of a round and the [`Summary`]
-//! of a life say what really arrived. The other paths serve the tests of HTTP clients:
-//! see the table in `route.rs`, `fault.rs` for deliberate faults, and `chaos.rs` for random faults.
-//! It supports HTTP/1.1 and HTTP/2, plaintext and TLS, TCP and Unix sockets.
+//! [`TestServer::start`] runs the server on a thread of its own. A response to `/r/<id>` ends in a check value,
+//! which only a client that read the body can know. The [`Interval`] of a round and the [`Summary`] since the start
+//! say what really arrived. The other paths serve the tests of HTTP clients: see the table in `route.rs`,
+//! `fault.rs` for deliberate faults, and `chaos.rs` for random faults. It supports HTTP/1.1 and HTTP/2, plaintext
+//! and TLS, TCP and Unix sockets.
 
 mod body;
 mod bomb;

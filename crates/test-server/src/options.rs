@@ -32,19 +32,19 @@ pub struct Options {
     /// Random faults on `/r/<id>`, drawn from the seed. Default nothing.
     pub chaos: Option<Chaos>,
     /// End each HTTP/1.1 connection without notice after this number of responses, as servers do that reload or limit
-    /// their connections. The end follows the last response, which has no `Connection: close`. Later requests are
-    /// read, counted as `unprocessed` by the ledger of chaos, and never answered. 0 never ends a connection. Default
-    /// 0.
+    /// their connections. The end follows the last response, which has no `Connection: close`. Later requests are read,
+    /// counted as `unprocessed` among the faults of chaos, and get no response. 0 never ends a connection. Default 0.
     pub close_after: u32,
     /// A Unix socket to listen on beside TCP, always without TLS. The file must not exist; it is removed
     /// at the end. Default none.
     pub unix: Option<PathBuf>,
-    /// Nothing is answered but what rounds are made of, `/r/…` and `/bytes/<n>`, so that nobody can keep it busy with
-    /// something else. Default no.
+    /// Serve only the paths of rounds, `/r/…` and `/bytes/<n>`, so that no other request can keep the
+    /// server busy. Default no.
     pub rounds_only: bool,
-    /// Strangers may reach it: connections have deadlines and limits by address. Default no.
+    /// Connections have deadlines and limits by address, because strangers may reach the server. Default no.
     pub exposed: bool,
-    /// Clients on other machines may request what harms them too: bombs, faults, bodies without end, long delays. Default no.
+    /// Clients on other machines may also request responses that harm them: bombs, faults, endless bodies, long
+    /// delays. Default no.
     pub faults: bool,
 }
 
@@ -68,17 +68,16 @@ impl Default for Options {
     }
 }
 
-/// How a test server behaves over HTTP/2. The default does as well as it can.
+/// How a test server behaves over HTTP/2. The default has no limits and no faults.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Http2 {
     /// Most streams that a connection may have open at once, as SETTINGS_MAX_CONCURRENT_STREAMS says. None
     /// sets no limit; 0 allows no stream at all. Default none.
     pub max_streams: Option<u32>,
-    /// Send GOAWAY when so many streams of a connection have begun: that one and the earlier ones are
-    /// processed, later ones are not. None and 0 never do. Default none.
+    /// Send GOAWAY when this many streams of a connection have begun: that one and the earlier ones are processed,
+    /// later ones are not. None and 0 never do. Default none.
     pub goaway_after: Option<u32>,
-    /// Refuse the first stream that asks for an id (REFUSED_STREAM), and serve it when it comes again.
-    /// Default no.
+    /// Refuse the first stream with each id (REFUSED_STREAM), and serve it when it comes again. Default no.
     pub refuse_first: bool,
 }
 
@@ -90,7 +89,8 @@ pub struct RoundSpec {
     pub first: u64,
     /// How many ids; 0 makes every request foreign. The ledger needs one byte of memory for each.
     pub count: u64,
-    /// Whether requests are to ask for documents in JSON: those that do not are counted. Only where there is a word.
+    /// Whether requests must have `Accept: application/json`: requests without it are counted. Only in a
+    /// round with a word.
     pub json: bool,
     /// Bytes of a response's body, decoded; fewer than 8 (0 too) means 8, the check value alone.
     pub body_bytes: usize,
@@ -98,7 +98,8 @@ pub struct RoundSpec {
     pub gzip: bool,
     /// Delay of every response; ignored when `gate` is given.
     pub delay: Delay,
-    /// Which draw of the delays: rounds of one test server and one number have the same delays, each in an order of its own.
+    /// The number of the draw of delays: rounds of one test server with one number share their delays,
+    /// each in its own order.
     pub draw: u32,
     /// The length of a simulated round trip. Every response waits one of them. The first response of a connection waits longer,
     /// because a server cannot delay the opening itself: one more for TCP, and one (TLS 1.3) or two (TLS 1.2) more for TLS. 0 adds
@@ -107,22 +108,22 @@ pub struct RoundSpec {
     /// Hold every response until this many requests are held at once, or until no new one has arrived
     /// for 500 ms. None and 0 hold nothing.
     pub gate: Option<usize>,
-    /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; what comes without it is stray, and
-    /// counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
+    /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; a request without it is
+    /// stray, and counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
     pub word: Option<u64>,
     /// At a few moments drawn by chance, hold every response until this many requests are held at once, or until no new one has
     /// arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
     pub checks: Option<usize>,
-    /// So many responses, drawn by chance, come in two parts: the last bytes follow 2 ms after the others. A client
-    /// that sends its next request earlier has not waited for the response. HTTP/1.1 only.
+    /// This many random responses come in two parts: the last bytes follow 1 ms after the others. A client that sends
+    /// its next request earlier has not waited for the response. HTTP/1.1 only.
     pub cuts: u64,
-    /// So many responses, drawn by chance, come in another form: in chunks, with the names of fields in another case, with a longer
-    /// body, or in a long round as a 503, which is no failure of the client but must be counted as one. HTTP/1.1 only.
+    /// This many random responses come in another form: in chunks, with names of fields in another case, or with a
+    /// longer body. In a long round, some are a 503, which the client must count as a failure. HTTP/1.1 only.
     pub varied: u64,
     /// Which responses come behind an interim one. HTTP/1.1 only.
     pub interim: Interim,
-    /// Whether connections that are open when the round begins are closed: where each request must have its own, none may be there
-    /// before.
+    /// Whether the server closes all open connections when the round begins. Needed if each request
+    /// must have a new one.
     pub fresh: bool,
 }
 

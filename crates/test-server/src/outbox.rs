@@ -24,7 +24,7 @@ const MUCH_OUTPUT: usize = 256 * 1024;
 /// The responses that one connection still owes its client.
 pub(crate) struct Outbox {
     hub: Rc<Hub>,
-    /// Responses that are not ready, or stand behind one that is not.
+    /// Responses that are not ready, and the responses behind them.
     queue: VecDeque<Held>,
     output: Vec<u8>,
     /// The requests whose responses are in `output`, or are being streamed.
@@ -46,7 +46,7 @@ impl Outbox {
         self.queue.is_empty()
     }
 
-    /// Whether a request that came has no response yet that the system has taken whole.
+    /// Whether the response to some request has not been written whole.
     pub(crate) fn owes(&self) -> bool {
         !self.queue.is_empty() || !self.output.is_empty()
     }
@@ -76,7 +76,7 @@ impl Outbox {
         }
     }
 
-    /// Moves what is ready from the queue to the output, up to the first stream.
+    /// Moves ready responses from the queue to the output, up to the first stream.
     pub(crate) fn release(&mut self, socket: &Socket, now: Instant) {
         while self.output.len() < MUCH_OUTPUT {
             let ready = self
@@ -115,7 +115,7 @@ impl Outbox {
         let mut ledger = self.hub.ledger.borrow_mut();
         ledger.released(receipt, body, now);
         if self.output.is_empty() {
-            ledger.answered(receipt, Instant::now());
+            ledger.responded(receipt, Instant::now());
         } else {
             self.unwritten.push(receipt);
         }
@@ -157,8 +157,8 @@ impl Outbox {
         script.body_bytes()
     }
 
-    /// Writes the output. `ended`: the client has ended its side; it may still read, or be gone, and
-    /// then the write is answered by a reset.
+    /// Writes the output. `ended`: the client has ended its side; it may still read, or be gone, and then a reset
+    /// follows the write.
     pub(crate) async fn flush(&mut self, socket: &mut Socket, ended: bool) -> io::Result<()> {
         if self.output.is_empty() {
             return Ok(());
@@ -204,7 +204,7 @@ impl Outbox {
         let mut ledger = self.hub.ledger.borrow_mut();
         self.unwritten
             .drain(..)
-            .for_each(|receipt| ledger.answered(receipt, now));
+            .for_each(|receipt| ledger.responded(receipt, now));
     }
 
     /// Ready when the first response is; pending for ever when none waits.
@@ -219,7 +219,7 @@ impl Outbox {
         }
     }
 
-    /// The connection is over: what is unanswered counts as aborted.
+    /// The connection has ended: requests without a response count as aborted.
     pub(crate) fn abandon(&mut self) {
         let mut ledger = self.hub.ledger.borrow_mut();
         for held in self.queue.drain(..) {

@@ -2,9 +2,9 @@
 
 use std::mem::MaybeUninit;
 
-/// Longest head that is read; a longer one is answered 431.
+/// Longest head that is read; a longer one gets a 431.
 pub(crate) const MAX_HEAD: usize = 32 * 1024;
-/// Most header lines that are read; more are answered 431.
+/// Most header lines that are read; more get a 431.
 const MAX_HEADERS: usize = 100;
 
 /// The content at the start of a buffer.
@@ -13,7 +13,7 @@ pub(crate) enum Parsed<'b> {
     Whole(Head<'b>),
     /// The head is not complete yet.
     Partial,
-    /// The status that answers it, before the connection is closed.
+    /// The status of the response, after which the connection is closed.
     Refused(u16),
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Head<'b> {
     pub(crate) persistent: bool,
     pub(crate) framing: Framing,
     pub(crate) expects_continue: bool,
-    pub(crate) wants_json: bool,
+    pub(crate) accepts_json: bool,
     /// Bytes of the head with its empty line.
     pub(crate) length: usize,
 }
@@ -49,7 +49,7 @@ struct Fields {
     length: Option<u64>,
     chunked: bool,
     expects_continue: bool,
-    wants_json: bool,
+    accepts_json: bool,
 }
 
 /// Reads the head at the start of `buffer`. Never panics, whatever the bytes.
@@ -86,7 +86,7 @@ pub(crate) fn head(buffer: &[u8]) -> Parsed<'_> {
         persistent: !fields.close && (version == 1 || fields.keep_alive),
         framing: fields.framing(),
         expects_continue: fields.expects_continue && version == 1,
-        wants_json: fields.wants_json,
+        accepts_json: fields.accepts_json,
         length,
     })
 }
@@ -123,7 +123,7 @@ impl Fields {
         match name.len() {
             4 if name.eq_ignore_ascii_case("host") => self.hosts += 1,
             6 if name.eq_ignore_ascii_case("accept") => {
-                self.wants_json |= memchr::memmem::find(value, b"application/json").is_some();
+                self.accepts_json |= memchr::memmem::find(value, b"application/json").is_some();
             }
             6 if name.eq_ignore_ascii_case("expect") => {
                 self.expects_continue |= value.eq_ignore_ascii_case(b"100-continue");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_http_is_refused() {
+    fn invalid_requests_are_refused() {
         assert_eq!(refusal("\x16\x03\x01"), 400);
         assert_eq!(refusal("GET / HTTP/1.1\r\n\r\n"), 400);
         assert_eq!(refusal("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"), 400);

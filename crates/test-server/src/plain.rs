@@ -1,4 +1,4 @@
-//! A plain response that is made once, of which only date and check value change in place; or one in gzip, which is compressed anew
+//! A prepared response, of which only the date and the check value are overwritten. A response in gzip is compressed
 //! for each check value.
 
 use std::ops::Range;
@@ -18,21 +18,21 @@ pub(crate) struct Plain {
     /// Bytes of the body, decoded.
     decoded: usize,
     check_value_at: usize,
-    /// Where the body is in gzip.
+    /// The text, if the body is in gzip.
     gzip: Option<Gzip>,
 }
 
-/// A text whose digits differ from one check value to the next, so that nothing short of decoding all of it shows how it ends.
+/// A text whose digits depend on the check value, so that only decoding all of it shows its end.
 struct Gzip {
     text: Vec<u8>,
-    /// Where its digits stand.
+    /// The positions of its digits.
     digits: Vec<usize>,
     key: SipHasher24,
     deflate: Compress,
 }
 
 impl Plain {
-    /// So many bytes, decoded; fewer than a check value has means the check value alone.
+    /// A response of this many bytes, decoded; fewer than those of a check value mean the check value alone.
     pub(crate) fn new(body_bytes: usize, gzip: bool) -> Plain {
         let decoded = body_bytes.max(check_value::LENGTH);
         let (body, gzip) = match gzip {
@@ -107,7 +107,7 @@ impl Plain {
         fields(self.gzip.is_some())
     }
 
-    /// The head for another fate of the connection.
+    /// The head for a response after which the connection ends.
     pub(crate) fn write_head(&self, out: &mut Vec<u8>, after: After, date: [u8; date::LENGTH]) {
         head(after, &self.fields(), self.body.len()).write(out, date);
     }
@@ -129,10 +129,10 @@ fn fields(gzip: bool) -> Vec<Field> {
 }
 
 impl Gzip {
-    /// A text of so many bytes, the check value included.
+    /// A text of this many bytes, the check value included.
     fn new(length: usize) -> Gzip {
         let mut text = records(length - check_value::LENGTH);
-        let digit = |place: &usize| text[*place].is_ascii_digit();
+        let digit = |index: &usize| text[*index].is_ascii_digit();
         let digits = (0..text.len()).filter(digit).collect();
         text.resize(length, b'0');
         Gzip {
@@ -147,20 +147,20 @@ impl Gzip {
     fn coded(&mut self, check_value: CheckValue) -> Vec<u8> {
         let end = self.text.len() - check_value::LENGTH;
         self.text[end..].copy_from_slice(&check_value.text());
-        for (number, places) in self.digits.chunks(16).enumerate() {
+        for (number, positions) in self.digits.chunks(16).enumerate() {
             let mut drawn = self
                 .key
                 .hash(&[check_value.0.to_le_bytes(), (number as u32).to_le_bytes()].concat());
-            for place in places {
+            for index in positions {
                 // 1 to 9: a number that begins with 0 would be no JSON.
-                self.text[*place] = b'1' + (drawn % 9) as u8;
+                self.text[*index] = b'1' + (drawn % 9) as u8;
                 drawn /= 9;
             }
         }
         let mut out = Vec::with_capacity(self.text.len() + 128);
         out.extend([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
         self.deflate.reset();
-        // It fails on a wrong state only, and this one is new.
+        // Only a wrong state makes it fail, and this one is new.
         let _ = self
             .deflate
             .compress_vec(&self.text, &mut out, FlushCompress::Finish);
@@ -178,10 +178,10 @@ fn filler() -> impl Iterator<Item = u8> {
         .cycle()
 }
 
-/// Records as services send them: they shrink to about a quarter, where text that repeats would all but vanish.
+/// Records like those of services: they compress to about a quarter, while repeated text would almost vanish.
 fn records(length: usize) -> Vec<u8> {
     let mut text = Vec::with_capacity(length + 128);
-    let mut draw = 0x9e37_79b9_7f4a_7c15_u64; // xorshift64 (Marsaglia 2003): the same records each time
+    let mut draw = 0x9e37_79b9_7f4a_7c15_u64; // xorshift64 (Marsaglia 2003): equal records each time
     while text.len() < length {
         draw ^= draw << 13;
         draw ^= draw >> 7;
@@ -215,15 +215,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gzip_decodes_to_the_length_asked_and_ends_in_the_check_value() {
-        for (asked, length) in [
+    fn gzip_decodes_to_the_requested_length_and_ends_in_the_check_value() {
+        for (requested, length) in [
             (0, 8),
             (8, 8),
             (133, 133),
             (13_801, 13_801),
             (300_000, 300_000),
         ] {
-            let mut plain = Plain::new(asked, true);
+            let mut plain = Plain::new(requested, true);
             for check_value in [CheckValue(0x0123_abcd), CheckValue(7)] {
                 plain.set_check_value(check_value);
                 let mut text = Vec::new();
@@ -239,9 +239,9 @@ mod tests {
         }
     }
 
-    /// What a program that decodes nothing would look for.
+    /// The bytes that a program without a decoder would search for the check value.
     #[test]
-    fn the_check_value_stands_nowhere_in_the_bytes_of_gzip() {
+    fn the_check_value_is_nowhere_in_the_bytes_of_gzip() {
         let mut plain = Plain::new(13_801, true);
         let mut texts = Vec::new();
         for number in 0..50u32 {
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn records_shrink_as_the_world_s_do() {
+    fn records_compress_like_those_of_services() {
         let plain = Plain::new(13_801, true);
         let ratio = plain.decoded() / plain.body().len();
         assert!((2..=6).contains(&ratio), "{} bytes", plain.body().len());

@@ -1,4 +1,4 @@
-//! Turns bytes into requests; knows nothing of sockets, so that every split of them can be tried.
+//! Parses bytes into requests, without sockets, so that tests can try every split of the bytes.
 
 use crate::body::{Body, Received};
 use crate::input::Input;
@@ -19,13 +19,13 @@ pub(crate) struct Reader {
 pub(crate) enum Event {
     /// More bytes are needed.
     Hungry,
-    /// A head of so many bytes. Without a body the request is complete; else `Body` follows.
+    /// A head of this many bytes. Without a body the request is complete; else `Body` follows.
     Head(Request, usize),
-    /// So many bytes of a body.
+    /// This many bytes of a body.
     Part(usize),
-    /// The last bytes of a body, and what was kept of it.
+    /// The last bytes of a body, and what was collected of it.
     Body(Received, usize),
-    /// Not a request, or one too long: the status that answers it. Nothing can be read after it.
+    /// Not a request, or a too long one: the status of the response. Nothing can be read after it.
     Refused(u16),
 }
 
@@ -38,7 +38,7 @@ impl Reader {
         }
     }
 
-    /// Whether bytes must come before `next` can say anything new.
+    /// Whether `next` needs more bytes.
     pub(crate) fn is_hungry(&self) -> bool {
         self.hungry
     }

@@ -15,7 +15,7 @@ use crate::response::{Field, JSON, Length, TEXT};
 use crate::route::Route;
 use crate::script::{Item, Script};
 use crate::source::Source;
-use crate::special::{self, Told};
+use crate::special::{self, SpecialResponse};
 use crate::stream::{Kind, Stream};
 use crate::tls::Secure;
 use crate::varied::Variation;
@@ -66,7 +66,7 @@ impl Reply<'_> {
             Route::Item(..) => {
                 let item = Item {
                     hash,
-                    json: request.wants_json,
+                    json: request.accepts_json,
                     is_head: request.is_head,
                 };
                 let varied = receipt.and_then(|receipt| self.varied(&request, receipt));
@@ -208,9 +208,11 @@ impl Reply<'_> {
             Route::Fault(fault) => (Vec::new(), Kind::Fault(fault)),
             Route::Special(special) => {
                 let detail = request.detail.as_deref();
-                match special::answer(special, detail, body, request.is_head) {
-                    Told::Small(small) => return Response::Small(Box::new(small)),
-                    Told::Body(fields, length, source) => (fields, Kind::Body(length, source)),
+                match special::respond(special, detail, body, request.is_head) {
+                    SpecialResponse::Small(small) => return Response::Small(Box::new(small)),
+                    SpecialResponse::Body(fields, length, source) => {
+                        (fields, Kind::Body(length, source))
+                    }
                 }
             }
             _ => return Response::Small(Box::new(self.small(request, body))),

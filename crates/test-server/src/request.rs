@@ -1,4 +1,4 @@
-//! The parts of a request that the test server keeps once its head has been read.
+//! A request whose head has been read, as far as the test server needs it.
 
 use crate::chaos::RandomFault;
 use crate::detail::Detail;
@@ -11,7 +11,7 @@ pub(crate) struct Request {
     pub(crate) route: Route,
     pub(crate) is_head: bool,
     pub(crate) is_get: bool,
-    pub(crate) wants_json: bool,
+    pub(crate) accepts_json: bool,
     pub(crate) framing: Framing,
     pub(crate) expects_continue: bool,
     pub(crate) after: After,
@@ -31,7 +31,7 @@ pub(crate) enum After {
 }
 
 impl Request {
-    /// Whether its body is read before it is answered.
+    /// Whether its body is read before the response.
     pub(crate) fn reads_body(&self, fault: Option<RandomFault>) -> bool {
         self.framing != Framing::None && !self.route.is_early() && fault != Some(RandomFault::Early)
     }
@@ -52,9 +52,9 @@ impl Request {
             route,
             is_head: head.method == "HEAD",
             is_get: head.method == "GET",
-            wants_json: head.wants_json,
+            accepts_json: head.accepts_json,
             framing: head.framing,
-            // Nobody is asked to send a body that will be refused.
+            // No `100 Continue` is sent for a body that will be refused.
             expects_continue: head.expects_continue && !is_too_long(head.framing, route),
             after: after(head),
             version: head.version,

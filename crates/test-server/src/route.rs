@@ -10,7 +10,7 @@
 //! | `/bytes/<n>` | n bytes |
 //! | `/pieces/<n>/<bytes>/<ms>` | n pieces of a body, with pauses between them |
 //! | `/encoded/<coding>/<n>` | n bytes of text in `gzip`, `deflate`, `br` or `zstd`; a list (`gzip,br`) is applied in order, `?layers=<k>` repeats it; `gzip-corrupt` and `gzip-truncated` damage it |
-//! | `/bomb/<coding>/<MiB>` | so many mebibytes of zeros, small on the wire |
+//! | `/bomb/<coding>/<MiB>` | n mebibytes of zeros, small on the wire |
 //! | `/redirect/<status>/<n>?to=<URL>` | n redirects, the last to the URL or else to `/echo` |
 //! | `/redirect-loop` | 302 to itself |
 //! | `/cookies/set?<name>=<value>` | a `Set-Cookie` each; attributes may follow in the value (`a=1%3B%20Path%3D/x`) |
@@ -70,7 +70,7 @@ impl Route {
         matches!(self, Route::Echo | Route::Special(_))
     }
 
-    /// Whether the response comes before the request's body is read, and instead of that.
+    /// Whether the response is sent without reading the request's body.
     pub(crate) fn is_early(self) -> bool {
         matches!(
             self,
@@ -78,7 +78,7 @@ impl Route {
         )
     }
 
-    /// The part of the request's body that the response needs.
+    /// How much of the request's body the response needs.
     pub(crate) fn keep(self) -> Keep {
         match self {
             Route::Echo => Keep::Bytes,
@@ -91,7 +91,7 @@ impl Route {
 /// Longest `/delay/<ms>`.
 const LONGEST_DELAY_MS: u64 = 3_600_000;
 
-/// The route of a request target; what has no route is `Unknown`.
+/// The route of a request target; `Unknown` for other paths.
 pub(crate) fn of(target: &str) -> Route {
     let path = path(target);
     if let Some(id) = path.strip_prefix("/r/") {

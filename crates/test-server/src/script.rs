@@ -8,7 +8,7 @@ use crate::date::Date;
 use crate::delay::Delay;
 use crate::document::Documents;
 use crate::draw::Draw;
-use crate::permutation::Places;
+use crate::permutation::Permutation;
 use crate::plain::Plain;
 use crate::request::After;
 use crate::response::{Field, Head, JSON, Length, TEXT};
@@ -20,15 +20,15 @@ pub(crate) struct Script {
     /// The first id. Delays are counted from it, so that rounds of other ids have the same delays.
     base: u64,
     /// The delay of each id.
-    places: Places,
+    order: Permutation,
     /// The word in the paths of the round's requests.
     pub(crate) word: Option<u64>,
-    /// Whether its requests are to ask for documents.
+    /// Whether its requests must accept JSON documents.
     pub(crate) json: bool,
-    /// A round trip of the network that is played.
+    /// The simulated round trip of the network.
     pub(crate) round_trip: Duration,
     prepared: RefCell<Prepared>,
-    /// Drawn when the first is needed.
+    /// The documents, drawn when the first is needed.
     documents: OnceCell<Documents>,
     /// Bytes of a plain body, decoded.
     body_bytes: usize,
@@ -53,7 +53,7 @@ impl Item {
         CheckValue(self.hash as u32)
     }
 
-    /// Whether the prepared response is all it needs.
+    /// Whether it is the unchanged prepared response.
     pub(crate) fn is_plain(&self) -> bool {
         !self.json && !self.is_head
     }
@@ -65,7 +65,7 @@ impl Script {
             nonce: rand::random(),
             draw: Draw::new(delay, seed),
             base: 0,
-            places: Places::draw(0),
+            order: Permutation::draw(0),
             word: None,
             json: false,
             round_trip,
@@ -79,7 +79,7 @@ impl Script {
     pub(crate) fn of_round(self, base: u64, count: u64, word: Option<u64>, json: bool) -> Script {
         Script {
             base,
-            places: Places::draw(count),
+            order: Permutation::draw(count),
             word,
             json,
             ..self
@@ -88,7 +88,7 @@ impl Script {
 
     /// How long the response of an id is delayed.
     pub(crate) fn delay(&self, id: u64) -> Option<Duration> {
-        self.draw.of(self.places.of(id.wrapping_sub(self.base)))
+        self.draw.of(self.order.of(id.wrapping_sub(self.base)))
     }
 
     /// The JSON documents of the round.
@@ -96,7 +96,8 @@ impl Script {
         self.documents.get_or_init(Documents::draw)
     }
 
-    /// What a client must find in the body of a hash: the check value, and in a document its numbers too.
+    /// The value that a client must compute from the body of a hash: the check value, and in a
+    /// document its numbers too.
     pub(crate) fn value(&self, hash: u64, document: bool) -> u32 {
         match document {
             true => self.documents().value(hash),
@@ -109,7 +110,7 @@ impl Script {
         self.body_bytes
     }
 
-    /// The plain response of one check value on a connection that stays; its whole is the hot path.
+    /// The plain response of one check value on a connection that stays. Writing it whole is the hot path.
     pub(crate) fn plain(
         &self,
         check_value: CheckValue,
@@ -152,7 +153,7 @@ impl Script {
         now: Instant,
     ) -> usize {
         if item.json {
-            return document_answer(self.documents().of(item.hash), out, item, after, date, now);
+            return document_response(self.documents().of(item.hash), out, item, after, date, now);
         }
         let plain = self.plain(item.check_value(), date, now);
         match after {
@@ -167,7 +168,7 @@ impl Script {
     }
 }
 
-fn document_answer(
+fn document_response(
     document: Vec<u8>,
     out: &mut Vec<u8>,
     item: Item,
@@ -195,7 +196,7 @@ mod tests {
     use super::*;
     use crate::response::DATE_AT;
 
-    fn answer(script: &Script, after: After, is_head: bool) -> String {
+    fn response(script: &Script, after: After, is_head: bool) -> String {
         let mut out = Vec::new();
         let item = Item {
             hash: 0xdead_beef_0123_abcd,
@@ -208,9 +209,9 @@ mod tests {
 
     #[test]
     fn the_body_has_its_length_and_ends_in_the_check_value() {
-        for (asked, length) in [(133, 133), (8, 8), (0, 8), (13_801, 13_801)] {
-            let script = Script::new(Plain::new(asked, false), Delay::None, Duration::ZERO, 0);
-            let text = answer(&script, After::Keep, false);
+        for (requested, length) in [(133, 133), (8, 8), (0, 8), (13_801, 13_801)] {
+            let script = Script::new(Plain::new(requested, false), Delay::None, Duration::ZERO, 0);
+            let text = response(&script, After::Keep, false);
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert_eq!(body.len(), length);
             assert!(body.ends_with("0123abcd"), "{text}");
@@ -227,18 +228,18 @@ mod tests {
     }
 
     #[test]
-    fn the_head_says_what_becomes_of_the_connection() {
+    fn the_head_says_whether_the_connection_closes() {
         let script = Script::new(Plain::new(8, false), Delay::None, Duration::ZERO, 0);
-        assert!(!answer(&script, After::Keep, false).contains("Connection"));
+        assert!(!response(&script, After::Keep, false).contains("Connection"));
         assert!(
-            answer(&script, After::KeepAlive, false).contains("\r\nConnection: keep-alive\r\n")
+            response(&script, After::KeepAlive, false).contains("\r\nConnection: keep-alive\r\n")
         );
-        let closed = answer(&script, After::Close, true);
+        let closed = response(&script, After::Close, true);
         assert!(
             closed.contains("\r\nContent-Length: 8\r\nConnection: close\r\n\r\n"),
             "{closed}"
         );
         assert!(closed.ends_with("\r\n\r\n"));
-        assert!(answer(&script, After::Keep, true).ends_with("\r\n\r\n"));
+        assert!(response(&script, After::Keep, true).ends_with("\r\n\r\n"));
     }
 }

@@ -20,7 +20,7 @@ use crate::tls;
 const BACKLOG: u32 = 16 * 1024;
 /// Descriptors that are not connections: listener, timer, event queue, standard streams, and some to spare.
 const OTHER_DESCRIPTORS: u64 = 32;
-/// Pause after an accept that failed for want of descriptors.
+/// Pause after an accept that failed because no descriptor was free.
 const RECOVERY: Duration = Duration::from_millis(10);
 
 /// Binds; must be called inside the runtime.
@@ -52,7 +52,7 @@ pub(crate) fn listen_unix(path: &Path) -> Result<Unix, StartError> {
     }
 }
 
-/// A Unix socket that is listened on; its file goes with it.
+/// A Unix socket that is listened on; dropping it removes its file.
 pub(crate) struct Unix {
     listener: UnixListener,
     path: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct Unix {
 
 impl Drop for Unix {
     fn drop(&mut self) {
-        // Somebody may have removed it already.
+        // Another process may have removed it already.
         let _ = std::fs::remove_file(&self.path);
     }
 }

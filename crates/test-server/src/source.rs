@@ -10,9 +10,9 @@ use bytes::Bytes;
 pub(crate) enum Source {
     /// `chunk 1` to `chunk <count>`, a line each, and the trailer `X-Chunks`.
     Chunks { sent: u64, count: u64 },
-    /// So many bytes of the alphabet.
+    /// This many bytes of the alphabet.
     Alphabet { piece: Bytes, missing: u64 },
-    /// Each part so many times.
+    /// Each piece this many times.
     Parts(VecDeque<(Bytes, u64)>),
     /// One piece again and again, with a pause between two.
     Paced {
@@ -21,7 +21,7 @@ pub(crate) enum Source {
         count: u64,
         pause: Duration,
     },
-    /// These bytes, so many at a time, with a pause between two pieces.
+    /// These bytes, this many at a time, with a pause between two pieces.
     Slow {
         bytes: Bytes,
         piece: usize,
@@ -98,7 +98,7 @@ impl Source {
         }
     }
 
-    /// These bytes in so many pieces, with a pause between two.
+    /// These bytes in this many pieces, with a pause between two.
     pub(crate) fn slow(bytes: impl Into<Bytes>, pieces: usize, pause: Duration) -> Source {
         let bytes = bytes.into();
         Source::Slow {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn bodies_have_the_length_asked_for() {
+    fn bodies_have_the_requested_length() {
         for count in [0, 1, 25, 26, 27, 65_519, 65_536, 200_001] {
             let body = all(Source::alphabet(count));
             assert_eq!(body.len() as u64, count);

@@ -18,7 +18,7 @@ use crate::route::{Special, number};
 use crate::source::Source;
 
 /// A response: small, or streamed.
-pub(crate) enum Told {
+pub(crate) enum SpecialResponse {
     Small(Small),
     /// A streamed body: the fields of its head, its length and its bytes.
     Body(Vec<Field>, Length, Source),
@@ -31,17 +31,17 @@ const LONGEST_PIECE: u64 = 1024 * 1024;
 /// Longest pause of `/pieces`.
 const LONGEST_PAUSE_MS: u64 = 3_600_000;
 
-/// The response; 400 when the arguments make no sense.
-pub(crate) fn answer(
+/// The response; 400 if the arguments are invalid.
+pub(crate) fn respond(
     special: Special,
     detail: Option<&Detail>,
     body: &Received,
     is_head: bool,
-) -> Told {
+) -> SpecialResponse {
     let Some(detail) = detail else {
-        return Told::Small(Small::status(500, is_head));
+        return SpecialResponse::Small(Small::status(500, is_head));
     };
-    let told = match special {
+    let response = match special {
         Special::Encoded => encoded(detail),
         Special::Bomb => bombed(detail),
         Special::Pieces => pieces(detail),
@@ -53,16 +53,16 @@ pub(crate) fn answer(
         Special::Cookies => Some(cookies(detail, is_head)),
         Special::Basic => basic(detail, is_head),
         Special::Upload => Some(upload(detail, body, is_head)),
-        Special::Early => Some(Told::Small(Small::status(413, is_head))),
+        Special::Early => Some(SpecialResponse::Small(Small::status(413, is_head))),
     };
-    told.unwrap_or_else(|| {
+    response.unwrap_or_else(|| {
         let text = "the arguments in this path make no sense; see the table in route.rs\n";
-        Told::Small(Small::text(400, text, is_head))
+        SpecialResponse::Small(Small::text(400, text, is_head))
     })
 }
 
 /// `/encoded/<codings>[-corrupt|-truncated]/<n>`.
-fn encoded(detail: &Detail) -> Option<Told> {
+fn encoded(detail: &Detail) -> Option<SpecialResponse> {
     let arguments = detail.arguments();
     let [names, count] = arguments[..] else {
         return None;
@@ -78,22 +78,26 @@ fn encoded(detail: &Detail) -> Option<Told> {
     let codings = coding::list(names, layers)?;
     let (bytes, header) = coding::encode(&codings, coding::text(count), damage)?;
     let length = Length::Bytes(bytes.len() as u64);
-    Some(Told::Body(vec![header], length, Source::whole(bytes)))
+    Some(SpecialResponse::Body(
+        vec![header],
+        length,
+        Source::whole(bytes),
+    ))
 }
 
 /// `/bomb/<coding>/<MiB>`.
-fn bombed(detail: &Detail) -> Option<Told> {
+fn bombed(detail: &Detail) -> Option<SpecialResponse> {
     let arguments = detail.arguments();
     let [name, mebibytes] = arguments[..] else {
         return None;
     };
     let source = bomb::source(name, number(mebibytes)?)?;
     let header = ("Content-Encoding".into(), name.to_owned());
-    Some(Told::Body(vec![header], Length::Chunked, source))
+    Some(SpecialResponse::Body(vec![header], Length::Chunked, source))
 }
 
 /// `/pieces/<n>/<bytes>/<ms>`.
-fn pieces(detail: &Detail) -> Option<Told> {
+fn pieces(detail: &Detail) -> Option<SpecialResponse> {
     let arguments = detail.arguments();
     let [count, bytes, ms] = arguments[..] else {
         return None;
@@ -106,16 +110,16 @@ fn pieces(detail: &Detail) -> Option<Told> {
         count: number(count)?,
         pause,
     };
-    Some(Told::Body(Vec::new(), Length::Chunked, source))
+    Some(SpecialResponse::Body(Vec::new(), Length::Chunked, source))
 }
 
 /// A response with the headers in the query.
-fn with_fields(status: u16, detail: &Detail, is_head: bool) -> Option<Told> {
+fn with_fields(status: u16, detail: &Detail, is_head: bool) -> Option<SpecialResponse> {
     let mut small = Small::status(status, is_head);
     for (name, value) in detail.pairs() {
         small.fields.push(field(&name, &value)?);
     }
-    Some(Told::Small(small))
+    Some(SpecialResponse::Small(small))
 }
 
 /// A field that may be written: the name a token, the value without control characters.
@@ -126,7 +130,7 @@ fn field(name: &str, value: &str) -> Option<Field> {
 }
 
 /// `/redirect/<status>/<n>?to=URL`: `n` redirects, the last one to the URL or to `/echo`.
-fn redirect(detail: &Detail, is_head: bool) -> Option<Told> {
+fn redirect(detail: &Detail, is_head: bool) -> Option<SpecialResponse> {
     let arguments = detail.arguments();
     let [status, hops] = arguments[..] else {
         return None;
@@ -146,49 +150,53 @@ fn redirect(detail: &Detail, is_head: bool) -> Option<Told> {
     Some(to(location, status, is_head))
 }
 
-fn to(location: Cow<'_, str>, status: u16, is_head: bool) -> Told {
+fn to(location: Cow<'_, str>, status: u16, is_head: bool) -> SpecialResponse {
     let mut small = Small::status(status, is_head);
     let location = location.into_owned();
     small.fields.push(("Location".into(), location));
-    Told::Small(small)
+    SpecialResponse::Small(small)
 }
 
 /// `/cookies/set?name=value`: one `Set-Cookie` header for each pair. Text after a `;` in a value becomes attributes.
-fn set_cookies(detail: &Detail, is_head: bool) -> Option<Told> {
+fn set_cookies(detail: &Detail, is_head: bool) -> Option<SpecialResponse> {
     let mut small = Small::status(200, is_head);
     for (name, value) in detail.pairs() {
         let cookie = format!("{name}={value}");
         small.fields.push(field("Set-Cookie", &cookie)?);
     }
-    Some(Told::Small(small))
+    Some(SpecialResponse::Small(small))
 }
 
 /// The cookies of the request, by name.
-fn cookies(detail: &Detail, is_head: bool) -> Told {
+fn cookies(detail: &Detail, is_head: bool) -> SpecialResponse {
     let cookies = detail.values("cookie").flat_map(|value| value.split("; "));
     let cookies: BTreeMap<_, _> = cookies.filter_map(|pair| pair.split_once('=')).collect();
     json_of(&json!({ "cookies": cookies }), is_head)
 }
 
 /// `/basic/<user>/<password>`.
-fn basic(detail: &Detail, is_head: bool) -> Option<Told> {
+fn basic(detail: &Detail, is_head: bool) -> Option<SpecialResponse> {
     let arguments = detail.arguments();
     let [user, password] = arguments[..] else {
         return None;
     };
     let right = format!("Basic {}", STANDARD.encode(format!("{user}:{password}")));
     if detail.header("authorization") == Some(&right) {
-        return Some(Told::Small(Small::text(200, "welcome\n", is_head)));
+        return Some(SpecialResponse::Small(Small::text(
+            200,
+            "welcome\n",
+            is_head,
+        )));
     }
     let mut small = Small::status(401, is_head);
     let challenge = "Basic realm=\"origin\", charset=\"UTF-8\"".to_owned();
     small.fields.push(("WWW-Authenticate".into(), challenge));
-    Some(Told::Small(small))
+    Some(SpecialResponse::Small(small))
 }
 
 /// Facts about an upload: its length, its CRC-32 and the headers that concern it.
-fn upload(detail: &Detail, body: &Received, is_head: bool) -> Told {
-    let told = json!({
+fn upload(detail: &Detail, body: &Received, is_head: bool) -> SpecialResponse {
+    let response = json!({
         "bytes": body.length,
         "crc32": body.crc32,
         "method": detail.method,
@@ -196,13 +204,13 @@ fn upload(detail: &Detail, body: &Received, is_head: bool) -> Told {
         "content_length": detail.header("content-length"),
         "content_type": detail.header("content-type"),
     });
-    json_of(&told, is_head)
+    json_of(&response, is_head)
 }
 
-fn json_of(value: &serde_json::Value, is_head: bool) -> Told {
+fn json_of(value: &serde_json::Value, is_head: bool) -> SpecialResponse {
     let mut small = Small::text(200, value.to_string(), is_head);
     small.content_type = JSON;
-    Told::Small(small)
+    SpecialResponse::Small(small)
 }
 
 #[cfg(test)]
@@ -231,7 +239,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_arguments_are_answered_in_bounds(
+        fn any_arguments_get_a_bounded_response(
             prefix in prop::sample::select(PREFIXES),
             rest in "[0-9a-z/?=&%,+-]{0,30}|\\PC{0,30}",
             cookie in "\\PC{0,30}",
@@ -243,10 +251,10 @@ mod tests {
                     headers: vec![("Cookie".to_owned(), cookie)],
                     ..Detail::default()
                 };
-                let told = answer(special, Some(&detail), &Received::default(), false);
-                let fields = match told {
-                    Told::Small(small) => small.fields,
-                    Told::Body(fields, _, mut source) => {
+                let response = respond(special, Some(&detail), &Received::default(), false);
+                let fields = match response {
+                    SpecialResponse::Small(small) => small.fields,
+                    SpecialResponse::Body(fields, _, mut source) => {
                         prop_assert!(source.next().is_none_or(|piece| !piece.bytes.is_empty()));
                         fields
                     }

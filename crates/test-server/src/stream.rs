@@ -9,7 +9,7 @@ use crate::response::{Field, Head, Length};
 use crate::source::{PIECE, Source};
 use crate::wire::Wire;
 
-/// What is streamed.
+/// The content of a stream.
 #[derive(Debug)]
 pub(crate) struct Stream {
     pub(crate) kind: Kind,

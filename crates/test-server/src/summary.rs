@@ -1,4 +1,4 @@
-//! The ledger of a test server's whole life.
+//! The summary of a test server since its start.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::chaos::Dealt;
 /// in bytes and connections only.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Requests answered, of every path.
+    /// Requests that got a response, of every path.
     pub requests: u64,
     /// Those of them that requested `/r/<id>`.
     pub items: u64,
@@ -43,15 +43,15 @@ pub struct Summary {
     /// TLS handshakes that failed, or that the client left.
     #[serde(default)]
     pub tls_failed: u64,
-    /// Connections that spoke HTTP/2.
+    /// Connections that used HTTP/2.
     #[serde(default)]
     pub http2_connections: u64,
-    /// Streams that came above the last one that GOAWAY had named: they are not counted as requests.
+    /// Streams above the last stream of a GOAWAY; they are not counted as requests.
     #[serde(default)]
     pub http2_unprocessed: u64,
     /// Requests that arrived on a connection that had carried one before.
     pub reused: u64,
-    /// Most requests held at one moment (read, and not yet answered).
+    /// Most requests held at one moment (read, and without a response yet).
     pub peak_in_flight: u64,
     /// Bytes of requests read from sockets.
     pub bytes_in: u64,
@@ -65,7 +65,7 @@ pub struct Summary {
     pub uptime_ns: u64,
     /// Median lateness of a response against its planned instant, in microseconds.
     pub lateness_p50_us: u64,
-    /// 99th percentile of the same.
+    /// 99th percentile of the lateness, in microseconds.
     pub lateness_p99_us: u64,
     /// Connections that the limit on descriptors allowed to be open at once, when the test server started.
     pub capacity: u64,

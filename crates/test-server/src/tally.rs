@@ -90,7 +90,7 @@ impl Tally {
         self.first_read.get_or_insert(now);
     }
 
-    /// A connection is open that nothing came on yet.
+    /// Counts an open connection without any request yet.
     pub(crate) fn opens(&mut self) {
         self.unused += 1;
         self.peak_ahead = self.peak_ahead.max(self.unused + self.in_flight);
@@ -128,7 +128,7 @@ impl Tally {
         self.lateness.value_at_quantile(share).div_ceil(1000)
     }
 
-    /// Adds an interval that is over. In flight and its peak are not sums and stay as they are.
+    /// Adds a finished interval. Requests in flight and their peak are no sums, and stay as they are.
     pub(crate) fn add(&mut self, other: &Tally) {
         self.requests += other.requests;
         self.items += other.items;

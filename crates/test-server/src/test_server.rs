@@ -45,8 +45,8 @@ impl TestServer {
     /// descriptors to the hard one, so that thousands of connections fit.
     ///
     /// # Errors
-    /// When the address is in use or not one of this machine, the core cannot be used, a certificate is
-    /// given that cannot be used, or the system has no thread or descriptor left.
+    /// The address is in use or not one of this machine, the core or a given certificate cannot be used, or the system
+    /// has no thread or descriptor left.
     pub fn start(options: Options) -> Result<TestServer, StartError> {
         let capacity = server::raise_capacity();
         let (identity, port) = secure(&options)?;
@@ -113,18 +113,18 @@ impl TestServer {
     /// # Panics
     /// When the round has more ids than memory has bytes.
     pub fn open_round(&self, round: RoundSpec) {
-        self.ask(|response| Command::Open(round, response));
+        self.send(|response| Command::Open(round, response));
     }
 
     /// Ends the round and returns its interval; what the gate still holds is released. An empty interval
     /// when no round is open.
     pub fn close_round(&self) -> Interval {
-        self.ask(Command::Close)
+        self.send(Command::Close)
     }
 
     /// The test server's observations so far.
     pub fn summary(&self) -> Summary {
-        self.ask(Command::Summary)
+        self.send(Command::Summary)
     }
 
     /// Closes the port and all connections; returns what the test server has seen.
@@ -132,7 +132,7 @@ impl TestServer {
         self.summary()
     }
 
-    fn ask<T>(&self, command: impl FnOnce(mpsc::Sender<T>) -> Command) -> T {
+    fn send<T>(&self, command: impl FnOnce(mpsc::Sender<T>) -> Command) -> T {
         let (sender, response) = mpsc::channel();
         let sent = self.commands.send(command(sender)).is_ok();
         let response = sent.then(|| response.recv().ok()).flatten();

@@ -32,7 +32,7 @@ impl Times {
         self.add(u32::try_from(time.as_micros()).unwrap_or(u32::MAX), 1);
     }
 
-    /// Counts a time in microseconds, so many times.
+    /// Counts a time in microseconds `count` times.
     pub fn add(&mut self, us: u32, count: u64) {
         let bucket = bucket(us);
         if self.counts.len() <= bucket {
@@ -70,15 +70,15 @@ impl Times {
         counts.fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// The time that the given share does not exceed, in microseconds, between the two that are nearest to it; each is the middle of
-    /// its bucket. None without any.
+    /// The quantile of the given share in microseconds, interpolated between the two nearest times. Each time is the
+    /// middle of its bucket. None without any times.
     pub fn quantile(&self, share: f64) -> Option<f64> {
-        let place = share.clamp(0.0, 1.0) * self.total.saturating_sub(1) as f64;
+        let rank = share.clamp(0.0, 1.0) * self.total.saturating_sub(1) as f64;
         let (low, high) = (
-            self.ranked(place.floor() as u64)?,
-            self.ranked(place.ceil() as u64)?,
+            self.ranked(rank.floor() as u64)?,
+            self.ranked(rank.ceil() as u64)?,
         );
-        Some(low + (high - low) * place.fract())
+        Some(low + (high - low) * rank.fract())
     }
 
     /// The time of a rank, from 0.
@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_time_is_in_the_bucket_that_begins_at_it_or_shortly_before() {
+    fn every_time_is_in_the_bucket_that_begins_at_or_just_before_it() {
         let near = |n: u32| [n.saturating_sub(1), n, n.saturating_add(1)];
         for us in (0..32)
             .flat_map(|bit| near(1 << bit))

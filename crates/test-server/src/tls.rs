@@ -1,4 +1,4 @@
-//! TLS on the test server's port: what it shows, what it demands, and the handshake.
+//! TLS on the test server's port: its certificate, what it demands of clients, and the handshake.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -141,7 +141,7 @@ impl Tls {
         Ok(identity)
     }
 
-    /// The port of that identity, offering these protocols by ALPN.
+    /// The port of that identity, with these protocols in ALPN.
     pub(crate) fn port(&self, identity: &Identity, alpn: &[&str]) -> Result<Port, String> {
         let versions = if self.only_1_2 {
             vec![&TLS12]

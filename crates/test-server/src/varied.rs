@@ -1,5 +1,5 @@
-//! Varied responses: a few of a round, drawn by chance, say the same in another form. A client that reads HTTP notices nothing. A
-//! program that expects every response to differ in its check value alone reports a wrong sum.
+//! Varied responses: a few random responses of a round have another form and an equal meaning. An HTTP client notices
+//! nothing. A program that expects every response to differ in its check value alone reports a wrong sum.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -34,9 +34,9 @@ pub enum Interim {
     /// None.
     #[default]
     Never,
-    /// A few of those that are varied.
+    /// A few of the varied responses.
     Varied,
-    /// All: of a round in which a client shows that it can read them.
+    /// All responses of a round, in which a client shows that it can read them.
     Always,
 }
 
@@ -96,7 +96,7 @@ impl Variation {
         Variation::Refused,
     ];
 
-    /// The response, whole, and how many bytes its body has for who decodes it; a 503 counts none.
+    /// The whole response, and the bytes of its decoded body; a 503 counts none.
     pub(crate) fn write(
         self,
         hub: &Hub,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_responses_go_only_to_who_reads_them() {
+    fn interim_responses_are_sent_only_over_protocols_that_have_them() {
         let varied = Varied::default();
         for (interim, to, some) in [
             (Interim::Never, true, false),

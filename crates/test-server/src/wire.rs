@@ -1,4 +1,4 @@
-//! Writes pieces of a response to a socket and counts the bytes in the ledger, the server's log.
+//! Writes pieces of a response to a socket, and counts the bytes in the server's log (the ledger).
 
 use std::future::poll_fn;
 use std::io;
@@ -49,13 +49,14 @@ impl Wire<'_> {
 
     /// Reads and drops what the client sends until it ends the connection, or until the deadline.
     pub(crate) async fn until_end(&mut self, deadline: Option<Instant>) {
-        let mut asked = false;
+        let mut timer_is_set = false;
         poll_fn(|context| {
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             if late || self.poll_end(context).is_ready() {
                 return Poll::Ready(());
             }
-            if let Some(deadline) = deadline.filter(|_| !std::mem::replace(&mut asked, true)) {
+            if let Some(deadline) = deadline.filter(|_| !std::mem::replace(&mut timer_is_set, true))
+            {
                 self.hub.timer.wake_at(deadline, context.waker().clone());
             }
             Poll::Pending

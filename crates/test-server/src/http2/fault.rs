@@ -15,10 +15,10 @@ use crate::fault::{BODY, DRIP_EVERY, Fault, HUGE_HEAD, IDLE_CLOSE_AFTER};
 use crate::held::Small;
 use crate::response::{Field, TEXT};
 
-/// Half of a body has left by then.
+/// Half of a body has been sent by then.
 const WRITTEN_AFTER: Duration = Duration::from_millis(10);
 
-/// Does it. Only what is a whole response ends without being lost.
+/// Causes the fault. Only a whole response ends without being lost.
 pub(super) async fn play(
     shared: &Shared,
     fault: Fault,
@@ -34,7 +34,7 @@ pub(super) async fn play(
         }
         Fault::TruncateChunked => {
             let mut sender = half(shared, &mut respond, false).await?;
-            // A reset takes back what has not been written yet, and nothing tells when it has.
+            // A reset discards bytes that are not written yet, and nothing reports when they are.
             let written = Instant::now() + WRITTEN_AFTER;
             shared.hub.timer.sleep_until(written).await;
             sender.send_reset(Reason::INTERNAL_ERROR);
@@ -59,19 +59,19 @@ pub(super) async fn play(
         }
         Fault::Drip => return drip(shared, respond).await,
         Fault::HugeHead => return huge_head(shared, respond).await,
-        // The drop of what is unread resets the stream with NO_ERROR (RFC 9113 §8.1).
+        // Dropping unread data resets the stream with NO_ERROR (RFC 9113 §8.1).
         Fault::Early => {
             let small = Small::status(413, false);
             return super::response::small(&shared.hub, respond, small).await;
         }
         Fault::IdleClose => return idle_close(shared, respond).await,
-        // The connection has said it when the stream began.
+        // The connection sent it when the stream began.
         Fault::Goaway => return ok(shared, respond, &[]).await,
     }
     Err(Lost)
 }
 
-/// Until the client gives the stream up.
+/// Waits until the client gives the stream up.
 async fn gone(respond: &mut SendResponse<Bytes>) {
     let _ = poll_fn(|context| respond.poll_reset(context)).await;
 }

@@ -1,4 +1,4 @@
-//! HTTP/2: a connection of many streams, witnessed and answered as HTTP/1.1 is.
+//! HTTP/2: a connection of many streams, whose requests are counted and get responses as over HTTP/1.1.
 
 mod fault;
 mod response;
@@ -100,14 +100,14 @@ async fn drive(shared: &Rc<Shared>, socket: &Rc<RefCell<Socket>>, read: Bytes) {
         return;
     };
     control.allow_read();
-    // Dropped at the end only: the drop of a stream tells the client.
+    // Dropped at the end only, because the client notices the drop of a stream.
     let mut unprocessed = Vec::new();
     while let Some(incoming) = next(&mut connection, &control).await {
         unprocessed.extend(shared.begin(incoming));
     }
     let linger = Instant::now() + LINGER;
     if control.ending() == Ending::AfterStreams {
-        // The client closes when it has its responses; what it still asks for is not processed.
+        // The client closes when it has its responses; what it still requests is not processed.
         while let Some(incoming) = until(&mut connection, &control, &shared.hub, linger).await {
             unprocessed.extend(shared.begin(incoming));
         }
@@ -150,13 +150,13 @@ async fn until(
     hub: &Hub,
     deadline: Instant,
 ) -> Option<Incoming> {
-    let mut asked = false;
+    let mut timer_is_set = false;
     poll_fn(|context| {
         let polled = poll_accept(connection, control, context);
         if polled.is_pending() && Instant::now() >= deadline {
             return Poll::Ready(None);
         }
-        if !std::mem::replace(&mut asked, true) {
+        if !std::mem::replace(&mut timer_is_set, true) {
             hub.timer.wake_at(deadline, context.waker().clone());
         }
         polled.map(|incoming| incoming?.ok())
@@ -188,7 +188,7 @@ impl Shared {
         self.hub.unprocessed(route::of(incoming.0.uri().path()));
     }
 
-    /// Begins to serve a stream; gives it back when it came after the last one that is processed.
+    /// Begins to serve a stream, or returns it if it came after the last stream that is processed.
     fn begin(self: &Rc<Self>, incoming: Incoming) -> Option<Incoming> {
         let id = incoming.1.stream_id().as_u32();
         if self.control.is_beyond(id) {
@@ -196,9 +196,9 @@ impl Shared {
             return Some(incoming);
         }
         self.begun.set(self.begun.get() + 1);
-        // Decided here and not by the stream: what comes with it in one read is behind it already.
-        let asked = route::of(incoming.0.uri().path()) == Route::Fault(Fault::Goaway);
-        if asked || self.options.goaway_after == Some(self.begun.get()) {
+        // Decided here and not by the stream, because later streams of one read must already be above the limit.
+        let by_path = route::of(incoming.0.uri().path()) == Route::Fault(Fault::Goaway);
+        if by_path || self.options.goaway_after == Some(self.begun.get()) {
             self.control.go_away(id);
         }
         let active = self.control.clone().activity();

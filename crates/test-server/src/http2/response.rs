@@ -123,15 +123,15 @@ pub(super) async fn data(
 ) -> Result<(), Lost> {
     while !bytes.is_empty() {
         sender.reserve_capacity(bytes.len());
-        let room = match sender.capacity() {
+        let capacity = match sender.capacity() {
             0 => poll_fn(|context| sender.poll_capacity(context))
                 .await
                 .ok_or(Lost)??,
-            room => room,
+            free => free,
         };
-        let part = bytes.split_to(room.min(bytes.len()));
-        hub.ledger.borrow_mut().wrote_body(part.len(), false);
-        sender.send_data(part, ends && bytes.is_empty())?;
+        let piece = bytes.split_to(capacity.min(bytes.len()));
+        hub.ledger.borrow_mut().wrote_body(piece.len(), false);
+        sender.send_data(piece, ends && bytes.is_empty())?;
     }
     Ok(())
 }

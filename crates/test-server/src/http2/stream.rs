@@ -8,10 +8,10 @@ use std::time::Instant;
 use bytes::Bytes;
 use h2::server::SendResponse;
 use h2::{Reason, RecvStream};
-use http::{Request as Asked, request::Parts};
+use http::{Request as HttpRequest, request::Parts};
 
 use super::{Shared, response};
-use crate::body::{Kept, Received};
+use crate::body::{Collected, Received};
 use crate::detail::Detail;
 use crate::held::{Held, Hold};
 use crate::hub::Hub;
@@ -21,7 +21,7 @@ use crate::reply::Reply;
 use crate::request::{After, Request};
 use crate::route;
 
-/// A request that is unanswered: dropped so, it is an abort.
+/// A request without a response; it counts as an abort if it is dropped.
 pub(super) struct Unanswered {
     hub: Rc<Hub>,
     receipt: Option<Receipt>,
@@ -45,7 +45,7 @@ impl From<http::Error> for Lost {
 /// Serves the stream. A response that ends early is in the ledger as an abort.
 pub(super) async fn serve(
     shared: Rc<Shared>,
-    request: Asked<RecvStream>,
+    request: HttpRequest<RecvStream>,
     respond: SendResponse<Bytes>,
 ) {
     let now = Instant::now();
@@ -66,10 +66,10 @@ pub(super) async fn serve(
         carried,
     };
     // Lost: the client has reset the stream or gone, or a fault has done what it should.
-    let _ = arrival.answer(&shared, pending, body, respond).await;
+    let _ = arrival.respond(&shared, pending, body, respond).await;
 }
 
-/// A request that has been witnessed.
+/// A request that the ledger has counted.
 struct Arrival {
     request: Request,
     hash: u64,
@@ -77,7 +77,7 @@ struct Arrival {
 }
 
 impl Arrival {
-    async fn answer(
+    async fn respond(
         self,
         shared: &Shared,
         mut pending: Unanswered,
@@ -92,8 +92,8 @@ impl Arrival {
         }
         let fault = shared.hub.deal(&self.request);
         let received = if self.request.reads_body(fault) {
-            let kept = Kept::new(self.request.route.keep());
-            read(&mut body, kept).await?
+            let collected = Collected::new(self.request.route.keep());
+            read(&mut body, collected).await?
         } else {
             Received::default()
         };
@@ -110,16 +110,16 @@ impl Arrival {
         pending.receipt = held.receipt;
         hold(&shared.hub, &mut held, &mut respond).await?;
         response::send(shared, held.response, is_head, held.after, respond).await?;
-        pending.answered();
+        pending.responded();
         Ok(())
     }
 }
 
 impl Unanswered {
-    fn answered(&mut self) {
+    fn responded(&mut self) {
         if let Some(receipt) = self.receipt.take() {
             let mut ledger = self.hub.ledger.borrow_mut();
-            ledger.answered(receipt, Instant::now());
+            ledger.responded(receipt, Instant::now());
         }
     }
 }
@@ -132,7 +132,7 @@ impl Drop for Unanswered {
     }
 }
 
-/// The request as HTTP/1.1 would have brought it.
+/// The request in the form of HTTP/1.1.
 fn request_of(parts: &Parts, body: &RecvStream) -> Request {
     let target = parts.uri.path_and_query().map_or("/", |path| path.as_str());
     let route = route::of(target);
@@ -144,7 +144,7 @@ fn request_of(parts: &Parts, body: &RecvStream) -> Request {
         route,
         is_head: parts.method == http::Method::HEAD,
         is_get: parts.method == http::Method::GET,
-        wants_json: json,
+        accepts_json: json,
         framing: if body.is_end_stream() {
             Framing::None
         } else {
@@ -176,17 +176,17 @@ fn detail(parts: &Parts, target: &str) -> Detail {
     }
 }
 
-async fn read(body: &mut RecvStream, mut kept: Kept) -> Result<Received, Lost> {
+async fn read(body: &mut RecvStream, mut collected: Collected) -> Result<Received, Lost> {
     while let Some(data) = body.data().await {
         let data = data?;
-        kept.add(&data);
-        if kept.is_too_long() {
+        collected.add(&data);
+        if collected.is_too_long() {
             return Err(Lost);
         }
         body.flow_control().release_capacity(data.len())?;
     }
     body.trailers().await?;
-    Ok(kept.finish())
+    Ok(collected.finish())
 }
 
 /// Waits for what holds the response, unless the client gives the stream up.

@@ -51,7 +51,7 @@ pub(super) struct Control {
     waker: RefCell<Option<Waker>>,
 }
 
-/// A stream that is being served; its drop says that it is done.
+/// A stream that is being served; its drop marks the end.
 pub(super) struct Activity(Rc<Control>);
 
 impl Control {
@@ -87,7 +87,7 @@ impl Control {
         self.wake();
     }
 
-    /// Decides the end; the first decision stands, but for one that is sooner.
+    /// Decides the end; only an earlier end replaces the first decision.
     pub(super) fn end(&self, ending: Ending) {
         if matches!(self.ending.get(), Ending::Open | Ending::AfterStreams) {
             self.ending.set(ending);
@@ -152,7 +152,7 @@ impl Drop for Activity {
 /// The socket as HTTP/2 sees it.
 pub(super) struct Tap {
     socket: Rc<RefCell<Socket>>,
-    /// Bytes that were read before it was known what they are.
+    /// Bytes that were read before the protocol was known.
     read: Bytes,
     hub: Rc<Hub>,
     control: Rc<Control>,
@@ -236,7 +236,7 @@ impl AsyncRead for Tap {
     ) -> Poll<io::Result<()>> {
         let tap = self.get_mut();
         if tap.control.reads.get() == Reads::None {
-            return Poll::Pending; // Whoever takes the streams allows it, and polls again.
+            return Poll::Pending; // The code that takes the streams allows it, and polls again.
         }
         if !tap.read.is_empty() {
             tap.control.has_read();

@@ -20,7 +20,7 @@ fn start(chaos: &str) -> TestServer {
     TestServer::start(options).expect("a test server on a free port")
 }
 
-/// All that comes on a new connection for one request, and whether the end was orderly.
+/// All bytes that a new connection gets for one request, and whether the end was orderly.
 fn raw(server: &TestServer, path: &str) -> (Vec<u8>, bool) {
     let mut client = Client::new(server);
     client.request("GET", path, "Connection: close\r\n");
@@ -79,7 +79,7 @@ fn an_early_response_comes_before_the_body_and_the_end_right_after_it() {
     let mut client = Client::new(&server);
     client.request("POST", "/r/3", "Content-Length: 300000\r\n");
     // Nothing of the body has been sent.
-    let response = client.answer();
+    let response = client.response();
     assert_eq!(response.status, 413);
     assert_eq!(response.header("connection"), Some("close"));
     assert_eq!(client.rest(), b"");
@@ -96,11 +96,11 @@ fn an_early_response_comes_before_the_body_and_the_end_right_after_it() {
         )
         .as_bytes(),
     );
-    assert_eq!(client.answer().status, 413);
+    assert_eq!(client.response().status, 413);
 }
 
 #[test]
-fn a_stream_is_answered_early_and_alone() {
+fn an_early_response_ends_its_stream_alone() {
     let options = Options {
         chaos: Some("early=100%".parse().unwrap()),
         http2: Some(Http2::default()),
@@ -115,7 +115,7 @@ fn a_stream_is_answered_early_and_alone() {
         assert_eq!(response.await.unwrap().status(), 413);
         let reset = poll_fn(|context| body.poll_reset(context)).await;
         assert_eq!(reset.unwrap(), Reason::NO_ERROR);
-        // The connection goes on.
+        // The connection stays open.
         let whole = streams::get(&client, "/bytes/5").await.unwrap();
         assert_eq!(whole.body.len(), 5);
     });
@@ -125,7 +125,7 @@ fn a_stream_is_answered_early_and_alone() {
 }
 
 #[test]
-fn a_connection_ends_without_notice_after_so_many_responses_and_counts_what_came_too_late() {
+fn a_connection_ends_without_notice_and_requests_after_it_are_counted() {
     let options = Options {
         chaos: Some("slow=0%".parse().unwrap()),
         close_after: 2,
@@ -141,7 +141,7 @@ fn a_connection_ends_without_notice_after_so_many_responses_and_counts_what_came
         );
     }
     assert_eq!(client.rest(), b"");
-    // As a client does that has not seen the end yet.
+    // Like a client that has not seen the end yet.
     client.request("GET", "/r/5", "");
     client.send("POST /r/6 HTTP/1.1\r\nHost: test\r\nContent-Length: 300000\r\n\r\nx");
     drop(client);
@@ -154,7 +154,7 @@ fn a_connection_ends_without_notice_after_so_many_responses_and_counts_what_came
 }
 
 #[test]
-fn what_was_dealt_adds_up_to_what_arrived() {
+fn the_counts_of_all_faults_add_up_to_the_requests() {
     let server = start("500=20%,slow=5%");
     let mut client = Client::new(&server);
     let (mut ids, mut squares, mut failed) = (0, 0, 0);

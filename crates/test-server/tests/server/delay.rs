@@ -1,4 +1,4 @@
-//! Delays are kept, seeded, and witnessed.
+//! Delays hold, depend on the seed, and are measured.
 
 use crate::support;
 
@@ -44,7 +44,7 @@ fn delays_of_many_connections_run_side_by_side() {
     }
     clients
         .iter_mut()
-        .for_each(|client| assert_eq!(client.answer().status, 200));
+        .for_each(|client| assert_eq!(client.response().status, 200));
     let interval = server.close_round();
     assert_eq!(interval.peak_in_flight, 40);
     assert!(interval.span_ns >= 300_000_000, "{interval:?}");
@@ -60,7 +60,7 @@ fn delays_of_different_lengths_end_each_in_its_turn() {
         client.request("GET", &format!("/delay/{ms}"), "");
     }
     for (client, ms) in clients.iter_mut().zip(lengths) {
-        assert_eq!(client.answer().text(), "late\n");
+        assert_eq!(client.response().text(), "late\n");
         assert!(
             start.elapsed() >= Duration::from_millis(ms),
             "{:?}",
@@ -90,7 +90,7 @@ fn foreign_ids_are_delayed_alike() {
 }
 
 #[test]
-fn between_rounds_the_options_rule() {
+fn between_rounds_the_options_hold() {
     let options = Options {
         body_bytes: 50,
         delay: Delay::Fixed(Duration::from_millis(20)),
@@ -118,7 +118,7 @@ fn times(client: &mut Client, ids: std::ops::Range<u64>) -> Vec<Duration> {
 }
 
 #[test]
-fn a_round_trip_is_waited_for_each_response_and_once_more_for_a_new_connection() {
+fn each_response_waits_one_round_trip_and_the_first_of_a_connection_one_more() {
     let server = support::server();
     let round_trip = Duration::from_millis(300);
     server.open_round(RoundSpec {
@@ -134,7 +134,7 @@ fn a_round_trip_is_waited_for_each_response_and_once_more_for_a_new_connection()
 }
 
 #[test]
-fn a_connection_that_carried_something_before_the_round_is_not_opened_again() {
+fn a_connection_used_before_the_round_waits_no_round_trip_of_opening() {
     let server = support::server();
     let mut client = Client::new(&server);
     client.get("/r/1");

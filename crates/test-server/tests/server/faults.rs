@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use support::{Client, eventually, server};
 
-fn ask(server: &hecaton_test_server::TestServer, fault: &str) -> Client {
+fn request(server: &hecaton_test_server::TestServer, fault: &str) -> Client {
     let mut client = Client::new(server);
     client.request("GET", &format!("/fault/{fault}"), "");
     client
@@ -16,7 +16,7 @@ fn ask(server: &hecaton_test_server::TestServer, fault: &str) -> Client {
 #[test]
 fn truncate_sends_half_of_what_it_promises() {
     let server = server();
-    let mut client = ask(&server, "truncate");
+    let mut client = request(&server, "truncate");
     assert_eq!(client.head().header("content-length"), Some("1000"));
     assert_eq!(client.rest().len(), 500);
 }
@@ -24,7 +24,7 @@ fn truncate_sends_half_of_what_it_promises() {
 #[test]
 fn truncate_chunked_ends_inside_a_chunk() {
     let server = server();
-    let mut client = ask(&server, "truncate-chunked");
+    let mut client = request(&server, "truncate-chunked");
     assert_eq!(client.head().header("transfer-encoding"), Some("chunked"));
     assert_eq!(client.rest(), b"8\r\nchunk 1\n\r\n8\r\nchun");
 }
@@ -33,16 +33,16 @@ fn truncate_chunked_ends_inside_a_chunk() {
 fn reset_and_close_come_before_any_response() {
     let server = server();
     assert_eq!(
-        ask(&server, "reset").error().kind(),
+        request(&server, "reset").error().kind(),
         ErrorKind::ConnectionReset
     );
-    assert_eq!(ask(&server, "close").rest(), b"");
+    assert_eq!(request(&server, "close").rest(), b"");
 }
 
 #[test]
 fn garbage_is_not_http() {
     let server = server();
-    let bytes = ask(&server, "garbage").rest();
+    let bytes = request(&server, "garbage").rest();
     assert!(!bytes.is_empty());
     let mut headers = [httparse::EMPTY_HEADER; 16];
     assert!(httparse::Response::new(&mut headers).parse(&bytes).is_err());
@@ -51,10 +51,10 @@ fn garbage_is_not_http() {
 #[test]
 fn stalls_last_until_the_client_goes() {
     let server = server();
-    let mut client = ask(&server, "stall-body");
+    let mut client = request(&server, "stall-body");
     assert_eq!(client.head().header("content-length"), Some("1000"));
     client.exactly(500);
-    let mut silent = ask(&server, "stall-head");
+    let mut silent = request(&server, "stall-head");
     eventually(&server, |summary| summary.peak_in_flight == 2);
     for client in [&mut client, &mut silent] {
         let patience = Duration::from_millis(50);
@@ -69,7 +69,7 @@ fn stalls_last_until_the_client_goes() {
 #[test]
 fn drip_sends_a_byte_each_tenth_of_a_second() {
     let server = server();
-    let mut client = ask(&server, "drip");
+    let mut client = request(&server, "drip");
     client.head();
     let start = Instant::now();
     assert_eq!(client.exactly(18), b"1\r\nx\r\n".repeat(3));
@@ -85,18 +85,18 @@ fn drip_sends_a_byte_each_tenth_of_a_second() {
 #[test]
 fn huge_head_is_a_mebibyte_and_then_a_good_response() {
     let server = server();
-    let mut client = ask(&server, "huge-head");
-    let response = client.answer();
+    let mut client = request(&server, "huge-head");
+    let response = client.response();
     assert!(response.head.len() >= 1024 * 1024);
     assert_eq!(response.text(), "ok\n");
     assert_eq!(client.get("/r/1").status, 200);
 }
 
 #[test]
-fn idle_close_answers_well_and_then_closes() {
+fn idle_close_responds_well_and_then_closes() {
     let server = server();
-    let mut client = ask(&server, "idle-close");
-    let response = client.answer();
+    let mut client = request(&server, "idle-close");
+    let response = client.response();
     assert_eq!(
         (response.text(), response.header("connection")),
         ("ok\n", None)
@@ -109,7 +109,7 @@ fn idle_close_answers_well_and_then_closes() {
 }
 
 #[test]
-fn the_origin_survives_all_of_them() {
+fn the_server_survives_all_of_them() {
     let server = server();
     let mut steady = Client::new(&server);
     let faults = [
@@ -125,7 +125,7 @@ fn the_origin_survives_all_of_them() {
         "idle-close",
     ];
     for fault in faults {
-        drop(ask(&server, fault));
+        drop(request(&server, fault));
         assert_eq!(steady.get("/r/1").body.len(), 133, "after {fault}");
     }
     let summary = eventually(&server, |summary| summary.connections_open == 1);

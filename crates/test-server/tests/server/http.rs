@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use support::{Client, server};
 
 #[test]
-fn a_connection_stays_and_answers_one_request_after_another() {
+fn a_connection_stays_open_for_one_request_after_another() {
     let server = server();
     let mut client = Client::new(&server);
     for number in 1..=3 {
@@ -26,7 +26,7 @@ fn a_connection_stays_and_answers_one_request_after_another() {
 }
 
 #[test]
-fn pipelined_requests_are_answered_in_order() {
+fn pipelined_requests_get_responses_in_order() {
     let server = server();
     let mut client = Client::new(&server);
     let get = |path: &str| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n");
@@ -40,17 +40,17 @@ fn pipelined_requests_are_answered_in_order() {
         "/delay/1",
     ];
     client.send(paths.map(get).concat());
-    assert_eq!(client.answer().body.len(), 133);
-    assert_eq!(client.answer().text(), "late\n");
-    assert_eq!(client.answer().text(), "chunk 1\nchunk 2\n");
-    assert_eq!(client.answer().status, 404);
-    assert_eq!(client.answer().body.len(), 100_000);
-    assert_eq!(client.answer().body.len(), 133);
-    assert_eq!(client.answer().text(), "late\n");
+    assert_eq!(client.response().body.len(), 133);
+    assert_eq!(client.response().text(), "late\n");
+    assert_eq!(client.response().text(), "chunk 1\nchunk 2\n");
+    assert_eq!(client.response().status, 404);
+    assert_eq!(client.response().body.len(), 100_000);
+    assert_eq!(client.response().body.len(), 133);
+    assert_eq!(client.response().text(), "late\n");
 }
 
 #[test]
-fn thousands_of_pipelined_requests_are_all_answered() {
+fn thousands_of_pipelined_requests_all_get_responses() {
     let server = server();
     let mut client = Client::new(&server);
     let mut writer = client.socket.try_clone().unwrap();
@@ -61,7 +61,7 @@ fn thousands_of_pipelined_requests_are_all_answered() {
         }
     });
     for _ in 0..5000 {
-        assert_eq!(client.answer().body.len(), 133);
+        assert_eq!(client.response().body.len(), 133);
     }
     sender.join().unwrap();
     assert_eq!(server.summary().requests, 5000);
@@ -72,10 +72,10 @@ fn uploads_come_back_whole_by_length_and_by_chunks() {
     let server = server();
     let mut client = Client::new(&server);
     client.send("POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nhello");
-    assert_eq!(client.answer().json()["body"], "hello");
+    assert_eq!(client.response().json()["body"], "hello");
     client.send("PUT /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5;x=1\r\nhel");
     client.send("lo\r\n6\r\n world\r\n0\r\nX-Trailer: 1\r\n\r\n");
-    let echo = client.answer().json();
+    let echo = client.response().json();
     assert_eq!(
         (&echo["body"], &echo["method"]),
         (&"hello world".into(), &"PUT".into())
@@ -87,7 +87,7 @@ fn uploads_come_back_whole_by_length_and_by_chunks() {
         &format!("Content-Length: {}\r\n", long.len()),
     );
     client.send(&long);
-    assert_eq!(client.answer().json()["body"], long.as_str());
+    assert_eq!(client.response().json()["body"], long.as_str());
     assert_eq!(client.get("/echo").json()["request"], 4);
 }
 
@@ -98,27 +98,27 @@ fn one_hundred_continue_comes_before_the_body_and_after_earlier_responses() {
     let head =
         "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
     client.send(format!("GET /delay/20 HTTP/1.1\r\nHost: a\r\n\r\n{head}"));
-    assert_eq!(client.answer().text(), "late\n");
+    assert_eq!(client.response().text(), "late\n");
     assert_eq!(client.head().status, 100);
     client.send("ok");
-    assert_eq!(client.answer().json()["body"], "ok");
+    assert_eq!(client.response().json()["body"], "ok");
     // A client that does not wait gets no 100 Continue.
     client.send(format!("{head}ok"));
-    assert_eq!(client.answer().status, 200);
+    assert_eq!(client.response().status, 200);
 }
 
 #[test]
-fn http_1_0_closes_unless_asked_to_stay() {
+fn http_1_0_closes_unless_keep_alive_is_requested() {
     let server = server();
     let mut client = Client::new(&server);
     client.send("GET /r/1 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n");
-    let response = client.answer();
+    let response = client.response();
     assert_eq!(
         (response.header("connection"), response.body.len()),
         (Some("keep-alive"), 133)
     );
     client.send("GET /chunked/2 HTTP/1.0\r\n\r\n");
-    let response = client.answer();
+    let response = client.response();
     assert_eq!(response.header("transfer-encoding"), None);
     assert_eq!(response.text(), "chunk 1\nchunk 2\n");
 }
@@ -129,7 +129,7 @@ fn close_is_announced_and_done() {
     for (path, header) in [("/close", ""), ("/r/1", "Connection: close\r\n")] {
         let mut client = Client::new(&server);
         client.request("GET", path, header);
-        let response = client.answer();
+        let response = client.response();
         assert_eq!(
             (response.status, response.header("connection")),
             (200, Some("close"))
@@ -167,7 +167,7 @@ fn every_method_and_status_is_served() {
     let mut client = Client::new(&server);
     for method in ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "BREW"] {
         client.request(method, "/r/9", "");
-        assert_eq!(client.answer().body.len(), 133, "{method}");
+        assert_eq!(client.response().body.len(), 133, "{method}");
     }
     for status in [200, 201, 301, 404, 418, 500, 599] {
         assert_eq!(client.get(&format!("/status/{status}")).status, status);
@@ -190,7 +190,7 @@ fn the_document_is_sent_on_request() {
     let mut client = Client::new(&server);
     let plain = client.get("/r/5").check_value();
     client.request("GET", "/r/5", "Accept: application/json\r\n");
-    let response = client.answer();
+    let response = client.response();
     assert_eq!(response.header("content-type"), Some("application/json"));
     let document = response.json();
     assert_eq!(document["token"], format!("{plain:08x}"));
@@ -207,7 +207,7 @@ fn responses_carry_the_date() {
 }
 
 #[test]
-fn what_is_no_request_is_refused_and_others_go_on() {
+fn invalid_requests_are_refused_and_other_connections_continue() {
     let server = server();
     let mut steady = Client::new(&server);
     assert_eq!(steady.get("/r/1").status, 200);
@@ -231,7 +231,7 @@ fn what_is_no_request_is_refused_and_others_go_on() {
     for (number, (bytes, status)) in cases.iter().enumerate() {
         let mut client = Client::new(&server);
         client.send(bytes);
-        let response = client.answer();
+        let response = client.response();
         assert_eq!(
             (response.status, response.header("connection")),
             (*status, Some("close"))
@@ -249,7 +249,7 @@ fn a_request_that_comes_byte_by_byte_is_read() {
     for byte in b"GET /r/1 HTTP/1.1\r\nHost: a\r\n\r\n" {
         client.send([*byte]);
     }
-    assert_eq!(client.answer().body.len(), 133);
+    assert_eq!(client.response().body.len(), 133);
 }
 
 #[test]
@@ -259,8 +259,8 @@ fn a_client_that_ends_its_side_still_gets_its_responses() {
     client.request("GET", "/delay/30", "");
     client.request("GET", "/r/1", "");
     client.end_sending();
-    assert_eq!(client.answer().text(), "late\n");
-    assert_eq!(client.answer().body.len(), 133);
+    assert_eq!(client.response().text(), "late\n");
+    assert_eq!(client.response().body.len(), 133);
     assert_eq!(client.rest(), b"");
     assert_eq!(eventually_closed(&server).aborted, 0);
 }

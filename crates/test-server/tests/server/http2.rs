@@ -12,22 +12,22 @@ use http::Request;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
-use streams::{ask, connect, get, run, shake, start, whole};
+use streams::{connect, get, request, run, shake, start, whole};
 use support::{Client, eventually, round};
 use tokio::net::TcpStream;
 
 #[test]
-fn many_streams_of_one_connection_are_witnessed_as_requests() {
+fn many_streams_of_one_connection_are_counted_as_requests() {
     let server = start(Http2::default());
     server.open_round(round(1, 100));
     let sum = run(async {
         let client = connect(&server).await;
-        let mut asked = Vec::new();
+        let mut responses = Vec::new();
         for id in 1..=100 {
-            asked.push(ask(&client, &format!("/r/{id}")).await);
+            responses.push(request(&client, &format!("/r/{id}")).await);
         }
         let mut sum = 0u32;
-        for response in asked {
+        for response in responses {
             let response = whole(response).await.unwrap();
             assert_eq!(response.body.len(), 133);
             assert_eq!(response.head.headers()["content-length"], "133");
@@ -54,7 +54,7 @@ fn many_streams_of_one_connection_are_witnessed_as_requests() {
 }
 
 #[test]
-fn both_protocols_share_a_port_and_a_ledger() {
+fn both_protocols_share_a_port_and_a_log() {
     let server = start(Http2::default());
     assert_eq!(Client::new(&server).get("/r/1").status, 200);
     run(async {
@@ -74,7 +74,7 @@ fn without_the_option_the_preface_is_refused() {
     let server = support::server();
     let mut client = Client::new(&server);
     client.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    assert_eq!(client.answer().status, 505);
+    assert_eq!(client.response().status, 505);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn a_preface_in_pieces_is_understood() {
     let mut client = Client::new(&server);
     for byte in b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" {
         client.send([*byte]);
-        // So that the test server reads them one by one, most of the time.
+        // A pause, so that the test server mostly reads the pieces one by one.
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     client.send([0, 0, 0, 4, 0, 0, 0, 0, 0]);
@@ -95,7 +95,7 @@ fn a_preface_in_pieces_is_understood() {
 /// A client gives up while the test server stands still: all its requests arrive in one piece, with the end behind
 /// them.
 #[test]
-fn requests_that_were_given_up_before_they_were_read_are_witnessed() {
+fn requests_given_up_before_they_were_read_are_counted() {
     let server = start(Http2::default());
     let mut bytes = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_vec();
     bytes.extend([0, 0, 0, 4, 0, 0, 0, 0, 0]); // SETTINGS
@@ -120,7 +120,7 @@ fn requests_that_were_given_up_before_they_were_read_are_witnessed() {
 }
 
 #[test]
-fn the_routes_answer_as_they_do_over_http_1() {
+fn routes_respond_as_over_http_1() {
     let server = start(Http2::default());
     run(async {
         let client = connect(&server).await;
@@ -169,15 +169,15 @@ fn uploads_are_read_within_the_windows() {
         let mut left = Bytes::from(vec![b'x'; 5_000_000]);
         while !left.is_empty() {
             body.reserve_capacity(left.len());
-            let room = std::future::poll_fn(|context| body.poll_capacity(context));
-            let room = room.await.unwrap().unwrap();
-            body.send_data(left.split_to(room.min(left.len())), false)
+            let capacity = std::future::poll_fn(|context| body.poll_capacity(context));
+            let capacity = capacity.await.unwrap().unwrap();
+            body.send_data(left.split_to(capacity.min(left.len())), false)
                 .unwrap();
         }
         body.send_data(Bytes::new(), true).unwrap();
-        let told = whole(response).await.unwrap();
-        let told: serde_json::Value = serde_json::from_slice(&told.body).unwrap();
-        assert_eq!(told["bytes"], 5_000_000);
+        let facts = whole(response).await.unwrap();
+        let facts: serde_json::Value = serde_json::from_slice(&facts.body).unwrap();
+        assert_eq!(facts["bytes"], 5_000_000);
     });
 }
 
@@ -190,11 +190,11 @@ fn the_gate_holds_streams_until_enough_are_there() {
     });
     run(async {
         let client = connect(&server).await;
-        let mut asked = Vec::new();
+        let mut responses = Vec::new();
         for id in 1..=10 {
-            asked.push(ask(&client, &format!("/r/{id}")).await);
+            responses.push(request(&client, &format!("/r/{id}")).await);
         }
-        for response in asked {
+        for response in responses {
             whole(response).await.map(drop).unwrap();
         }
     });
@@ -239,7 +239,7 @@ fn alpn_chooses_http_2_over_tls() {
 }
 
 #[test]
-fn the_limit_on_streams_is_told() {
+fn the_limit_on_streams_is_sent() {
     let server = start(Http2 {
         max_streams: Some(2),
         ..Http2::default()
@@ -248,11 +248,11 @@ fn the_limit_on_streams_is_told() {
         let client = connect(&server).await;
         get(&client, "/r/0").await.map(drop).unwrap();
         assert_eq!(client.current_max_send_streams(), 2);
-        let mut asked = Vec::new();
+        let mut responses = Vec::new();
         for id in 1..=8 {
-            asked.push(ask(&client, &format!("/r/{id}")).await);
+            responses.push(request(&client, &format!("/r/{id}")).await);
         }
-        for response in asked {
+        for response in responses {
             whole(response).await.map(drop).unwrap();
         }
     });

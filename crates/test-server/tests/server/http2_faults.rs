@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use h2::Reason;
 use hecaton_test_server::{Http2, Options, TestServer};
-use streams::{ask, connect, get, reason, run, start, whole};
+use streams::{connect, get, reason, request, run, start, whole};
 use support::eventually;
 
 #[test]
@@ -15,10 +15,13 @@ fn goaway_names_the_last_stream_that_is_processed() {
     let server = start(Http2::default());
     run(async {
         let client = connect(&server).await;
-        let slow = ask(&client, "/delay/150").await;
-        let last = ask(&client, "/fault/goaway").await;
-        let late = [ask(&client, "/r/1").await, ask(&client, "/r/2").await];
-        // Earlier streams get responses; later ones are told that they were not processed.
+        let slow = request(&client, "/delay/150").await;
+        let last = request(&client, "/fault/goaway").await;
+        let late = [
+            request(&client, "/r/1").await,
+            request(&client, "/r/2").await,
+        ];
+        // Earlier streams get responses; later ones learn that they were not processed.
         assert_eq!(whole(last).await.unwrap().body, b"ok\n");
         for response in late {
             let error = whole(response).await.err().unwrap();
@@ -33,19 +36,19 @@ fn goaway_names_the_last_stream_that_is_processed() {
 }
 
 #[test]
-fn goaway_comes_after_as_many_streams_as_asked_for() {
+fn goaway_comes_after_the_given_number_of_streams() {
     let server = start(Http2 {
         goaway_after: Some(3),
         ..Http2::default()
     });
     run(async {
         let client = connect(&server).await;
-        let mut asked = Vec::new();
+        let mut responses = Vec::new();
         for id in 1..=5 {
-            asked.push(ask(&client, &format!("/r/{id}")).await);
+            responses.push(request(&client, &format!("/r/{id}")).await);
         }
         let mut good = 0;
-        for response in asked {
+        for response in responses {
             good += u32::from(whole(response).await.is_ok());
         }
         assert_eq!(good, 3);
@@ -78,10 +81,10 @@ fn faults_of_one_stream_leave_the_others_alone() {
     let server = start(Http2::default());
     run(async {
         let client = connect(&server).await;
-        let steady = ask(&client, "/delay/100").await;
+        let steady = request(&client, "/delay/100").await;
         let reset = get(&client, "/fault/reset").await;
         assert_eq!(reason(reset), Some(Reason::INTERNAL_ERROR));
-        let cut = ask(&client, "/fault/truncate-chunked").await;
+        let cut = request(&client, "/fault/truncate-chunked").await;
         let mut cut = cut.await.expect("a head").into_body();
         let mut seen = 0;
         let end = loop {
@@ -134,10 +137,10 @@ fn streams_of_a_client_that_leaves_are_aborts() {
     let server = start(Http2::default());
     run(async {
         let client = connect(&server).await;
-        let asked = [
-            ask(&client, "/delay/30000").await,
-            ask(&client, "/fault/stall-head").await,
-            ask(&client, "/fault/stall-body").await,
+        let pending = [
+            request(&client, "/delay/30000").await,
+            request(&client, "/fault/stall-head").await,
+            request(&client, "/fault/stall-body").await,
         ];
         loop {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -145,7 +148,7 @@ fn streams_of_a_client_that_leaves_are_aborts() {
                 break;
             }
         }
-        drop(asked);
+        drop(pending);
     });
     let summary = eventually(&server, |summary| summary.aborted == 3);
     assert_eq!(summary.requests, 0);

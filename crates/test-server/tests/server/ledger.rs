@@ -8,7 +8,7 @@ use std::thread;
 use hecaton_test_server::{Interval, Options, RoundSpec, TestServer};
 use support::{Client, eventually, round, server};
 
-/// Requests the ids on so many connections at once, each an equal share; returns the checksum.
+/// Requests the ids on this many connections at once, an equal share on each. Returns the checksum.
 fn fetch(server: &TestServer, first: u64, count: u64, connections: u64) -> u32 {
     let share = count / connections;
     let start = Barrier::new(connections as usize);
@@ -73,7 +73,7 @@ fn bytes_are_counted_exactly() {
     server.open_round(round(1, 1));
     let request = "GET /r/1 HTTP/1.1\r\nHost: a\r\n\r\n";
     client.send(request);
-    let response = client.answer();
+    let response = client.response();
     let interval = server.close_round();
     assert_eq!(interval.bytes_in, request.len() as u64);
     assert_eq!(
@@ -107,7 +107,7 @@ fn the_expected_sum_counts_ids_that_never_came() {
 }
 
 #[test]
-fn repeats_and_foreign_requests_are_told() {
+fn repeats_and_foreign_requests_are_counted() {
     let server = server();
     let mut client = Client::new(&server);
     client.get("/r/1");
@@ -195,7 +195,7 @@ fn pipelined_requests_are_in_flight_together() {
     for id in 1..=5 {
         client.request("GET", &format!("/r/{id}"), "");
     }
-    (1..=5).for_each(|_| assert_eq!(client.answer().status, 200));
+    (1..=5).for_each(|_| assert_eq!(client.response().status, 200));
     assert_eq!(server.close_round().peak_in_flight, 5);
 }
 
@@ -215,7 +215,7 @@ fn closing_the_round_opens_the_gate() {
         ),
         (0, 1, 1)
     );
-    assert_eq!(client.answer().status, 200);
+    assert_eq!(client.response().status, 200);
 }
 
 #[test]
@@ -239,17 +239,17 @@ fn a_client_that_leaves_before_its_response_is_an_abort() {
 }
 
 #[test]
-fn a_response_that_outlasts_its_round_is_not_of_the_next() {
+fn a_response_that_outlasts_its_round_is_not_counted_in_the_next() {
     let server = server();
     let mut client = Client::new(&server);
     client.request("GET", "/delay/50", "");
     eventually(&server, |summary| summary.peak_in_flight == 1);
     server.open_round(gated(1, 2, 2));
-    client.answer();
+    client.response();
     client.request("GET", "/r/1", "");
     eventually(&server, |summary| summary.distinct == 1);
     server.open_round(round(5, 1));
-    client.answer();
+    client.response();
     assert_eq!(client.get("/r/5").status, 200);
     let interval = server.close_round();
     let counts = (
@@ -295,7 +295,7 @@ fn the_ledger_is_served_as_json_and_not_counted() {
 }
 
 #[test]
-fn two_origins_keep_two_ledgers_and_two_keys() {
+fn two_servers_have_separate_logs_and_keys() {
     let (one, other) = (server(), TestServer::start(Options::default()).unwrap());
     let check_values = [&one, &other].map(|server| Client::new(server).get("/r/1").check_value());
     assert_ne!(check_values[0], check_values[1]);

@@ -12,7 +12,7 @@ fn get(path: &str) -> Response {
 }
 
 #[test]
-fn encoded_bodies_decode_to_the_text_asked_for() {
+fn encoded_bodies_decode_to_the_requested_text() {
     let response = get("/encoded/gzip/100000");
     assert_eq!(response.header("content-encoding"), Some("gzip"));
     assert!(response.body.len() < 10_000);
@@ -57,7 +57,7 @@ fn a_bomb_is_small_on_the_wire() {
 fn redirects_lead_through_their_hops_to_the_end() {
     let server = server();
     let mut client = Client::new(&server);
-    let mut location = "/redirect/307/3?to=http%3A%2F%2Fother%2Fplace".to_owned();
+    let mut location = "/redirect/307/3?to=http%3A%2F%2Fother%2Fpath".to_owned();
     let mut seen = Vec::new();
     while location.starts_with('/') {
         let response = client.get(&location);
@@ -66,7 +66,7 @@ fn redirects_lead_through_their_hops_to_the_end() {
         seen.push(location.clone());
     }
     assert_eq!(seen.len(), 3);
-    assert_eq!(location, "http://other/place");
+    assert_eq!(location, "http://other/path");
     let last = client.get("/redirect/302/1");
     assert_eq!(last.header("location"), Some("/echo"));
     let again = client.get("/redirect-loop");
@@ -74,7 +74,7 @@ fn redirects_lead_through_their_hops_to_the_end() {
 }
 
 #[test]
-fn headers_of_the_query_are_answered_with_any_status() {
+fn headers_of_the_query_are_sent_with_any_status() {
     let response = get("/headers?Sunset=Sat,+31+Dec+2033+23:59:59+GMT&Deprecation=%401688169599");
     assert_eq!(response.status, 200);
     assert_eq!(response.header("deprecation"), Some("@1688169599"));
@@ -87,7 +87,7 @@ fn headers_of_the_query_are_answered_with_any_status() {
 }
 
 #[test]
-fn cookies_are_set_and_told() {
+fn cookies_are_set_and_reported() {
     let server = server();
     let mut client = Client::new(&server);
     let response = client.get("/cookies/set?a=1%3B%20Path%3D/x&b=2");
@@ -96,11 +96,11 @@ fn cookies_are_set_and_told() {
     assert!(lines.contains(&"Set-Cookie: b=2"), "{lines:?}");
     client.request("GET", "/cookies", "Cookie: a=1; b=x=y\r\n");
     let expected = serde_json::json!({"cookies": {"a": "1", "b": "x=y"}});
-    assert_eq!(client.answer().json(), expected);
+    assert_eq!(client.response().json(), expected);
 }
 
 #[test]
-fn basic_credentials_open_what_is_closed_without_them() {
+fn a_path_with_basic_credentials_is_refused_without_them() {
     let server = server();
     let mut client = Client::new(&server);
     let closed = client.get("/basic/user/pass");
@@ -113,27 +113,27 @@ fn basic_credentials_open_what_is_closed_without_them() {
     );
     let right = "Authorization: Basic dXNlcjpwYXNz\r\n";
     client.request("GET", "/basic/user/pass", right);
-    assert_eq!(client.answer().status, 200);
+    assert_eq!(client.response().status, 200);
     client.request("GET", "/basic/user/other", right);
-    assert_eq!(client.answer().status, 401);
+    assert_eq!(client.response().status, 401);
 }
 
 #[test]
-fn uploads_are_summed_up_and_not_kept() {
+fn uploads_are_summed_up() {
     let server = server();
     let mut client = Client::new(&server);
     client.send("POST /upload HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n");
-    let told = client.answer().json();
-    assert_eq!(told["bytes"], 5);
-    assert_eq!(told["crc32"], 0x3610_a686);
-    assert_eq!(told["chunked"], true);
+    let facts = client.response().json();
+    assert_eq!(facts["bytes"], 5);
+    assert_eq!(facts["crc32"], 0x3610_a686);
+    assert_eq!(facts["chunked"], true);
     let long = vec![b'x'; 70 * 1024 * 1024];
     let length = format!("Content-Length: {}\r\n", long.len());
     client.request("PUT", "/upload", &length);
     client.send(&long);
-    let told = client.answer().json();
+    let facts = client.response().json();
     assert_eq!(
-        (&told["bytes"], &told["chunked"]),
+        (&facts["bytes"], &facts["chunked"]),
         (&long.len().into(), &false.into())
     );
 }
@@ -147,7 +147,7 @@ fn an_early_response_does_not_wait_for_the_body() {
     ] {
         let mut client = Client::new(&server);
         client.request("POST", "/early", headers);
-        let response = client.answer();
+        let response = client.response();
         let seen = (response.status, response.header("connection"));
         assert_eq!(seen, (413, Some("close")));
         assert_eq!(client.rest(), b"");
@@ -169,7 +169,7 @@ fn pieces_come_with_pauses_between_them() {
 }
 
 #[test]
-fn arguments_that_make_no_sense_are_told() {
+fn invalid_arguments_are_an_error() {
     let server = server();
     let mut client = Client::new(&server);
     for path in [

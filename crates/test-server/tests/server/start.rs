@@ -76,7 +76,7 @@ fn it_serves_on_ipv6_too() {
 }
 
 #[test]
-fn a_stopped_origin_has_closed_its_connections_and_freed_its_port() {
+fn a_stopped_server_has_closed_its_connections_and_freed_its_port() {
     let server = server();
     let listen = server.address();
     assert_eq!(server.base_url(), format!("http://{listen}"));
@@ -103,7 +103,7 @@ fn many_connections_are_served_at_once() {
     }
     clients
         .iter_mut()
-        .for_each(|client| assert_eq!(client.answer().body.len(), 133));
+        .for_each(|client| assert_eq!(client.response().body.len(), 133));
     let summary = server.summary();
     assert_eq!((summary.connections_open, summary.distinct), (count, count));
     drop(clients);

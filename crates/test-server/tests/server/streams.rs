@@ -45,7 +45,7 @@ pub async fn shake(io: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> 
 }
 
 /// Sends a request without a body.
-pub async fn ask(client: &SendRequest<Bytes>, path: &str) -> ResponseFuture {
+pub async fn request(client: &SendRequest<Bytes>, path: &str) -> ResponseFuture {
     let request = Request::get(format!("http://test{path}")).body(()).unwrap();
     let mut client = client.clone().ready().await.unwrap();
     client.send_request(request, true).unwrap().0
@@ -79,7 +79,7 @@ pub async fn rest(stream: &mut RecvStream) -> Result<(Vec<u8>, Option<HeaderMap>
 }
 
 pub async fn get(client: &SendRequest<Bytes>, path: &str) -> Result<Whole, h2::Error> {
-    whole(ask(client, path).await).await
+    whole(request(client, path).await).await
 }
 
 pub fn reason(result: Result<Whole, h2::Error>) -> Option<Reason> {

@@ -65,11 +65,11 @@ impl Client {
 
     pub fn get(&mut self, path: &str) -> Response {
         self.request("GET", path, "");
-        self.answer()
+        self.response()
     }
 
     /// Reads one response with a body.
-    pub fn answer(&mut self) -> Response {
+    pub fn response(&mut self) -> Response {
         let mut response = self.head();
         response.body = match response.header("content-length") {
             Some(length) => self.exactly(length.parse().unwrap()),
@@ -119,7 +119,7 @@ impl Client {
             .expect_err("no orderly end")
     }
 
-    /// Exactly so many bytes.
+    /// Exactly this many bytes.
     pub fn exactly(&mut self, count: usize) -> Vec<u8> {
         while self.buffer.len() < count {
             self.fill();
@@ -193,7 +193,7 @@ impl Response {
     }
 }
 
-/// Waits until the test server has seen something that no response tells the client, such as an abort.
+/// Waits until the test server has seen something that no response shows, such as an abort.
 pub fn eventually(server: &TestServer, seen: impl Fn(&Summary) -> bool) -> Summary {
     for _ in 0..4000 {
         let summary = server.summary();

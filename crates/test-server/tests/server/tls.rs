@@ -30,7 +30,7 @@ fn showing(certificate: Certificate) -> TestServer {
     })
 }
 
-/// A client that trusts the test server's authority, and shows a certificate of it when asked to.
+/// A client that trusts the test server's authority, and shows a certificate of it on demand.
 fn config(server: &TestServer, with_certificate: bool) -> Arc<ClientConfig> {
     let mut roots = RootCertStore::empty();
     let ca = CertificateDer::from_pem_slice(server.ca_pem().unwrap().as_bytes()).unwrap();
@@ -59,8 +59,8 @@ fn connect(server: &TestServer, config: &Arc<ClientConfig>, name: &str) -> Strea
     StreamOwned::new(connection, socket)
 }
 
-/// Asks, and reads up to the end of the connection.
-fn ask(stream: &mut Stream, path: &str) -> std::io::Result<String> {
+/// Sends a request, and reads up to the end of the connection.
+fn request(stream: &mut Stream, path: &str) -> std::io::Result<String> {
     write!(
         stream,
         "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
@@ -71,14 +71,14 @@ fn ask(stream: &mut Stream, path: &str) -> std::io::Result<String> {
 }
 
 fn get(server: &TestServer, path: &str) -> std::io::Result<String> {
-    ask(
+    request(
         &mut connect(server, &config(server, false), "127.0.0.1"),
         path,
     )
 }
 
 #[test]
-fn what_is_served_in_the_clear_is_served_over_tls() {
+fn paths_are_served_over_tls_as_in_plaintext() {
     let server = start(Tls::default());
     assert!(server.base_url().starts_with("https://127.0.0.1:"));
     let response = get(&server, "/r/1").unwrap();
@@ -99,13 +99,13 @@ fn what_is_served_in_the_clear_is_served_over_tls() {
 }
 
 #[test]
-fn the_echo_tells_what_the_handshake_agreed_on() {
+fn the_echo_shows_what_the_handshake_agreed_on() {
     let server = start(Tls {
         names: vec!["named.example".to_owned()],
         ..Tls::default()
     });
     let mut stream = connect(&server, &config(&server, false), "named.example");
-    let response = ask(&mut stream, "/echo").unwrap();
+    let response = request(&mut stream, "/echo").unwrap();
     let echo: serde_json::Value =
         serde_json::from_str(response.split_once("\r\n\r\n").unwrap().1).unwrap();
     assert_eq!(echo["tls"]["sni"], "named.example");
@@ -118,7 +118,7 @@ fn sessions_are_resumed_and_counted() {
     let server = start(Tls::default());
     let config = config(&server, false);
     for _ in 0..3 {
-        ask(&mut connect(&server, &config, "localhost"), "/r/1").unwrap();
+        request(&mut connect(&server, &config, "localhost"), "/r/1").unwrap();
     }
     let summary = server.summary();
     assert_eq!((summary.tls_handshakes, summary.tls_resumed), (3, 2));
@@ -143,14 +143,14 @@ fn each_bad_certificate_is_bad_in_its_own_way() {
 }
 
 #[test]
-fn a_client_certificate_is_demanded_when_asked_for() {
+fn a_client_certificate_is_demanded_if_the_options_say_so() {
     let server = start(Tls {
         client_certificate: true,
         ..Tls::default()
     });
     assert!(get(&server, "/r/1").is_err());
     let mut known = connect(&server, &config(&server, true), "localhost");
-    let response = ask(&mut known, "/echo").unwrap();
+    let response = request(&mut known, "/echo").unwrap();
     assert!(
         response.contains("\"client_certificate\":true"),
         "{response}"
@@ -159,7 +159,7 @@ fn a_client_certificate_is_demanded_when_asked_for() {
 }
 
 #[test]
-fn an_old_version_is_spoken_when_asked_for() {
+fn an_old_version_is_used_if_the_options_say_so() {
     let server = start(Tls {
         only_1_2: true,
         ..Tls::default()
@@ -169,7 +169,7 @@ fn an_old_version_is_spoken_when_asked_for() {
 }
 
 #[test]
-fn a_given_certificate_is_shown_and_rubbish_is_an_error() {
+fn a_given_certificate_is_shown_and_an_invalid_one_is_an_error() {
     let made = start(Tls::default());
     let (chain, key) = (made.certificate_pem().unwrap(), made.client_pem().unwrap());
     let given = |chain: &str, key: &str| Options {
@@ -200,7 +200,7 @@ fn a_stalled_handshake_lasts_until_the_client_goes() {
     let mut stream = connect(&server, &config(&server, false), "localhost");
     let patience = Some(Duration::from_millis(60));
     stream.sock.set_read_timeout(patience).unwrap();
-    let error = ask(&mut stream, "/r/1").unwrap_err();
+    let error = request(&mut stream, "/r/1").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WouldBlock);
     assert_eq!(server.summary().connections_open, 1);
     drop(stream);
@@ -219,7 +219,7 @@ fn a_cut_has_no_close_notify_and_a_close_has_one() {
 }
 
 #[test]
-fn what_is_not_tls_is_a_failed_handshake() {
+fn bytes_that_are_no_tls_are_a_failed_handshake() {
     let server = start(Tls::default());
     let mut socket = TcpStream::connect(server.address()).unwrap();
     socket.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
@@ -230,7 +230,7 @@ fn what_is_not_tls_is_a_failed_handshake() {
 }
 
 #[test]
-fn a_played_round_trip_is_charged_for_the_handshake_of_the_version_spoken() {
+fn a_simulated_round_trip_counts_the_handshake_of_the_version_in_use() {
     let round_trip = Duration::from_millis(200);
     for (only_1_2, opening) in [(false, 2), (true, 3)] {
         let server = start(Tls {

@@ -14,7 +14,7 @@ fn named(count: u64) -> RoundSpec {
 }
 
 #[test]
-fn what_has_not_the_word_of_the_round_is_counted_as_stray_and_as_nothing_else() {
+fn requests_without_the_word_of_the_round_are_counted_as_stray_alone() {
     let server = server();
     server.open_round(named(2));
     let mut own = Client::new(&server);
@@ -44,11 +44,11 @@ fn what_has_not_the_word_of_the_round_is_counted_as_stray_and_as_nothing_else() 
         interval.expected_sum,
         check_values[0].wrapping_add(check_values[1])
     );
-    // A stray request does not tell the check value either.
-    let told = String::from_utf8_lossy(&stray[0]).into_owned();
+    // A stray request does not get the check value either.
+    let text = String::from_utf8_lossy(&stray[0]).into_owned();
     assert!(
-        !told.ends_with(&format!("{:08x}", check_values[0])),
-        "{told}"
+        !text.ends_with(&format!("{:08x}", check_values[0])),
+        "{text}"
     );
 }
 
@@ -68,7 +68,7 @@ fn requests_that_do_not_wait_for_the_response_before_them_are_counted() {
     let mut client = Client::new(&server);
     let request = |id| format!("GET /r/{id} HTTP/1.1\r\nHost: a\r\n\r\n");
     client.send((1..=4).map(request).collect::<String>());
-    (1..=4).for_each(|_| drop(client.answer()));
+    (1..=4).for_each(|_| drop(client.response()));
     (5..=8).for_each(|id| drop(client.get(&format!("/r/{id}"))));
     assert_eq!(server.close_round().pipelined, 3);
 }
@@ -79,24 +79,24 @@ fn the_beginning_of_a_request_does_not_come_with_the_one_before_it() {
     server.open_round(round(1, 10));
     let mut client = Client::new(&server);
     client.send("GET /r/1 HTTP/1.1\r\nHost: a\r\n\r\nGET /r");
-    client.answer();
+    client.response();
     client.send("/2 HTTP/1.1\r\nHost: a\r\n\r\n");
-    client.answer();
-    // An empty line behind a request is nothing.
+    client.response();
+    // An empty line behind a request does not count.
     client.send("GET /r/3 HTTP/1.1\r\nHost: a\r\n\r\n\r\n");
-    client.answer();
+    client.response();
     client.get("/r/4");
     assert_eq!(server.close_round().pipelined, 1);
 }
 
 #[test]
-fn who_asks_on_at_the_beginning_of_a_response_has_not_waited_for_its_end() {
+fn a_request_sent_at_the_beginning_of_a_response_is_counted_as_early() {
     let server = server();
     let cut = RoundSpec {
         cuts: 1,
         ..round(1, 1)
     };
-    // The rest of the response comes soon; on a busy machine it may be there before this asks on.
+    // The rest of the response comes soon; on a busy machine it may be there before the next request is sent.
     let is_seen = || {
         server.open_round(cut.clone());
         let mut hasty = Client::new(&server);
@@ -104,7 +104,7 @@ fn who_asks_on_at_the_beginning_of_a_response_has_not_waited_for_its_end() {
         hasty.head();
         hasty.request("GET", "/r/1", "");
         hasty.exactly(133);
-        hasty.answer();
+        hasty.response();
         server.close_round().pipelined == 1
     };
     assert!((0..1000).any(|_| is_seen()), "never seen");
@@ -116,7 +116,7 @@ fn who_asks_on_at_the_beginning_of_a_response_has_not_waited_for_its_end() {
 }
 
 #[test]
-fn what_asks_for_something_else_than_the_round_is_about_is_counted() {
+fn requests_that_differ_from_the_rounds_are_counted() {
     let server = server();
     let path = |id| format!("/r/{WORD:016x}/{id}");
     let accept = "Accept: application/json\r\n";
@@ -125,7 +125,7 @@ fn what_asks_for_something_else_than_the_round_is_about_is_counted() {
         let mut client = Client::new(&server);
         for (id, method, headers) in [(1, "GET", accept), (2, "GET", ""), (3, "POST", accept)] {
             client.request(method, &path(id), headers);
-            client.answer();
+            client.response();
         }
         assert_eq!(server.close_round().otherwise, otherwise);
     }
@@ -149,7 +149,7 @@ fn connections_that_carry_nothing_are_seen() {
 }
 
 #[test]
-fn a_server_of_rounds_does_nothing_else() {
+fn a_server_of_rounds_serves_nothing_else() {
     let options = Options {
         rounds_only: true,
         ..Options::default()
@@ -181,7 +181,7 @@ fn a_request_that_comes_while_a_response_is_held_is_counted_too() {
     client.request("GET", "/r/1", "");
     eventually(&server, |seen| seen.peak_in_flight == 1);
     client.request("GET", "/r/2", "");
-    (1..=2).for_each(|_| drop(client.answer()));
+    (1..=2).for_each(|_| drop(client.response()));
     assert_eq!(server.close_round().pipelined, 1);
 }
 
@@ -207,7 +207,7 @@ fn a_check_sees_what_is_in_flight_and_how_long_it_was_held() {
 }
 
 #[test]
-fn connections_open_at_once_are_told_from_those_one_after_another() {
+fn connections_open_at_once_are_distinguished_from_consecutive_ones() {
     let server = server();
     server.open_round(round(1, 10));
     for id in 1..=3 {
@@ -222,7 +222,7 @@ fn connections_open_at_once_are_told_from_those_one_after_another() {
 }
 
 #[test]
-fn strangers_get_what_harms_nobody_unless_faults_are_allowed() {
+fn strangers_get_only_harmless_responses_unless_faults_are_allowed() {
     for (faults, status) in [(false, 403), (true, 200)] {
         let server = TestServer::start(Options {
             exposed: true,
@@ -255,13 +255,13 @@ fn a_round_of_new_connections_closes_those_that_were_open_before() {
     assert_eq!(new.get("/r/1").status, 200);
     let interval = server.close_round();
     assert_eq!((interval.distinct, interval.connections_used), (1, 1));
-    // A round that does not ask for it leaves connections alone.
+    // A round without that option leaves connections alone.
     server.open_round(round(1, 1));
     assert_eq!(new.get("/r/1").status, 200);
 }
 
 #[test]
-fn interim_responses_come_before_the_last_one_and_never_over_http_1_0() {
+fn interim_responses_come_before_the_final_one_and_never_over_http_1_0() {
     let server = server();
     server.open_round(RoundSpec {
         interim: Interim::Always,
@@ -270,7 +270,7 @@ fn interim_responses_come_before_the_last_one_and_never_over_http_1_0() {
     let mut client = Client::new(&server);
     client.request("GET", "/r/1", "");
     assert_eq!(client.head().status, 103);
-    let last = client.answer();
+    let last = client.response();
     assert_eq!((last.status, last.body.len()), (200, 133));
     let mut old = Client::new(&server);
     old.send("GET /r/2 HTTP/1.0\r\n\r\n");
