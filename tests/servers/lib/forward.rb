@@ -1,4 +1,4 @@
-# What all forward proxies share.
+# The common base of forward proxies.
 module Servers
   # Endpoints lead through it to test servers, with and without TLS.
   class Forward < Server

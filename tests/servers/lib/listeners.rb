@@ -1,8 +1,11 @@
 # The listeners of the servers in apps/, in a JSON file that each of them reads.
 module Servers
-  # Each program in apps/ has that file as its one argument: a list of {port, kind, cert, key, ca, min, max, streams,
-  # idle}. kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both). ca: clients must show a certificate of it.
-  # idle: seconds after which an idle connection is closed.
+  # Each program in apps/ has that file as its one argument.
+  # It is a list of {port, kind, cert, key, ca, min, max, streams, idle}:
+  #
+  # - kind is http, h2c, https (HTTP/1.1 alone) or h2 (ALPN with both).
+  # - ca: clients must show a certificate of this authority.
+  # - idle: the seconds after which an idle connection is closed.
   #
   # Its responses:
   #
