@@ -11,7 +11,8 @@ class SendsInWaves < Cheat
       wave.each_with_index.map { |(url, taken), index|
         Thread.new do
           result = fetch(url, index)
-          @lock.synchronize { round.done(*result, taken) } # at once: its latency must not include the wait for the others
+          # At once, because its latency must not include the wait for the others.
+          @lock.synchronize { round.done(*result, taken) }
         end
       }.each(&:join)
     end
