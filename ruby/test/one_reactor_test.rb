@@ -187,7 +187,9 @@ class OneReactorTest < ServerTest
       late = task.async { error_of(Hecaton::TimeoutError) { hasty.get(url("/fault/stall-head")) }.phase }
       batch = task.async do
         seen = []
-        clients.first.batch { |all| 5.times { |size| all.get(url("/bytes/#{size}")).on_complete { |outcome| seen << outcome.body.bytesize } } }
+        clients.first.batch do |all|
+          5.times { |size| all.get(url("/bytes/#{size}")).on_complete { |outcome| seen << outcome.body.bytesize } }
+        end
         seen.sort
       end
       stopped = task.async { clients.last.get(url("/fault/stall-head")) }

@@ -37,7 +37,8 @@ class TimesTest < ServerTest
     [{ total: 1 }, { connect: 1 }, { total: 1, foo: 1 }, {}].each do |limits|
       [-> { client.get(url("/r/1"), timeout: limits) }, -> { Hecaton.get(url("/r/1"), timeout: limits) },
        -> { client.batch { |batch| batch.get(url("/r/1"), timeout: limits) } }].each do |call|
-        assert_match(/give one number \(a Hash of several limits is for a client/, assert_raises(ArgumentError, &call).message)
+        message = assert_raises(ArgumentError, &call).message
+        assert_match(/give one number \(a Hash of several limits is for a client/, message)
       end
     end
   end

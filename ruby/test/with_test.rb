@@ -79,16 +79,16 @@ class WithTest < ServerTest
     error_of(ArgumentError) { base.with(retry: "once") }
   end
 
-  # Each keyword is one of the two, and those that the engine knows are the same ones.
-  def test_every_setting_is_known_to_be_of_requests_or_of_connections
-    of_connections = Hecaton::Derivation.const_get(:OF_CONNECTIONS)
-    all = Hecaton::Client.const_get(:SETTINGS)
-    assert_empty of_connections - all
-    source = File.read(File.expand_path("../../crates/hecaton/src/client/sharing.rs", __dir__))
-    engine = source[/split! \{\n(.*?);/m, 1].split.map(&:to_sym)
-    # The engine gets the key without its passphrase.
-    assert_equal engine.sort, of_connections.sort - [:client_key_password]
+  # Whatever the table says of each, Ruby refuses those of connections, and the engine knows the same ones.
+  def test_every_setting_is_of_requests_or_of_connections
+    base = client
+    names = Hecaton::Client.instance_method(:initialize).parameters.map(&:last)
+    assert_equal names, Hecaton::Settings::NAMES
+    refused = names.select { |name| base.with(name => nil).nil? rescue error_message_of_connections?($!) }
+    assert_equal Hecaton::Settings::OF_CONNECTIONS, refused
   end
+
+  def error_message_of_connections?(error) = error.message.include?("a setting of connections")
 
   def test_closing_either_closes_the_connections_and_ends_neither
     base = client

@@ -1,103 +1,140 @@
-//! `docs/settings.md` is what Ruby says of a client's settings, with the engine's defaults: name, type, default, meaning.
+//! The files that are made from the table of settings (`crates/hecaton/src/config/table.rs`): Ruby's keywords, their signatures
+//! and `docs/settings.md`.
 //!
-//! The texts are those above `Client#initialize`, the types are those of its signature, and the defaults are those of a real `Config`.
-//! The test fails when the page says anything else; `HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings` writes it anew.
+//! The defaults are those of a real `Config`. The tests fail when a file says anything else;
+//! `HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings` writes them anew.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hecaton::{Config, Defaults, Retry};
+use hecaton::{Config, Defaults, Retry, SETTINGS, Setting};
 use syn::{Attribute, Expr, ExprLit, Field, Fields, Item, Lit, Meta};
 
+mod keywords;
 mod ruby;
 
 const INTRODUCTION: &str = "\
 # Settings
 
-<!-- Generated: HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings. The texts are in ruby/lib/hecaton/client.rb. -->
+<!-- Generated: HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings. The texts are in crates/hecaton/src/config/table.rs. -->
 
 Each setting is a keyword of `Hecaton::Client.new`.
 Times are seconds, as Integer or Float.
 `nil` means the default.
+A client that is derived by `with` has its own settings of requests, and shares those of connections.
+
+| setting | type | default | 0 means | setting of |
+| --- | --- | --- | --- | --- |
 ";
 
 #[test]
-fn the_page_says_what_the_engine_says() {
-    let page = page();
-    let path = root().join("docs/settings.md");
-    if std::env::var_os("HECATON_UPDATE").is_some() {
-        std::fs::write(&path, &page).expect("the page can be written");
-    }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
-    let hint = "docs/settings.md is out of date: run HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings";
-    assert!(kept == page, "{hint}\n{page}");
-}
-
-#[test]
-fn every_setting_has_a_text_and_says_its_default() {
-    for (file, name) in [
-        ("config/mod.rs", "Config"),
-        ("message/template.rs", "Defaults"),
-        ("message/retry.rs", "Retry"),
+fn the_files_say_what_the_table_says() {
+    for (path, made) in [
+        ("docs/settings.md", page()),
+        ("ruby/lib/hecaton/settings.rb", keywords::program()),
+        ("ruby/sig/hecaton/settings.rbs", keywords::signatures()),
     ] {
-        for field in fields(file, name) {
-            let text = documentation(&field.attrs);
-            let name = field.ident.as_ref().expect("a named field");
-            assert!(
-                text.contains("efault"),
-                "{file}: {name} says no default: {text}"
-            );
+        let file = root().join(path);
+        if std::env::var_os("HECATON_UPDATE").is_some() {
+            std::fs::write(&file, &made).expect("the file can be written");
         }
+        let kept = std::fs::read_to_string(&file).unwrap_or_default();
+        let hint = "is out of date: run HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings";
+        assert!(kept == made, "{path} {hint}\n{made}");
     }
 }
 
 #[test]
-fn every_setting_of_the_engine_is_a_keyword_in_ruby() {
-    let keywords = ruby::keywords(&root());
-    for name in defaults().iter().map(|(name, _)| name) {
-        let found = keywords.iter().any(|keyword| keyword.names.contains(name));
-        assert!(found, "{name} is not explained above Client#initialize");
+fn every_setting_of_the_engine_has_a_text_that_says_its_default() {
+    for setting in SETTINGS.iter().filter(|setting| is_in_config(setting)) {
+        let required = setting.name == "timeout";
+        assert!(
+            required || setting.text.contains("efault"),
+            "{} says no default: {}",
+            setting.name,
+            setting.text
+        );
+    }
+    for field in fields("message/retry.rs", "Retry") {
+        let text = documentation(&field.attrs);
+        assert!(text.contains("efault"), "{text}");
+    }
+}
+
+#[test]
+fn the_defaults_of_requests_are_in_the_table_too() {
+    for (name, _) in values(&format!("{:#?}", Defaults::default())) {
+        assert!(
+            SETTINGS.iter().any(|setting| setting.name == name),
+            "{name}"
+        );
     }
 }
 
 fn page() -> String {
     let mut page = INTRODUCTION.to_owned();
-    let types = ruby::types(&root());
-    let kind = |name: &str| {
-        let found = types.iter().find(|(known, _)| known == name);
-        &found.expect("the signature has every keyword").1
-    };
-    let defaults = defaults();
+    for setting in SETTINGS {
+        let _ = writeln!(
+            page,
+            "| [`{name}`](#{name}) | {} | {} | {} | {} |",
+            ruby::words(setting.ruby),
+            default(setting)
+                .trim_start_matches("default")
+                .trim_start_matches([':', ' ']),
+            setting.zero.unwrap_or_default(),
+            match setting.of_connections {
+                true => "connections",
+                false => "requests",
+            },
+            name = setting.name,
+        );
+    }
     page += "\n## Of a client\n";
-    for keyword in ruby::keywords(&root()) {
-        let text = capital(&keyword.text.replace('*', "\\*"));
-        for name in &keyword.names {
-            let kind = kind(name);
-            let value = defaults.iter().find(|(known, _)| known == name);
-            let default = match (name.as_str(), value) {
-                ("timeout", _) => "must be given".to_owned(),
-                (_, Some((_, value))) => in_ruby(name, value),
-                (_, None) if kind == "true or false" => "default `false`".to_owned(),
-                (_, None) => "default none".to_owned(),
-            };
-            let _ = write!(page, "\n### `{name}`\n\n*{kind}, {default}*  \n{text}\n");
-        }
+    for setting in SETTINGS {
+        let Setting { name, ruby, .. } = setting;
+        let text = text(setting).replace('*', "\\*");
+        let (kind, default) = (ruby::words(ruby), default(setting));
+        let _ = write!(page, "\n### `{name}`\n\n*{kind}, {default}*  \n{text}\n");
     }
     page += "\n## Of `retry`\n\nThe keys of a Hash that is given as `retry`; `true` stands for all of these defaults.\n";
+    let types = ruby::types_of_retry(&root());
     let values = values(&format!("{:#?}", Retry::default()));
     for field in fields("message/retry.rs", "Retry") {
         let name = field.ident.as_ref().expect("a named field").to_string();
         let value = values.iter().find(|(known, _)| *known == name);
         let default = in_ruby(&name, &value.expect("a value").1);
         let text = symbols(&documentation(&field.attrs));
-        let _ = write!(
-            page,
-            "\n### `{name}`\n\n*{}, {default}*  \n{text}\n",
-            kind(&name)
-        );
+        let kind = types.iter().find(|(known, _)| *known == name);
+        let kind = &kind.expect("the signature has every key").1;
+        let _ = write!(page, "\n### `{name}`\n\n*{kind}, {default}*  \n{text}\n");
     }
     page
+}
+
+/// Whether it is a field of `Config`.
+fn is_in_config(setting: &Setting) -> bool {
+    let config = values(&format!("{:#?}", Config::new(Duration::from_secs(5))));
+    config.iter().any(|(name, _)| name == setting.name)
+}
+
+/// The text, without the space before each line.
+fn text(setting: &Setting) -> String {
+    let lines = setting.text.lines();
+    let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// "default `3`", as a Ruby program would write it.
+fn default(setting: &Setting) -> String {
+    let defaults = defaults();
+    let value = defaults.iter().find(|(known, _)| known == setting.name);
+    match (setting.name, value) {
+        ("timeout", _) => "must be given".to_owned(),
+        (name, Some((_, value))) => in_ruby(name, value),
+        (_, None) if setting.ruby == "bool?" => "default `false`".to_owned(),
+        (_, None) => "default none".to_owned(),
+    }
 }
 
 /// Each setting of the engine with its default, as Rust shows it.
@@ -144,13 +181,6 @@ fn symbols(text: &str) -> String {
         text = text.replace(&format!("`{kind}`"), &format!("`:{}`", kind.to_lowercase()));
     }
     text
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| {
-        first.to_uppercase().chain(letters).collect()
-    })
 }
 
 /// What `{:#?}` shows of each field of a struct, on one line.

@@ -1,53 +1,11 @@
-//! What Ruby says of a client's settings: the comment above `Client#initialize`, and its signature.
+//! Types of Ruby, in words that need no signature beside them.
 
 use std::path::Path;
 
-/// A keyword: its names (a certificate and its key share a text), and what the comment says of it.
-pub struct Keyword {
-    pub names: Vec<String>,
-    pub text: String,
-}
-
-/// The keywords in the order of the comment above `initialize` in `client.rb`.
-pub fn keywords(root: &Path) -> Vec<Keyword> {
-    let source = read(root, "ruby/lib/hecaton/client.rb");
-    let (above, _) = source
-        .split_once("    def initialize(")
-        .expect("Client has an initialize");
-    let comment: Vec<&str> = above
-        .lines()
-        .rev()
-        .map_while(|line| line.strip_prefix("    #"))
-        .collect();
-    let mut keywords: Vec<Keyword> = Vec::new();
-    for line in comment.into_iter().rev() {
-        let line = line.strip_prefix(' ').unwrap_or(line);
-        match line.split_once(":: ") {
-            Some((names, text)) if !line.starts_with(' ') => keywords.push(Keyword {
-                names: names.split("::, ").map(str::to_owned).collect(),
-                text: text.to_owned(),
-            }),
-            _ if line.starts_with("  ") => {
-                let keyword = keywords.last_mut().expect("a keyword comes first");
-                keyword.text += "\n";
-                keyword.text += line.trim_start();
-            }
-            _ => {} // what is said of all
-        }
-    }
-    keywords
-}
-
-/// `name: type` of each keyword of `initialize`, and of each key of `retry`, as the signature has them.
-pub fn types(root: &Path) -> Vec<(String, String)> {
+/// `name: type` of each key of `retry`, as the signature has them.
+pub fn types_of_retry(root: &Path) -> Vec<(String, String)> {
     let signature = read(root, "ruby/sig/hecaton/client.rbs");
-    let mut types = parameters(between(&signature, "def initialize: (", ") -> void"));
-    types.extend(parameters(between(
-        &signature,
-        "type retry_options = {",
-        "\n    }",
-    )));
-    types
+    parameters(between(&signature, "type retry_options = {", "\n    }"))
 }
 
 fn parameters(list: &str) -> Vec<(String, String)> {
@@ -69,8 +27,8 @@ fn split(text: &str, separator: char) -> Vec<&str> {
     parts.collect()
 }
 
-/// A type in words that need no signature beside them. That nil is the default is said once for all.
-fn words(kind: &str) -> String {
+/// A type in words. That nil is the default is said once for all.
+pub fn words(kind: &str) -> String {
     let kind = kind.replace(['(', ')'], "");
     let kinds = split(&kind, '|');
     let kinds = kinds.iter().map(|one| one.trim().trim_end_matches('?'));

@@ -20,7 +20,8 @@ module Hecaton
       what, text = given.include?("-----BEGIN") ? ["the text", given] : [given.inspect, read(given)]
       OpenSSL::PKey.read(text, password).private_to_pem
     rescue OpenSSL::PKey::PKeyError
-      why = text.include?("ENCRYPTED") ? "a private key that client_key_password does not decrypt" : "no private key that can be read"
+      locked = text.include?("ENCRYPTED")
+      why = locked ? "a private key that client_key_password does not decrypt" : "no private key that can be read"
       raise ArgumentError, "client_key: #{what} has #{why}"
     end
 

@@ -2,16 +2,9 @@
 module Hecaton
   # For Client#with.
   module Derivation
-    # Settings of connections, which clients that share them have in common.
-    OF_CONNECTIONS = %i[
-      connect_timeout resolve_timeout resolve allow_address unix_socket local_address proxy no_proxy tls_timeout queue_timeout http per_origin
-      max_connections max_queue ca crl client_cert client_key client_key_password tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
-      max_header_fields max_header_bytes
-    ].freeze
-
     # Credentials. They exclude each other, so one takes the place of all.
     CREDENTIALS = %i[basic_auth bearer digest_auth].freeze
-    private_constant :OF_CONNECTIONS, :CREDENTIALS
+    private_constant :CREDENTIALS
 
     class << self
       # The settings with these names that were given to Client.new, from inside of it.
@@ -19,7 +12,7 @@ module Hecaton
 
       # Settings with changes.
       def merged(settings, changes)
-        refused = changes.keys & OF_CONNECTIONS
+        refused = changes.keys & Settings::OF_CONNECTIONS
         if refused.any?
           raise ArgumentError, "#{refused.join(", ")}: a setting of connections, which a derived client shares: " \
                                "make a client of its own by Hecaton::Client.new"

@@ -1,7 +1,7 @@
 # Loads parts of Ruby's standard library when they are needed.
 module Hecaton
-  # For methods of outcomes, which other Ractors may call too. Only the main Ractor can load a library (before Ruby 3.5),
-  # so an outcome loads what its methods need when it is frozen, as Ractor.make_shareable does.
+  # For methods of outcomes, which other Ractors may call too. Only the main Ractor can load a library, so an outcome
+  # loads what its methods need when it is frozen, as Ractor.make_shareable does.
   module Library
     OF_RESPONSES = %w[json strscan time].each(&:freeze).freeze
     private_constant :OF_RESPONSES

@@ -4,8 +4,10 @@ module Hecaton
   module Times
     # Name in the Hash → setting.
     NAMES = {
-      total: :timeout, connect: :connect_timeout, resolve: :resolve_timeout, tls: :tls_timeout, send: :send_timeout,
-      first_byte: :first_byte_timeout, read: :read_timeout, queue: :queue_timeout, expect: :expect_timeout
+      total: :timeout,
+      **(Settings::TIMES.grep(/_timeout\z/) - [:idle_timeout]).to_h do |name|
+        [name.to_s.delete_suffix("_timeout").to_sym, name]
+      end
     }.freeze
     private_constant :NAMES
 

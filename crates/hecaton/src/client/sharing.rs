@@ -17,7 +17,7 @@ impl Client {
     /// are shared.
     pub fn settings(&self, mut config: Config) -> Result<Settings, InvalidRequest> {
         super::check(&mut config)?;
-        let other = different(&self.0.pool.config, &config);
+        let other = self.0.pool.config.different_connections(&config);
         if !other.is_empty() {
             let names = other.join(", ");
             let why = "of connections, which are shared: make a client of its own for others";
@@ -56,42 +56,4 @@ impl Client {
             ..self.0.clone_of_parts()
         }))
     }
-}
-
-impl Config {
-    /// These settings for requests, with the other's settings for connections.
-    pub fn with_connections_of(self, other: &Config) -> Config {
-        merged(self, other)
-    }
-}
-
-macro_rules! split {
-    ($($name:ident)*; $($free:ident)*) => {
-        /// The names of the connection settings that differ.
-        fn different(ours: &Config, theirs: &Config) -> Vec<&'static str> {
-            // All settings are named, so that a new one must be put on one side.
-            let Config { $($name,)* $($free: _,)* } = theirs;
-            let mut names = Vec::new();
-            $(if ours.$name != *$name {
-                names.push(stringify!($name));
-            })*
-            names
-        }
-
-        fn merged(requests: Config, connections: &Config) -> Config {
-            Config {
-                $($name: connections.$name.clone(),)*
-                ..requests
-            }
-        }
-    };
-}
-
-// Settings of connections, which all clients on these connections share; then settings of each request.
-split! {
-    connect_timeout resolve_timeout resolve allow_address unix_socket local_address proxy no_proxy tls_timeout queue_timeout http per_origin
-    max_connections max_queue ca crl client_cert client_key tls_min pins verify verify_hostname idle_timeout max_idle max_age max_buffered
-    max_header_fields max_header_bytes;
-    timeout send_timeout first_byte_timeout expect_timeout read_timeout retry reconnect redirects redirects_to_http redirect_hosts
-    cookies max_body lenient decode concurrency user_agent
 }
