@@ -1,6 +1,6 @@
 //! Bulk downloads: every input of a long list fetched, and recorded exactly once.
 //!
-//! The modules in the order of the flow; each imports only from earlier ones. `job` holds the settings. `host`
+//! The modules in the order of the flow; each imports only from earlier ones. `job` holds the settings. `objects` is object storage. `host`
 //! compares hosts and says whose they are. `input` reads lists. `template` fills columns into texts. `expression`
 //! evaluates conditions. `take` extracts values from bodies. `robots` reads robots.txt. `sink` stores bodies. `plan`
 //! divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part has done, and the
@@ -11,6 +11,9 @@
 #![forbid(unsafe_code)]
 
 pub mod job;
+
+#[cfg(feature = "objects")]
+pub mod objects;
 
 pub mod host;
 

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, in the order of the flow.
-const MODULES: [&str; 18] = [
+const MODULES: [&str; 19] = [
     "job",
+    "objects",
     "host",
     "input",
     "template",

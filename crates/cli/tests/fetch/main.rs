@@ -11,12 +11,15 @@ mod file_server;
 mod finish;
 mod hosts;
 mod large;
+mod lists;
 #[cfg(feature = "nats")]
 mod many;
 mod metrics;
 mod more;
 mod names;
 mod network;
+#[cfg(feature = "objects")]
+mod objects;
 mod outages;
 mod pace;
 mod reading;

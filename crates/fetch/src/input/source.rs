@@ -66,6 +66,8 @@ pub enum Source {
     Path(PathBuf),
     /// Bytes, and what they are called in messages.
     Stream(String, Box<dyn Read + Send>),
+    /// Bytes, and the URL that they come from.
+    Remote(String, Box<dyn Read + Send>),
 }
 
 impl Source {
@@ -81,7 +83,7 @@ impl Source {
     pub(super) fn rows(self, form: Option<Format>) -> Result<(String, Box<dyn Rows>), InputError> {
         let name = match &self {
             Source::Path(path) => path.display().to_string(),
-            Source::Stream(name, _) => name.clone(),
+            Source::Stream(name, _) | Source::Remote(name, _) => name.clone(),
         };
         match self.opened(form) {
             Ok(rows) => Ok((name, rows)),
@@ -90,6 +92,13 @@ impl Source {
     }
 
     fn opened(self, form: Option<Format>) -> io::Result<Box<dyn Rows>> {
+        let named = match &self {
+            Source::Path(path) => Format::of(path),
+            Source::Stream(..) => None,
+            Source::Remote(url, _) => {
+                Format::of(Path::new(url.split(['?', '#']).next().unwrap_or(url)))
+            }
+        };
         let (path, reader): (_, Box<dyn Read + Send>) = match self {
             Source::Path(path) => {
                 let file = File::open(&path)?;
@@ -98,10 +107,9 @@ impl Source {
                 }
                 (Some(path), Box::new(file))
             }
-            Source::Stream(_, reader) => (None, reader),
+            Source::Stream(_, reader) | Source::Remote(_, reader) => (None, reader),
         };
         let (first, reader) = peek(reader, 6)?;
-        let named = path.as_deref().and_then(Format::of);
         if first.starts_with(b"PAR1")
             || form == Some(Format::Parquet)
             || (form.is_none() && named == Some(Format::Parquet))

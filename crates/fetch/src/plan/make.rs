@@ -14,7 +14,7 @@ use super::entry::{Content, write_entry};
 use super::folder::{Folder, write_whole};
 use super::parts::{Frames, Part, assign};
 use super::repeats::Repeats;
-use super::sources::{Identity, Listed, is_standard_input};
+use super::sources::{Identity, Listed, is_stream};
 use super::spool::{GROUPS, Spool, Spooled};
 use super::{Index, Plan, VERSION, write_repeats};
 use crate::error::{Error, Result, at};
@@ -92,7 +92,7 @@ pub fn make(
     fs::create_dir_all(&planned).map_err(at("create", &planned))?;
     let named: Vec<PathBuf> = files
         .iter()
-        .filter(|path| !is_standard_input(path))
+        .filter(|path| !is_stream(path))
         .cloned()
         .collect();
     let identities = thread::spawn(move || named.iter().map(|path| Identity::of(path)).collect());
@@ -134,8 +134,8 @@ pub fn make(
 fn with_lists(files: &[PathBuf], known: Vec<Identity>, lists: Vec<Listed>) -> Vec<Identity> {
     let mut known = known.into_iter();
     let paired = files.iter().zip(lists);
-    let paired = paired.filter_map(|(path, list)| match is_standard_input(path) {
-        true => Some(Identity::of_stream(&list)),
+    let paired = paired.filter_map(|(path, list)| match is_stream(path) {
+        true => Some(Identity::of_stream(path, &list)),
         false => Some(known.next()?.holding(&list)),
     });
     paired.collect()

@@ -13,7 +13,7 @@ use crate::input::Entry;
 /// A file as it was when it was planned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// Its path as it was given; `-` is standard input.
+    /// Its path or URL as it was given; `-` is standard input.
     pub path: PathBuf,
     /// Its length; of a stream, how many inputs came.
     pub bytes: u64,
@@ -55,6 +55,21 @@ pub fn is_standard_input(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
+/// The schemes of lists that are elsewhere.
+const REMOTE: [&str; 5] = ["http", "https", "s3", "gs", "az"];
+
+/// The URL of a list that is elsewhere; none for a file.
+pub fn remote(path: &Path) -> Option<&str> {
+    let text = path.to_str()?;
+    let (scheme, _) = text.split_once("://")?;
+    REMOTE.contains(&scheme).then_some(text)
+}
+
+/// Whether a list is read only once, as it comes: from standard input or from elsewhere.
+pub fn is_stream(path: &Path) -> bool {
+    is_standard_input(path) || remote(path).is_some()
+}
+
 impl Identity {
     /// The file as it is now. It is read whole.
     ///
@@ -81,10 +96,10 @@ impl Identity {
         }
     }
 
-    /// Standard input that held this.
-    pub fn of_stream(list: &Listed) -> Identity {
+    /// A stream that held this.
+    pub fn of_stream(path: &Path, list: &Listed) -> Identity {
         let stream = Identity {
-            path: "-".into(),
+            path: path.to_owned(),
             bytes: list.inputs,
             modified: 0,
             hash: list.digest(),
@@ -96,7 +111,7 @@ impl Identity {
 
     /// How many entries it had, and their digest; none if that is not known.
     pub fn list(&self) -> Option<(u64, &str)> {
-        match is_standard_input(&self.path) {
+        match is_stream(&self.path) {
             true => Some((self.bytes, &self.hash)),
             false => Some((self.inputs?, self.entries.as_deref()?)),
         }
@@ -125,7 +140,7 @@ fn digest(path: &Path) -> Result<String> {
 /// When a file is there and cannot be read.
 pub fn changed(planned: &[Identity], files: &[PathBuf]) -> Result<Option<String>> {
     let planned = planned.iter().filter(|was| files.contains(&was.path));
-    for was in planned.filter(|was| !is_standard_input(&was.path)) {
+    for was in planned.filter(|was| !is_stream(&was.path)) {
         let path = was.path.display();
         // The plan holds all inputs, so the file is not needed any more.
         if !was.path.exists() {

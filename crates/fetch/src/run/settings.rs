@@ -40,6 +40,19 @@ pub fn client(job: &Job) -> Result<Client> {
     Client::try_new(config(job, is_own)?).map_err(|error| Error::usage(error.to_string()))
 }
 
+/// A client that reads a list at a URL, which the user chose, of any length.
+///
+/// # Errors
+/// When a setting cannot be used.
+pub fn list_client(job: &Job, url: &str) -> Result<Client> {
+    let is_own = Host::of(url).is_ok_and(|host| host.whose() != Whose::Foreign);
+    let mut config = config(job, is_own)?;
+    config.max_body = usize::MAX;
+    config.max_buffered = None;
+    config.cookies = None;
+    Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
+}
+
 /// The same for each of so many threads of a run, with as many connections as it may have.
 ///
 /// # Errors

@@ -1,11 +1,12 @@
 //! A job in a folder: planned if it is new, resumed if it is the same, refused if it is another. `more` adds inputs.
 
+mod lists;
 mod more;
 
 use std::fs::{self, File};
 use std::io::IsTerminal;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use hecaton::{Reactor, Request};
@@ -112,7 +113,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         };
         let mut lists = vec![Listed::default(); job.input.files.len()];
         while let Some(entry) = list.next() {
-            let entry = entry.map_err(|error| Error::usage(error.to_string()))?;
+            let entry = entry.map_err(refused)?;
             lists[list.list_number()].note(&entry);
             take(entry)?;
         }
@@ -145,8 +146,16 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     })
 }
 
+/// A list that cannot be read. One that is elsewhere may come the next time.
+fn refused(error: InputError) -> Error {
+    let text = error.to_string();
+    match plan::remote(Path::new(&text)) {
+        Some(_) => Error::failed(text),
+        None => Error::usage(text),
+    }
+}
+
 fn open(job: &Job) -> Result<Inputs> {
-    let refused = |error: InputError| Error::usage(error.to_string());
     let form = job
         .input
         .format
@@ -154,11 +163,17 @@ fn open(job: &Job) -> Result<Inputs> {
         .map(Format::named)
         .transpose()
         .map_err(refused)?;
-    let source = |path: &PathBuf| match plan::is_standard_input(path) {
-        true => Source::named("-"),
-        false => Source::Path(path.clone()),
-    };
-    Inputs::open(job.input.files.iter().map(source).collect(), form).map_err(refused)
+    let sources = job.input.files.iter().map(|path| source(job, path));
+    Inputs::open(sources.collect::<Result<_>>()?, form).map_err(refused)
+}
+
+/// Where a list comes from, by its name.
+fn source(job: &Job, path: &Path) -> Result<Source> {
+    match plan::remote(path) {
+        Some(url) => lists::open(job, url),
+        None if plan::is_standard_input(path) => Ok(Source::named("-")),
+        None => Ok(Source::Path(path.to_owned())),
+    }
 }
 
 /// Fetches a site's sitemap and those that it lists, one after the other.

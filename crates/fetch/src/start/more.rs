@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 use crate::host::LastHost;
-use crate::input::{Entry, Format, InputError, Inputs, Source};
+use crate::input::{Entry, Format, Inputs};
 use crate::job::Job;
 use crate::plan::{
     self, Folder, Identity, Listed, Plan, PlanLimits, Routed, has_changed, is_standard_input,
+    is_stream,
 };
 use crate::record::{Columns, listed};
 use crate::request::Maker;
 
-use super::{Lock, Started, load, lock};
+use super::{Lock, Started, load, lock, refused, source};
 
 /// Adds lists to the job of a folder; a list that it has already may have grown. Also how many inputs were added.
 ///
@@ -118,7 +119,7 @@ fn more_of(
     take: &mut dyn FnMut(Entry) -> Result<()>,
 ) -> Result<Option<Identity>> {
     let known = plan.sources.iter().find(|known| known.path == *path);
-    let is_stream = is_standard_input(path);
+    let is_stream = is_stream(path);
     if known.is_some()
         && !is_stream
         && plan::changed(&plan.sources, std::slice::from_ref(path))?.is_none()
@@ -143,7 +144,7 @@ fn more_of(
     let list = open(path, job, plan)?;
     let mut held = Listed::default();
     for entry in list {
-        let entry = entry.map_err(|error| Error::usage(error.to_string()))?;
+        let entry = entry.map_err(refused)?;
         held.note(&entry);
         if held.inputs > count {
             take(entry)?;
@@ -153,7 +154,7 @@ fn more_of(
     }
     if held.inputs < count {
         // Nothing comes from a standard input that is not meant.
-        if is_stream && held.inputs == 0 {
+        if is_standard_input(path) && held.inputs == 0 {
             return Ok(None);
         }
         let why = format!("had {count} inputs, and has {}", held.inputs);
@@ -161,19 +162,18 @@ fn more_of(
     }
     Ok(Some(match identity {
         Some(identity) => identity.holding(&held),
-        None => Identity::of_stream(&held),
+        None => Identity::of_stream(path, &held),
     }))
 }
 
 /// Opens a list, which must have the columns of the job.
 fn open(path: &Path, job: &Job, plan: &Plan) -> Result<Inputs> {
-    let refused = |error: InputError| Error::usage(error.to_string());
     let format = job.input.format.as_deref().map(Format::named);
-    let source = match is_standard_input(path) {
-        true => Source::named("-"),
-        false => Source::Path(path.to_owned()),
-    };
-    let list = Inputs::open(vec![source], format.transpose().map_err(refused)?).map_err(refused)?;
+    let list = Inputs::open(
+        vec![source(job, path)?],
+        format.transpose().map_err(refused)?,
+    )
+    .map_err(refused)?;
     let has = list.columns();
     let mut missing = plan.columns.iter().filter(|column| !has.contains(column));
     match missing.next().filter(|_| list.knows_columns()) {

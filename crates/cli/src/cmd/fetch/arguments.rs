@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::job::{BodyStorage, Job, TableFormat};
-use hecaton_fetch::plan::Folder;
+use hecaton_fetch::plan::{Folder, is_stream};
 use hecaton_fetch::show::export;
 use hecaton_fetch::start::{Started, load, refuse_differing};
 
@@ -16,7 +16,7 @@ use super::tuning::Tuning;
 /// The inputs of a job, and what is recorded of the responses.
 #[derive(Args, Clone)]
 pub struct JobArguments {
-    /// Lists of URLs, or - for standard input, or one job file (.toml) [default: resume the job in DIR].
+    /// Lists of URLs (files, https:// or s3://, gs://, az://), or - for standard input, or one job file (.toml) [default: resume the job in DIR].
     #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
     /// A sitemap whose URLs, and those of the sitemaps that it lists, are the input.
@@ -222,7 +222,7 @@ fn from_file(file: &Path) -> Result<Job> {
     let mut job = Job::read(file)?;
     let home = file.parent().unwrap_or(Path::new(""));
     for input in &mut job.input.files {
-        if input.as_os_str() != "-" {
+        if !is_stream(input) {
             *input = home.join(&*input);
         }
     }

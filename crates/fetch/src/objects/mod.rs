@@ -1,0 +1,253 @@
+//! Object storage (S3, Google Cloud Storage, Azure) by the crate `object_store`, whose requests our own engine sends.
+//!
+//! Settings come from the environment, by the names that `object_store` documents: `AWS_ACCESS_KEY_ID`, `AWS_REGION`,
+//! `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on.
+
+mod engine;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt;
+use hecaton::{Client, Config, Reactor};
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path;
+use object_store::{
+    Error as StoreError, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
+};
+
+use self::engine::Engine;
+use crate::error::{Error, Result};
+
+/// The deadline of one request. `object_store` itself retries, for three minutes.
+const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Bytes of an object that are requested at once.
+pub const PIECE: u64 = 8 << 20;
+
+/// The result of an operation on a store.
+type Stored<T> = std::result::Result<T, StoreError>;
+
+/// A folder in an object store: a bucket and a prefix.
+pub struct Store {
+    reactor: Reactor,
+    store: Arc<dyn ObjectStore>,
+    prefix: Path,
+    url: String,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.url)
+    }
+}
+
+/// An object's length and its version.
+pub struct About {
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// Its version, if the store says one.
+    pub etag: Option<String>,
+}
+
+fn bucket_of(scheme: &str, url: &str) -> Result<Arc<dyn ObjectStore>> {
+    let mut config = Config::new(TIMEOUT);
+    // Pieces are small, and bytes are wanted as they are stored.
+    config.max_body = usize::MAX;
+    config.decode = false;
+    let client = Client::try_new(config).map_err(|error| Error::usage(error.to_string()))?;
+    let engine = Engine::new(client);
+    let refused = |error: StoreError| Error::usage(format!("cannot use {url}: {error}"));
+    Ok(match scheme {
+        "s3" => Arc::new(
+            AmazonS3Builder::from_env()
+                .with_url(url)
+                .with_http_connector(engine)
+                .build()
+                .map_err(refused)?,
+        ),
+        "gs" => Arc::new(
+            GoogleCloudStorageBuilder::from_env()
+                .with_url(url)
+                .with_http_connector(engine)
+                .build()
+                .map_err(refused)?,
+        ),
+        _ => Arc::new(
+            MicrosoftAzureBuilder::from_env()
+                .with_url(url)
+                .with_http_connector(engine)
+                .build()
+                .map_err(refused)?,
+        ),
+    })
+}
+
+impl Store {
+    /// The folder, or the object, at `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`.
+    ///
+    /// # Errors
+    /// When the URL names no bucket, or a setting is missing.
+    pub fn open(url: &str) -> Result<Store> {
+        let refused = |why: &str| Error::usage(format!("{url:?} {why}: write s3://bucket/prefix"));
+        let (scheme, rest) = url
+            .split_once("://")
+            .ok_or_else(|| refused("has no scheme"))?;
+        let (bucket, prefix) = rest.split_once('/').unwrap_or((rest, ""));
+        if bucket.is_empty() {
+            return Err(refused("names no bucket"));
+        }
+        let prefix = Path::parse(prefix.trim_end_matches('/'))
+            .map_err(|error| refused(&format!("has no usable prefix ({error})")))?;
+        let reactor = Reactor::new();
+        Ok(Store {
+            reactor: reactor.map_err(|error| Error::failed(format!("cannot start: {error}")))?,
+            store: bucket_of(scheme, &format!("{scheme}://{bucket}"))?,
+            prefix,
+            url: url.trim_end_matches('/').to_owned(),
+        })
+    }
+
+    /// Its URL.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    fn path(&self, name: &str) -> Path {
+        let names = name.split('/').filter(|name| !name.is_empty());
+        names.fold(self.prefix.clone(), |path, name| path.join(name))
+    }
+
+    fn failed(&self, doing: &str, name: &str, error: &StoreError) -> Error {
+        let path = [&self.url, name].join("/");
+        let path = path.trim_end_matches('/');
+        match error {
+            StoreError::NotFound { .. } => {
+                Error::failed(format!("cannot {doing} {path}: there is no such object"))
+            }
+            error => Error::failed(format!("cannot {doing} {path}: {error}")),
+        }
+    }
+
+    /// What is known of an object; none if there is none. An empty name is the object at the URL itself.
+    ///
+    /// # Errors
+    /// When the store cannot be reached, or refuses.
+    pub fn about(&self, name: &str) -> Result<Option<About>> {
+        match self.reactor.block_on(self.store.head(&self.path(name))) {
+            Ok(found) => Ok(Some(About {
+                bytes: found.size,
+                etag: found.e_tag,
+            })),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed("read", name, &error)),
+        }
+    }
+
+    /// A piece of an object, at most [`PIECE`] bytes from there on, if it still is of this version.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about), and when the object has changed.
+    pub fn piece(&self, name: &str, about: &About, from: u64) -> Result<Bytes> {
+        let until = about.bytes.min(from + PIECE);
+        let options = GetOptions {
+            range: Some(GetRange::Bounded(from..until)),
+            if_match: about.etag.clone(),
+            ..GetOptions::default()
+        };
+        let path = self.path(name);
+        let read = async { self.store.get_opts(&path, options).await?.bytes().await };
+        let read: Stored<Bytes> = self.reactor.block_on(read);
+        read.map_err(|error| self.failed("read", name, &error))
+    }
+
+    /// A whole object; none if there is none.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about).
+    pub fn read(&self, name: &str) -> Result<Option<Bytes>> {
+        let path = self.path(name);
+        let read = async { self.store.get(&path).await?.bytes().await };
+        match self.reactor.block_on(read) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed("read", name, &error)),
+        }
+    }
+
+    /// The names of all objects below a folder, without the folder's own.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about).
+    pub fn list(&self, folder: &str) -> Result<Vec<String>> {
+        let home = self.path(folder);
+        let listed = self.store.list(Some(&home));
+        let listed: Vec<Stored<_>> = self.reactor.block_on(listed.collect());
+        let mut names = Vec::new();
+        for found in listed {
+            let found = found.map_err(|error| self.failed("list", folder, &error))?;
+            let rest = found.location.prefix_match(&home);
+            let rest: Vec<_> = rest
+                .into_iter()
+                .flatten()
+                .map(|part| part.as_ref().to_owned())
+                .collect();
+            names.push(rest.join("/"));
+        }
+        Ok(names)
+    }
+
+    /// Writes an object, whatever was there.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about).
+    pub fn write(&self, name: &str, content: impl Into<Bytes>) -> Result<()> {
+        let payload = PutPayload::from(content.into());
+        let path = self.path(name);
+        match self.reactor.block_on(self.store.put(&path, payload)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.failed("write", name, &error)),
+        }
+    }
+
+    /// Creates an object exclusively; false if one is there with other content.
+    ///
+    /// The response of a put may be lost, and nobody knows then whether it was done. The object decides: it is ours if it has our
+    /// content. So the content must say whose it is.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about).
+    pub fn create(&self, name: &str, content: impl Into<Bytes>) -> Result<bool> {
+        let content = content.into();
+        let mut last = None;
+        for _ in 0..TRIES {
+            let payload = PutPayload::from(content.clone());
+            let path = self.path(name);
+            let put = self.store.put_opts(&path, payload, PutMode::Create.into());
+            match self.reactor.block_on(put) {
+                Ok(_) => return Ok(true),
+                Err(StoreError::NotImplemented { .. }) => {
+                    return Err(Error::usage(format!(
+                        "{} cannot create an object exclusively, which a job needs: use a store with conditional puts",
+                        self.url
+                    )));
+                }
+                Err(error) => last = Some(error),
+            }
+            if let Some(found) = self.read(name)? {
+                return Ok(found == content);
+            }
+        }
+        match last {
+            Some(error) => Err(self.failed("create", name, &error)),
+            None => Ok(false),
+        }
+    }
+}
+
+/// Puts whose outcome is unknown and that left no object.
+const TRIES: u32 = 5;
