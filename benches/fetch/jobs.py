@@ -1,6 +1,4 @@
-"""One job of one peer: the test server on core 1, the peer on core 0; what it took, and what the test server's ledger
-says.
-"""
+"""Runs one job of one peer, with the test server on core 1 and the peer on core 0, and reads the test server's log."""
 
 import ctypes
 import json
@@ -84,9 +82,7 @@ def tree(pid):
 
 
 def resident(pid):
-    """Peak of a process's memory so far, in MB. What wait4 says of it begins with what this process had when it
-    forked.
-    """
+    """The peak of a process's memory so far, in MB. wait4's figure begins with the memory of the forking process."""
     try:
         with open(f"/proc/{pid}/status") as file:
             return next((int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM")), 0.0)

@@ -3,8 +3,8 @@ require_relative "tally"
 
 # Every request must have one outcome, and every attempt that was sent must have arrived, once.
 #
-# This also holds where connections end without notice. A re-sent request was sent twice, and its first attempt is in
-# the ledger as `unprocessed`, because the test server reads on until the client has seen the end.
+# This also holds where connections end without notice. A re-sent request was sent twice. The server's log has its first
+# attempt as `unprocessed`, because the test server reads until the client has seen the end.
 class Verdict
   # If the machine stands still for longer than a client's timeout, the client gives up a response that the test server
   # has begun. More than this share of all responses is a fault.

@@ -1,4 +1,4 @@
-//! Where a client may connect to: addresses that are forbidden are never reached, whoever names them.
+//! Allowed addresses: a forbidden address is never connected to, whether a URL, a name or a redirect leads there.
 
 use std::net::TcpListener;
 use std::time::Duration;

@@ -192,7 +192,7 @@ fn a_limit_between_pieces_does_not_end_a_body_that_drips_but_the_total_does() {
 
 #[test]
 fn a_peer_that_does_not_read_hits_the_limit_of_sending() {
-    // The kernel accepts the connection, and nobody reads from it.
+    // The kernel accepts the connection, and no program reads from it.
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let world = World::with(|config| config.send_timeout = Some(Duration::from_millis(200)));
     let url = format!("http://{}/", listener.local_addr().unwrap());
@@ -226,7 +226,7 @@ fn silence_beside(others: usize) -> Error {
     let mut batch = Batch::new(world.client.clone(), 100);
     (0..others).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
     let mut outcomes = Vec::new();
-    // The kernel completes the connections; nobody accepts them.
+    // The kernel completes the connections, and no program accepts them.
     while world.client.stats().in_use < others {
         let wait = batch.wait(&mut outcomes);
         world

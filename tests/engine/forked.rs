@@ -1,4 +1,4 @@
-//! A client that is dropped in a forked child leaves alone whatever has the numbers of its parent's sockets there.
+//! A client that is dropped in a forked child does not touch descriptors that have the numbers of its parent's sockets.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -12,7 +12,7 @@ use crate::http2::World2;
 /// Drops a client and its reactor in a child, where other sockets have the numbers of its connections by then. Returns both
 /// to the parent, with what was written to those sockets.
 fn dropped_in_a_child(client: Client, reactor: Reactor) -> (Client, Reactor, Vec<u8>) {
-    let (mut told, mut teller) = UnixStream::pair().unwrap();
+    let (mut results, mut writer) = UnixStream::pair().unwrap();
     match fork().unwrap() {
         Fork::Child => {
             forget_inherited();
@@ -23,19 +23,19 @@ fn dropped_in_a_child(client: Client, reactor: Reactor) -> (Client, Reactor, Vec
                 end.set_nonblocking(true).unwrap();
                 let mut written = Vec::new();
                 let _ = (&mut &*end).read_to_end(&mut written);
-                teller.write_all(&written).unwrap();
+                writer.write_all(&written).unwrap();
             }
-            teller.write_all(b"end").unwrap();
+            writer.write_all(b"end").unwrap();
             // Nothing of the parent's may run, such as its handlers at the end of a process.
             let _ = signal_process(current_process_id(), Signal::KILL);
             unreachable!("the signal ends the child");
         }
         Fork::Parent(child) => {
-            drop(teller);
+            drop(writer);
             let mut written = Vec::new();
-            told.read_to_end(&mut written).unwrap();
+            results.read_to_end(&mut written).unwrap();
             waitpid(child).unwrap();
-            assert!(written.ends_with(b"end"), "the child came to its end");
+            assert!(written.ends_with(b"end"), "the child ran to its end");
             written.truncate(written.len() - 3);
             (client, reactor, written)
         }

@@ -225,7 +225,7 @@ fn a_client_certificate_is_shown_when_it_is_demanded_and_its_lack_is_reported() 
 }
 
 #[test]
-fn a_key_that_does_not_fit_its_certificate_is_refused_at_once() {
+fn a_key_of_another_certificate_is_refused_at_once() {
     let authority = Authority::new();
     let mut config = Config::new(Duration::from_secs(1));
     config.client_cert = Some(authority.sign(&["a"]).pem.into());
@@ -234,7 +234,7 @@ fn a_key_that_does_not_fit_its_certificate_is_refused_at_once() {
         .err()
         .expect("a refusal")
         .to_string();
-    assert!(error.contains("do not fit"), "{error}");
+    assert!(error.contains("not the key"), "{error}");
 }
 
 #[test]

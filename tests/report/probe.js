@@ -28,7 +28,7 @@
     return parseFloat(getComputedStyle(text).fontSize) * svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
   };
   const closed = document.documentElement.scrollWidth;
-  // On the screen a reader unfolds these; on paper nobody can.
+  // On the screen a reader can unfold these, but not on paper.
   const hidden = [...document.querySelectorAll("details")].filter((d) => !d.open && d.offsetHeight <
     [...d.children].reduce((sum, part) => sum + part.offsetHeight, 0)).map(words);
   document.querySelectorAll("details").forEach((details) => { details.open = true; });

@@ -336,7 +336,7 @@ mod tests {
             ("hpack", super::hpack),
         ];
         let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds");
-        // Those of `two_streams` are run with the tests of the engine against servers.
+        // The seeds of `two_streams` run with the engine's tests against servers.
         assert_eq!(fs::read_dir(&seeds).unwrap().count(), targets.len() + 1);
         for (name, target) in targets {
             let mut count = 0;

@@ -16,8 +16,7 @@ pub(crate) enum Fault {
     Truncate,
     /// `truncate-chunked`: one whole chunk and half of another, then the end.
     TruncateChunked,
-    /// `tls-cut`: a body that ends with the connection, and TLS without its close_notify, as if
-    /// somebody had cut it.
+    /// `tls-cut`: a body that ends with the connection, and TLS without its close_notify, as if an attacker had cut it.
     TlsCut,
     /// `reset`: RST before any response.
     Reset,

@@ -97,9 +97,9 @@ impl Hub {
         }
     }
 
-    /// Writes a request into the ledger when its head (of `length` bytes) has been read, and finds
-    /// the hash of its id, 0 when it has none. Requests for `/ledger` are not
-    /// written down, but for their bytes. `behind`: it did not wait for the response before it.
+    /// Writes a request into the ledger when its head (of `length` bytes) has been read, and finds the hash of its id,
+    /// 0 when it has none. Requests for `/ledger` are not written down, except for their bytes. `behind`: the request
+    /// did not wait for the response before it.
     pub(crate) fn witness(
         &self,
         request: &Request,

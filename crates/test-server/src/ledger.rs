@@ -90,7 +90,7 @@ pub(crate) struct Receipt {
     pub(crate) stray: bool,
     /// When it was read.
     read: Instant,
-    /// When the response should leave; `None` when nobody can say (gates, faults).
+    /// When the response should leave; `None` if that is unknown (gates, faults).
     planned: Option<Instant>,
 }
 

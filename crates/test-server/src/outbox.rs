@@ -121,7 +121,7 @@ impl Outbox {
         }
     }
 
-    /// Writes a response but for its last bytes, which stay in front of the queue.
+    /// Writes a response except its last bytes, which stay in front of the queue.
     fn begin(&mut self, held: Held, script: &Script, item: Item, now: Instant) {
         let begun = self.output.len();
         let body = script.write(&mut self.output, item, held.after, &self.hub.date, now);

@@ -241,7 +241,7 @@ mod tests {
 
     /// The bytes that a program without a decoder would search for the check value.
     #[test]
-    fn the_check_value_is_nowhere_in_the_bytes_of_gzip() {
+    fn the_check_value_stands_nowhere_in_the_bytes_of_gzip() {
         let mut plain = Plain::new(13_801, true);
         let mut texts = Vec::new();
         for number in 0..50u32 {

@@ -14,7 +14,7 @@ use crate::chaos::Dealt;
 pub struct Summary {
     /// Requests that got a response, of every path.
     pub requests: u64,
-    /// Those of them that requested `/r/<id>`.
+    /// Requests of `/r/<id>` among them.
     pub items: u64,
     /// Distinct ids: in each round its own, and all others (the first million of them).
     pub distinct: u64,
@@ -37,7 +37,7 @@ pub struct Summary {
     /// TLS handshakes completed.
     #[serde(default)]
     pub tls_handshakes: u64,
-    /// Those of them that resumed an earlier session.
+    /// TLS handshakes among them that resumed an earlier session.
     #[serde(default)]
     pub tls_resumed: u64,
     /// TLS handshakes that failed, or that the client left.

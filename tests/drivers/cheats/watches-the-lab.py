@@ -5,7 +5,7 @@ import time
 
 import cheat
 
-LEAST = 1.4  # the next look was at least so many times later, counted from the beginning
+LEAST = 1.4  # the next sample is at least this many times later, counted from the beginning
 
 
 class WatchesTheLab(cheat.Cheat):

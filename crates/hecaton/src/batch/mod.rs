@@ -9,8 +9,8 @@
 //!
 //! A request's deadline starts when it is started. The wait for its turn, or for the batch's limits, does not count.
 //!
-//! `abort` calls nobody, as when an exception ends the batch: a program that refills from callbacks would queue again the
-//! requests that were just given up. The program can read the outcomes instead.
+//! `abort` calls no callback, as when an exception ends the batch: a program that refills from callbacks would queue
+//! again the requests that were just given up. The program can read the outcomes instead.
 
 mod in_flight;
 mod scheduler;

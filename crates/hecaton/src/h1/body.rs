@@ -292,7 +292,7 @@ fn line(input: &[u8], most: usize, lenient: bool) -> Result<Option<(usize, usize
     }
 }
 
-/// Hexadecimal digits, then perhaps extensions, which nobody uses and everybody may ignore.
+/// Hexadecimal digits, then perhaps extensions, which every reader may ignore.
 fn parse_size(line: &[u8]) -> Result<u64, BodyError> {
     // Other readers may end the line here, and would see other chunks.
     if line.contains(&b'\r') {

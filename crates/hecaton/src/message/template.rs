@@ -92,9 +92,9 @@ const NEVER_PUBLIC: [&str; 3] = ["authorization", "cookie", "proxy-authorization
 /// The owner of a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// One of the client's.
+    /// A header of the client.
     Client,
-    /// One that was given with the request.
+    /// A header that was given with the request.
     Request,
 }
 

@@ -20,7 +20,7 @@ use tokio::sync::Notify;
 
 use crate::runtime::tasks::Tasks;
 
-/// How long nobody must have driven before the thread does.
+/// How long no thread must have driven before the keeper's thread does.
 const QUIET: Duration = Duration::from_millis(100);
 
 /// A runtime, the threads that drive it, and the keeper's thread.

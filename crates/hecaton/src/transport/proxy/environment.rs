@@ -12,7 +12,7 @@ pub(super) fn read(
     exceptions: Option<String>,
 ) -> Result<Proxies, InvalidRequest> {
     let either = |lower: &str| get(lower).or_else(|| get(&lower.to_uppercase()));
-    // A CGI program finds the request's header `Proxy` under this name, whoever sent it.
+    // A CGI program finds the request's header `Proxy` under this name, and any client can send it.
     let http = match get("REQUEST_METHOD") {
         Some(_) => get("http_proxy"),
         None => either("http_proxy"),
