@@ -6,7 +6,7 @@
 //! divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part has done, and the
 //! `COMMIT` that decides. `finalize` writes the results of a part. `run` sends and records. `show` reads a folder for
 //! people. `start` plans or resumes a job. `again` sends some inputs once more. `finish` completes a job and makes its
-//! products. `dispatch` distributes parts to many machines. `frame` and `record` are the formats of files, and `error` has the kinds of failure.
+//! products. `remote` has a job in object storage. `dispatch` distributes parts to many machines. `frame` and `record` are the formats of files, and `error` has the kinds of failure.
 
 #![forbid(unsafe_code)]
 
@@ -46,6 +46,9 @@ pub mod start;
 pub mod again;
 
 pub mod finish;
+
+#[cfg(feature = "objects")]
+pub mod remote;
 
 #[cfg(feature = "nats")]
 pub mod dispatch;

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, in the order of the flow.
-const MODULES: [&str; 19] = [
+const MODULES: [&str; 20] = [
     "job",
     "objects",
     "host",
@@ -24,6 +24,7 @@ const MODULES: [&str; 19] = [
     "start",
     "again",
     "finish",
+    "remote",
     "dispatch",
 ];
 

@@ -25,6 +25,8 @@ mod pace;
 mod reading;
 mod redirects;
 mod resume;
+#[cfg(feature = "objects")]
+mod s3;
 mod sites;
 mod support;
 mod threads;

@@ -1,81 +1,15 @@
-//! Object storage, tried on a server of S3: moto, which `bin/setup fetch` installs.
+//! Object storage: lists that are read from it, and jobs in it whose workers are killed, put to sleep or refused.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
-use crate::support::{World, ending};
+use hecaton_test_server::{Delay, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
 
-/// A server with the bucket `bucket`.
-struct S3 {
-    server: Child,
-    address: String,
-}
-
-impl S3 {
-    /// None where there is no server, which the test then says.
-    fn start() -> Option<S3> {
-        let installed =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fetch-peers/bin/moto_server");
-        let program = match installed.exists() {
-            true => installed,
-            false => "moto_server".into(),
-        };
-        let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", "0"]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let Ok(mut server) = command.spawn() else {
-            println!("no moto_server: `bin/setup fetch` installs it; this test tried nothing");
-            return None;
-        };
-        let said = BufReader::new(server.stderr.take()?);
-        let mut lines = said.lines().map_while(Result::ok);
-        let address = lines.find_map(|line| {
-            let (_, address) = line.split_once("Running on http://")?;
-            Some(address.trim().to_owned())
-        });
-        // The server must not be stopped by a full pipe.
-        std::thread::spawn(move || lines.count());
-        let address = address.expect("the server names its address");
-        let s3 = S3 { server, address };
-        s3.put("/bucket", "");
-        Some(s3)
-    }
-
-    /// Writes an object, without a signature.
-    fn put(&self, path: &str, body: &str) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let length = body.len();
-        let head = format!(
-            "PUT {path} HTTP/1.1\r\nHost: s3.amazonaws.com\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(body.as_bytes()).unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        assert!(response.contains(" 200 "), "{response}");
-    }
-
-    /// Has a command use the server.
-    fn with<'a>(&self, command: &'a mut Command) -> &'a mut Command {
-        let settings = [
-            ("AWS_ENDPOINT_URL", &*format!("http://{}", self.address)),
-            ("AWS_ALLOW_HTTP", "true"),
-            ("AWS_ACCESS_KEY_ID", "key"),
-            ("AWS_SECRET_ACCESS_KEY", "secret"),
-            ("AWS_REGION", "us-east-1"),
-        ];
-        command.envs(settings)
-    }
-}
-
-impl Drop for S3 {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
+use crate::s3::{Fault, Proxy, S3};
+use crate::support::{Ending, World, end_of, ending, hecaton};
 
 #[test]
 fn a_list_is_read_from_a_bucket_in_pieces() {
@@ -98,4 +32,192 @@ fn a_list_is_read_from_a_bucket_in_pieces() {
     let ended = ending(s3.with(&mut other.fetch(missing, &[])));
     assert_eq!(ended.status, Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("no such object"), "{}", ended.stderr);
+}
+
+const JOB: &str = "s3://bucket/job";
+
+fn planned(world: &World, s3: &Proxy, job: &str, inputs: u64, more: &[&str]) {
+    let list = world.list(0..inputs);
+    let mut command = hecaton(&["fetch", "plan", "-o", job]);
+    let ended = s3.run(command.arg(list).args(more));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+}
+
+fn run_part(job: &str, part: u32) -> Command {
+    hecaton(&["fetch", "run-part", job, &part.to_string()])
+}
+
+fn good(ended: &Ending) {
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+}
+
+/// The records of a job, each once.
+fn records(s3: &Proxy, job: &str, inputs: u64) -> Vec<Value> {
+    let ended = s3.run(&mut hecaton(&["fetch", "show", job]));
+    good(&ended);
+    let lines = ended.stdout.lines();
+    let records: Vec<Value> = lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut numbers: Vec<u64> = records
+        .iter()
+        .map(|record| record["n"].as_u64().unwrap())
+        .collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..inputs));
+    records
+}
+
+#[test]
+fn a_job_in_a_bucket_is_done_part_by_part_and_read_as_any_other() {
+    let Some(s3) = S3::start() else { return };
+    let (world, s3) = (World::new(), Proxy::start(&s3));
+    for _ in 0..2 {
+        planned(&world, &s3, JOB, 40, &["--part-size", "10"]);
+    }
+    for part in [0, 1, 2, 3, 2] {
+        good(&s3.run(&mut run_part(JOB, part)));
+    }
+    records(&s3, JOB, 40);
+    let table = s3.run(hecaton(&["fetch", "export", "--csv", "-"]).arg(JOB));
+    assert_eq!(table.stdout.lines().count(), 41, "{}", table.stderr);
+    assert_eq!(world.server.summary().requests, 40);
+    for (arguments, why) in [
+        (&["fetch", "status", JOB][..], "folders only"),
+        (&["fetch", "run-part", JOB, "9"], "part"),
+        (&["fetch", "run-part", "s3://bucket/nothing", "0"], "no job"),
+        (
+            &[
+                "fetch",
+                "plan",
+                "-",
+                "-o",
+                "s3://bucket/x",
+                "--keep-body",
+                "tar",
+            ],
+            "bodies",
+        ),
+    ] {
+        let refused = s3.run(&mut hecaton(arguments));
+        assert_eq!(refused.status, Some(2), "{arguments:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_worker_that_is_killed_at_any_put_loses_nothing_and_sends_no_post_twice() {
+    let Some(s3) = S3::start() else { return };
+    let s3 = Proxy::start(&s3);
+    let mut tried = 0;
+    for method in ["GET", "POST"] {
+        for before in [true, false] {
+            for at in 1.. {
+                let world = World::new();
+                let job = format!("s3://bucket/{method}-{before}-{at}");
+                s3.set(Fault::None);
+                planned(&world, &s3, &job, 12, &["-X", method, "-c", "4"]);
+                s3.set(Fault::Kill(at, before));
+                let killed = s3.run(&mut run_part(&job, 0));
+                s3.set(Fault::None);
+                let repeated = s3.run(&mut run_part(&job, 0));
+                good(&repeated);
+                let found = records(&s3, &job, 12);
+                if method == "POST" {
+                    assert_eq!(world.server.summary().duplicates, 0);
+                } else {
+                    assert!(found.iter().all(|record| record["outcome"] == "response"));
+                }
+                tried += 1;
+                if killed.status.is_some() {
+                    good(&killed);
+                    break;
+                }
+            }
+        }
+    }
+    println!("{tried} kills");
+    assert!(tried > 16, "{tried} kills are too few to show anything");
+}
+
+#[test]
+fn planning_that_is_killed_at_any_put_is_repeated() {
+    let Some(s3) = S3::start() else { return };
+    let (world, s3) = (World::new(), Proxy::start(&s3));
+    let list = world.list(0..12);
+    for at in 1.. {
+        let job = format!("s3://bucket/plan-{at}");
+        let plan = || {
+            let mut command = hecaton(&["fetch", "plan", "-o", &job]);
+            command.arg(&list);
+            command
+        };
+        s3.set(Fault::Kill(at, at % 2 == 0));
+        let killed = s3.run(&mut plan());
+        s3.set(Fault::None);
+        good(&s3.run(&mut plan()));
+        good(&s3.run(&mut run_part(&job, 0)));
+        records(&s3, &job, 12);
+        if killed.status.is_some() {
+            assert!(at > 3, "{at} puts are too few");
+            break;
+        }
+    }
+}
+
+#[test]
+fn lost_responses_and_refusals_of_the_store_change_nothing() {
+    let Some(s3) = S3::start() else { return };
+    let s3 = Proxy::start(&s3);
+    for (number, fault) in [
+        Fault::Lose("claim"),
+        Fault::Lose("000000000000"),
+        Fault::Lose("COMMIT"),
+        Fault::Lose("plan.json"),
+        Fault::SlowDown,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let world = World::new();
+        let job = format!("s3://bucket/fault-{number}");
+        s3.set(fault);
+        planned(&world, &s3, &job, 12, &["-X", "POST"]);
+        let ended = s3.run(&mut run_part(&job, 0));
+        good(&ended);
+        assert!(!ended.stderr.contains("taken over"), "{}", ended.stderr);
+        s3.set(Fault::None);
+        let found = records(&s3, &job, 12);
+        assert!(found.iter().all(|record| record["outcome"] == "response"));
+        assert_eq!(world.server.summary().requests, 12);
+    }
+}
+
+#[test]
+fn a_worker_that_sleeps_while_another_does_its_part_sends_nothing_more() {
+    let Some(s3) = S3::start() else { return };
+    let s3 = Proxy::start(&s3);
+    let world = World::with(Options {
+        delay: Delay::Fixed(std::time::Duration::from_millis(20)),
+        ..Options::default()
+    });
+    planned(&world, &s3, JOB, 200, &["-X", "POST", "-c", "4"]);
+    let sleeper = s3.with(&mut run_part(JOB, 0)).spawn().unwrap();
+    world.wait_for(20);
+    let pid = Pid::from_raw(sleeper.id() as i32);
+    kill(pid, Signal::SIGSTOP).unwrap();
+    good(&s3.run(&mut run_part(JOB, 0)));
+    let before = records(&s3, JOB, 200);
+    let seen = world.server.summary().requests;
+    kill(pid, Signal::SIGCONT).unwrap();
+    good(&end_of(sleeper));
+    assert_eq!(records(&s3, JOB, 200), before);
+    let summary = world.server.summary();
+    assert_eq!(summary.duplicates, 0);
+    // What it had asked to send before it slept is on its way, and is unknown to the other.
+    assert!(
+        summary.requests - seen <= 4,
+        "{} more",
+        summary.requests - seen
+    );
 }

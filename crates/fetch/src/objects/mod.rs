@@ -6,6 +6,8 @@
 mod engine;
 
 use std::fmt;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +23,7 @@ use object_store::{
 };
 
 use self::engine::Engine;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at};
 
 /// The deadline of one request. `object_store` itself retries, for three minutes.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -212,6 +214,67 @@ impl Store {
             Ok(_) => Ok(()),
             Err(error) => Err(self.failed("write", name, &error)),
         }
+    }
+
+    /// Writes a file as an object, in pieces if it is long.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about), and when the file cannot be read.
+    pub fn upload(&self, file: &std::path::Path, name: &str) -> Result<()> {
+        let mut opened = File::open(file).map_err(at("read", file))?;
+        let mut next = || -> Result<Vec<u8>> {
+            let mut piece = Vec::new();
+            let read = (&mut opened).take(PIECE).read_to_end(&mut piece);
+            read.map_err(at("read", file)).map(|_| piece)
+        };
+        let first = next()?;
+        if (first.len() as u64) < PIECE {
+            return self.write(name, first);
+        }
+        let path = self.path(name);
+        let refused = |error: StoreError| self.failed("write", name, &error);
+        let begun = self.reactor.block_on(self.store.put_multipart(&path));
+        let mut upload = begun.map_err(refused)?;
+        let mut piece = first;
+        while !piece.is_empty() {
+            let put = self.reactor.block_on(upload.put_part(piece.into()));
+            put.map_err(refused)?;
+            piece = next()?;
+        }
+        let done = self.reactor.block_on(upload.complete());
+        done.map(|_| ()).map_err(refused)
+    }
+
+    /// Appends an object to a file.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about), and when the file cannot be written.
+    pub fn download(&self, name: &str, file: &std::path::Path) -> Result<()> {
+        let about = self.about(name)?;
+        let missing = || Error::failed(format!("{}/{name} is missing", self.url));
+        let about = about.ok_or_else(missing)?;
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).map_err(at("create", folder))?;
+        }
+        let opened = File::options().create(true).append(true).open(file);
+        let mut opened = opened.map_err(at("write", file))?;
+        let mut from = 0;
+        while from < about.bytes {
+            let piece = self.piece(name, &about, from)?;
+            from += piece.len() as u64;
+            opened.write_all(&piece).map_err(at("write", file))?;
+        }
+        Ok(())
+    }
+
+    /// Copies an object within the store.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about).
+    pub fn copy(&self, from: &str, to: &str) -> Result<()> {
+        let (source, target) = (self.path(from), self.path(to));
+        let copied = self.reactor.block_on(self.store.copy(&source, &target));
+        copied.map_err(|error| self.failed("copy", from, &error))
     }
 
     /// Creates an object exclusively; false if one is there with other content.

@@ -1,8 +1,10 @@
 //! Where everything is in a job's folder.
 
+use std::fmt;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Result, at};
 
@@ -10,13 +12,66 @@ use crate::error::{Result, at};
 const AGAIN: &str = "again";
 
 /// A job's folder.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder(PathBuf);
+#[derive(Clone)]
+pub struct Folder(PathBuf, Option<Arc<dyn Mirror>>);
+
+/// Where the state of a job is, if its folder is only one worker's copy: each decision is made there, and not in the folder.
+pub trait Mirror: Send + Sync {
+    /// Brings what other workers did of a part into the folder: the segments of attempts before `attempt`, the names of those
+    /// after it, and the `COMMIT`.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn pull(&self, folder: &Folder, part: u32, attempt: u32) -> Result<()>;
+
+    /// Claims an attempt at a part; false if another worker did.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn claim(&self, part: u32, attempt: u32) -> Result<bool>;
+
+    /// Returns when so many bytes of a segment are there.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn keep(&self, folder: &Folder, part: u32, attempt: u32, bytes: u64) -> Result<()>;
+
+    /// Commits a part whose results are in this file; false if another worker did.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn commit(&self, part: u32, attempt: u32, commit: &[u8], results: &Path) -> Result<bool>;
+}
+
+impl fmt::Debug for Folder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl PartialEq for Folder {
+    fn eq(&self, other: &Folder) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Folder {}
 
 impl Folder {
     /// The folder at this path, whether it is there or not.
     pub fn at(path: impl Into<PathBuf>) -> Folder {
-        Folder(path.into())
+        Folder(path.into(), None)
+    }
+
+    /// The same as one worker's copy of what is in a mirror.
+    #[must_use]
+    pub fn with_mirror(self, mirror: Arc<dyn Mirror>) -> Folder {
+        Folder(self.0, Some(mirror))
+    }
+
+    /// Where the state is, if it is not in the folder.
+    pub fn mirror(&self) -> Option<&dyn Mirror> {
+        self.1.as_deref()
     }
 
     /// Its path.
@@ -96,7 +151,7 @@ impl Folder {
 
     /// The round of `again`, while it is not done.
     pub fn again(&self) -> Folder {
-        Folder(self.0.join(AGAIN))
+        Folder(self.0.join(AGAIN), None)
     }
 
     /// The folder of the job, also for a round.

@@ -24,7 +24,7 @@ use self::make::{group, group_by_host};
 
 pub use self::entry::{Content, Earlier, Planned, Version, read_entry, write_entry, write_planned};
 pub use self::extend::{extend, has_changed};
-pub use self::folder::{Folder, replace, sync_folder_of, write_whole};
+pub use self::folder::{Folder, Mirror, replace, sync_folder_of, write_whole};
 pub use self::inputs::InputFile;
 pub use self::make::{Fed, PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};

@@ -29,6 +29,6 @@ mod watch;
 pub use self::goal::{shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::settings::{check, check_columns, client, list_client};
-pub use self::supply::{Standing, Supply};
+pub use self::supply::{Standing, Supply, worker_name};
 pub use self::threads::{Options, Summary, run, run_supplied};
 pub use self::view::{Observer, PartView, Snapshot};

@@ -116,7 +116,19 @@ pub fn announce(folder: &Folder, part: u32) -> Result<Option<Announced>> {
     if folder.commit(part).exists() {
         return Ok(None);
     }
-    let (attempt, file) = create(folder, part)?;
+    let (attempt, file) = match folder.mirror() {
+        None => create(folder, part)?,
+        Some(mirror) => loop {
+            mirror.pull(folder, part, u32::MAX)?;
+            if folder.commit(part).exists() {
+                return Ok(None);
+            }
+            let (attempt, file) = create(folder, part)?;
+            if mirror.claim(part, attempt)? {
+                break (attempt, file);
+            }
+        },
+    };
     let earlier = (1..attempt).rev();
     let earlier = earlier
         .filter_map(|earlier| File::open(folder.attempt(part, earlier)).ok())
@@ -176,6 +188,10 @@ impl Announced {
             lock,
             ..
         } = self;
+        // After the claim: an earlier worker that sends anything after this sees the claim first.
+        if let Some(mirror) = folder.mirror() {
+            mirror.pull(folder, part, attempt)?;
+        }
         let (counts, known) = look_back(folder, part, attempt)?;
         // A worker that finished the part meanwhile has removed the segments, so this must be checked after reading them.
         if folder.commit(part).exists() {

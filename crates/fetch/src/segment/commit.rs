@@ -117,6 +117,12 @@ impl Commit {
             .part(self.part)
             .join(format!("COMMIT-{}", self.attempt));
         let text = serde_json::to_vec_pretty(self).expect("numbers become JSON");
+        if let Some(mirror) = folder.mirror() {
+            let results = Commit::final_draft(folder, self.part, self.attempt);
+            if !mirror.commit(self.part, self.attempt, &text, &results)? {
+                return Ok(false);
+            }
+        }
         let write = || {
             let mut file = File::create(&draft)?;
             file.write_all(&text)?;

@@ -24,6 +24,9 @@ use crate::plan::Folder;
 /// How often what was written goes to the disk.
 const SYNC: Duration = Duration::from_secs(1);
 
+/// How often it goes to the mirror, if the folder has one.
+const MIRROR: Duration = Duration::from_secs(3);
+
 /// Frames that wait to be written before the run waits too.
 const MOST_WAITING: usize = 32;
 
@@ -106,6 +109,7 @@ impl Writer {
             noted: claim.bytes,
             known: claim.known,
             is_dirty: false,
+            mirrored: Instant::now(),
         })));
     }
 
@@ -175,6 +179,8 @@ struct Segment {
     known: Recovered,
     /// The length at the last checkpoint.
     noted: u64,
+    /// When the mirror got it last.
+    mirrored: Instant,
 }
 
 struct Thread {
@@ -200,6 +206,15 @@ impl Thread {
             }
         }
         self.sync_all();
+        for part in self.parts() {
+            if let Err(error) = self.mirror(part, true) {
+                self.fail(error);
+            }
+        }
+    }
+
+    fn parts(&self) -> Vec<u32> {
+        self.segments.keys().copied().collect()
     }
 
     fn obey(&mut self, command: Command) {
@@ -213,7 +228,7 @@ impl Thread {
             Command::Intents(part, numbers, ticket) => self.intents(part, numbers, ticket),
             Command::Finish(part, then) => self.finish(part, then),
             Command::Close(part) => {
-                let closed = self.sync(part);
+                let closed = self.sync(part).and_then(|()| self.mirror(part, true));
                 self.segments.remove(&part);
                 closed
             }
@@ -254,6 +269,7 @@ impl Thread {
         pack_aside(&content, &mut self.packed);
         self.append(part, &[Piece::Aside(&content)])?;
         self.sync(part)?;
+        self.mirror(part, true)?;
         let _ = self.reporting.send(Report::Intents(ticket));
         Ok(())
     }
@@ -293,10 +309,26 @@ impl Thread {
         Ok(())
     }
 
+    /// Has what is on the disk in the mirror too, now or if it is time, and learns there what other workers did since.
+    fn mirror(&mut self, part: u32, now: bool) -> Result<()> {
+        let Some(segment) = self.segments.get_mut(&part) else {
+            return Ok(());
+        };
+        let Some(mirror) = segment.folder.mirror() else {
+            return Ok(());
+        };
+        if !now && segment.mirrored.elapsed() < MIRROR {
+            return Ok(());
+        }
+        mirror.keep(&segment.folder, part, segment.attempt, segment.bytes)?;
+        mirror.pull(&segment.folder, part, segment.attempt)?;
+        segment.mirrored = Instant::now();
+        Ok(())
+    }
+
     fn sync_all(&mut self) {
-        let parts: Vec<u32> = self.segments.keys().copied().collect();
-        for part in parts {
-            if let Err(error) = self.sync(part) {
+        for part in self.parts() {
+            if let Err(error) = self.sync(part).and_then(|()| self.mirror(part, false)) {
                 self.fail(error);
             }
         }

@@ -21,7 +21,7 @@ use crate::stop;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    home: Home,
+    pub(super) home: Home,
     /// Lists with the columns of the job, or - for standard input.
     #[arg(value_name = "INPUT", required = true)]
     files: Vec<PathBuf>,

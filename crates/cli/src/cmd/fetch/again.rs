@@ -25,7 +25,7 @@ use crate::stop;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    home: Home,
+    pub(super) home: Home,
     #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, in the words of `show --where` [default: {USUAL}]"))]
     matching: Option<String>,
     /// Say in each request which version of the response the job has (its ETag and Last-Modified). A response that has not

@@ -14,7 +14,7 @@ use super::{Home, Server};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    home: Home,
+    pub(super) home: Home,
     #[command(flatten)]
     server: Server,
     /// A worker that is silent for so long loses its parts to other workers.

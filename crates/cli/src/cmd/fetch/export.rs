@@ -8,11 +8,11 @@ use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::finish;
 use hecaton_fetch::job::TableFormat;
-use hecaton_fetch::plan::{Folder, Plan};
+use hecaton_fetch::plan::Plan;
 use hecaton_fetch::show::export;
 use hecaton_lab::findings::words::{count, plural};
 
-use super::Home;
+use super::{Home, elsewhere};
 
 /// Writes the records of a job as one table.
 ///
@@ -42,7 +42,8 @@ struct Target {
 /// # Errors
 /// When the folder holds no job, or the file cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let folder = Folder::at(&arguments.home.folder);
+    let home = elsewhere::Home::open(&arguments.home.folder)?;
+    let folder = home.folder.clone();
     // A folder that may only be read is read as it is.
     let _ = finish::parts(&folder);
     let rows = match (&arguments.target.csv, &arguments.target.parquet) {

@@ -3,6 +3,7 @@
 mod add;
 mod again;
 mod arguments;
+mod elsewhere;
 mod enqueue;
 mod export;
 mod live;
@@ -20,7 +21,7 @@ mod watching;
 mod worker;
 mod worker_lines;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result};
 use clap::{Args, Subcommand};
@@ -38,6 +39,25 @@ pub struct Arguments {
     verb: Option<Verb>,
     #[command(flatten)]
     run: run::Run,
+}
+
+impl Arguments {
+    /// The folder of a verb that works on folders only.
+    fn folder(&self) -> Option<&Path> {
+        let home = match &self.verb {
+            Some(Verb::Add(arguments)) => &arguments.home,
+            Some(Verb::Again(arguments)) => &arguments.home,
+            Some(Verb::Status(arguments)) => &arguments.home,
+            Some(Verb::Enqueue(arguments)) => &arguments.home,
+            Some(Verb::Worker(arguments)) => &arguments.home,
+            Some(Verb::Report(arguments)) => &arguments.home,
+            Some(Verb::Plan(_) | Verb::RunPart(_) | Verb::Show(_) | Verb::Export(_)) => {
+                return None;
+            }
+            None => return self.run.folder(),
+        };
+        Some(&home.folder)
+    }
 }
 
 const EXAMPLES: &str = "\
@@ -85,7 +105,7 @@ enum Verb {
 /// The folder of a job.
 #[derive(Args)]
 struct Home {
-    /// The job's folder.
+    /// The job's folder; for plan, run-part, show and export also s3://bucket/prefix, gs:// or az://.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -115,6 +135,9 @@ fn threads(text: &str) -> Result<usize, String> {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(path) = arguments.folder() {
+        elsewhere::refuse(path)?;
+    }
     match &arguments.verb {
         Some(Verb::Add(arguments)) => add::run(arguments),
         Some(Verb::Again(arguments)) => again::run(arguments),

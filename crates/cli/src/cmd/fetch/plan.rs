@@ -6,17 +6,18 @@ use std::path::PathBuf;
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::start::prepare;
+use hecaton_fetch::start::{Started, prepare};
 use hecaton_lab::findings::words::plural;
 
 use super::arguments::JobArguments;
+use super::elsewhere;
 
 /// Plans a job and sends nothing; `hecaton fetch run-part DIR N` then does part N.
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
     job: JobArguments,
-    /// The job's folder.
+    /// The job's folder, or s3://bucket/prefix, gs:// or az://.
     #[arg(short = 'o', long = "into", visible_alias = "out", value_name = "DIR")]
     into: PathBuf,
 }
@@ -26,7 +27,19 @@ pub struct Arguments {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    #[cfg(feature = "objects")]
+    if let Some(url) = hecaton_fetch::remote::url(&arguments.into) {
+        use hecaton_fetch::remote::{Remote, Scratch};
+        let scratch = Scratch::new(None)?;
+        let started = Remote::open(url)?.plan(&scratch, arguments.job.job()?)?;
+        return planned(&started, arguments);
+    }
+    elsewhere::refuse(&arguments.into)?;
     let started = prepare(Folder::at(&arguments.into), arguments.job.job()?)?;
+    planned(&started, arguments)
+}
+
+fn planned(started: &Started, arguments: &Arguments) -> Result<()> {
     writeln!(stdout(), "{}", started.plan.parts.len())?;
     crate::say!(
         "{} in {}, numbered 0 to {}: `hecaton fetch run-part {} N` does one of them",

@@ -15,7 +15,7 @@ use super::Home;
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    home: Home,
+    pub(super) home: Home,
 }
 
 /// Writes it.

@@ -48,6 +48,13 @@ pub struct Run {
     quiet: bool,
 }
 
+impl Run {
+    /// The job's folder.
+    pub fn folder(&self) -> Option<&Path> {
+        self.into.as_deref()
+    }
+}
+
 /// Runs the job, or prints it.
 ///
 /// # Errors

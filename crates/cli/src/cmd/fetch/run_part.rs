@@ -5,7 +5,8 @@ use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
-use hecaton_fetch::run::Options;
+use hecaton_fetch::run::{Options, Summary};
+use hecaton_fetch::start::Started;
 
 use super::Home;
 use super::live::Live;
@@ -39,9 +40,43 @@ pub struct Arguments {
 /// # Errors
 /// When it cannot be done, or another worker took it over and has not done it yet.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let stop = stop::on_request()?;
+    #[cfg(feature = "objects")]
+    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
+        return elsewhere(arguments, url);
+    }
+    super::elsewhere::refuse(&arguments.home.folder)?;
     let folder = Folder::at(&arguments.home.folder);
     let started = open(&folder)?;
+    let summary = run_one(arguments, &started)?;
+    finish::job(&folder)?;
+    if !arguments.quiet {
+        let ended = sentence(&folder.results(), &summary);
+        crate::say!("part {}: {ended}", arguments.part);
+    }
+    Ok(())
+}
+
+/// The same for a job in object storage.
+#[cfg(feature = "objects")]
+fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
+    use hecaton_fetch::remote::{Remote, Scratch};
+    let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
+    let ended = match remote.begin(&scratch, arguments.part)? {
+        None => "done already".to_owned(),
+        Some(started) => {
+            let summary = run_one(arguments, &started)?;
+            sentence(format!("{url}/results").as_ref(), &summary)
+        }
+    };
+    if !arguments.quiet {
+        crate::say!("part {}: {ended}", arguments.part);
+    }
+    Ok(())
+}
+
+/// Does the part.
+fn run_one(arguments: &Arguments, started: &Started) -> Result<Summary> {
+    let stop = stop::on_request()?;
     let options = Options {
         parts: vec![arguments.part],
         resend_unknown: arguments.resend_unknown,
@@ -63,13 +98,5 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         );
         return Err(Error::failed(what).into());
     }
-    finish::job(&folder)?;
-    if !arguments.quiet {
-        crate::say!(
-            "part {}: {}",
-            arguments.part,
-            sentence(&folder.results(), &summary)
-        );
-    }
-    Ok(())
+    Ok(summary)
 }

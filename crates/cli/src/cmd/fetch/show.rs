@@ -5,10 +5,9 @@ use std::io::{BufWriter, Write, stdout};
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::finish;
-use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::{each_line, matching, record};
 
-use super::Home;
+use super::{Home, elsewhere};
 
 /// Prints records, one line of JSON each; also those of a job that is not done.
 #[derive(Args)]
@@ -30,7 +29,8 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     let mut out = BufWriter::new(stdout().lock());
     let mut left = arguments.limit.unwrap_or(u64::MAX);
-    let folder = Folder::at(&arguments.home.folder);
+    let home = elsewhere::Home::open(&arguments.home.folder)?;
+    let folder = home.folder.clone();
     // A folder that may only be read is read as it is.
     let _ = finish::parts(&folder);
     let condition = arguments.matching.as_deref();

@@ -23,7 +23,7 @@ const PERIOD: Duration = Duration::from_secs(2);
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    home: Home,
+    pub(super) home: Home,
     /// Print JSON.
     #[arg(long)]
     json: bool,

@@ -13,7 +13,7 @@ use super::{Home, Server, Threads};
 #[derive(Args)]
 pub struct Arguments {
     #[command(flatten)]
-    home: Home,
+    pub(super) home: Home,
     #[command(flatten)]
     server: Server,
     /// The most parts at once. A further part begins only if more requests may be in flight.
