@@ -8,7 +8,7 @@ module Faraday
       Found = Struct.new(:open, :read, :write, :timed, :bind, :proxy, :ssl, :plain, :entry) do
         def for?(request, options, is_plain)
           open == request.open_timeout && read == request.read_timeout && write == request.write_timeout &&
-            timed == !request.timeout.nil? && bind == request.bind && proxy == request.proxy && ssl == options && plain == is_plain && !entry.dropped
+            timed == !request.timeout.nil? && bind == request.bind && proxy == request.proxy && ssl == options && plain == is_plain && !entry.stale
         end
       end
       private_constant :Found
@@ -71,7 +71,7 @@ module Faraday
 
       def remember(entry)
         @lock.synchronize do
-          @entries.reject!(&:dropped)
+          @entries.reject!(&:stale)
           @entries << entry unless @entries.any? { |known| known.equal?(entry) }
         end
       end

@@ -1,12 +1,12 @@
 # Makes settings of a Hecaton::Client from Faraday's ssl options. Unsupported options are refused by name.
+require_relative "../ca_folder"
+
 module Faraday
   class Adapter
     class Hecaton
       # Takes Faraday::SSLOptions of any version.
       module Ssl
         VERSIONS = { "1" => "1.0", "11" => "1.1", "12" => "1.2", "13" => "1.3" }.freeze
-        # The names of files in OpenSSL's directory of authorities, which are hashes.
-        HASHED = /\A\h{8}\.\d+\z/
         # Why an option is refused, and what to give instead.
         REFUSED = {
           cert_store: "its certificates cannot be read out of it: give ca_file, or a PEM text as the adapter's option ca",
@@ -16,7 +16,7 @@ module Faraday
           hostname: "the name is always that of the URL: leave it out",
           ciphers: "the ciphers are those of rustls, all of them safe: leave it out"
         }.freeze
-        private_constant :VERSIONS, :HASHED, :REFUSED
+        private_constant :VERSIONS, :REFUSED
 
         class << self
           # The settings for these options. Raises Faraday::Error for an option that is refused.
@@ -79,7 +79,7 @@ module Faraday
           def authorities(ssl)
             return ssl.ca_file unless ssl.ca_path
 
-            files = Dir.children(ssl.ca_path).grep(HASHED).sort.map { |name| File.join(ssl.ca_path, name) }
+            files = ::Hecaton::CAFolder.files(ssl.ca_path)
             refuse(:ca_path, "#{ssl.ca_path} has no certificates under names that openssl rehash gives") if files.empty?
             [*files, *ssl.ca_file].map { |path| File.read(path) }.join("\n")
           rescue SystemCallError => error

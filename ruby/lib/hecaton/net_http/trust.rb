@@ -1,13 +1,13 @@
 # The authorities that a program trusts: ca_file, ca_path and cert_store → certificates in PEM.
+require_relative "../ca_folder"
+
 module Hecaton
   class NetHTTP
     # A list of sources: [:default], [:file, path], [:path, folder], [:pem, text]. Read when a client is made of it,
     # once.
     module Trust
       CERTIFICATE = /-----BEGIN (?:TRUSTED )?CERTIFICATE-----.*?-----END (?:TRUSTED )?CERTIFICATE-----/m
-      # As OpenSSL looks for them: eight digits of a hash, and a number.
-      HASHED = /\A\h{8}\.\d+\z/
-      private_constant :CERTIFICATE, :HASHED
+      private_constant :CERTIFICATE
 
       # OpenSSL's stores cannot be read by Ruby, so what goes into one is noted.
       module Notes
@@ -78,7 +78,7 @@ module Hecaton
           end
         end
 
-        def folder(path) = Dir.children(path).grep(HASHED).sort.map { |name| File.read(File.join(path, name)) }.join("\n")
+        def folder(path) = CAFolder.files(path).map { |file| File.read(file) }.join("\n")
 
         # The system's, where more is trusted beside it.
         def system_pem

@@ -1,4 +1,6 @@
 # One Hecaton::Client for all requests of the same settings, so that connections are kept.
+require_relative "../client_cache"
+
 module Hecaton
   module Typhoeus
     # Requests' options that are settings of a client (proxy, cainfo, connecttimeout, …) choose one here. Safe with
@@ -13,32 +15,22 @@ module Hecaton
                    redirects_to_http: true, max_body: 2**31 }.freeze
 
       @lock = Mutex.new
-      @kept = {}
+      @cache = ClientCache.new(MOST) { |settings, _stamps| make(settings) }
 
       class << self
         # The one without settings of its own.
         def default = @default || @lock.synchronize { @default ||= make({}) }
 
         # The one for these settings. stamps is what else it depends on: the files that the settings name.
-        def for(settings, stamps = nil)
-          kept, spare = @lock.synchronize do
-            key = [settings, stamps]
-            client = @kept.delete(key) || make(settings)
-            @kept[key] = client
-            [client, (@kept.shift.last if @kept.size > MOST)]
-          end
-          spare&.close
-          kept
-        end
+        def for(settings, stamps = nil) = @cache.lease([settings, stamps]).client
 
         # One that is not kept; the caller closes it.
         def make(settings) = Hecaton::Client.new(**DEFAULTS, features: Config.features, **settings)
 
         # Closes connections that wait to be used again.
         def clear
-          clients = @lock.synchronize { [@default, *@kept.values].compact.tap { @kept.clear } }
-          clients.each(&:close)
-          nil
+          @default&.close
+          @cache.clear
         end
 
         # Closes all, for what holds for all of them has changed.

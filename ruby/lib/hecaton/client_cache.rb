@@ -1,0 +1,72 @@
+# Clients by their settings, for adapters: those of the same settings share connections.
+module Hecaton
+  # A few clients, the one used longest ago closed for another. Safe in threads, and on both sides of a fork, as clients
+  # are. Looked up without a lock, because the Hash is replaced and never changed.
+  class ClientCache
+    # A client, until it is closed for another one.
+    class Lease
+      # Hecaton::Client; and the key that it is kept under.
+      attr_reader :client, :key
+      # Float, seconds of the monotonic clock, when it was used last; true once it is another's turn.
+      attr_accessor :used, :stale
+
+      # For ClientCache.
+      def initialize(client, key)
+        @client = client
+        @key = key
+      end
+    end
+
+    # most: how many are kept. The block makes the client of a key.
+    def initialize(most, &make)
+      @most = most
+      @make = make
+      @leases = {}.freeze
+      @lock = Mutex.new
+    end
+
+    # A Lease for this key. Its holder takes another one when it is stale: a client that is used again begins anew.
+    def lease(key)
+      lease = @leases[key] || @lock.synchronize { @leases[key] || add(key) }
+      lease.used = Clock.now
+      lease
+    end
+
+    # Closes all; requests under way continue to their ends. Returns nil.
+    def clear
+      leases = @lock.synchronize do
+        had = @leases.values
+        @leases = {}.freeze
+        had
+      end
+      leases.each { |lease| retire(lease) }
+      nil
+    end
+
+    # How many there are.
+    def size = @leases.size
+
+    # Connections that wait to be used again.
+    def idle_connections = @leases.values.sum { |lease| lease.client.idle_connections }
+
+    private
+
+    def add(key)
+      lease = Lease.new(@make.call(key), key)
+      lease.used = Clock.now
+      leases = @leases.merge(key => lease)
+      while leases.size > @most
+        oldest = leases.values.min_by(&:used)
+        leases.delete(oldest.key)
+        retire(oldest)
+      end
+      @leases = leases.freeze
+      lease
+    end
+
+    def retire(lease)
+      lease.stale = true
+      lease.client.close
+    end
+  end
+end
