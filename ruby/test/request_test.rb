@@ -26,6 +26,8 @@ class RequestTest < ServerTest
     refute_equal request, changed
     assert_equal request, post(json: { "a" => 1 }, headers: { "X-A" => "b" })
     assert_nil request.with(headers: { "x-a" => nil }).headers["x-a"]
+    twice = Hecaton::Request.new(:get, "http://host/").with(headers: { "x-a" => "a" }).with(headers: { "x-b" => "b" })
+    assert_equal({ "x-a" => "a", "x-b" => "b" }, twice.headers.to_h)
   end
 
   def test_one_content_takes_the_place_of_another_and_a_body_keeps_the_type

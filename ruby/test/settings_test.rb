@@ -15,6 +15,12 @@ class SettingsTest < Minitest::Test
     options.each { |option| Hecaton::Client.new(timeout: 1, retry: { option => nil }) }
   end
 
+  def test_every_setting_is_a_keyword
+    keywords = Hecaton::Client.instance_method(:initialize).parameters
+    assert_equal Hecaton::Settings::NAMES, keywords.map(&:last)
+    assert_equal [%i[keyreq timeout]], keywords.reject { |kind, _| kind == :key }
+  end
+
   private
 
   def section(title)
@@ -22,10 +28,4 @@ class SettingsTest < Minitest::Test
   end
 
   def keywords = Hecaton::Client.instance_method(:initialize).parameters.map(&:last)
-
-  def test_every_setting_is_a_keyword
-    keywords = Hecaton::Client.instance_method(:initialize).parameters
-    assert_equal Hecaton::Settings::NAMES, keywords.map(&:last)
-    assert_equal [%i[keyreq timeout]], keywords.reject { |kind, _| kind == :key }
-  end
 end

@@ -94,7 +94,7 @@ module Hecaton
       Request.checked(changes)
       changes = Request.own(changes)
       given = self.given.merge(changes)
-      given[:headers] = Request.merged(given[:headers], changes[:headers]) if changes.key?(:headers)
+      given[:headers] = Request.merged(self.given[:headers], changes[:headers]) if changes.key?(:headers)
       changed = changes.keys & CONTENT
       replace_content(given, changed) if changed.any?
       given.delete(:params) if url && @builder && !changes.key?(:params)
