@@ -36,5 +36,12 @@ class HecatonDriver
   end
 end
 
+Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method]) do |call|
+  client = call.client { Hecaton::Client.new(timeout: 5, cookies: true, proxy: false) }
+  options = { headers: call.fields, body: call.body, timeout: call.timeout, redirects: call.redirects(20) }
+  response = client.request(call.method, call.url, **options.compact)
+  [response.status, response.body]
+end
+
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
   keepalive: [true, false], tls: true, verify: Kit::DECODING, sends: %w[fields body], max_concurrency: 10_000)

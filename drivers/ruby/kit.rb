@@ -1,5 +1,6 @@
 # The harness's side of every Ruby driver: answers commands, hands out requests, verifies and counts responses.
 require "json"
+require_relative "asks"
 
 module Kit
   HELLO = { proto: 2, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
@@ -80,6 +81,7 @@ module Kit
     when "hello" then { ok: true, **HELLO, **about }
     when "prepare" then prepare(ask, driver, HELLO.merge(about))
     when "go" then { ok: true, **Round.new(@job, **ask).tap { |round| @driver.go(round) }.answer }
+    when "ask" then asked(ask)
     when "bye" then { ok: true }
     else { ok: false, error: "unsupported", what: ask[:cmd] }
     end

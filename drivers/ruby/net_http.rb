@@ -32,5 +32,13 @@ end
 
 # Hecaton in its place keeps connections in a pool, whatever is finished.
 kept = defined?(Hecaton) ? [true] : [true, false]
+Kit.asks(*%w[method body fields timeout gzip raw-url], close: :finish) do |call|
+  uri = URI(call.url)
+  http = call.client { Net::HTTP.start(uri.host, uri.port, nil) }
+  http.open_timeout = http.read_timeout = http.write_timeout = call.timeout
+  response = http.request(Net::HTTP.const_get(call.method.capitalize).new(uri, call.fields), call.body)
+  [response.code.to_i, response.body]
+end
+
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"],
   tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: kept, max_concurrency: 512)

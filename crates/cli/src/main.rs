@@ -36,7 +36,7 @@ struct Line {
 }
 
 /// How the verbs are grouped in the help; every verb that is not hidden stands in one group.
-const GROUPS: [Group; 3] = [
+const GROUPS: [Group; 4] = [
     Group {
         title: "Download in bulk",
         verbs: &["fetch"],
@@ -44,6 +44,10 @@ const GROUPS: [Group; 3] = [
     Group {
         title: "Measure HTTP clients",
         verbs: &["sweep", "shootout", "compare", "bench", "report"],
+    },
+    Group {
+        title: "Audit HTTP clients",
+        verbs: &["audit"],
     },
     Group {
         title: "Tools",
@@ -69,6 +73,8 @@ Examples:
       the gem beside other Ruby clients, with its goals
   hecaton report before/ after/
       two runs side by side
+  hecaton audit hecaton-ruby
+      what a client does behind its caller's back
   hecaton serve --body 13801 --delay 5ms
       the test server alone
   hecaton drivers
@@ -84,6 +90,7 @@ enum Verb {
     Bench(cmd::bench::Arguments),
     Report(cmd::report::Arguments),
     Fetch(Box<cmd::fetch::Arguments>),
+    Audit(cmd::audit::Arguments),
     Serve(cmd::serve::Arguments),
     Drivers(cmd::drivers::Arguments),
     Doctor(cmd::doctor::Arguments),
@@ -102,6 +109,7 @@ fn main() -> ExitCode {
         Verb::Bench(arguments) => cmd::bench::run(&arguments, &line.drivers),
         Verb::Report(arguments) => cmd::report::run(&arguments),
         Verb::Fetch(arguments) => cmd::fetch::run(&arguments),
+        Verb::Audit(arguments) => cmd::audit::run(&arguments, &line.drivers),
         Verb::Serve(arguments) => cmd::serve::run(&arguments),
         Verb::Drivers(arguments) => cmd::drivers::run(&arguments, &line.drivers),
         Verb::Doctor(arguments) => cmd::doctor::run(&arguments, &line.drivers),

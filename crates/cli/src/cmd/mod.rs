@@ -1,5 +1,6 @@
 //! One file for each verb of the command.
 
+pub mod audit;
 pub mod baseline_loader;
 pub mod bench;
 pub mod compare;

@@ -1,6 +1,7 @@
 //! The command as its users run it: real processes, real sockets, real files.
 
 mod again;
+mod audit;
 mod bad_input;
 mod broken;
 mod cheats;

@@ -17,8 +17,8 @@ use super::lines::{LONGEST_LINE, Line};
 use super::process::Process;
 use super::wire::{self, Command, Envelope, GoReply};
 use super::{
-    Account, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, Seen, account, members,
-    user, words,
+    Account, Ask, Asked, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, Seen, account,
+    members, user, words,
 };
 use crate::spec::Manifest;
 
@@ -236,6 +236,16 @@ impl Driver {
     pub fn go(&mut self, go: Go, expected: Duration) -> Result<(Claim, Duration)> {
         let (reply, wall): (GoReply, _) = self.ask(&Command::Go(go), expected)?;
         Ok((reply.into(), wall))
+    }
+
+    /// Lets it make one call.
+    ///
+    /// # Errors
+    /// [`DriverError`], also when its client cannot be asked this.
+    pub fn call(&mut self, ask: &Ask) -> Result<Asked> {
+        let limit = Duration::from_millis(ask.timeout_ms.unwrap_or_default());
+        self.ask(&Command::Ask(ask.clone()), limit)
+            .map(|(reply, _)| reply)
     }
 
     /// When the last command was written to it.

@@ -1,6 +1,7 @@
 //! Runs a plan: drivers as processes, the test server beside them, one round after another.
 
 mod account;
+mod ask;
 pub mod baseline;
 mod built;
 mod cgroup;
@@ -31,6 +32,7 @@ mod words;
 
 pub use crate::plan::Cell;
 pub use account::Account;
+pub use ask::{Ask, Asked};
 pub use conductor::{Event, Setup, sweep};
 pub use cores::{Pinning, choose_cores, on_core};
 pub use driver::Driver;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use hecaton_test_server::Times;
 use serde::{Deserialize, Serialize};
 
-use super::Claim;
+use super::{Ask, Claim};
 
 /// Version of the protocol that this harness implements.
 pub const PROTO: u32 = 2;
@@ -114,6 +114,8 @@ pub enum Command {
     Prepare(Prepare),
     /// Send.
     Go(Go),
+    /// Make one call, and report what the caller was told.
+    Ask(Ask),
     /// End.
     Bye,
     /// A word that no driver knows, to see what it answers.
@@ -126,6 +128,7 @@ impl fmt::Display for Command {
             Command::Hello { .. } => "hello",
             Command::Prepare(_) => "prepare",
             Command::Go(_) => "go",
+            Command::Ask(_) => "ask",
             Command::Bye => "bye",
             Command::Unheard => "unheard",
         })

@@ -1,0 +1,113 @@
+//! All cases, read from their folder.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use super::Case;
+
+/// All cases, in the order of their codes.
+#[derive(Clone, Debug)]
+pub struct Catalogue {
+    cases: Vec<Case>,
+}
+
+impl Catalogue {
+    /// Reads `<folder>/<group>/<id>.toml`.
+    ///
+    /// # Errors
+    /// A sentence with the file that is wrong.
+    pub fn load(folder: &Path) -> Result<Catalogue> {
+        let mut cases = Vec::new();
+        let groups = std::fs::read_dir(folder)
+            .with_context(|| format!("{} cannot be read", folder.display()))?;
+        for group in groups {
+            let group = group?.path();
+            if !group.is_dir() {
+                continue;
+            }
+            for file in std::fs::read_dir(&group)? {
+                let path = file?.path();
+                if path
+                    .extension()
+                    .is_some_and(|extension| extension == "toml")
+                {
+                    cases.push(
+                        read(&path).with_context(|| format!("{} is not a case", path.display()))?,
+                    );
+                }
+            }
+        }
+        cases.sort_by(|a, b| a.code.cmp(&b.code));
+        for pair in cases.windows(2) {
+            let (a, b) = (&pair[0], &pair[1]);
+            ensure!(
+                a.code != b.code,
+                "{} and {} have the same code, {}",
+                a.id,
+                b.id,
+                a.code
+            );
+        }
+        let mut ids: Vec<&str> = cases.iter().map(|case| case.id.as_str()).collect();
+        ids.sort_unstable();
+        if let Some(pair) = ids.windows(2).find(|pair| pair[0] == pair[1]) {
+            bail!("two cases have the id {}", pair[0]);
+        }
+        Ok(Catalogue { cases })
+    }
+
+    /// All of them.
+    pub fn all(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// The case of an id or a code.
+    ///
+    /// # Errors
+    /// A sentence that names the command which lists all cases.
+    pub fn find(&self, name: &str) -> Result<&Case> {
+        let same = |case: &&Case| case.id == name || case.code.eq_ignore_ascii_case(name);
+        self.cases
+            .iter()
+            .find(same)
+            .with_context(|| format!("there is no case `{name}`; `hecaton audit --list` lists all"))
+    }
+
+    /// The cases of some groups; all if none is named.
+    ///
+    /// # Errors
+    /// A sentence with the groups that exist.
+    pub fn groups(&self, names: &[String]) -> Result<Vec<&Case>> {
+        for name in names {
+            if !self.cases.iter().any(|case| case.group == *name) {
+                let mut groups: Vec<&str> =
+                    self.cases.iter().map(|case| case.group.as_str()).collect();
+                groups.sort_unstable();
+                groups.dedup();
+                bail!(
+                    "there is no group `{name}`; the groups are {}",
+                    groups.join(", ")
+                );
+            }
+        }
+        let chosen = |case: &&Case| names.is_empty() || names.contains(&case.group);
+        Ok(self.cases.iter().filter(chosen).collect())
+    }
+}
+
+fn read(path: &Path) -> Result<Case> {
+    let mut case = Case::parse(&std::fs::read_to_string(path)?)?;
+    let name = |path: Option<&Path>| {
+        path.and_then(Path::file_stem)
+            .map(|name| name.to_string_lossy().into_owned())
+    };
+    let stem = name(Some(path)).unwrap_or_default();
+    ensure!(
+        stem == case.id,
+        "the id is {}, but the file is {stem}.toml",
+        case.id
+    );
+    case.group = name(path.parent()).unwrap_or_default();
+    Ok(case)
+}

@@ -1,0 +1,326 @@
+//! A case: what a server does, what a client is asked, and which outcome deserves which verdict.
+
+mod catalogue;
+mod condition;
+mod step;
+mod verdict;
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail, ensure};
+use serde::Deserialize;
+
+pub use catalogue::Catalogue;
+pub use condition::{Condition, Fact, Facts, hash};
+pub use step::{Deed, Places, Step};
+pub use verdict::{Severity, Verdict};
+
+/// One case of the audit, as its file says.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Its name, which is never used again.
+    pub id: String,
+    /// A short name for matrices.
+    pub code: String,
+    /// The folder that its file is in.
+    #[serde(skip)]
+    pub group: String,
+    /// What the server does, in a few words.
+    pub title: String,
+    /// Why it matters.
+    pub why: String,
+    /// The section that rules it; empty if no text does.
+    #[serde(default)]
+    pub rfc: String,
+    /// The harm of a bad outcome.
+    pub severity: Severity,
+    /// The switch of the sinner that proves the case.
+    pub sin: String,
+    /// The verdict that the sinner then gets.
+    pub caught: Verdict,
+    /// Why verdicts hold on a busy machine, for cases with pauses.
+    #[serde(default)]
+    pub margin: String,
+    /// What a client must be able to do, beyond what the calls say.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// Facts without which the case does not apply to a client.
+    #[serde(default)]
+    pub require: Vec<Condition>,
+    /// When to stop.
+    #[serde(default)]
+    pub budget: Budget,
+    /// The calls, in order.
+    #[serde(rename = "call")]
+    pub calls: Vec<Call>,
+    /// The outcomes; the first that holds counts.
+    #[serde(rename = "outcome")]
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What ends a run of a case.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Budget {
+    /// Most requests.
+    pub requests: usize,
+    /// Most connections.
+    pub connections: usize,
+    /// Most bytes in both directions.
+    pub bytes: usize,
+    /// Longest time.
+    pub seconds: u64,
+}
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget {
+            requests: 60,
+            connections: 60,
+            bytes: 8 << 20,
+            seconds: 20,
+        }
+    }
+}
+
+/// One call that the client is asked to make, and how the server serves it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// Its name in paths and facts.
+    pub name: String,
+    /// The method.
+    #[serde(default = "get")]
+    pub method: String,
+    /// The URL, in which `{here}` and other places are filled in.
+    #[serde(default = "here")]
+    pub url: String,
+    /// Header fields.
+    #[serde(default)]
+    pub fields: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<String>,
+    /// The limit that the caller sets, if it sets one.
+    pub timeout_ms: Option<u64>,
+    /// Whether redirects are to be followed; none for the client's default.
+    pub follow: Option<bool>,
+    /// Whether the fault of the case is what this call asks for.
+    #[serde(default)]
+    pub fault: bool,
+    /// The steps of the first attempt, of the second, and so on; the last list serves all later ones.
+    #[serde(default = "fine")]
+    pub server: Vec<Vec<Step>>,
+    /// The same for the places that redirects lead to.
+    #[serde(default)]
+    pub stops: BTreeMap<String, Vec<Vec<Step>>>,
+}
+
+fn get() -> String {
+    "GET".into()
+}
+
+fn here() -> String {
+    "{here}".into()
+}
+
+fn fine() -> Vec<Vec<Step>> {
+    vec![vec![Step::fine()]]
+}
+
+impl Call {
+    fn plain() -> Call {
+        Call {
+            name: String::new(),
+            method: get(),
+            url: here(),
+            fields: Vec::new(),
+            body: None,
+            timeout_ms: None,
+            follow: None,
+            fault: false,
+            server: fine(),
+            stops: BTreeMap::new(),
+        }
+    }
+
+    /// The steps of an attempt at a stop; none if the stop is unknown.
+    pub fn steps(&self, stop: &str, attempt: usize) -> Option<&[Step]> {
+        let lists = match stop {
+            "" => Some(&self.server),
+            // A redirect loop has endless stops, which all look alike.
+            stop => self.stops.get(stop).or_else(|| self.stops.get("*")),
+        };
+        let lists = lists?;
+        lists.get(attempt).or(lists.last()).map(Vec::as_slice)
+    }
+
+    /// What a client must be able to do for this call.
+    fn needs(&self) -> impl Iterator<Item = &'static str> {
+        [
+            (self.method != "GET", "method"),
+            (self.body.is_some(), "body"),
+            (!self.fields.is_empty(), "fields"),
+            (self.timeout_ms.is_some(), "timeout"),
+            (self.follow == Some(true), "redirects"),
+        ]
+        .into_iter()
+        .filter_map(|(needed, word)| needed.then_some(word))
+    }
+
+    fn all_steps(&self) -> impl Iterator<Item = &Step> {
+        self.server
+            .iter()
+            .chain(self.stops.values().flatten())
+            .flatten()
+    }
+}
+
+/// An outcome, and its verdict.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outcome {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Conditions that must all hold.
+    pub when: Vec<Condition>,
+    /// A sentence; `{fact}` is filled in.
+    pub says: String,
+}
+
+impl Case {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Case> {
+        let case: Case = toml::from_str(text)?;
+        case.check()?;
+        Ok(case)
+    }
+
+    /// What a client must be able to do, without repetitions.
+    pub fn all_needs(&self) -> Vec<String> {
+        let mut needs = self.needs.clone();
+        needs.extend(self.calls.iter().flat_map(Call::needs).map(str::to_owned));
+        needs.sort();
+        needs.dedup();
+        needs
+    }
+
+    /// The call of a name.
+    pub fn call(&self, name: &str) -> Option<&Call> {
+        self.calls.iter().find(|call| call.name == name)
+    }
+
+    /// The same case without the server's fault.
+    #[must_use]
+    pub fn without_fault(&self) -> Case {
+        let mut case = self.clone();
+        for call in &mut case.calls {
+            if call.fault {
+                let name = call.name.clone();
+                *call = Call {
+                    name,
+                    stops: std::mem::take(&mut call.stops),
+                    ..Call::plain()
+                };
+            }
+            let lists = call
+                .server
+                .iter_mut()
+                .chain(call.stops.values_mut().flatten());
+            for steps in lists {
+                step::leave_fault_out(steps);
+            }
+        }
+        case
+    }
+
+    fn check(&self) -> Result<()> {
+        let id = &self.id;
+        let slug = |name: &str| {
+            !name.is_empty()
+                && name
+                    .bytes()
+                    .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+        };
+        ensure!(slug(id), "the id `{id}` may have only a-z, 0-9 and -");
+        ensure!(!self.calls.is_empty(), "{id} has no call");
+        for call in &self.calls {
+            ensure!(
+                slug(&call.name),
+                "{id}: the call `{}` may have only a-z, 0-9 and -",
+                call.name
+            );
+            ensure!(
+                !call.server.is_empty(),
+                "{id}: the call `{}` has no steps",
+                call.name
+            );
+        }
+        let faults = self.calls.iter().flat_map(Call::all_steps);
+        ensure!(
+            faults.filter(|step| step.fault).count() > 0
+                || self.calls.iter().any(|call| call.fault),
+            "{id} has no step with `!`, so nobody could say whether its fault was applied"
+        );
+        ensure!(
+            self.outcomes
+                .iter()
+                .any(|outcome| outcome.verdict == Verdict::Pass),
+            "{id} has no outcome with the verdict `pass`"
+        );
+        let conditions = self.outcomes.iter().flat_map(|outcome| &outcome.when);
+        for condition in conditions.chain(&self.require) {
+            self.check_fact(&condition.fact)?;
+        }
+        Ok(())
+    }
+
+    fn check_fact(&self, fact: &str) -> Result<()> {
+        let known = match fact.split_once('.') {
+            None => facts::OF_RUN.contains(&fact),
+            Some((call, rest)) => self.call(call).is_some_and(|call| {
+                let stop = rest
+                    .split_once('.')
+                    .filter(|(stop, _)| call.stops.contains_key(*stop));
+                let rest = stop.map_or(rest, |(_, rest)| rest);
+                facts::OF_CALL.contains(&rest) || rest.starts_with("field.")
+            }),
+        };
+        if !known {
+            bail!("{}: the fact `{fact}` does not exist", self.id);
+        }
+        Ok(())
+    }
+}
+
+/// The names of facts, which conditions may use.
+pub mod facts {
+    /// Facts of a whole run.
+    pub const OF_RUN: [&str; 4] = ["connections", "requests", "budget", "strangers"];
+    /// Facts of a call, or of a stop of it.
+    pub const OF_CALL: [&str; 18] = [
+        "told",
+        "status",
+        "bytes",
+        "body",
+        "error",
+        "text",
+        "ms",
+        "attempts",
+        "connection",
+        "reused",
+        "method",
+        "methods",
+        "sent",
+        "target",
+        "whole",
+        "connections",
+        "line",
+        "gap",
+    ];
+    /// Those that only the client's caller knows.
+    pub const CLAIMED: [&str; 7] = ["told", "status", "bytes", "body", "error", "text", "ms"];
+}

@@ -1,0 +1,183 @@
+//! Steps: what the server does with an attempt of a call, each a line of text such as `send HTTP/1.1 200 OK…`.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+/// A step of the server.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Step {
+    /// Whether this is what the case is about.
+    pub fault: bool,
+    /// What is done.
+    pub deed: Deed,
+}
+
+/// What the server does in a step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// Sends a whole response with this body, and keeps the connection open.
+    Fine(String),
+    /// Sends bytes.
+    Send(String),
+    /// Sends bytes that are written in hexadecimal digits.
+    SendHex(Vec<u8>),
+    /// Sends so many zeros, as gzip.
+    Zeros(usize),
+    /// Sends bytes one at a time, with a pause after each.
+    Drip(Duration, String),
+    /// Sends a text so many times.
+    Flood(usize, String),
+    /// Waits.
+    Pause(Duration),
+    /// Waits until the client closes the connection.
+    Hold,
+    /// Closes the sending half of the connection.
+    HalfClose,
+    /// Closes the connection with FIN.
+    Close,
+    /// Closes the connection with RST.
+    Reset,
+    /// Does not read the body of the request, and stops reading.
+    Deaf,
+    /// Nothing: the fault is in what the client is asked.
+    Read,
+}
+
+/// What stands in a text for what only a run knows.
+#[derive(Clone, Debug, Default)]
+pub struct Places {
+    /// The URL of the call.
+    pub here: String,
+    /// The same path on another host.
+    pub other_host: String,
+    /// The same path on another port of the same host.
+    pub other_port: String,
+    /// Host and port, and the path of the call.
+    pub authority: String,
+    /// The path of the call.
+    pub path: String,
+}
+
+impl Places {
+    /// Fills the places in.
+    pub fn fill(&self, text: &str) -> String {
+        text.replace("{here}", &self.here)
+            .replace("{other-host}", &self.other_host)
+            .replace("{other-port}", &self.other_port)
+            .replace("{authority}", &self.authority)
+            .replace("{path}", &self.path)
+            .replace("{kb}", &"x".repeat(1000))
+    }
+}
+
+impl Step {
+    /// A whole response.
+    pub fn fine() -> Step {
+        Step {
+            fault: false,
+            deed: Deed::Fine("ok".into()),
+        }
+    }
+}
+
+/// Takes the fault out of a list of steps. What stood after it belonged to it, and a whole response takes its place.
+pub(super) fn leave_fault_out(steps: &mut Vec<Step>) {
+    if let Some(at) = steps.iter().position(|step| step.fault) {
+        let answered = steps[..at]
+            .iter()
+            .any(|step| matches!(step.deed, Deed::Fine(_)));
+        steps.truncate(at);
+        if !answered {
+            steps.clear();
+            steps.push(Step::fine());
+        }
+    }
+}
+
+impl TryFrom<String> for Step {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Step, String> {
+        let (fault, rest) = match text.strip_prefix('!') {
+            Some(rest) => (true, rest),
+            None => (false, text.as_str()),
+        };
+        let (word, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+        let wrong = || format!("`{text}` is not a step");
+        let number = |rest: &str| -> Result<(u64, String), String> {
+            let (number, rest) = rest.split_once(' ').unwrap_or((rest, ""));
+            Ok((number.parse().map_err(|_| wrong())?, rest.to_owned()))
+        };
+        let deed = match word {
+            "ok" if rest.is_empty() => Deed::Fine("ok".into()),
+            "ok" => Deed::Fine(rest.to_owned()),
+            "send" => Deed::Send(rest.to_owned()),
+            "send-hex" => Deed::SendHex(bytes(rest).ok_or_else(wrong)?),
+            "drip" => number(rest).map(|(ms, text)| Deed::Drip(Duration::from_millis(ms), text))?,
+            "flood" => number(rest).map(|(times, text)| Deed::Flood(times as usize, text))?,
+            "gzip-zeros" => Deed::Zeros(number(rest)?.0 as usize),
+            "pause" => Deed::Pause(Duration::from_millis(number(rest)?.0)),
+            "hold" => Deed::Hold,
+            "half-close" => Deed::HalfClose,
+            "close" => Deed::Close,
+            "reset" => Deed::Reset,
+            "deaf" => Deed::Deaf,
+            "read" => Deed::Read,
+            _ => return Err(wrong()),
+        };
+        Ok(Step { fault, deed })
+    }
+}
+
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    let digits: Vec<u8> = text
+        .bytes()
+        .filter(|byte| !byte.is_ascii_whitespace())
+        .collect();
+    let pairs = digits.chunks(2).map(|pair| {
+        let pair = std::str::from_utf8(pair)
+            .ok()
+            .filter(|pair| pair.len() == 2)?;
+        u8::from_str_radix(pair, 16).ok()
+    });
+    pairs.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(text: &str) -> Step {
+        Step::try_from(text.to_owned()).unwrap()
+    }
+
+    #[test]
+    fn a_step_is_a_word_and_what_it_needs() {
+        assert_eq!(step("ok").deed, Deed::Fine("ok".into()));
+        assert!(step("!close").fault);
+        assert_eq!(step("send-hex 1f 8b").deed, Deed::SendHex(vec![0x1f, 0x8b]));
+        assert_eq!(
+            step("drip 20 abc").deed,
+            Deed::Drip(Duration::from_millis(20), "abc".into())
+        );
+        for wrong in ["", "sleep", "pause", "pause x", "send-hex 1f8"] {
+            assert!(Step::try_from(wrong.to_owned()).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn without_its_fault_an_attempt_gets_a_whole_response() {
+        let mut steps = vec![step("send HTTP/1.1 "), step("!close")];
+        leave_fault_out(&mut steps);
+        assert_eq!(steps, [Step::fine()]);
+        let mut steps = vec![
+            step("ok"),
+            step("!send HTTP/1.1 408 No\r\n\r\n"),
+            step("close"),
+        ];
+        leave_fault_out(&mut steps);
+        assert_eq!(steps, [Step::fine()]);
+    }
+}

@@ -1,0 +1,119 @@
+//! Verdicts, and how much harm a bad outcome does.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What is said of a client in a case, from the worst to the best.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// A MUST of an RFC is broken.
+    Violation,
+    /// No rule, but it duplicates a side effect, loses data, leaks a credential, hangs or wastes connections.
+    Hazard,
+    /// A SHOULD of an RFC is broken.
+    Deviation,
+    /// What the client claimed or was told to do differs from the log.
+    Mismatch,
+    /// A measured value.
+    Info,
+    /// As it should be.
+    Pass,
+    /// Runs differ, or no outcome of the case holds.
+    Inconclusive,
+    /// The fault of the case was not applied.
+    SetupFailed,
+    /// The case supposes something that this client does not do.
+    NotApplicable,
+    /// The client cannot be asked this.
+    Unsupported,
+}
+
+impl Verdict {
+    /// All, the worst first.
+    pub const ALL: [Verdict; 10] = [
+        Verdict::Violation,
+        Verdict::Hazard,
+        Verdict::Deviation,
+        Verdict::Mismatch,
+        Verdict::Info,
+        Verdict::Pass,
+        Verdict::Inconclusive,
+        Verdict::SetupFailed,
+        Verdict::NotApplicable,
+        Verdict::Unsupported,
+    ];
+
+    /// Whether it says something bad about the client.
+    pub fn is_finding(self) -> bool {
+        self <= Verdict::Mismatch
+    }
+
+    /// A letter for matrices.
+    pub fn letter(self) -> char {
+        match self {
+            Verdict::Violation => 'V',
+            Verdict::Hazard => 'H',
+            Verdict::Deviation => 'D',
+            Verdict::Mismatch => 'M',
+            Verdict::Info => 'i',
+            Verdict::Pass => '·',
+            Verdict::Inconclusive => '?',
+            Verdict::SetupFailed => '!',
+            Verdict::NotApplicable => '-',
+            Verdict::Unsupported => ' ',
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Violation => "violation",
+            Verdict::Hazard => "hazard",
+            Verdict::Deviation => "deviation",
+            Verdict::Mismatch => "mismatch",
+            Verdict::Info => "info",
+            Verdict::Pass => "pass",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::SetupFailed => "setup failed",
+            Verdict::NotApplicable => "not applicable",
+            Verdict::Unsupported => "unsupported",
+        })
+    }
+}
+
+/// The harm of a bad outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Severity {
+    /// A secret goes where it should not.
+    LeaksCredential,
+    /// Something is done twice.
+    DuplicatesSideEffects,
+    /// A response is taken for that of another request.
+    MixesResponses,
+    /// A part of the data is missing, and nobody is told.
+    LosesData,
+    /// The caller waits longer than it wants to.
+    Hangs,
+    /// Connections or bytes are used for nothing.
+    WastesConnections,
+    /// The client reads or writes something else than it should.
+    Misreads,
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Severity::LeaksCredential => "leaks a credential",
+            Severity::DuplicatesSideEffects => "duplicates side effects",
+            Severity::MixesResponses => "mixes responses",
+            Severity::LosesData => "loses data",
+            Severity::Hangs => "hangs",
+            Severity::WastesConnections => "wastes connections",
+            Severity::Misreads => "misreads",
+        })
+    }
+}

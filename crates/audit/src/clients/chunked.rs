@@ -1,0 +1,76 @@
+//! Reads a chunked body strictly, and leniently where a sin says so.
+
+use super::connection::{Clock, Connection};
+use super::response::{Head, MOST, exactly, fields, until};
+use super::{Class, Failure, Sins, failed};
+
+/// The body up to and with its last chunk and its trailers.
+pub(super) fn chunked(
+    connection: &mut Connection,
+    head: &mut Head,
+    clock: &Clock,
+    sins: &Sins,
+) -> Result<Vec<u8>, Failure> {
+    let mut body = Vec::new();
+    let most = |sin: &str| (!sins.has(sin)).then_some(MOST);
+    loop {
+        let line = match until(
+            connection,
+            b"\r\n",
+            most("chunk-extension-without-end"),
+            clock,
+        ) {
+            Err(failure)
+                if matches!(failure.class, Class::Ended) && sins.has("accepts-short-chunks") =>
+            {
+                return Ok(body);
+            }
+            Err(failure) if failure.class == Class::Ended => {
+                return failed(Class::Broken, "the connection ended within the body");
+            }
+            line => line?,
+        };
+        let size = chunk_size(&String::from_utf8_lossy(&line), sins)?;
+        if size == 0 && line.starts_with(b"-") | (line.len() > 18) {
+            // A sinner that takes a broken size for the end.
+            return Ok(body);
+        }
+        if size == 0 {
+            let trailers = fields(connection, most("trailers-without-end"), clock, sins)?;
+            if sins.has("merges-trailers") {
+                head.fields.extend(trailers);
+            }
+            return Ok(body);
+        }
+        body.extend(exactly(connection, size, clock, sins, "accepts-cut-chunk")?);
+        if sins.has("accepts-cut-chunk") && connection.input.is_empty() {
+            return Ok(body);
+        }
+        let end = exactly(connection, 2, clock, sins, "accepts-cut-chunk")?;
+        if end != b"\r\n" && !sins.has("lenient-chunk-end") {
+            return failed(Class::Invalid, "a chunk does not end where it should");
+        }
+    }
+}
+
+fn chunk_size(line: &str, sins: &Sins) -> Result<u64, Failure> {
+    let word = line.trim_end().split(';').next().unwrap_or_default();
+    let hex = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let parsed = |text: &str| u64::from_str_radix(text, 16).ok();
+    let found = match word.strip_prefix("0x") {
+        Some(rest) if sins.has("lenient-hex-prefix") => parsed(rest),
+        _ if hex(word) => parsed(word).or(Some(0).filter(|_| sins.has("lenient-hex-overflow"))),
+        _ if word.starts_with('-') => Some(0).filter(|_| sins.has("lenient-hex-minus")),
+        None if sins.has("lenient-hex-tail") => {
+            let end = word
+                .find(|char: char| !char.is_ascii_hexdigit())
+                .unwrap_or(word.len());
+            parsed(&word[..end])
+        }
+        _ => None,
+    };
+    found.map_or_else(
+        || failed(Class::Invalid, "the size of a chunk is invalid"),
+        Ok,
+    )
+}

@@ -1,0 +1,143 @@
+//! The saint and the sinner: one small client, with a switch for each sin.
+
+mod chunked;
+mod connection;
+mod content;
+mod cookies;
+mod exchange;
+mod redirects;
+mod response;
+mod sins;
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::case::hash;
+use crate::subject::{Ask, Subject, Told};
+use connection::Connection;
+use cookies::Jar;
+pub use sins::{SINS, Sins};
+
+/// Words that the saint and the sinner can be asked.
+const CAN: [&str; 10] = [
+    "method",
+    "body",
+    "fields",
+    "timeout",
+    "redirects",
+    "cookies",
+    "gzip",
+    "userinfo",
+    "raw-url",
+    "raw-method",
+];
+
+/// The limit of a call that has none.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Why a call failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    class: Class,
+    text: &'static str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// The limit of the call is over.
+    Late,
+    /// The connection ended before a byte of the response.
+    Ended,
+    /// The connection was reset before a byte of the response.
+    Reset,
+    /// The connection broke within the response.
+    Broken,
+    /// The response is no HTTP.
+    Invalid,
+    /// The call cannot be sent as it is.
+    Refused,
+}
+
+fn failed<T>(class: Class, text: &'static str) -> Result<T, Failure> {
+    Err(Failure { class, text })
+}
+
+/// A response.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Response {
+    status: u16,
+    fields: Vec<(String, String)>,
+    body: Vec<u8>,
+}
+
+impl Response {
+    fn field(&self, name: &str) -> Option<&str> {
+        let found = self
+            .fields
+            .iter()
+            .find(|(found, _)| found.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+}
+
+/// A client without faults, but for the sins that are switched on.
+#[derive(Default)]
+pub struct Client {
+    sins: Sins,
+    jar: Jar,
+    /// Idle connections, the last used one at the end.
+    idle: Vec<Connection>,
+}
+
+impl Client {
+    /// The saint.
+    pub fn saint() -> Client {
+        Client::default()
+    }
+
+    /// The sinner, with one sin.
+    pub fn sinner(sin: &str) -> Client {
+        Client {
+            sins: Sins::one(sin),
+            ..Client::default()
+        }
+    }
+}
+
+impl Subject for Client {
+    fn name(&self) -> &str {
+        if self.sins.is_empty() {
+            "saint"
+        } else {
+            "sinner"
+        }
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Result<Told> {
+        if let Some(what) = ask.needs.iter().find(|word| !CAN.contains(&word.as_str())) {
+            return Ok(Told::Unsupported { what: what.clone() });
+        }
+        if ask.fresh {
+            self.idle.clear();
+            self.jar = Jar::default();
+        }
+        let began = Instant::now();
+        let limit = ask.timeout_ms.map_or(PATIENCE, Duration::from_millis);
+        let told = redirects::follow(self, ask, began + limit);
+        let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(match told {
+            Ok(response) => Told::Response {
+                status: response.status,
+                bytes: response.body.len() as u64,
+                sha256: hash(&response.body),
+                ms,
+            },
+            Err(failure) => Told::Error {
+                class: format!("{:?}", failure.class),
+                text: failure.text.into(),
+                ms,
+            },
+        })
+    }
+}

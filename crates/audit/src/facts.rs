@@ -1,0 +1,214 @@
+//! The facts of a run: what the server's log shows, beside what the caller was told.
+
+use std::collections::BTreeSet;
+
+use crate::case::{Call, Case, Fact, Facts};
+use crate::server::{Event, Log};
+use crate::subject::Told;
+
+/// An attempt in the log.
+struct Seen<'a> {
+    us: u64,
+    connection: usize,
+    nth: usize,
+    method: &'a str,
+    target: &'a str,
+    head: &'a str,
+    /// Its body, and whether all of it arrived.
+    body: (&'a str, bool),
+}
+
+/// All facts of a run of a case; the calls that were not made have no claim.
+pub fn facts(case: &Case, log: &Log, told: &[Told]) -> Facts {
+    let mut facts = Facts::new();
+    for (place, call) in case.calls.iter().enumerate() {
+        seen_of(&mut facts, &call.name, &attempts(case, call, "", log));
+        for stop in call.stops.keys() {
+            seen_of(
+                &mut facts,
+                &format!("{}.{stop}", call.name),
+                &attempts(case, call, stop, log),
+            );
+        }
+        told_of(&mut facts, &call.name, told.get(place));
+    }
+    of_run(&mut facts, case, log);
+    facts
+}
+
+fn number(count: usize) -> Fact {
+    Fact::Number(i64::try_from(count).unwrap_or(i64::MAX))
+}
+
+fn text(text: impl Into<String>) -> Fact {
+    Fact::Text(text.into())
+}
+
+fn of_run(facts: &mut Facts, case: &Case, log: &Log) {
+    let (mut connections, mut requests, mut strangers) = (BTreeSet::new(), 0, 0);
+    for entry in &log.entries {
+        if let Event::Request { case: of, call, .. } = &entry.event {
+            if *of == case.id && !call.is_empty() {
+                connections.insert(entry.connection);
+                requests += 1;
+            } else if of.is_empty() || *of == case.id {
+                strangers += 1;
+            }
+        }
+    }
+    facts.insert("connections".into(), number(connections.len()));
+    facts.insert("requests".into(), number(requests));
+    // Requests whose path belongs to no call.
+    facts.insert("strangers".into(), number(strangers));
+    facts.insert("budget".into(), text(log.budget()));
+}
+
+/// The attempts of a call at a stop; the stop `*` is every one that has no steps of its own.
+fn attempts<'a>(case: &Case, call: &Call, wanted: &str, log: &'a Log) -> Vec<Seen<'a>> {
+    let mut found: Vec<Seen<'a>> = Vec::new();
+    for entry in &log.entries {
+        match &entry.event {
+            Event::Request {
+                case: of,
+                call: name,
+                stop,
+                nth,
+                method,
+                target,
+                head,
+                ..
+            } => {
+                let here = stop == wanted
+                    || (wanted == "*" && !stop.is_empty() && !call.stops.contains_key(stop));
+                if *of == case.id && *name == call.name && here {
+                    found.push(Seen {
+                        us: entry.us,
+                        connection: entry.connection,
+                        nth: *nth,
+                        method,
+                        target,
+                        head,
+                        body: ("", false),
+                    });
+                }
+            }
+            Event::Body { text, whole } => {
+                // The body of the last request on this connection, which may be another call's.
+                let last = found
+                    .iter_mut()
+                    .rev()
+                    .find(|seen| seen.connection == entry.connection);
+                if let Some(seen) =
+                    last.filter(|seen| is_last(log, entry.us, entry.connection, seen))
+                {
+                    seen.body = (text, *whole);
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Whether no other request came on the connection between that one and a moment.
+fn is_last(log: &Log, us: u64, connection: usize, seen: &Seen<'_>) -> bool {
+    let requests = log
+        .entries
+        .iter()
+        .filter(|entry| entry.connection == connection && entry.us <= us);
+    let mut nth = requests.filter_map(|entry| match entry.event {
+        Event::Request { nth, .. } => Some(nth),
+        _ => None,
+    });
+    nth.next_back() == Some(seen.nth)
+}
+
+fn seen_of(facts: &mut Facts, name: &str, seen: &[Seen<'_>]) {
+    let mut put = |fact: &str, value: Fact| facts.insert(format!("{name}.{fact}"), value);
+    let (first, last) = (seen.first(), seen.last());
+    let connections: BTreeSet<usize> = seen.iter().map(|seen| seen.connection).collect();
+    put("attempts", number(seen.len()));
+    put("connections", number(connections.len()));
+    put(
+        "connection",
+        number(first.map_or(0, |seen| seen.connection)),
+    );
+    // The shortest time between two attempts, in milliseconds.
+    let gaps = seen
+        .windows(2)
+        .map(|pair| pair[1].us.saturating_sub(pair[0].us) / 1000);
+    if let Some(gap) = gaps.min() {
+        put("gap", Fact::Number(i64::try_from(gap).unwrap_or(i64::MAX)));
+    }
+    put("reused", Fact::Yes(first.is_some_and(|seen| seen.nth > 1)));
+    put("method", text(last.map_or("", |seen| seen.method)));
+    let methods: Vec<&str> = seen.iter().map(|seen| seen.method).collect();
+    put("methods", text(methods.join(" ")));
+    put("target", text(last.map_or("", |seen| seen.target)));
+    put(
+        "line",
+        text(last.map_or("", |seen| seen.head.lines().next().unwrap_or_default())),
+    );
+    put("sent", text(last.map_or("", |seen| seen.body.0)));
+    let whole = seen.iter().filter(|seen| seen.body.1).count();
+    put("whole", number(whole));
+    for (field, value) in last.map(|seen| fields(seen.head)).unwrap_or_default() {
+        put(&format!("field.{field}"), text(value));
+    }
+}
+
+/// The header fields of a head, in lower case; those that are repeated are joined by ` | `.
+fn fields(head: &str) -> Vec<(String, String)> {
+    let mut fields: Vec<(String, String)> = Vec::new();
+    for line in head.lines().skip(1) {
+        let Some((name, value)) = line.split_once(':') else {
+            continue;
+        };
+        let (name, value) = (name.to_ascii_lowercase(), value.trim());
+        match fields.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, values)) => *values += &format!(" | {value}"),
+            None => fields.push((name, value.to_owned())),
+        }
+    }
+    fields
+}
+
+fn told_of(facts: &mut Facts, name: &str, told: Option<&Told>) {
+    let mut put = |fact: &str, value: Fact| facts.insert(format!("{name}.{fact}"), value);
+    let took = |ms: u64| Fact::Number(i64::try_from(ms).unwrap_or(i64::MAX));
+    match told {
+        Some(Told::Response {
+            status,
+            bytes,
+            sha256,
+            ms,
+        }) => {
+            put("told", text("response"));
+            put("status", Fact::Number(i64::from(*status)));
+            put("bytes", took(*bytes));
+            put("body", text(sha256));
+            put("ms", took(*ms));
+        }
+        Some(Told::Error {
+            class,
+            text: words,
+            ms,
+        }) => {
+            put("told", text("error"));
+            put("error", text(class));
+            put("text", text(words));
+            put("ms", took(*ms));
+        }
+        Some(Told::Unsupported { what }) => {
+            put("told", text("unsupported"));
+            put("text", text(what));
+        }
+        Some(Told::Nothing { why }) => {
+            put("told", text("nothing"));
+            put("text", text(why));
+        }
+        None => {
+            put("told", text("unknown"));
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Audits HTTP clients by the log of a server that misbehaves.
+//!
+//! The stages import in one direction: `case` (the data) → `server` (what happens) → `subject` (who is audited, and the
+//! clients of our own) → `facts` → `run` (verdicts) → `report`.
+
+pub mod case;
+
+pub mod server;
+
+pub mod subject;
+
+pub mod clients;
+
+pub mod facts;
+
+pub mod run;
+
+pub mod listen;
+
+pub mod report;

@@ -1,0 +1,142 @@
+//! A run as a drawing: a line for each connection, and requests, responses and ends on it, in their order.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use super::tables::xml;
+use crate::server::{Event, Log};
+
+/// Distance between two events, between two connections, and from the left edge.
+const STEP: usize = 22;
+const COLUMN: usize = 190;
+const LEFT: usize = 70;
+
+/// Most events that are drawn.
+const MOST: usize = 40;
+
+/// The drawing, as SVG.
+pub(super) fn drawing(log: &Log) -> String {
+    let events: Vec<(u64, usize, Shape, String)> = log
+        .entries
+        .iter()
+        .filter_map(|entry| {
+            let (shape, text) = shape(&entry.event)?;
+            Some((entry.us / 1000, entry.connection, shape, text))
+        })
+        .collect();
+    let mut columns: BTreeMap<usize, usize> = BTreeMap::new();
+    for (_, connection, ..) in events.iter().take(MOST) {
+        let next = columns.len();
+        columns.entry(*connection).or_insert(next);
+    }
+    let (width, height) = (
+        LEFT + columns.len() * COLUMN + 20,
+        (events.len().min(MOST) + 2) * STEP,
+    );
+    let mut out = format!(
+        "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\" aria-label=\"Connections and requests in their order\">"
+    );
+    for (connection, column) in &columns {
+        let x = LEFT + column * COLUMN;
+        let name = if *connection == 0 {
+            "run".into()
+        } else {
+            format!("connection {connection}")
+        };
+        let _ = write!(
+            out,
+            "<text x=\"{x}\" y=\"12\" class=\"name\">{name}</text><line x1=\"{x}\" y1=\"18\" x2=\"{x}\" y2=\"{height}\"/>"
+        );
+    }
+    for (place, (ms, connection, shape, text)) in events.iter().take(MOST).enumerate() {
+        let (x, y) = (LEFT + columns[connection] * COLUMN, (place + 2) * STEP - 6);
+        let _ = write!(out, "<text x=\"0\" y=\"{y}\" class=\"time\">{ms} ms</text>");
+        let _ = write!(
+            out,
+            "<text x=\"{}\" y=\"{y}\" class=\"{}\">{} {}</text>",
+            x + 6,
+            shape.class(),
+            shape.sign(),
+            xml(text)
+        );
+    }
+    if events.len() > MOST {
+        let _ = write!(
+            out,
+            "<text x=\"0\" y=\"{}\" class=\"time\">… {} more</text>",
+            height - 2,
+            events.len() - MOST
+        );
+    }
+    out + "</svg>"
+}
+
+#[derive(Clone, Copy)]
+enum Shape {
+    ToServer,
+    ToClient,
+    Fault,
+    End,
+}
+
+impl Shape {
+    fn sign(self) -> char {
+        match self {
+            Shape::ToServer => '→',
+            Shape::ToClient => '←',
+            Shape::Fault => '⚡',
+            Shape::End => '×',
+        }
+    }
+
+    fn class(self) -> &'static str {
+        match self {
+            Shape::ToServer => "in",
+            Shape::ToClient => "out",
+            Shape::Fault => "fault",
+            Shape::End => "end",
+        }
+    }
+}
+
+fn shape(event: &Event) -> Option<(Shape, String)> {
+    Some(match event {
+        Event::Request {
+            method,
+            call,
+            stop,
+            attempt,
+            ..
+        } if !call.is_empty() => {
+            let stop = if stop.is_empty() {
+                String::new()
+            } else {
+                format!("/{stop}")
+            };
+            (
+                Shape::ToServer,
+                format!("{method} {call}{stop}, attempt {attempt}"),
+            )
+        }
+        Event::Request { method, target, .. } => (
+            Shape::ToServer,
+            format!("{method} {target}").chars().take(28).collect(),
+        ),
+        Event::Sent { bytes } => {
+            let line = bytes
+                .split(|byte| *byte == b'\r')
+                .next()
+                .unwrap_or_default();
+            let line: String = String::from_utf8_lossy(line).chars().take(24).collect();
+            (Shape::ToClient, format!("{line} ({})", bytes.len()))
+        }
+        Event::Fault { .. } => (Shape::Fault, "fault applied".into()),
+        Event::ClientClosed => (Shape::End, "client closed".into()),
+        Event::ClientReset => (Shape::End, "client reset".into()),
+        Event::ServerClosed => (Shape::End, "server closed".into()),
+        Event::ServerHalfClosed => (Shape::End, "server closed its half".into()),
+        Event::ServerReset => (Shape::End, "server reset".into()),
+        Event::Budget { what } => (Shape::End, format!("budget of {what} used up")),
+        Event::Opened { .. } | Event::Body { .. } | Event::Received { .. } => return None,
+    })
+}

@@ -1,0 +1,107 @@
+//! Findings as Markdown, and the table of cases for the documentation.
+
+use std::fmt::Write;
+
+use super::Audited;
+use crate::case::{Case, Verdict};
+
+/// A page: findings first, the worst on top, then a matrix of clients by cases.
+pub fn markdown(clients: &[Audited]) -> String {
+    let mut out = String::from("# Audit\n");
+    for client in clients {
+        let _ = write!(
+            out,
+            "\n## {} {}\n\n{}.\n",
+            client.client,
+            client.version,
+            client.sum()
+        );
+        let bad = Verdict::ALL
+            .into_iter()
+            .filter(|verdict| verdict.is_finding());
+        let bad: Vec<_> = bad.flat_map(|verdict| client.of(verdict)).collect();
+        if !bad.is_empty() {
+            out.push_str(
+                "\n| verdict | case | harm | finding | rule |\n| --- | --- | --- | --- | --- |\n",
+            );
+        }
+        for finding in bad {
+            let (verdict, harm) = (finding.verdict, finding.severity);
+            let (code, id, rule) = (&finding.code, &finding.id, &finding.rfc);
+            let says = cell(&finding.says);
+            let _ = writeln!(
+                out,
+                "| {verdict} | {code} {id} | {harm} | {says} | {rule} |"
+            );
+        }
+    }
+    out.push_str(&matrix(clients));
+    out
+}
+
+/// Clients by cases, a letter each.
+fn matrix(clients: &[Audited]) -> String {
+    let Some(first) = clients.first() else {
+        return String::new();
+    };
+    let mut out = String::from("\n## Matrix\n\n| case |");
+    clients
+        .iter()
+        .for_each(|client| out.push_str(&format!(" {} |", client.client)));
+    out.push_str("\n| --- |");
+    clients.iter().for_each(|_| out.push_str(" --- |"));
+    out.push('\n');
+    for (place, finding) in first.findings.iter().enumerate() {
+        let _ = write!(out, "| {} {} |", finding.code, finding.id);
+        for client in clients {
+            let letter = client
+                .findings
+                .get(place)
+                .map_or(' ', |finding| finding.verdict.letter());
+            let _ = write!(out, " {letter} |");
+        }
+        out.push('\n');
+    }
+    let legend = Verdict::ALL.map(|verdict| format!("`{}` {verdict}", verdict.letter()));
+    let _ = write!(out, "\n{}.\n", legend.join(", "));
+    out
+}
+
+fn cell(text: &str) -> String {
+    let flat = text.replace('|', "\\|").replace(['\r', '\n'], " ");
+    match flat.char_indices().nth(300) {
+        Some((end, _)) => format!("{}…", &flat[..end]),
+        None => flat,
+    }
+}
+
+/// All cases, each with the sin that proves it.
+pub fn table_of_cases(cases: &[Case]) -> String {
+    let mut out = String::from(
+        "# The cases of the audit\n\n\
+         This page is generated from `scenarios/audit` by `HECATON_UPDATE=1 cargo test -p hecaton-audit --test cases`.\n\
+         `hecaton audit explain CODE` says more about a case.\n\n\
+         A case is proved by a sin: a switch of the client `sinner`, which this case catches and no other.\n\n\
+         | code | case | group | what the server does | rule | a bad outcome | proved by the sin |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n",
+    );
+    for case in cases {
+        let Case {
+            code,
+            id,
+            group,
+            title,
+            rfc,
+            sin,
+            caught,
+            severity,
+            ..
+        } = case;
+        let title = cell(title);
+        let _ = writeln!(
+            out,
+            "| {code} | {id} | {group} | {title} | {rfc} | {caught}: {severity} | `{sin}` |"
+        );
+    }
+    out
+}

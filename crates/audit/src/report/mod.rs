@@ -1,0 +1,18 @@
+//! How findings are shown: as a page, as Markdown, CSV and JUnit, and as the wire of one run; how two runs differ.
+
+mod audited;
+mod changes;
+mod drawing;
+mod expectations;
+mod html;
+mod markdown;
+mod tables;
+mod wire;
+
+pub use audited::Audited;
+pub use changes::{Change, changes, verdicts};
+pub use expectations::Expectations;
+pub use html::html;
+pub use markdown::{markdown, table_of_cases};
+pub use tables::{csv, junit};
+pub use wire::wire;

@@ -1,0 +1,102 @@
+//! Findings as CSV, and as JUnit for systems of continuous integration.
+
+use std::fmt::Write;
+
+use super::Audited;
+use crate::case::Verdict;
+
+/// A row for each client and case.
+pub fn csv(clients: &[Audited]) -> String {
+    let mut out = String::from("client,version,group,code,case,verdict,severity,rule,says\n");
+    for client in clients {
+        for finding in &client.findings {
+            let severity = finding.severity.to_string();
+            let verdict = finding.verdict.to_string();
+            let cells = [
+                &client.client,
+                &client.version,
+                &finding.group,
+                &finding.code,
+                &finding.id,
+                &verdict,
+                &severity,
+                &finding.rfc,
+                &finding.says,
+            ];
+            let cells: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
+            let _ = writeln!(out, "{}", cells.join(","));
+        }
+    }
+    out
+}
+
+fn quoted(cell: &str) -> String {
+    // A spreadsheet would take these for formulas, and the client chose some of the text.
+    let guard = if cell.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        "'"
+    } else {
+        ""
+    };
+    match cell.contains([',', '"', '\n', '\r']) || !guard.is_empty() {
+        true => format!("\"{guard}{}\"", cell.replace('"', "\"\"")),
+        false => cell.to_owned(),
+    }
+}
+
+/// A test suite for each client; findings are failures, and what could not be judged is skipped.
+pub fn junit(clients: &[Audited]) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for client in clients {
+        let failures = client
+            .findings
+            .iter()
+            .filter(|finding| finding.verdict.is_finding())
+            .count();
+        let _ = writeln!(
+            out,
+            "<testsuite name=\"{} {}\" tests=\"{}\" failures=\"{failures}\">",
+            xml(&client.client),
+            xml(&client.version),
+            client.findings.len()
+        );
+        for finding in &client.findings {
+            let (verdict, says) = (finding.verdict, xml(&finding.says));
+            let name = format!(
+                "classname=\"{}\" name=\"{} {}\"",
+                xml(&finding.group),
+                finding.code,
+                xml(&finding.id)
+            );
+            let _ = match verdict {
+                Verdict::Pass | Verdict::Info => writeln!(out, "<testcase {name}/>"),
+                verdict if verdict.is_finding() => writeln!(
+                    out,
+                    "<testcase {name}><failure type=\"{verdict}\" message=\"{says}\"/></testcase>"
+                ),
+                verdict => writeln!(
+                    out,
+                    "<testcase {name}><skipped message=\"{verdict}: {says}\"/></testcase>"
+                ),
+            };
+        }
+        out.push_str("</testsuite>\n");
+    }
+    out + "</testsuites>\n"
+}
+
+/// Text for XML and HTML. Control characters, which XML forbids, become question marks.
+pub(super) fn xml(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            char if char.is_control() && char != '\n' => out.push('?'),
+            char => out.push(char),
+        }
+    }
+    out
+}

@@ -1,0 +1,83 @@
+//! The wire of one run: what was requested, claimed, sent and received, in order.
+
+use std::fmt::Write;
+
+use crate::run::Run;
+use crate::server::{Event, shown};
+use crate::subject::Told;
+
+/// Most bytes of one entry that are shown.
+const MOST: usize = 400;
+
+/// The run, line by line.
+pub fn wire(run: &Run) -> String {
+    let mut out = String::new();
+    for (ask, told) in run.asked.iter().zip(&run.told) {
+        let limit = ask
+            .timeout_ms
+            .map_or(String::new(), |limit| format!(", limit {limit} ms"));
+        let _ = writeln!(
+            out,
+            "requested  {} {}{limit}",
+            ask.method,
+            ask.url.escape_debug()
+        );
+        let _ = writeln!(out, "claimed    {}", claim(told));
+    }
+    out.push_str("happened\n");
+    for entry in &run.log.entries {
+        let (ms, connection) = (entry.us / 1000, entry.connection);
+        let line = event(&entry.event);
+        if !line.is_empty() {
+            let _ = writeln!(out, "{ms:>6} ms  #{connection}  {line}");
+        }
+    }
+    out
+}
+
+fn claim(told: &Told) -> String {
+    match told {
+        Told::Response {
+            status, bytes, ms, ..
+        } => format!("{status} with {bytes} bytes after {ms} ms"),
+        Told::Error { class, text, ms } => format!("{class} after {ms} ms: {text}"),
+        Told::Unsupported { what } => format!("cannot be asked for {what}"),
+        Told::Nothing { why } => format!("nothing: {why}"),
+    }
+}
+
+/// One entry of the log in words.
+fn event(event: &Event) -> String {
+    match event {
+        Event::Opened { at } => format!("opened ({at})"),
+        Event::Request {
+            call,
+            stop,
+            attempt,
+            nth,
+            ..
+        } if !call.is_empty() => {
+            let stop = if stop.is_empty() {
+                String::new()
+            } else {
+                format!("/{stop}")
+            };
+            format!("is attempt {attempt} of `{call}{stop}`, request {nth} of this connection")
+        }
+        Event::Request { target, .. } => {
+            format!("is a request for {target}, which belongs to no call")
+        }
+        Event::Body { .. } => String::new(),
+        Event::Received { bytes } => format!("< {}", shown(bytes, MOST)),
+        Event::Sent { bytes } => format!("> {}", shown(bytes, MOST)),
+        Event::Fault { call, .. } => format!("the fault was applied to `{call}`"),
+        Event::ClientClosed => "the client closed".into(),
+        Event::ClientReset => "the client reset".into(),
+        Event::ServerClosed => "the server closed".into(),
+        Event::ServerHalfClosed => "the server closed its half".into(),
+        Event::ServerReset => "the server reset".into(),
+        Event::Budget { what } => {
+            format!("the budget of {what} was used up; the server ended the run")
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Runs cases with a client, and judges each.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::case::{Call, Case, Facts, Severity, Verdict};
+use crate::facts::facts;
+use crate::server::{Log, Server};
+use crate::subject::{Ask, Subject, Told};
+
+/// How often each case runs.
+pub const RUNS: usize = 3;
+
+/// How long a client may take to notice that the server closed an idle connection, between two calls. No verdict depends on it:
+/// a client that has not noticed meets the fault on its reused connection, which is what the case is about.
+pub const TO_NOTICE: Duration = Duration::from_millis(30);
+
+/// One run of a case.
+#[derive(Clone, Debug, Serialize)]
+pub struct Run {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The verdict's sentence.
+    pub says: String,
+    /// What was requested.
+    pub asked: Vec<Ask>,
+    /// What the client claimed.
+    pub told: Vec<Told>,
+    /// What was seen and claimed.
+    pub facts: Facts,
+    /// What happened. Documents have it for findings only, as evidence.
+    #[serde(skip_serializing_if = "Log::is_empty")]
+    pub log: Log,
+}
+
+/// A case with its runs.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The case.
+    pub id: String,
+    /// Its short name.
+    pub code: String,
+    /// Its group.
+    pub group: String,
+    /// What the server did.
+    pub title: String,
+    /// The rule.
+    pub rfc: String,
+    /// The harm of a bad outcome.
+    pub severity: Severity,
+    /// The verdict of all runs.
+    pub verdict: Verdict,
+    /// Its sentence.
+    pub says: String,
+    /// The run that shows it.
+    pub run: Run,
+    /// The verdicts of all runs.
+    pub runs: Vec<Verdict>,
+}
+
+/// Runs a case so many times.
+///
+/// # Errors
+/// If no port is free, or the client cannot be asked anything any more.
+pub fn audit(case: &Case, subject: &mut dyn Subject, runs: usize) -> Result<Finding> {
+    let mut done: Vec<Run> = Vec::new();
+    for _ in 0..runs.max(1) {
+        done.push(once(case, subject, TO_NOTICE)?);
+        // What cannot be asked is not asked again.
+        if done[0].verdict == Verdict::Unsupported {
+            break;
+        }
+    }
+    let verdicts: Vec<Verdict> = done.iter().map(|run| run.verdict).collect();
+    let same = verdicts.iter().all(|verdict| *verdict == verdicts[0]);
+    let shown = done
+        .iter()
+        .position(|run| run.verdict.is_finding())
+        .unwrap_or(0);
+    let run = done.swap_remove(shown);
+    let (verdict, says) = match same {
+        true => (run.verdict, run.says.clone()),
+        false => (Verdict::Inconclusive, split(&verdicts)),
+    };
+    Ok(Finding {
+        id: case.id.clone(),
+        code: case.code.clone(),
+        group: case.group.clone(),
+        title: case.title.clone(),
+        rfc: case.rfc.clone(),
+        severity: case.severity,
+        verdict,
+        says,
+        run,
+        runs: verdicts,
+    })
+}
+
+fn split(verdicts: &[Verdict]) -> String {
+    let names: Vec<String> = verdicts.iter().map(Verdict::to_string).collect();
+    format!("The runs differ: {}.", names.join(", "))
+}
+
+/// Runs a case once.
+///
+/// # Errors
+/// As [`audit`].
+pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<Run> {
+    let server = Server::start(vec![case.clone()], Some(case.budget))?;
+    let longest = Duration::from_secs(case.budget.seconds);
+    let (mut asked, mut told): (Vec<Ask>, Vec<Told>) = (Vec::new(), Vec::new());
+    for (place, call) in case.calls.iter().enumerate() {
+        if place > 0 {
+            server.settle(longest);
+            std::thread::sleep(notice);
+        }
+        let ask = ask(case, call, place == 0, &server);
+        let reply = subject.ask(&ask)?;
+        let refused = matches!(reply, Told::Unsupported { .. });
+        asked.push(ask);
+        told.push(reply);
+        if refused {
+            break;
+        }
+    }
+    // A client may send more behind its caller's back.
+    server.settle(longest);
+    std::thread::sleep(notice);
+    let log = server.stop();
+    let facts = facts(case, &log, &told);
+    let (verdict, says) = judge(case, &log, &told, &facts);
+    Ok(Run {
+        verdict,
+        says,
+        asked,
+        told,
+        facts,
+        log,
+    })
+}
+
+/// What the client is asked in a call.
+pub(crate) fn ask(case: &Case, call: &Call, fresh: bool, server: &Server) -> Ask {
+    let places = server.places(case, &call.name);
+    let fill = |text: &String| places.fill(text);
+    Ask {
+        fresh,
+        method: places.fill(&call.method),
+        url: places.fill(&call.url),
+        fields: call
+            .fields
+            .iter()
+            .map(|(name, value)| (fill(name), fill(value)))
+            .collect(),
+        body: call.body.as_ref().map(fill),
+        timeout_ms: call.timeout_ms.or(Some(5000)),
+        follow: call.follow,
+        needs: case.all_needs(),
+    }
+}
+
+/// The verdict of a run, and its sentence.
+fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, String) {
+    if let Some(Told::Unsupported { what }) = told
+        .iter()
+        .find(|told| matches!(told, Told::Unsupported { .. }))
+    {
+        return (
+            Verdict::Unsupported,
+            format!("The client cannot be asked for `{what}`."),
+        );
+    }
+    if let Some(missing) = case
+        .require
+        .iter()
+        .find(|condition| !condition.holds(facts))
+    {
+        return (
+            Verdict::NotApplicable,
+            format!("The case supposes `{missing}`."),
+        );
+    }
+    // A fault in what is asked was applied when it was asked.
+    let asked = case.calls.iter().zip(told).any(|(call, _)| call.fault);
+    if !asked && !log.fault_applied(&case.id) {
+        return (
+            Verdict::SetupFailed,
+            "The server's fault was not applied.".into(),
+        );
+    }
+    for outcome in &case.outcomes {
+        if outcome.when.iter().all(|condition| condition.holds(facts)) {
+            return (outcome.verdict, filled(&outcome.says, facts));
+        }
+    }
+    let shown = facts.iter().map(|(name, fact)| format!("{name}={fact}"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    (
+        Verdict::Inconclusive,
+        format!("No outcome of the case holds: {shown}."),
+    )
+}
+
+/// A sentence with its facts. A fact that does not exist, such as the status of an error, is nothing.
+pub(crate) fn filled(says: &str, facts: &Facts) -> String {
+    let (mut text, mut rest) = (String::new(), says);
+    while let Some((before, after)) = rest.split_once('{') {
+        let Some((name, behind)) = after.split_once('}') else {
+            break;
+        };
+        text.push_str(before);
+        text.push_str(&facts.get(name).map(ToString::to_string).unwrap_or_default());
+        rest = behind;
+    }
+    text + rest
+}

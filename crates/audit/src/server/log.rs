@@ -1,0 +1,129 @@
+//! The server's log: what happened, in order.
+
+use serde::Serialize;
+
+/// Everything that was recorded.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Log {
+    /// The entries, in order.
+    pub entries: Vec<Entry>,
+}
+
+/// One entry of the log.
+#[derive(Clone, Debug, Serialize)]
+pub struct Entry {
+    /// Microseconds since the server started.
+    pub us: u64,
+    /// The connection, counted from 1; 0 for none.
+    pub connection: usize,
+    /// What happened.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "event", rename_all = "kebab-case")]
+pub enum Event {
+    /// A connection was accepted.
+    Opened {
+        /// On which of the server's addresses.
+        at: &'static str,
+    },
+    /// The head of a request arrived.
+    Request {
+        /// The case that its path names; empty for a stranger.
+        case: String,
+        /// The call that its path names.
+        call: String,
+        /// The place that its path names.
+        stop: String,
+        /// Which attempt of this call at this stop it is, from 1.
+        attempt: usize,
+        /// Which request of its connection it is, from 1.
+        nth: usize,
+        /// The method.
+        method: String,
+        /// The target as it was sent.
+        target: String,
+        /// The whole head as it was sent.
+        head: String,
+    },
+    /// The body of the last request on this connection.
+    Body {
+        /// What arrived of it.
+        text: String,
+        /// Whether all of it arrived.
+        whole: bool,
+    },
+    /// Bytes arrived.
+    Received {
+        /// The bytes, with escapes.
+        #[serde(serialize_with = "escaped")]
+        bytes: Vec<u8>,
+    },
+    /// Bytes were sent.
+    Sent {
+        /// The bytes, with escapes.
+        #[serde(serialize_with = "escaped")]
+        bytes: Vec<u8>,
+    },
+    /// The fault of a case was applied.
+    Fault {
+        /// The case.
+        case: String,
+        /// The call.
+        call: String,
+    },
+    /// The client closed its half of the connection.
+    ClientClosed,
+    /// The client reset the connection, or it broke while the server wrote.
+    ClientReset,
+    /// The server closed the connection.
+    ServerClosed,
+    /// The server closed its half of the connection.
+    ServerHalfClosed,
+    /// The server reset the connection.
+    ServerReset,
+    /// The budget was used up.
+    Budget {
+        /// Which part of it.
+        what: &'static str,
+    },
+}
+
+fn escaped<S: serde::Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&shown(bytes, 4096))
+}
+
+/// Bytes as text, with escapes for what cannot be printed, and no more than `most` of them.
+pub fn shown(bytes: &[u8], most: usize) -> String {
+    let cut = bytes.len().min(most);
+    let mut text = bytes[..cut].escape_ascii().to_string();
+    if cut < bytes.len() {
+        text.push_str(&format!("… ({} bytes)", bytes.len()));
+    }
+    text
+}
+
+impl Log {
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Whether the fault of a case was applied.
+    pub fn fault_applied(&self, id: &str) -> bool {
+        let is_it = |entry: &Entry| matches!(&entry.event, Event::Fault { case, .. } if case == id);
+        self.entries.iter().any(is_it)
+    }
+
+    /// The part of the budget that was used up; empty if none was.
+    pub fn budget(&self) -> &'static str {
+        let hit = self.entries.iter().find_map(|entry| match entry.event {
+            Event::Budget { what } => Some(what),
+            _ => None,
+        });
+        hit.unwrap_or_default()
+    }
+}

@@ -1,0 +1,222 @@
+//! Who is audited: something that makes calls and reports what its caller was told.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use hecaton_lab::run::{Asked, Driver, DriverError, Interrupted, Problem};
+use hecaton_lab::spec::Manifest;
+use serde::Serialize;
+
+/// How much longer than its limit a call may take until its driver is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What a client is asked: one call.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Ask {
+    /// Whether a new client with a new pool is to make the call.
+    pub fresh: bool,
+    /// The method.
+    pub method: String,
+    /// The URL.
+    pub url: String,
+    /// Header fields.
+    pub fields: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<String>,
+    /// The limit that the caller sets.
+    pub timeout_ms: Option<u64>,
+    /// Whether redirects are followed; none for the client's default.
+    pub follow: Option<bool>,
+    /// What the client must be able to do.
+    pub needs: Vec<String>,
+}
+
+/// What the caller was told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "told", rename_all = "kebab-case")]
+pub enum Told {
+    /// A response.
+    Response {
+        /// Its status.
+        status: u16,
+        /// Bytes of its body.
+        bytes: u64,
+        /// SHA-256 of its body, in hexadecimal digits.
+        sha256: String,
+        /// Milliseconds that the call took.
+        ms: u64,
+    },
+    /// An error.
+    Error {
+        /// Its class.
+        class: String,
+        /// Its text.
+        text: String,
+        /// Milliseconds that the call took.
+        ms: u64,
+    },
+    /// The client cannot be asked this.
+    Unsupported {
+        /// The word that it refused.
+        what: String,
+    },
+    /// Nothing: the driver did not reply.
+    Nothing {
+        /// Why.
+        why: String,
+    },
+}
+
+/// A client that can be asked.
+pub trait Subject {
+    /// Its name.
+    fn name(&self) -> &str;
+
+    /// Makes a call.
+    ///
+    /// # Errors
+    /// If the client cannot be asked anything any more.
+    fn ask(&mut self, ask: &Ask) -> Result<Told>;
+}
+
+impl Subject for Driver {
+    fn name(&self) -> &str {
+        self.client()
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Result<Told> {
+        let line = hecaton_lab::run::Ask {
+            fresh: ask.fresh,
+            method: ask.method.clone(),
+            url: ask.url.clone(),
+            fields: form(&ask.fields),
+            body: ask.body.as_ref().map(|body| percent(body)),
+            timeout_ms: ask.timeout_ms,
+            follow: ask.follow,
+            needs: ask.needs.join(","),
+        };
+        match self.call(&line) {
+            Ok(reply) => Ok(told(reply)),
+            Err(error) => match error
+                .downcast_ref()
+                .map(|error: &DriverError| &error.problem)
+            {
+                Some(Problem::Refused(kind, what)) if kind == "unsupported" => {
+                    Ok(Told::Unsupported { what: what.clone() })
+                }
+                Some(Problem::Refused(_, what)) => Ok(Told::Nothing { why: what.clone() }),
+                _ => Err(error),
+            },
+        }
+    }
+}
+
+fn told(reply: Asked) -> Told {
+    match reply.error {
+        Some(class) => Told::Error {
+            class,
+            text: reply.text,
+            ms: reply.ms,
+        },
+        None => Told::Response {
+            status: reply.status,
+            bytes: reply.bytes,
+            sha256: reply.sha256,
+            ms: reply.ms,
+        },
+    }
+}
+
+/// Header fields as `application/x-www-form-urlencoded`.
+fn form(fields: &[(String, String)]) -> String {
+    let pairs = fields
+        .iter()
+        .map(|(name, value)| format!("{}={}", percent(name), percent(value)));
+    pairs.collect::<Vec<_>>().join("&")
+}
+
+fn percent(text: &str) -> String {
+    let shown = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
+        _ => format!("%{byte:02X}"),
+    };
+    text.bytes().map(shown).collect()
+}
+
+/// A client of a manifest: its driver is started anew if it fails.
+pub struct Process {
+    manifest: Manifest,
+    log: PathBuf,
+    stop: Arc<AtomicBool>,
+    driver: Option<Driver>,
+}
+
+impl Process {
+    /// Starts the driver. What it writes to stderr goes to `log`.
+    ///
+    /// # Errors
+    /// If it does not start, or does not refuse a word that nobody knows: such a driver would pass whatever it is asked.
+    pub fn start(manifest: &Manifest, log: PathBuf, stop: Arc<AtomicBool>) -> Result<Process> {
+        let mut process = Process {
+            manifest: manifest.clone(),
+            log,
+            stop,
+            driver: None,
+        };
+        let unknown = Ask {
+            fresh: true,
+            method: "GET".into(),
+            url: "http://127.0.0.1:1/".into(),
+            needs: vec![format!("word-{}", std::process::id())],
+            ..Ask::default()
+        };
+        match process.driver()?.ask(&unknown)? {
+            Told::Unsupported { .. } => Ok(process),
+            told => bail!(
+                "{} does not refuse what its client cannot be asked, but says {told:?}; docs/driver-protocol.md says how",
+                manifest.client
+            ),
+        }
+    }
+
+    fn driver(&mut self) -> Result<&mut Driver> {
+        if self.driver.is_none() {
+            let mut driver = Driver::start(
+                &self.manifest,
+                None,
+                &self.log,
+                PATIENCE,
+                self.stop.clone(),
+                false,
+            )?;
+            driver.hello()?;
+            self.driver = Some(driver);
+        }
+        Ok(self.driver.as_mut().expect("it was started"))
+    }
+}
+
+impl Subject for Process {
+    fn name(&self) -> &str {
+        &self.manifest.client
+    }
+
+    fn ask(&mut self, ask: &Ask) -> Result<Told> {
+        match self.driver()?.ask(ask) {
+            Err(error) if error.is::<Interrupted>() => Err(error),
+            // It hangs or has ended, and the next call needs another.
+            Err(error) => {
+                self.driver = None;
+                Ok(Told::Nothing {
+                    why: format!("{error:#}"),
+                })
+            }
+            told => told,
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The auditor is audited: the saint passes every case, each case catches its sin and no other, and says if its fault is missing.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use hecaton_audit::case::{Case, Catalogue, Verdict};
+use hecaton_audit::clients::{Client, SINS};
+use hecaton_audit::report::table_of_cases;
+use hecaton_audit::run::{Run, once};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn cases() -> Vec<Case> {
+    Catalogue::load(&root().join("scenarios/audit"))
+        .unwrap()
+        .all()
+        .to_vec()
+}
+
+/// One run. The clients of our own look at a connection when they use it, so nobody must wait for them to notice.
+fn run(case: &Case, mut client: Client) -> Run {
+    once(case, &mut client, Duration::ZERO).unwrap()
+}
+
+/// Does the work for each item on a few threads, most of which sleep, and returns what is wrong.
+fn each<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..24 {
+            scope.spawn(|| {
+                while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(problem) = work(item) {
+                        wrong.lock().unwrap().push(problem);
+                    }
+                }
+            });
+        }
+    });
+    let mut wrong = wrong.into_inner().unwrap();
+    wrong.sort();
+    wrong
+}
+
+fn assert_none(wrong: &[String]) {
+    assert!(
+        wrong.is_empty(),
+        "{} are wrong:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn the_saint_passes_every_case() {
+    let wrong = each(&cases(), |case| {
+        let run = run(case, Client::saint());
+        let told = format!(
+            "{} {}: {}: {} {:?}",
+            case.code, case.id, run.verdict, run.says, run.told
+        );
+        (run.verdict != Verdict::Pass).then_some(told)
+    });
+    assert_none(&wrong);
+}
+
+#[test]
+fn each_case_catches_its_sin() {
+    let wrong = each(&cases(), |case| {
+        let run = run(case, Client::sinner(&case.sin));
+        let told = format!(
+            "{} {}: {} of {}: {}",
+            case.code, case.sin, run.verdict, case.caught, run.says
+        );
+        (run.verdict != case.caught).then_some(told)
+    });
+    assert_none(&wrong);
+}
+
+#[test]
+fn each_case_says_that_its_fault_is_missing() {
+    let wrong = each(&cases(), |case| {
+        let run = run(&case.without_fault(), Client::saint());
+        // Without its fault, a case may not apply at all.
+        let honest = matches!(run.verdict, Verdict::SetupFailed | Verdict::NotApplicable);
+        (!honest).then(|| format!("{} {}: {}: {}", case.code, case.id, run.verdict, run.says))
+    });
+    assert_none(&wrong);
+}
+
+/// What a sin of another case may do here: let the case not apply.
+#[test]
+fn no_case_catches_another_sin() {
+    let cases = cases();
+    let pairs: Vec<(&Case, &str)> = SINS
+        .iter()
+        .flat_map(|(sin, _)| cases.iter().map(move |case| (case, *sin)))
+        .filter(|(case, sin)| case.sin != *sin && !SLOW.contains(&case.code.as_str()))
+        .collect();
+    let wrong = each(&pairs, |(case, sin)| {
+        let run = run(case, Client::sinner(sin));
+        let fine = matches!(run.verdict, Verdict::Pass | Verdict::NotApplicable);
+        (!fine).then(|| {
+            format!(
+                "{} {} with {sin}: {}: {}",
+                case.code, case.id, run.verdict, run.says
+            )
+        })
+    });
+    assert_none(&wrong);
+}
+
+/// Cases in which the saint waits for a limit. They are tried with the sins of time only, or this would take minutes.
+const SLOW: [&str; 7] = ["TO04", "TO05", "TO06", "TO07", "TO09", "TO10", "TO12"];
+
+#[test]
+fn no_slow_case_catches_another_sin_of_time() {
+    let cases = cases();
+    let slow: Vec<&Case> = cases
+        .iter()
+        .filter(|case| SLOW.contains(&case.code.as_str()))
+        .collect();
+    let of_time = |sin: &&&Case| sin.group == "timeouts" || sin.group == "retries";
+    let sins: Vec<&str> = cases
+        .iter()
+        .filter(|case| of_time(&case))
+        .map(|case| case.sin.as_str())
+        .collect();
+    let pairs: Vec<(&Case, &str)> = slow
+        .iter()
+        .flat_map(|case| sins.iter().map(move |sin| (*case, *sin)))
+        .filter(|(case, sin)| case.sin != *sin)
+        .collect();
+    let wrong = each(&pairs, |(case, sin)| {
+        let run = run(case, Client::sinner(sin));
+        let fine = matches!(run.verdict, Verdict::Pass | Verdict::NotApplicable);
+        (!fine).then(|| {
+            format!(
+                "{} {} with {sin}: {}: {}",
+                case.code, case.id, run.verdict, run.says
+            )
+        })
+    });
+    assert_none(&wrong);
+}
+
+#[test]
+fn each_sin_proves_one_case() {
+    let sins: BTreeSet<&str> = SINS.iter().map(|(sin, _)| *sin).collect();
+    let cases = cases();
+    let used: Vec<&str> = cases.iter().map(|case| case.sin.as_str()).collect();
+    let proved: BTreeSet<&str> = used.iter().copied().collect();
+    assert_eq!(used.len(), proved.len(), "two cases have the same sin");
+    assert_eq!(sins, proved);
+}
+
+#[test]
+fn the_table_of_cases_is_up_to_date() {
+    let path = root().join("docs/audit-cases.md");
+    let table = table_of_cases(&cases());
+    if std::env::var_os("HECATON_UPDATE").is_some() {
+        std::fs::write(&path, &table).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        kept == table,
+        "docs/audit-cases.md is old; run HECATON_UPDATE=1 cargo test -p hecaton-audit --test cases"
+    );
+}

@@ -1,0 +1,64 @@
+//! `hecaton audit --listen`: no driver; any client is judged by the log alone.
+
+use std::collections::BTreeMap;
+use std::io::{Write, stdout};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use anyhow::Result;
+use hecaton_audit::case::{Case, Verdict};
+use hecaton_audit::listen::{by_hand, from_the_log};
+use hecaton_audit::server::Server;
+
+use crate::stop;
+
+/// How long a case must be quiet before its verdict is printed.
+const QUIET: Duration = Duration::from_millis(1500);
+
+/// Prints a command for each case, and the verdicts of the cases that were tried, until somebody stops it.
+pub fn run(cases: &[&Case]) -> Result<()> {
+    let stop = stop::on_request()?;
+    let server = Server::start(cases.iter().map(|case| (*case).clone()).collect(), None)?;
+    let mut out = stdout();
+    writeln!(
+        out,
+        "Try a case with curl, or make the same calls with your client. Ctrl-C ends this.\n"
+    )?;
+    for case in cases {
+        writeln!(
+            out,
+            "{} {}: {}\n  {}",
+            case.code,
+            case.id,
+            case.title,
+            by_hand(case, &server)
+        )?;
+    }
+    writeln!(out)?;
+    out.flush()?;
+    let (mut shown, mut seen): (BTreeMap<&str, (Verdict, String)>, usize) = (BTreeMap::new(), 0);
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(QUIET);
+        let log = server.log();
+        // While something still happens, verdicts would be early.
+        if log.entries.len() != seen {
+            seen = log.entries.len();
+            continue;
+        }
+        for case in cases {
+            let Some(verdict) = from_the_log(case, &log) else {
+                continue;
+            };
+            if shown.get(case.id.as_str()) != Some(&verdict) {
+                writeln!(
+                    out,
+                    "{} {}: {}: {}",
+                    case.code, case.id, verdict.0, verdict.1
+                )?;
+                out.flush()?;
+                shown.insert(&case.id, verdict);
+            }
+        }
+    }
+    Ok(())
+}

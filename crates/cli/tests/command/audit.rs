@@ -1,0 +1,175 @@
+//! `hecaton audit`: findings, documents, expectations and comparisons, and a client used by hand.
+
+use std::fs::{read_to_string, write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::Output;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::support::hecaton;
+
+fn audit(arguments: &[&str]) -> Output {
+    hecaton("cheats")
+        .arg("audit")
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// Audits the sinner with one sin, and keeps the documents in `folder`.
+fn sinner(sin: &str, folder: &Path, more: &[&str]) -> Output {
+    let folder = folder.to_str().unwrap();
+    let always = [
+        "sinner",
+        "--sin",
+        sin,
+        "--case",
+        "rt02,fr01",
+        "--runs",
+        "1",
+        "--out",
+        folder,
+    ];
+    audit(&[&always, more].concat())
+}
+
+#[test]
+fn a_finding_is_shown_with_its_evidence_in_every_document() {
+    let place = tempfile::tempdir().unwrap();
+    let ended = sinner("repeats-stale-post-after-fin", place.path(), &["--wire"]);
+    let shown = text(&ended);
+    assert!(ended.status.success(), "{shown}");
+    assert!(
+        shown.contains("deviation    RT02") && shown.contains("is attempt 2 of `post`"),
+        "{shown}"
+    );
+    let document = |name: &str| read_to_string(place.path().join(name)).unwrap();
+    let run: Value = serde_json::from_str(&document("run.json")).unwrap();
+    let finding = &run[0]["findings"][0];
+    assert_eq!(
+        (&finding["verdict"], &finding["id"]),
+        (&"pass".into(), &"short-length".into())
+    );
+    let finding = &run[0]["findings"][1];
+    assert_eq!(
+        (&finding["verdict"], &finding["id"]),
+        (&"deviation".into(), &"stale-post-fin".into())
+    );
+    assert!(finding["run"]["log"]["entries"].as_array().unwrap().len() > 5);
+    assert!(
+        document("report.html").contains("<svg") && document("report.md").contains("| deviation |")
+    );
+    assert!(document("junit.xml").contains("<failure type=\"deviation\""));
+    assert!(
+        document("report.csv").contains("sinner,built in,retries,RT02,stale-post-fin,deviation")
+    );
+}
+
+#[test]
+fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("expected.toml");
+    let listed = "client = 'sinner'\n[[expected]]\ncase = 'stale-post-fin'\nverdict = 'deviation'\nwhy = 'it sins'\n";
+    let expect = |sin: &str, expected: &str| {
+        write(&file, expected).unwrap();
+        sinner(sin, place.path(), &["--expect", file.to_str().unwrap()])
+    };
+    assert!(
+        expect("repeats-stale-post-after-fin", listed)
+            .status
+            .success()
+    );
+    let fresh = expect("repeats-stale-post-after-fin", "client = 'sinner'");
+    assert!(
+        text(&fresh).contains("the file does not list it"),
+        "{}",
+        text(&fresh)
+    );
+    let gone = expect("follows-for-ever", listed);
+    assert!(
+        !gone.status.success() && text(&gone).contains("expects `deviation`"),
+        "{}",
+        text(&gone)
+    );
+}
+
+#[test]
+fn a_run_that_is_worse_can_fail() {
+    let place = tempfile::tempdir().unwrap();
+    let (before, after) = (place.path().join("before"), place.path().join("after"));
+    sinner("follows-for-ever", &before, &[]);
+    sinner("repeats-stale-post-after-fin", &after, &[]);
+    let run = |folder: &Path| folder.join("run.json").to_str().unwrap().to_owned();
+    let worse = audit(&["compare", &run(&before), &run(&after), "--fail-if-worse"]);
+    assert!(
+        !worse.status.success() && text(&worse).contains("pass → deviation"),
+        "{}",
+        text(&worse)
+    );
+    let better = audit(&["compare", &run(&after), &run(&before), "--fail-if-worse"]);
+    assert!(
+        better.status.success() && text(&better).contains("Nothing is worse"),
+        "{}",
+        text(&better)
+    );
+}
+
+#[test]
+fn a_driver_is_asked_and_refuses_what_its_client_cannot() {
+    let ended = audit(&["net-http", "--runs", "1", "--case", "rt02,fr01,ck04"]);
+    let shown = text(&ended);
+    assert!(ended.status.success(), "{shown}");
+    assert!(shown.contains("unsupported  CK04"), "{shown}");
+    // What it says of the others depends on its version, but it was judged.
+    assert!(
+        shown.contains("RT02") && !shown.contains("setup failed"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_client_that_is_used_by_hand_is_judged_by_the_log() {
+    let mut child = hecaton("cheats")
+        .args(["audit", "--listen", "--case", "fr04,rt02"])
+        .spawn()
+        .unwrap();
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let url = loop {
+        let mut line = String::new();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+        if let Some(at) = line.find("http://").filter(|_| line.contains("/post")) {
+            break line[at..]
+                .split("/hecaton-audit")
+                .next()
+                .unwrap()
+                .to_owned();
+        }
+    };
+    let mut stream = TcpStream::connect(url.strip_prefix("http://").unwrap()).unwrap();
+    stream
+        .write_all(b"GET /hecaton-audit/stale-post-fin/warm HTTP/1.1\r\nHost: x\r\n\r\n")
+        .unwrap();
+    let mut answer = [0; 17];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200 OK\r\n");
+    let post = b"POST /hecaton-audit/stale-post-fin/post HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\norder=1";
+    stream.write_all(post).unwrap();
+    let verdict = loop {
+        let mut line = String::new();
+        assert!(out.read_line(&mut line).unwrap() > 0, "it ended");
+        if line.contains("stale-post-fin: pass") {
+            break line;
+        }
+    };
+    assert!(verdict.contains("sent once"), "{verdict}");
+    kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
+    assert!(child.wait().unwrap().success());
+}
