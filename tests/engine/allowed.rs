@@ -71,7 +71,7 @@ fn an_address_that_is_not_public_is_not_connected_to_however_it_is_written() {
 }
 
 #[test]
-fn of_several_addresses_only_those_allowed_are_tried() {
+fn only_allowed_addresses_of_several_are_tried() {
     let world = World::new();
     // A server listens at the forbidden address, too.
     let forbidden = TcpListener::bind(("127.0.0.2", port(&world))).unwrap();

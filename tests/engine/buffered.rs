@@ -126,7 +126,7 @@ fn bodies_of_separate_clients_count_together_and_each_has_its_own_connections() 
 }
 
 #[test]
-fn what_a_coding_takes_counts_and_a_stream_does_not() {
+fn the_memory_of_a_decoder_counts_and_a_stream_does_not() {
     let world = World::with(|config| config.max_buffered = Some(50_000));
     for coding in ["gzip", "br", "zstd"] {
         let outcome = world.send(world.request(&format!("/encoded/{coding}/100")));

@@ -69,7 +69,7 @@ fn only_addresses_of_its_kind_are_connected_to() {
 }
 
 #[test]
-fn one_of_another_machine_is_an_error_that_names_it() {
+fn an_address_of_another_machine_is_an_error_that_names_it() {
     let world = from("203.0.113.9".parse().unwrap());
     let error = world.send(world.request("/r/1")).unwrap_err();
     assert_eq!((error.kind(), error.sent()), (Kind::Connect, false));
@@ -81,7 +81,7 @@ fn one_of_another_machine_is_an_error_that_names_it() {
 }
 
 #[test]
-fn it_excludes_a_unix_socket() {
+fn a_local_address_excludes_a_unix_socket() {
     let mut config = Config::new(Duration::from_secs(1));
     config.proxy = Proxy::Off;
     config.local_address = Some(OTHER.into());
@@ -94,7 +94,7 @@ fn it_excludes_a_unix_socket() {
 }
 
 #[test]
-fn it_may_have_a_zone() {
+fn a_local_address_may_have_a_zone() {
     let listener = TcpListener::bind("[::1]:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     let seen = std::thread::spawn(move || listener.accept().unwrap().1);

@@ -131,7 +131,7 @@ fn reconnect_false_leaves_it_to_the_program() {
 }
 
 #[test]
-fn it_is_resent_once_and_not_after_a_byte_of_the_response() {
+fn a_request_is_resent_once_and_not_after_a_byte_of_the_response() {
     let world = World::new();
     let (never, arrived) = server(|connection, request| match (connection, request) {
         (0, 0) => (OK, Hangs::No),
@@ -192,7 +192,7 @@ fn an_idempotent_request_is_resent_from_a_new_connection_that_was_closed_or_rese
 }
 
 #[test]
-fn it_is_resent_once_whether_its_connections_were_reused_or_new() {
+fn a_request_is_resent_once_whether_its_connections_were_reused_or_new() {
     let world = World::new();
     let request = |url: &str| Request::get(url).unwrap();
     for hangs in [Hangs::Up, Hangs::Hard] {

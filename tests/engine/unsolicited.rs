@@ -77,7 +77,7 @@ fn a_second_response_goes_to_no_other_request() {
 }
 
 #[test]
-fn nor_to_one_of_a_batch_nor_to_a_stream() {
+fn a_second_response_goes_to_no_other_request_of_a_batch_and_to_no_stream() {
     let url = server(two);
     let world = World::new();
     for width in [1, 7] {
@@ -116,7 +116,7 @@ fn serve_tls(session: &mut Session) {
 }
 
 #[test]
-fn nor_over_tls() {
+fn a_second_response_over_tls_goes_to_no_other_request() {
     let authority = Authority::new();
     let server = Server::start(authority.sign(&["localhost"]).server_any(), serve_tls);
     let world = World::with(|config| config.ca = Some(authority.pem.clone().into()));

@@ -135,13 +135,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_processed_is_resent_as_long_as_something_gets_done() {
+    fn unprocessed_requests_are_resent_as_long_as_connections_process_some() {
         let resends = |progress| waits(&POST, |why| Broken::Unprocessed(why, progress)).len();
         assert_eq!((resends(false), resends(true)), (4, 1000));
     }
 
     #[test]
-    fn what_was_not_sent_is_resent_from_a_reused_connection() {
+    fn unsent_requests_are_resent_from_a_reused_connection() {
         assert_eq!(waits(&POST, |_| Broken::Unsent).len(), 1000);
         assert!(waits(&GET, Broken::Failed).is_empty());
     }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_have_been_processed_is_resent_once_in_all() {
+    fn requests_that_may_have_been_processed_are_resent_once_in_all() {
         let mut resends = Resends::default();
         let failure = || Failure::new(Kind::Protocol, Phase::Send, "gone");
         assert!(resends.next(&Broken::Ended(failure()), &GET).is_some());

@@ -216,7 +216,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn whatever_happens_in_whatever_order(
+    fn events_in_any_order_keep_the_invariants(
         max_idle in prop::option::of(0..5_usize),
         events in prop::collection::vec(event(), 1..120),
     ) {

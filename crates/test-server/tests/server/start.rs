@@ -56,7 +56,7 @@ fn a_core_that_does_not_exist_is_an_error_that_names_it() {
 }
 
 #[test]
-fn it_serves_on_ipv6_too() {
+fn the_server_listens_on_ipv6_too() {
     let listen = "[::1]:0".parse().unwrap();
     match TestServer::start(Options {
         listen,

@@ -268,7 +268,7 @@ fn no_cookie_is_set_for_a_public_suffix() {
 }
 
 #[test]
-fn nothing_is_injected_and_nothing_shown() {
+fn control_characters_are_refused_and_cookies_not_shown() {
     let jar = Cookies::new();
     for text in ["n=a\r\nb: c", "n=\0", "n\r=a", "", "=", ";"] {
         assert!(jar.set(text, "http://host/").is_err(), "{text:?}");
@@ -279,9 +279,9 @@ fn nothing_is_injected_and_nothing_shown() {
 }
 
 proptest::proptest! {
-    /// Whatever servers set: no panic, and the line that goes back is one line.
+    /// Any `Set-Cookie` causes no panic, and the `Cookie` header stays one line.
     #[test]
-    fn what_goes_back_is_one_line(texts in proptest::collection::vec("[ -~é]{0,30}(; (Domain|Path|Max-Age|Expires)=[ -~]{0,12})?", 0..8)) {
+    fn the_cookie_header_is_one_line(texts in proptest::collection::vec("[ -~é]{0,30}(; (Domain|Path|Max-Age|Expires)=[ -~]{0,12})?", 0..8)) {
         let url = "http://host.example/a";
         let set: Vec<_> = texts.iter().map(|text| (url, text.as_str())).collect();
         let line = sent(&set, url);
