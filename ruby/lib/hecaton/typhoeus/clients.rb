@@ -24,6 +24,9 @@ module Hecaton
         # The one for these settings. stamps is what else it depends on: the files that the settings name.
         def for(settings, stamps = nil) = @cache.lease([settings, stamps]).client
 
+        # How many there are, but for the default.
+        def size = @cache.size
+
         # One that is not kept; the caller closes it.
         def make(settings) = Hecaton::Client.new(**DEFAULTS, features: Config.features, **settings)
 

@@ -167,7 +167,7 @@ class PersistentTest < NetHTTPTest
     real_server&.stop
   end
 
-  def test_nothing_is_sent_again_unless_that_was_asked_for
+  def test_a_request_whose_connection_ended_is_sent_once_more_and_retries_come_beside_that
     counts = [nil, ->(http) { http.max_retries = 2 }, ->(http) { http.max_retries = 0 }].map do |set|
       persistent do |http|
         set&.call(http)
@@ -177,7 +177,7 @@ class PersistentTest < NetHTTPTest
         end
       end
     end
-    assert_equal [1, 3, 1], counts
+    assert_equal [2, 4, 1], counts
     assert_raises(ArgumentError) { persistent { |http| http.max_retries = -1 } }
   end
 

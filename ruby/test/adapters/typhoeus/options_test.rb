@@ -229,7 +229,7 @@ class TyphoeusOptionsTest < DropInTest
     assert_same first, clients.for({ connect_timeout: 1 })
     (2..clients::MOST + 2).each { |number| clients.for({ connect_timeout: number }) }
     refute_same first, clients.for({ connect_timeout: 1 })
-    assert_equal clients::MOST, clients.instance_variable_get(:@kept).size
+    assert_equal clients::MOST, clients.size
   end
 
   def test_sizes
