@@ -1,6 +1,7 @@
 # The harness's side of every Ruby driver: answers commands, hands out requests, verifies and counts responses.
 require "json"
 require_relative "asks"
+require_relative "pace"
 
 module Kit
   HELLO = { proto: 2, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
@@ -20,12 +21,16 @@ module Kit
 
   # One `go`. Threads that share it must take turns.
   class Round
-    def initialize(job, first:, count:, lat_every:, **)
+    def initialize(job, first:, count:, lat_every:, **more)
       @url, @append_id = job.url, job.append_id
       @json, @verified = job.verify == "json", job.verify != "none"
       @next, @end, @every, @untimed = first, first + count, lat_every, 0
+      @first, @pace = first, (Pace.new(**more) if more[:rate])
       @done, @bytes, @sum, @errors, @latencies = 0, 0, 0, Hash.new(0), Hash.new(0)
     end
+
+    # Whether requests are sent at a rate. Then `take` says when the request is due, and who sends it waits until then.
+    def paced? = !@pace.nil?
 
     # The next URL, and when it was taken if it is to be timed; nil when all are taken.
     def take
@@ -33,6 +38,7 @@ module Kit
 
       @next = id + 1
       url = @append_id ? "#{@url}#{id}" : @url
+      return [url, @pace.due(id - @first)] if @pace
       return [url, nil] if (@untimed -= 1) >= 0
 
       @untimed = @every - 1
@@ -66,6 +72,7 @@ module Kit
   # go.
   def self.run(driver, **about)
     about[:name] = ARGV.last.delete_prefix("--as=") if ARGV.last&.start_with?("--as=") # the same program on another library
+    about[:paces] = driver.paces if driver.respond_to?(:paces)
     about[:name] = "jruby-#{about[:name]}" if RUBY_ENGINE == "jruby" # another row than the same client on Ruby
     trap("TERM") { exit!(0) } # on JRuby `exit` would wait for the next line
     out = $stdout.dup.tap { |stdout| stdout.sync = true }

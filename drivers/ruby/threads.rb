@@ -6,6 +6,9 @@ module Kit
   # A driver says how a thread's session is made (`open`), how it sends one request (`ask`: a status and a body, or an
   # exception), and how it ends (`shut`).
   class Threads
+    # Each thread waits until its request is due.
+    def self.paces = ["rate"]
+
     def initialize(job)
       @job, @lock, @rounds, @ended = job, Mutex.new, Queue.new, Queue.new
       Thread.abort_on_exception = true # a thread that is gone would never say that it has ended
@@ -28,6 +31,7 @@ module Kit
 
     def send_while_there_are(round, session)
       while (url, taken = @lock.synchronize { round.take })
+        Pace.wait(taken) if round.paced?
         status, body = answer(session, url)
         @lock.synchronize { body ? round.done(status, body, taken) : round.failed(status) }
       end

@@ -12,6 +12,7 @@ use crate::date::Date;
 use crate::exposure::Guests;
 use crate::fresh::Fresh;
 use crate::gate::Gate;
+use crate::ids::Ids;
 use crate::interval::Interval;
 use crate::ledger::{Arrival, Ledger, Marks, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
@@ -189,9 +190,11 @@ impl Hub {
         let script = script.of_round(round.first, round.count, round.word, round.json);
         self.script.replace(Rc::new(script));
         let named = round.word.is_some();
-        self.ledger
-            .borrow_mut()
-            .open(round.first, round.count, named);
+        self.ledger.borrow_mut().open(
+            Ids::new(round.first, round.count),
+            named,
+            round.pace.clone(),
+        );
     }
 
     pub(crate) fn close_round(&self) -> Interval {

@@ -99,6 +99,15 @@ pub struct Interval {
     /// From the last request that was read to the last response written.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tail_ns: u64,
+    /// How long after it was due each request was read, in a round at a rate: what a client waits for before it sends.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub behind: Times,
+    /// Requests that were read before they were due.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub early: u64,
+    /// How long after its request was due each response was let go. No client can have had it sooner.
+    #[serde(default, skip_serializing_if = "Times::is_empty")]
+    pub least: Times,
     /// When the first request of the round was read.
     #[serde(skip)]
     pub first_read: Option<Instant>,

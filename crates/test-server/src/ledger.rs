@@ -7,6 +7,7 @@ use nix::time::{ClockId, clock_gettime};
 use crate::fresh::Age;
 use crate::ids::Ids;
 use crate::interval::Interval;
+use crate::pace::Pace;
 use crate::summary::Summary;
 use crate::tally::Tally;
 
@@ -43,6 +44,8 @@ struct OpenInterval {
     ids: Ids,
     /// Whether its requests have a word in their path.
     named: bool,
+    /// When its requests are due; none where they are sent at no rate.
+    pace: Option<Pace>,
     cpu_at_start: u64,
 }
 
@@ -90,6 +93,8 @@ pub(crate) struct Receipt {
     pub(crate) stray: bool,
     /// When it was read.
     read: Instant,
+    /// When the request was due; none where requests are sent at no rate.
+    due: Option<Instant>,
     /// When the response should leave; `None` if that is unknown (gates, faults).
     planned: Option<Instant>,
 }
@@ -103,7 +108,7 @@ impl Receipt {
 impl Ledger {
     pub(crate) fn new() -> Ledger {
         Ledger {
-            present: OpenInterval::new(0, Ids::new(0, 0), false),
+            present: OpenInterval::new(0, Ids::new(0, 0), false, None),
             between: None,
             past: Tally::new(),
             past_distinct: 0,
@@ -216,6 +221,9 @@ impl Ledger {
             tally.held.record(held);
             tally.held_ns += held.as_nanos() as u64;
         }
+        if let Some(due) = receipt.due {
+            tally.punctuality.released(due, now);
+        }
     }
 
     /// The response of a request is a 503 on purpose: its check value is in no body.
@@ -272,12 +280,12 @@ impl Ledger {
     }
 
     /// Begins a round; one that is still open is closed and its interval lost.
-    pub(crate) fn open(&mut self, first: u64, count: u64, named: bool) {
+    pub(crate) fn open(&mut self, ids: Ids, named: bool, pace: Option<Pace>) {
         if self.between.is_some() {
             self.close(|_| 0);
         }
         self.rounds += 1;
-        let round = OpenInterval::new(self.rounds as u32, Ids::new(first, count), named);
+        let round = OpenInterval::new(self.rounds as u32, ids, named, pace);
         self.between = Some(std::mem::replace(&mut self.present, round));
     }
 
@@ -338,12 +346,13 @@ impl Ledger {
 }
 
 impl OpenInterval {
-    fn new(number: u32, ids: Ids, named: bool) -> OpenInterval {
+    fn new(number: u32, ids: Ids, named: bool, pace: Option<Pace>) -> OpenInterval {
         OpenInterval {
             number,
             tally: Tally::new(),
             ids,
             named,
+            pace,
             cpu_at_start: thread_cpu_ns(),
         }
     }
@@ -356,6 +365,10 @@ impl OpenInterval {
         let foreign = sighting.is_none_or(|sighting| sighting.foreign);
         let repeated = sighting.is_some_and(|sighting| sighting.repeated);
         let belongs = in_round && !foreign;
+        let due = match (&self.pace, arrival.item) {
+            (Some(pace), Some((id, _))) if belongs => pace.due(id.wrapping_sub(self.ids.first())),
+            _ => None,
+        };
         let tally = &mut self.tally;
         tally.duplicates += u64::from(repeated);
         tally.foreign += u64::from(foreign && in_round);
@@ -377,6 +390,9 @@ impl OpenInterval {
             tally.last_read = Some(now);
         }
         tally.enter(now);
+        if let Some(due) = due {
+            tally.punctuality.arrived(due, now);
+        }
         Receipt {
             interval: self.number,
             item: arrival.item.is_some(),
@@ -384,6 +400,7 @@ impl OpenInterval {
             repeated,
             stray: false,
             read: now,
+            due,
             planned: Some(now),
         }
     }
@@ -429,6 +446,9 @@ impl OpenInterval {
             held: tally.held.clone(),
             held_ns: tally.held_ns,
             cycles: tally.cycles.clone(),
+            behind: tally.punctuality.behind.clone(),
+            early: tally.punctuality.early,
+            least: tally.punctuality.least.clone(),
             tail_ns: tally.tail_ns(),
             first_read: tally.first_read,
         }

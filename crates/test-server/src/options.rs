@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::chaos::Chaos;
 use crate::delay::Delay;
+use crate::pace::Pace;
 use crate::tls::Tls;
 use crate::varied::Interim;
 
@@ -125,6 +126,8 @@ pub struct RoundSpec {
     /// Whether the server closes all open connections when the round begins. Needed if each request
     /// must have a new one.
     pub fresh: bool,
+    /// When each request is due, where they are sent at a rate; none where each follows the end of another.
+    pub pace: Option<Pace>,
 }
 
 /// Why a test server could not start.

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
+use crate::pace::Punctuality;
 use crate::times::Times;
 
 /// Counts since the interval began. Everything is requests unless the name says otherwise.
@@ -37,6 +38,7 @@ pub(crate) struct Tally {
     pub(crate) held: Times,
     pub(crate) held_ns: u64,
     pub(crate) cycles: Times,
+    pub(crate) punctuality: Punctuality,
     pub(crate) first_read: Option<Instant>,
     pub(crate) last_read: Option<Instant>,
     pub(crate) last_written: Option<Instant>,
@@ -77,6 +79,7 @@ impl Tally {
             held: Times::new(),
             held_ns: 0,
             cycles: Times::new(),
+            punctuality: Punctuality::default(),
             first_read: None,
             last_read: None,
             last_written: None,

@@ -10,6 +10,9 @@ class Cheat
     @lock = Mutex.new
   end
 
+  # Each of its threads waits until its request is due.
+  def self.paces = ["rate"]
+
   # Threads, and so connections and requests in flight.
   def workers = @job.concurrency
 
@@ -51,6 +54,7 @@ class Cheat
   def work(round, index)
     while (url, taken = @lock.synchronize { round.take })
       result = begin
+        Kit::Pace.wait(taken) if round.paced?
         fetch(url, index)
       rescue SystemCallError, IOError, NoMethodError => error
         @sockets[index] = nil

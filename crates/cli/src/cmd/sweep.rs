@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use hecaton_lab::spec::{
-    Catalogue, Experiment, Kind, Sweep, SweepRequest, SweepScenario, Usage, parse_delay,
+    Catalogue, Experiment, Kind, Rate, Sweep, SweepRequest, SweepScenario, Usage, parse_delay,
     parse_duration, project_root,
 };
 use hecaton_test_server::Delay;
@@ -38,6 +38,16 @@ pub struct Arguments {
     /// Requests in flight, separated by commas [default: 1,2,5,10,20,50,100,200].
     #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
     concurrency: Vec<usize>,
+    /// Send requests at these rates instead of each when another has ended, separated by commas.
+    ///
+    /// 500 is requests per second, the same for every client. 80% is a share of what the client itself does in the closed loop.
+    /// poisson:500 and poisson:80% draw the arrivals by chance. Latencies count from when a request is due. --concurrency is then
+    /// the most that may be in flight [default: 50].
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    rate: Vec<Rate>,
+    /// The p99 that you allow, as in 50ms: the verdict names the highest rate of each client that keeps it. Needs --rate.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "rate")]
+    p99: Option<Duration>,
     /// Bytes of a response's body, separated by commas [default: 133 and 13801].
     #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
@@ -72,6 +82,8 @@ Examples:
   hecaton sweep hecaton-ruby net-http -c 1,10,50
   hecaton sweep -b 133 -d 0 -r 12 --time 1s
   hecaton sweep --delay lognormal:p50=5ms,p99=40ms
+  hecaton sweep net-http --rate 50%,80%,95% --p99 50ms --time 10s
+      which rates the client keeps
   hecaton sweep --json --quiet > run.json
   hecaton sweep http://127.0.0.1:3000/
       a server of yours
@@ -120,6 +132,8 @@ fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest>
     Ok(SweepRequest {
         clients,
         concurrency: arguments.concurrency.clone(),
+        rates: arguments.rate.clone(),
+        p99: arguments.p99,
         body_bytes: arguments.body.clone(),
         delay: arguments.delay,
         rounds,

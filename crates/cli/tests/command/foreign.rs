@@ -262,6 +262,41 @@ fn two_clients_are_compared_at_a_service_and_any_number_is_ranked() {
     run(command.arg(&service.url)).assert(2, &["only keepalive and concurrency"]);
 }
 
+/// Every request waits while the service stalls for a second, once. A client in the closed loop sends none meanwhile, so no more of its
+/// latencies are long than are in flight. At a rate, so are those of all requests that are due meanwhile.
+#[test]
+fn a_service_that_stalls_shows_at_a_rate_and_not_in_the_closed_loop() {
+    const IN_FLIGHT: u64 = 4;
+    let long = |rate: &str| -> u64 {
+        let begun = std::sync::Mutex::new(());
+        let service = Service::start(move |number| {
+            let _turn = begun.lock().unwrap();
+            // Once in the round of each of the two clients: the first has the requests from 2 on, the second those from 206 on.
+            if number == 60 || number == 264 {
+                std::thread::sleep(std::time::Duration::from_secs(1));
+            }
+            200
+        });
+        let place = tempfile::tempdir().unwrap();
+        let mut command = with_ruby(&format!(
+            "sweep {} 200 1 --client net-http -c {IN_FLIGHT} --quiet{rate}",
+            service.url
+        ));
+        run(command.arg("--out").arg(place.path())).assert(0, &[]);
+        let document = document(place.path());
+        let mut rounds = document["rounds"].as_array().unwrap().iter();
+        let round = rounds.find(|round| round["client"] == "net-http").unwrap();
+        let latencies = round["claim"]["latencies_us"].as_array().unwrap().iter();
+        let long = latencies.filter(|pair| pair[0].as_u64() >= Some(500_000));
+        long.map(|pair| pair[1].as_u64().unwrap()).sum()
+    };
+    let closed = long("");
+    assert!((1..=IN_FLIGHT).contains(&closed), "{closed}");
+    // 100 a second: those due in the first half of the second wait for more than half a second.
+    let at_a_rate = long(" --rate 100");
+    assert!(at_a_rate >= 45, "{at_a_rate}");
+}
+
 #[test]
 fn options_of_a_service_need_a_url() {
     run(hecaton("cheats").args(["sweep", "honest", "-H", "A: b"])).assert(2, &["--header", "URL"]);

@@ -9,6 +9,7 @@ mod completions;
 mod controls;
 mod foreign;
 mod hidden_cheats;
+mod rates;
 mod serve;
 mod signals;
 mod support;

@@ -15,6 +15,7 @@ mod noise;
 mod pair;
 mod processes;
 mod ranking;
+mod rates;
 mod recommend;
 mod rows;
 mod rules;
@@ -37,6 +38,7 @@ pub use facts::{Fact, Tone, facts, incomplete};
 pub use goals::{Judgement, judge_goal};
 pub use noise::{NOISY_RUN, is_all_noise, noisy_row};
 pub use ranking::{Entry, Ranking, ranking};
+pub use rates::AtRate;
 pub use recommend::{ENOUGH, Recommendation};
 pub use rows::Row;
 pub use rules::{VERSION as RULES, offence, rejection, warnings};
@@ -49,6 +51,7 @@ pub use verdict::body_words;
 pub use warmth::Warming;
 pub use witnessed::Witnessed;
 
+use crate::ledger::Document;
 use crate::plan::Cell;
 use crate::plan::Load;
 use crate::run::Round;
@@ -61,6 +64,8 @@ pub struct Findings {
     pub rows: Vec<Row>,
     /// One per client and body that has a valid row; never for the baseline loader.
     pub recommendations: Vec<Recommendation>,
+    /// One for each row that was measured at a rate.
+    pub rates: Vec<AtRate>,
     /// One sentence, with its notes, per client and body; then what the run can resolve.
     pub verdicts: Vec<String>,
     /// How small a difference the run can show.
@@ -78,6 +83,7 @@ pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
     let rows = rows::rows(&cells, usual);
     let recommendations = recommend::recommendations(&cells, &rows);
     let controls = controls::controls(&cells, &rows);
+    let rates = rates::at_rates(rounds, &rows);
     let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations);
     verdicts.extend(warmth::sentence(
         rows.iter().filter(|row| !row.is_baseline_loader()),
@@ -87,6 +93,15 @@ pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
         controls,
         rows,
         recommendations,
+        rates,
         verdicts,
     }
+}
+
+/// Judges a run by its rounds and by what was asked of them.
+pub fn judge_run(run: &Document) -> Findings {
+    let mut findings = judge(&run.rounds, &run.plan.usual());
+    let rates = rates::sentences(run, &findings.rates);
+    findings.verdicts.splice(0..0, rates);
+    findings
 }

@@ -63,7 +63,13 @@ pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation
         };
         (row.client.clone(), load)
     };
-    rows.chunk_by(|a, b| series(a) == series(b))
+    let closed: Vec<Row> = rows
+        .iter()
+        .filter(|row| row.load.rate.is_none())
+        .cloned()
+        .collect();
+    closed
+        .chunk_by(|a, b| series(a) == series(b))
         .filter_map(|series| recommend(cells, series))
         .collect()
 }

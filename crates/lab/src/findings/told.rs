@@ -4,7 +4,7 @@ use hecaton_test_server::Delay;
 use serde::Serialize;
 
 use crate::plan::{Load, Mode};
-use crate::spec::Job;
+use crate::spec::{Job, Rate};
 
 /// The factors of a load; those that may be absent are, where they are as usual.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -38,6 +38,9 @@ pub struct Told {
     /// How each response is processed; absent for as in the plan.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub job: Option<Job>,
+    /// The rate at which requests were sent; absent for the closed loop.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
 }
 
 impl Told {
@@ -54,6 +57,7 @@ impl Told {
             round_trip_ms: load.round_trip_ms,
             mode: load.mode,
             requests: beyond.requests,
+            rate: load.rate,
             job: (!beyond.job.is_plain()).then_some(beyond.job),
         }
     }

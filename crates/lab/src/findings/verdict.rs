@@ -145,6 +145,7 @@ pub(super) fn waits(row: &Row) -> bool {
 fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)]) -> Vec<String> {
     rows.chunk_by(|a, b| (&a.client, a.load.body_bytes) == (&b.client, b.load.body_bytes))
         .filter(|series| series[0].load.body_bytes == body && !series[0].is_baseline_loader())
+        .filter(|series| series[0].load.rate.is_none())
         .filter(|series| {
             ranked
                 .iter()

@@ -79,6 +79,9 @@ pub struct PlanRecord {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub seed: u64,
+    /// The p99 that a client may have, in milliseconds; absent if nobody said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ms: Option<f64>,
     /// Where requests went.
     pub target: Target,
 }
@@ -133,6 +136,7 @@ impl From<&Sweep> for PlanRecord {
             round_seconds: sweep.round_time.as_secs_f64(),
             warm_up_seconds: sweep.warm_up.as_secs_f64(),
             seed: sweep.seed,
+            p99_ms: sweep.p99.map(|time| time.as_secs_f64() * 1e3),
             target: sweep.target.clone(),
         }
     }

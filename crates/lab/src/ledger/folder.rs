@@ -191,6 +191,7 @@ mod tests {
             later: None,
             probe: None,
             lat_every: 0,
+            per_second: None,
             facts: Vec::new(),
             place: None,
             disturbed: Vec::new(),

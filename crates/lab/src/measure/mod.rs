@@ -13,7 +13,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 
 use crate::findings::words::listed;
-use crate::findings::{Findings, judge};
+use crate::findings::{Findings, judge_run};
 use crate::ledger::{Document, Folder};
 use crate::plan::{Cell, estimate, trials};
 use crate::report::{FullDocument, document};
@@ -143,7 +143,7 @@ impl Measured {
 
 /// The findings of a document by today's rules.
 fn findings(document: &Document) -> Findings {
-    judge(&document.rounds, &document.plan.usual())
+    judge_run(document)
 }
 
 /// A path as a person reads it.

@@ -20,6 +20,9 @@ const CALIBRATION: f64 = 0.5;
 /// So many times the warm-up takes the look after the last round.
 const LATER: f64 = 4.0;
 
+/// A round at a rate begins so long after the driver was told.
+const LEAD: f64 = 0.1;
+
 /// Requests per second of a client whose number of requests is fixed, which says nothing of its speed.
 const FIXED_RATE: f64 = 1500.0;
 
@@ -62,6 +65,7 @@ fn trial(sweep: &Sweep, load: &Load) -> f64 {
     let trips = if load.keepalive { 1 } else { 3 };
     let wait = (load.delay.mean() + trips * load.round_trip()).as_secs_f64();
     let measured = match (&sweep.target, load.requests) {
+        (_, None) if load.rate.is_some() => sweep.round_time.as_secs_f64() + LEAD,
         (Target::Foreign { .. }, Some(batch)) => (batch as f64 / concurrency + 1.0) / FOREIGN_RATE,
         (Target::Foreign { requests: 0, .. }, None) => sweep.round_time.as_secs_f64(),
         (Target::Foreign { requests, .. }, None) => {
@@ -94,6 +98,7 @@ mod tests {
             ..Load::PLAIN
         };
         Sweep {
+            p99: None,
             clients: vec![],
             cells: vec![Cell::new(BASELINE_LOADER, usual)],
             controls: Vec::new(),

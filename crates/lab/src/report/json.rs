@@ -3,7 +3,9 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::findings::{Compared, Findings, Judgement, Ranking, Recommendation, Row, is_all_noise};
+use crate::findings::{
+    AtRate, Compared, Findings, Judgement, Ranking, Recommendation, Row, is_all_noise,
+};
 use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
 use crate::views::{judged, ranked, standing};
@@ -35,6 +37,9 @@ pub struct FullDocument<'a> {
     pub rows: &'a [Row],
     /// One per client and body.
     pub recommendations: &'a [Recommendation],
+    /// One per row that was measured at a rate; absent where none was.
+    #[serde(skip_serializing_if = "<[AtRate]>::is_empty")]
+    pub rates: &'a [AtRate],
     /// A shootout's verdict and standings; absent for a run of another kind.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ranking: Option<Value>,
@@ -59,6 +64,7 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
             true => &findings.recommendations,
             false => &[],
         },
+        rates: &findings.rates,
         comparison: judged(run, findings),
         ranking: ranked(run, findings).map(|ranking| standings(&ranking, run.unfinished)),
     }

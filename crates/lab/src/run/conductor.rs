@@ -354,6 +354,12 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     if https && !hello.tls {
         return Some(format!("{name} does not support https"));
     }
+    let at_a_rate = sweep.cells_of(name).any(|cell| cell.load.rate.is_some());
+    if at_a_rate && !hello.paces.iter().any(|known| known == "rate") {
+        return Some(format!(
+            "{name} cannot send requests at a rate: its driver sends each when another has ended"
+        ));
+    }
     let decodes = sweep.cells_of(name).any(|cell| cell.load.job == Job::Gzip);
     if decodes && !hello.verify.contains(&Verify::Gzip) {
         return Some(format!("{name} does not decode gzip"));
@@ -392,6 +398,7 @@ mod tests {
             ..Load::PLAIN
         });
         Sweep {
+            p99: None,
             clients: vec![],
             cells: levels.map(|load| Cell::new("x", load)).into(),
             controls: Vec::new(),
@@ -440,6 +447,10 @@ mod tests {
             objection(&forgetful, &keeping).as_deref(),
             Some("x does not keep connections")
         );
+        let mut at_a_rate = keeping.clone();
+        at_a_rate.cells[0].load.rate = Some("500".parse().unwrap());
+        let says = objection(&hello(), &at_a_rate).unwrap();
+        assert!(says.contains("x cannot send requests at a rate"), "{says}");
         for cell in &mut keeping.cells {
             cell.load.keepalive = false;
         }

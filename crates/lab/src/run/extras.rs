@@ -23,6 +23,20 @@ pub struct Files {
 }
 
 impl Files {
+    /// An empty folder that others may enter and not list.
+    fn begin() -> Result<Files> {
+        let folder = std::env::temp_dir().join(format!("hecaton-{:016x}", rand::random::<u64>()));
+        let failed = || format!("cannot write {}", folder.display());
+        fs::create_dir(&folder).with_context(failed)?;
+        fs::set_permissions(&folder, Permissions::from_mode(0o711)).with_context(failed)?;
+        Ok(Files {
+            folder: Some(folder),
+            fields: None,
+            body: None,
+            ca: None,
+        })
+    }
+
     /// Writes what a target has; nothing where that is nothing.
     ///
     /// # Errors
@@ -34,16 +48,9 @@ impl Files {
         if *extras == Extras::default() {
             return Ok(Files::default());
         }
-        let folder = std::env::temp_dir().join(format!("hecaton-{:016x}", rand::random::<u64>()));
+        let mut files = Files::begin()?;
+        let folder = files.folder.clone().expect("it was just made");
         let failed = || format!("cannot write {}", folder.display());
-        fs::create_dir(&folder).with_context(failed)?;
-        fs::set_permissions(&folder, Permissions::from_mode(0o711)).with_context(failed)?;
-        let mut files = Files {
-            folder: Some(folder.clone()),
-            fields: None,
-            body: None,
-            ca: None,
-        };
         if !extras.fields.is_empty() {
             files.fields = Some(keep(&folder, extras.fields.as_bytes()).with_context(failed)?);
         }
@@ -64,6 +71,38 @@ fn keep(folder: &Path, content: &[u8]) -> io::Result<PathBuf> {
     fs::write(&path, content)?;
     fs::set_permissions(&path, Permissions::from_mode(0o644))?;
     Ok(path)
+}
+
+/// The file that says when each request of a round is due; gone with it.
+#[derive(Debug)]
+pub struct DueFile {
+    path: PathBuf,
+    _folder: Files,
+}
+
+impl DueFile {
+    /// Writes one, a line for each request.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn of(offsets_us: &[u64]) -> Result<DueFile> {
+        let files = Files::begin()?;
+        let lines: String = offsets_us
+            .iter()
+            .map(|offset| format!("{offset}\n"))
+            .collect();
+        let folder = files.folder.as_deref().expect("it was just made");
+        let path = keep(folder, lines.as_bytes()).context("cannot write when requests are due")?;
+        Ok(DueFile {
+            path,
+            _folder: files,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
 }
 
 impl Drop for Files {

@@ -18,6 +18,7 @@ mod lines;
 mod log;
 mod members;
 mod noise;
+mod pace;
 mod process;
 mod reach;
 mod receipt;

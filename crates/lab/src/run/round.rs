@@ -44,7 +44,7 @@ pub struct Round {
     pub order: u32,
     /// Requests asked for.
     pub count: u64,
-    /// From writing `go` to reading the reply.
+    /// From writing `go` to reading the reply. At a rate, from when the first request was due, and at least until one more would be.
     pub wall_ns: u64,
     /// CPU time of the driver's process in user mode.
     pub cpu_user_ns: u64,
@@ -76,6 +76,9 @@ pub struct Round {
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lat_every: u64,
+    /// Requests per second at which they were due; absent where each followed the end of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub per_second: Option<f64>,
     /// Facts about the driver's processes and requests that may be offences.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offences")]
     pub facts: Vec<Fact>,

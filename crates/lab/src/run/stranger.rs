@@ -51,6 +51,7 @@ pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option
         first,
         count,
         lat_every: 1,
+        ..Go::default()
     };
     let sent = driver
         .prepare(&prepare)

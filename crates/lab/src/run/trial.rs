@@ -9,12 +9,14 @@ use hecaton_test_server::{Delay, Interim, Interval, RoundSpec};
 
 use super::extras::Files;
 use super::noise::Moment;
+use super::pace::{LEAD, Paced};
 use super::servers::Servers;
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
 use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify};
+use crate::plan::Load;
 use crate::plan::Trial;
-use crate::spec::{Job, Sweep, Target};
+use crate::spec::{Amount, Job, Rate, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -64,6 +66,8 @@ pub struct Runner<'a> {
     word: u64,
     /// How many requests each client's present process has sent.
     sent: HashMap<String, u64>,
+    /// Requests per second of the cells that are measured at a rate, once they are known.
+    rates: HashMap<Cell, f64>,
     /// Which clients read interim responses, as far as it has been tried.
     interim: HashMap<String, bool>,
     strangers: Strangers,
@@ -81,6 +85,7 @@ impl<'a> Runner<'a> {
             proven: HashSet::new(),
             word: rand::random(),
             sent: HashMap::new(),
+            rates: HashMap::new(),
             interim: HashMap::new(),
             strangers: Strangers::default(),
             files: Files::default(),
@@ -100,6 +105,9 @@ impl<'a> Runner<'a> {
     pub fn trial(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Round> {
         let cell = &trial.cell;
         self.word = rand::random();
+        if cell.load.rate.is_some() {
+            return self.paced_trial(driver, trial);
+        }
         let (probe, count, expected) = match self.sweep.target {
             Target::TestServer => {
                 let probe = self.probe(driver, trial)?;
@@ -129,7 +137,7 @@ impl<'a> Runner<'a> {
                 )
             }
         };
-        let mut round = self.measure(driver, trial, count, expected, probe)?;
+        let mut round = self.measure(driver, trial, count, expected, probe, None)?;
         if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
             let says = stranger::meet(driver, &self.preparation(cell), draw_ids(count))?;
             round.facts.extend(says.map(Fact::Seen));
@@ -139,6 +147,67 @@ impl<'a> Runner<'a> {
             self.count_for(cell, count, Duration::from_nanos(round.wall_ns)),
         );
         Ok(round)
+    }
+
+    /// Makes a trial at a rate.
+    fn paced_trial(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Round> {
+        let cell = &trial.cell;
+        let probe = match self.sweep.target {
+            Target::TestServer => self.probe(driver, trial)?,
+            Target::Foreign { .. } => {
+                self.open_connections(driver, cell)?;
+                None
+            }
+        };
+        let (rate, per_second) = self.rate_of(driver, cell)?;
+        let filling = (per_second * self.sweep.round_time.as_secs_f64()).ceil() as u64;
+        let asked = match self.sweep.target {
+            Target::Foreign { requests, .. } if requests > 0 => Some(requests),
+            _ => None,
+        };
+        let count = cell
+            .load
+            .requests
+            .or(asked)
+            .unwrap_or(filling)
+            .clamp(1, MOST_REQUESTS);
+        let paced = Paced::new(rate, per_second, count)?;
+        let expected = LEAD + paced.lasting() + self.wait(cell) + REQUEST_TIMEOUT;
+        let mut round = self.measure(driver, trial, count, expected, probe, Some(&paced))?;
+        if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
+            let says = stranger::meet(driver, &self.preparation(cell), draw_ids(count))?;
+            round.facts.extend(says.map(Fact::Seen));
+        }
+        Ok(round)
+    }
+
+    /// The rate of a cell, and how many requests per second it is for this client. A share is one of what the client does in the closed
+    /// loop, which is found out once.
+    fn rate_of(&mut self, driver: &mut Driver, cell: &Cell) -> Result<(Rate, f64)> {
+        let rate = cell.load.rate.expect("the cell has a rate");
+        let percent = match rate.amount {
+            Amount::PerSecond(number) => return Ok((rate, f64::from(number))),
+            Amount::Percent(percent) => f64::from(percent),
+        };
+        let closed = Cell::new(
+            &cell.client,
+            Load {
+                rate: None,
+                ..cell.load
+            },
+        );
+        let own = match self.rates.get(&closed) {
+            Some(own) => *own,
+            None => {
+                let count = self.calibrate(driver, cell)?;
+                let wall = self.rehearse(driver, cell, count)?;
+                *self
+                    .rates
+                    .entry(closed)
+                    .or_insert(count as f64 / wall.as_secs_f64().max(1e-9))
+            }
+        };
+        Ok((rate, (own * percent / 100.0).max(1.0)))
     }
 
     /// Prepares, and proves the concurrency. Batches are many and short: one probe in each invocation is enough for them,
@@ -204,6 +273,7 @@ impl<'a> Runner<'a> {
             first,
             count: 1,
             lat_every: LAT_EVERY,
+            ..Go::default()
         };
         let (claim, _) = driver.go(go, self.expected(cell, 1))?;
         let seen = self.servers.close(cell).unwrap_or_default();
@@ -247,7 +317,10 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When the driver does not do its part.
     pub fn look_later(&mut self, driver: &mut Driver) -> Result<Option<(Cell, Later)>> {
-        let own = |cell: &&Cell| cell.client == driver.client() && cell.control.is_none();
+        // What a request costs at a rate is not what it costs in the closed loop of these tries.
+        let own = |cell: &&Cell| {
+            cell.client == driver.client() && cell.control.is_none() && cell.load.rate.is_none()
+        };
         // The cell with the most requests of a round shows most.
         let cell = self.counts.iter().filter(|(cell, _)| own(cell));
         let cell = cell.max_by_key(|(cell, count)| (**count, (*cell).clone()));
@@ -315,6 +388,7 @@ impl<'a> Runner<'a> {
             interim: Interim::Never,
             fresh: !cell.load.keepalive,
             json: self.is_of_documents(cell),
+            pace: None,
         };
         self.servers.open(cell, round);
         driver.prepare(&self.preparation(cell))?;
@@ -323,6 +397,7 @@ impl<'a> Runner<'a> {
                 first,
                 count,
                 lat_every: LAT_EVERY,
+                ..Go::default()
             },
             Duration::from_secs(1),
         )?;
@@ -342,6 +417,7 @@ impl<'a> Runner<'a> {
                 first: draw_ids(1),
                 count: 1,
                 lat_every: LAT_EVERY,
+                ..Go::default()
             };
             let (claim, _) = driver.go(go, REQUEST_TIMEOUT)?;
             if claim.done > 0 {
@@ -361,6 +437,7 @@ impl<'a> Runner<'a> {
             first: draw_ids(count),
             count,
             lat_every: LAT_EVERY,
+            ..Go::default()
         };
         Ok(driver.go(go, REQUEST_TIMEOUT)?.1)
     }
@@ -390,6 +467,7 @@ impl<'a> Runner<'a> {
                 first,
                 count,
                 lat_every: LAT_EVERY,
+                ..Go::default()
             },
             self.expected(cell, count),
         )?;
@@ -404,23 +482,32 @@ impl<'a> Runner<'a> {
         count: u64,
         expected: Duration,
         probe: Option<Interval>,
+        paced: Option<&Paced>,
     ) -> Result<Round> {
         let first = draw_ids(count);
         *self.sent.entry(driver.client().to_string()).or_default() += count;
+        let go = Go {
+            first,
+            count,
+            lat_every: LAT_EVERY,
+            ..Go::default()
+        };
         let round = self.measured_round(&trial.cell, first, count, trial.block);
-        self.servers.open(&trial.cell, round);
+        let (go, pace) = paced.map_or((go.clone(), None), |paced| {
+            let (go, pace) = paced.begin(go);
+            (go, Some(pace))
+        });
+        self.servers.open(&trial.cell, RoundSpec { pace, ..round });
         driver.begin_round();
         let before_it = driver.fact();
         driver.stirred(); // whatever was before
         let (before, moment) = (driver.account(), Moment::now());
-        let (claim, wall) = driver.go(
-            Go {
-                first,
-                count,
-                lat_every: LAT_EVERY,
-            },
-            expected,
-        )?;
+        let (claim, wall) = driver.go(go, expected)?;
+        // Nothing is to be done until the first request is due, nor from the last one's end until one more would be.
+        let wall = match paced {
+            Some(paced) => wall.saturating_sub(LEAD).max(paced.lasting()),
+            None => wall,
+        };
         let after = driver.account();
         driver.check_descriptors()?;
         let (user, system) = after.since(&before);
@@ -461,6 +548,7 @@ impl<'a> Runner<'a> {
             later: None,
             noise,
             lat_every: LAT_EVERY,
+            per_second: paced.map(Paced::per_second),
             facts: facts.collect(),
             place: Some(Place {
                 own_user: driver.user().is_some(),
@@ -536,6 +624,7 @@ impl<'a> Runner<'a> {
             },
             fresh: !cell.load.keepalive,
             json: self.is_of_documents(cell),
+            pace: None,
         }
     }
 
@@ -557,8 +646,11 @@ impl<'a> Runner<'a> {
     /// How many in flight are waited for at moments drawn by chance. If responses are delayed, the same number is seen at any time.
     fn checks(&self, cell: &Cell) -> Option<usize> {
         let waits = cell.load.delay.mean() + cell.load.round_trip();
-        let shows =
-            self.word_for(cell).is_some() && waits < SEEN_ANYWAY && cell.load.concurrency > 1;
+        let closed = cell.load.rate.is_none();
+        let shows = closed
+            && self.word_for(cell).is_some()
+            && waits < SEEN_ANYWAY
+            && cell.load.concurrency > 1;
         shows.then_some(cell.load.concurrency)
     }
 

@@ -46,6 +46,9 @@ pub struct Hello {
     /// What else its requests can have: `fields` and `body`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<String>,
+    /// How else than in the closed loop it can send requests: `rate`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paces: Vec<String>,
 }
 
 /// How a driver verifies the body of a response.
@@ -90,8 +93,8 @@ pub struct Prepare {
     pub body: Option<PathBuf>,
 }
 
-/// Which requests to send.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Which requests to send, and when.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Go {
     /// The first id; the ids are `first..first + count`.
     pub first: u64,
@@ -99,6 +102,15 @@ pub struct Go {
     pub count: u64,
     /// Every how-manieth request is timed, at least 1.
     pub lat_every: u64,
+    /// Requests per second: request `k` is due `k / rate` seconds after `start`. None for the closed loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+    /// When the first request is due, in microseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<u64>,
+    /// A file that says when each request is due instead: microseconds after `start`, a line each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<PathBuf>,
 }
 
 /// A line to the driver. Keys keep the order in which they are written here.
@@ -254,10 +266,23 @@ mod tests {
             first: 8_812_345,
             count: 2000,
             lat_every: 4,
+            ..Go::default()
         };
         assert_eq!(
             text(3, Command::Go(go)),
             "{\"id\":3,\"cmd\":\"go\",\"first\":8812345,\"count\":2000,\"lat_every\":4}\n"
+        );
+        let paced = Go {
+            first: 1,
+            count: 2,
+            lat_every: 1,
+            rate: Some(62.5),
+            start: Some(1_763_900_000_000_000),
+            due: None,
+        };
+        assert_eq!(
+            text(3, Command::Go(paced)),
+            "{\"id\":3,\"cmd\":\"go\",\"first\":1,\"count\":2,\"lat_every\":1,\"rate\":62.5,\"start\":1763900000000000}\n"
         );
         assert_eq!(text(4, Command::Bye), "{\"id\":4,\"cmd\":\"bye\"}\n");
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
 
+use super::Rate;
+
 /// What is asked of a client in one cell. A factor that is not set has the value of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -14,7 +16,7 @@ pub struct Load {
     /// Whether connections are kept for later requests; if not, each request has one of its own. Absent means yes.
     #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
-    /// Requests that the driver is asked to keep in flight.
+    /// Requests that the driver is asked to keep in flight; at a rate, the most that may be.
     pub concurrency: usize,
     /// The test server's delay before each response. Documents of before leave it out where it is the plan's, and then they leave out
     /// the factors below too.
@@ -38,6 +40,9 @@ pub struct Load {
     /// How each response is processed; absent means that the check value at its end is read.
     #[serde(default, skip_serializing_if = "Job::is_plain")]
     pub job: Job,
+    /// The rate at which requests are sent; absent where each follows the end of another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
 }
 
 /// How the requests of a batch follow each other.
@@ -86,6 +91,7 @@ impl Load {
         mode: None,
         requests: None,
         job: Job::Plain,
+        rate: None,
     };
 
     /// As much as possible of this load for the baseline loader, which keeps connections, and parses and decodes nothing. It reads plain

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{
-    Ability, Approach, Catalogue, Cell, Control, Load, Manifest, SweepScenario, Target, Usage,
+    Ability, Approach, Catalogue, Cell, Control, Load, Manifest, Rate, SweepScenario, Target, Usage,
 };
 use hecaton_test_server::Delay;
 
@@ -23,6 +23,10 @@ pub struct SweepRequest {
     pub clients: Vec<String>,
     /// Requests in flight; empty means those of the scenario.
     pub concurrency: Vec<usize>,
+    /// Rates at which requests are sent; empty means the closed loop.
+    pub rates: Vec<Rate>,
+    /// The p99 that a client may have.
+    pub p99: Option<Duration>,
     /// Sizes of bodies; empty means those of the scenario.
     pub body_bytes: Vec<usize>,
     /// The test server's delay.
@@ -58,9 +62,15 @@ pub struct Sweep {
     pub warm_up: Duration,
     /// Seed of the order and of the delays.
     pub seed: u64,
+    /// The p99 that a client may have; none if nobody said.
+    pub p99: Option<Duration>,
     /// Where requests go.
     pub target: Target,
 }
+
+/// Most requests in flight at a rate, if nothing else was asked: enough for one that waits for slow responses, and few for a client of
+/// threads.
+const CONNECTIONS_AT_A_RATE: usize = 50;
 
 impl Sweep {
     /// Fills what was not asked from the scenario, and checks the whole.
@@ -80,7 +90,11 @@ impl Sweep {
                 "0 rounds measure nothing; choose at least 1, or 6 for confidence intervals".into(),
             ));
         }
-        let concurrency = ascending(or_default(request.concurrency, &scenario.concurrency));
+        let usual_concurrency = match request.rates.is_empty() {
+            true => scenario.concurrency.clone(),
+            false => vec![CONNECTIONS_AT_A_RATE],
+        };
+        let concurrency = ascending(or_default(request.concurrency, &usual_concurrency));
         check_concurrency(&concurrency, &target)?;
         let (body_bytes, delay) = match target {
             Target::TestServer => (
@@ -97,19 +111,18 @@ impl Sweep {
             ..Load::PLAIN
         };
         let mut cells = Vec::new();
-        for client in &clients {
-            for keepalive in ways_to_connect(client, &scenario.keepalive) {
-                let own = Load { keepalive, ..usual };
-                cells.extend(grid(&client.client, own, &body_bytes, &concurrency));
+        for rate in paces(&request.rates) {
+            let usual = Load { rate, ..usual };
+            for client in &clients {
+                for keepalive in ways_to_connect(client, &scenario.keepalive) {
+                    let own = Load { keepalive, ..usual };
+                    cells.extend(grid(&client.client, own, &body_bytes, &concurrency));
+                }
             }
-        }
-        if scenario.baseline_loader {
-            cells.extend(grid(
-                BASELINE_LOADER,
-                usual.of_loader(),
-                &body_bytes,
-                &concurrency,
-            ));
+            if scenario.baseline_loader {
+                let own = usual.of_loader();
+                cells.extend(grid(BASELINE_LOADER, own, &body_bytes, &concurrency));
+            }
         }
         let sweep = Sweep {
             clients,
@@ -123,6 +136,7 @@ impl Sweep {
                 .unwrap_or(Duration::from_secs_f64(scenario.round_seconds)),
             warm_up: Duration::from_secs_f64(scenario.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
+            p99: request.p99,
             target,
         };
         let twice = sweep.cell_for_twice(None);
@@ -196,6 +210,17 @@ impl Sweep {
         let own = self.cells.iter().map(|cell| cell.load.body_bytes);
         ascending(own.collect())
     }
+}
+
+/// The closed loop, or each rate once.
+fn paces(rates: &[Rate]) -> Vec<Option<Rate>> {
+    let mut paces: Vec<Option<Rate>> = rates.iter().copied().map(Some).collect();
+    paces.sort_unstable();
+    paces.dedup();
+    if paces.is_empty() {
+        paces.push(None);
+    }
+    paces
 }
 
 /// The cells of a client: each body with each concurrency.

@@ -42,7 +42,11 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
         all.iter().cloned().partition(|it| it.subject.is_empty());
     let sentences = || verdicts(run, || Block::Verdicts(all.clone()));
     let remaining = || verdicts(run, || Block::Verdicts(general.clone()));
-    let advised = || Block::Table(advised(run, &groups));
+    let at_rates = &findings.rates;
+    let advised = || match at_rates.is_empty() {
+        true => Block::Table(advised(run, &groups)),
+        false => Block::Table(super::rates::table(run, at_rates)),
+    };
     let charts = |bytes| overview(&of(bytes), bytes, &groups);
     let all = bodies
         .iter()
@@ -87,7 +91,10 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     sections.extend(ending(run, how_to_read(run)));
     View {
         finding: finding(&groups).unwrap_or_default(),
-        question: "Which concurrency, and which client?",
+        question: match at_rates.is_empty() {
+            true => "Which concurrency, and which client?",
+            false => "Which rate does each client keep?",
+        },
         job: job(run),
         sections,
         ..of_run(run, findings)
@@ -506,6 +513,14 @@ fn how_to_read(run: &Document) -> String {
         }
         _ => "Bars and brackets are 95 % confidence intervals".into(),
     };
+    let latencies = match run.rounds.iter().any(|round| round.per_second.is_some()) {
+        true => {
+            "Latencies count from when a request was due, whether or not earlier ones had ended."
+        }
+        false => {
+            "Latencies are of a closed loop: a new request is sent only when an earlier one has ended."
+        }
+    };
     let unverified = match run.plan.target.is_test_server() {
         true => "",
         false => " This server kept no ledger, so nothing was checked.",
@@ -513,8 +528,7 @@ fn how_to_read(run: &Document) -> String {
     format!(
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest that is not \
-         shown to be below {ENOUGH} of the fastest. Equivalent means that the whole interval lies within ±{:.0} %. Latencies are of \
-         a closed loop: a new request is sent only when an earlier one has ended. The baseline loader is the lab's own driver, \
+         shown to be below {ENOUGH} of the fastest. Equivalent means that the whole interval lies within ±{:.0} %. {latencies} The baseline loader is the lab's own driver, \
          which does no more than it must. A row is rejected when the client's claim and the server's ledger disagree.{unverified}",
         SAME_ISH * 100.0
     )

@@ -7,6 +7,7 @@ mod findings;
 mod goals;
 mod letters;
 mod ranking;
+mod rates;
 mod report;
 mod rules;
 mod shootout;

@@ -195,6 +195,7 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         place: None,
         disturbed: Vec::new(),
         noise: None,
+        per_second: None,
     }
 }
 

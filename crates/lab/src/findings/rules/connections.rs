@@ -191,10 +191,10 @@ pub(super) fn too_many(round: &Round) -> Option<String> {
 /// HTTP/1.1 carries one request at a time, so who has many in flight uses many connections.
 pub(super) fn too_few(round: &Round) -> Option<String> {
     // A batch as large as its concurrency is over before every connection had its turn; its probe has shown them.
-    let interval = round
-        .seen
-        .as_ref()
-        .filter(|_| round.cell.load.mode.is_none())?;
+    let load = &round.cell.load;
+    // At a rate, as many are in flight as there are.
+    let judged = load.mode.is_none() && load.rate.is_none();
+    let interval = round.seen.as_ref().filter(|_| judged)?;
     let asked = round
         .cell
         .load

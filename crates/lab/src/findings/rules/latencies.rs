@@ -48,8 +48,10 @@ pub(super) fn claimed_in_flight(rounds: &[&Round]) -> Option<f64> {
 }
 
 pub(super) fn more_than_asked(rounds: &[&Round]) -> Option<String> {
-    let in_flight = claimed_in_flight(rounds)?;
-    let asked = rounds.first()?.cell.load.concurrency;
+    let load = &rounds.first()?.cell.load;
+    // At a rate, latencies count from when requests are due, and any number may wait.
+    let in_flight = claimed_in_flight(rounds).filter(|_| load.rate.is_none())?;
+    let asked = load.concurrency;
     let most = MOST_IN_FLIGHT * asked as f64;
     (in_flight > most).then(|| {
         format!(
@@ -107,6 +109,33 @@ pub(super) fn shorter_than_held(rounds: &[&Round]) -> Option<String> {
     })
 }
 
+/// At a rate a latency counts from when its request was due, and no response is read before the test server let it go. So as many claimed
+/// latencies are as long as the server's own times from due to let go.
+pub(super) fn shorter_than_due(rounds: &[&Round]) -> Option<String> {
+    let claimed = all_claimed(rounds)?;
+    let least = of_intervals(rounds, |interval| &interval.least);
+    // Responses that the server turned away have no latency.
+    let turned: u64 = rounds.iter().map(|round| turned_away(round)).sum();
+    let spare = (ASIDE * least.len() as f64).ceil() as u64 + 1 + turned;
+    let refuted = least.iter().find_map(|(us, _)| {
+        // Clocks of two programs are read a moment apart.
+        let (those, long) = (
+            least.at_least(us),
+            claimed.at_least((us - us / 50).saturating_sub(1000)),
+        );
+        (long + spare < those).then_some((us, those, long))
+    });
+    refuted.map(|(us, those, long)| {
+        format!(
+            "the claimed latencies contradict the server's times: {} went out {} ms or more after the request was due, and only {} of \
+             the claimed latencies are as long",
+            plural(those, "response"),
+            figure(f64::from(us) / 1e3),
+            count(long)
+        )
+    })
+}
+
 fn claimed(rounds: &[&Round]) -> Times {
     let mut all = Times::new();
     rounds
@@ -128,7 +157,7 @@ pub(super) fn cycles(rounds: &[&Round]) -> Times {
     of_intervals(rounds, |interval| &interval.cycles)
 }
 
-fn of_intervals(
+pub(super) fn of_intervals(
     rounds: &[&Round],
     times: impl Fn(&hecaton_test_server::Interval) -> &Times,
 ) -> Times {

@@ -15,6 +15,7 @@ use super::words::plural;
 use crate::run::Round;
 
 pub use latencies::sooner_than_the_loader;
+pub(super) use warnings::behind;
 pub use warnings::{in_flight, warnings};
 pub use work::{Foreign, offence};
 
@@ -25,7 +26,7 @@ type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 26] = [
+const RULES: [Rule; 27] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -35,6 +36,7 @@ const RULES: [Rule; 26] = [
     requests::duplicated,
     requests::foreign,
     requests::asked_otherwise,
+    requests::too_early,
     requests::checksum_wrong,
     requests::bytes_wrong,
     requests::aborted,
@@ -55,7 +57,7 @@ const RULES: [Rule; 26] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 7] = [
+const RULES_OF_A_ROW: [RuleOfARow; 8] = [
     connections::reconnected,
     connections::another_in_the_probe,
     connections::waits_for_a_check,
@@ -63,6 +65,7 @@ const RULES_OF_A_ROW: [RuleOfARow; 7] = [
     latencies::more_than_asked,
     latencies::faster_than_the_server,
     latencies::shorter_than_held,
+    latencies::shorter_than_due,
 ];
 
 /// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.

@@ -1,7 +1,7 @@
 //! Rules of requests: each was sent once, arrived, was answered whole, and its body was read.
 
 use super::find_interval;
-use crate::findings::words::{count, plural};
+use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
 /// Kinds of failures that are listed, the most frequent first.
@@ -156,6 +156,17 @@ pub(super) fn foreign(round: &Round) -> Option<String> {
             )
         })
     })
+}
+
+/// A request at a rate is sent when it is due, and not before.
+pub(super) fn too_early(round: &Round) -> Option<String> {
+    let interval = round.seen.as_ref().filter(|interval| interval.early > 0)?;
+    Some(format!(
+        "{} of {} came before they were due, though they were to be sent at a rate of {} a second",
+        count(interval.early),
+        plural(interval.requests, "request"),
+        figure(round.per_second.unwrap_or_default())
+    ))
 }
 
 pub(super) fn asked_otherwise(round: &Round) -> Option<String> {

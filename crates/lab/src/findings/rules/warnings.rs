@@ -1,7 +1,9 @@
 //! Warnings: what a reader should know about a row that is ranked all the same.
 
 use super::connections::{ahead, open_at_once};
-use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles};
+use hecaton_test_server::Times;
+
+use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles, of_intervals};
 use super::requests::failed_by_a_service;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
@@ -34,6 +36,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
         many_connections,
         retired,
         failed_by_a_service,
+        sends_late,
         resumed,
         no_interim,
         disturbed,
@@ -51,9 +54,10 @@ fn trusted(rounds: &[&Round]) -> Option<String> {
 
 /// In the last moments of a round no id is left to send, so less than what was asked is in flight.
 fn few_in_flight(rounds: &[&Round]) -> Option<String> {
-    let first = rounds
-        .first()
-        .filter(|round| round.cell.load.mode.is_none())?;
+    let first = rounds.first().filter(|round| {
+        let load = &round.cell.load;
+        load.mode.is_none() && load.rate.is_none()
+    })?;
     let asked = first.cell.load.concurrency;
     let wall: u64 = rounds.iter().map(|round| round.wall_ns).sum();
     let tails = rounds
@@ -92,10 +96,34 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
     })
 }
 
+/// A request is late if it is read by the test server so long after it was due.
+const LATE_US: f64 = 2000.0;
+
+/// A client that sends a request later than it is due leaves out a wait that its users would have: coordinated omission, unless its
+/// latencies count from the due time, as the drivers' kits do.
+fn sends_late(rounds: &[&Round]) -> Option<String> {
+    let behind = behind(rounds);
+    let p99 = behind.quantile(0.99).filter(|p99| *p99 > LATE_US)?;
+    let p50 = behind.quantile(0.5)?;
+    Some(format!(
+        "requests reached the server later than they were due: by {} ms in the median and {} ms at p99, which is part of its latencies",
+        figure(p50 / 1e3),
+        figure(p99 / 1e3)
+    ))
+}
+
+/// How long after they were due requests reached the test server.
+pub(in crate::findings) fn behind(rounds: &[&Round]) -> Times {
+    of_intervals(rounds, |interval| &interval.behind)
+}
+
 /// The first round, where connections are kept and requests are sent in no mode of their own: what gaps on a connection tell.
 fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     let first = rounds.first().copied();
-    first.filter(|round| round.cell.load.keepalive && round.cell.load.mode.is_none())
+    first.filter(|round| {
+        let load = &round.cell.load;
+        load.keepalive && load.mode.is_none() && load.rate.is_none()
+    })
 }
 
 /// A client that keeps its requests in flight waits for a response nearly as long as it takes from one request to the

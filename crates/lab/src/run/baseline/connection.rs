@@ -25,6 +25,8 @@ pub struct Connection {
     written: usize,
     /// When the request in flight was begun; none if no request is in flight.
     pub sent: Option<Instant>,
+    /// When that request was due, if it is sent at a rate: its latency begins then.
+    pub due: Option<Instant>,
     /// Whether that request is to be timed.
     pub timed: bool,
 }
@@ -41,6 +43,7 @@ impl Connection {
             request: Vec::new(),
             written: 0,
             sent: None,
+            due: None,
             timed: false,
         }
     }

@@ -8,6 +8,7 @@ use mio::{Events, Poll, Token};
 use url::Url;
 
 use super::connection::Connection;
+use super::pace::{Alarm, Pace};
 use super::response::Fault;
 use super::tally::Tally;
 use super::target::{Request, resolve};
@@ -19,6 +20,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Connections that stay open from one `go` to the next.
 pub struct Loader {
     poll: Poll,
+    alarm: Alarm,
     events: Events,
     connections: Vec<Connection>,
     address: SocketAddr,
@@ -43,8 +45,10 @@ impl Loader {
             return Err(format!("url: {} is not spoken", url.scheme()));
         }
         let bodyless = prepare.method == "HEAD";
+        let poll = Poll::new().map_err(|error| error.to_string())?;
         Ok(Loader {
-            poll: Poll::new().map_err(|error| error.to_string())?,
+            alarm: Alarm::new(poll.registry()).map_err(|error| error.to_string())?,
+            poll,
             events: Events::with_capacity(1024),
             connections: (0..prepare.concurrency)
                 .map(|_| Connection::new(bodyless))
@@ -64,16 +68,23 @@ impl Loader {
     /// # Errors
     /// When the system's polling fails.
     pub fn go(&mut self, go: Go) -> io::Result<Claim> {
-        let mut tally = Tally::new(go, self.verify);
+        let pace = Pace::of(&go)?;
+        let mut tally = Tally::new(go, self.verify).paced(pace);
         let mut events = std::mem::replace(&mut self.events, Events::with_capacity(1));
         // Connections that the server has closed since the last round must not count as open.
         self.turn(&mut events, Duration::ZERO, &mut tally)?;
-        for index in 0..self.connections.len() {
-            self.send_next(index, &mut tally);
-        }
+        self.send_on_idle(&mut tally);
         let mut last_glance = Instant::now();
-        while self.in_flight > 0 {
-            self.turn(&mut events, GLANCE, &mut tally)?;
+        while self.in_flight > 0 || tally.is_left() {
+            if let Some(due) = tally.next_due() {
+                if due > Instant::now() {
+                    self.alarm.set(due)?;
+                }
+                self.turn(&mut events, GLANCE, &mut tally)?;
+                self.send_on_idle(&mut tally);
+            } else {
+                self.turn(&mut events, GLANCE, &mut tally)?;
+            }
             if last_glance.elapsed() >= GLANCE {
                 last_glance = Instant::now();
                 self.give_up_on_late(last_glance, &mut tally);
@@ -93,6 +104,7 @@ impl Loader {
         match self.poll.poll(events, Some(timeout)) {
             Ok(()) => events
                 .iter()
+                .filter(|event| !Alarm::is(event.token()))
                 .for_each(|event| self.advance(event.token().0, tally)),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -113,7 +125,8 @@ impl Loader {
         match connection.flush().and_then(|()| connection.receive()) {
             Ok(None) => {}
             Ok(Some(response)) => {
-                tally.answered(&response, connection.timed.then_some(sent));
+                let begun = connection.due.unwrap_or(sent);
+                tally.answered(&response, connection.timed.then_some(begun));
                 if response.close || !self.keepalive {
                     connection.drop_stream();
                 }
@@ -135,12 +148,26 @@ impl Loader {
         self.send_next(index, tally);
     }
 
+    /// Sends on every connection that carries nothing, as far as there are requests that are due.
+    fn send_on_idle(&mut self, tally: &mut Tally) {
+        for index in 0..self.connections.len() {
+            if self.connections[index].sent.is_none() {
+                self.send_next(index, tally);
+            }
+        }
+    }
+
     /// Sends the next request that can be sent; one that cannot is counted, and the next is tried.
     fn send_next(&mut self, index: usize, tally: &mut Tally) {
-        while let Some((id, timed)) = tally.take() {
+        loop {
+            let due = tally.next_due();
+            let Some((id, timed)) = tally.take() else {
+                return;
+            };
             let connection = &mut self.connections[index];
             self.request.write(id, connection.request_buffer());
             connection.timed = timed;
+            connection.due = due;
             connection.sent = Some(Instant::now());
             match connection.send(self.address, self.poll.registry(), Token(index)) {
                 Ok(()) => {

@@ -5,6 +5,7 @@
 
 mod connection;
 mod loader;
+mod pace;
 mod response;
 mod serve;
 mod tally;

@@ -84,7 +84,7 @@ fn hello() -> Value {
     json!({
         "ok": true, "proto": PROTO, "name": BASELINE_LOADER, "version": env!("CARGO_PKG_VERSION"), "runtime": "native code",
         "engine": "mio", "http": ["1.1"], "tls": false, "models": ["events"], "keepalive": [true, false],
-        "retries": "off", "max_concurrency": MAX_CONCURRENCY, "cores": 1, "verify": ["tail", "none"], "sends": ["fields", "body"],
+        "retries": "off", "max_concurrency": MAX_CONCURRENCY, "cores": 1, "verify": ["tail", "none"], "sends": ["fields", "body"], "paces": ["rate"],
         "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
     })
 }

@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use super::pace::Pace;
 use super::response::{Fault, Response, digits};
 use crate::run::{Claim, Go, Verify};
 
 /// Hands out ids and counts what becomes of them.
 #[derive(Debug)]
 pub struct Tally {
+    first: u64,
     next: u64,
     end: u64,
+    /// When requests are due; none where each follows the end of another.
+    pace: Option<Pace>,
     lat_every: u64,
     until_timed: u64,
     verify: Verify,
@@ -22,7 +26,9 @@ impl Tally {
     /// A tally of nothing.
     pub fn new(go: Go, verify: Verify) -> Tally {
         Tally {
+            first: go.first,
             next: go.first,
+            pace: None,
             end: go.first.saturating_add(go.count),
             lat_every: go.lat_every.max(1),
             until_timed: 0,
@@ -32,9 +38,26 @@ impl Tally {
         }
     }
 
-    /// The next id, and whether its request is to be timed; none when all are given out.
+    /// The same for requests that are sent at a rate.
+    pub fn paced(self, pace: Option<Pace>) -> Tally {
+        Tally { pace, ..self }
+    }
+
+    /// Whether ids are left.
+    pub fn is_left(&self) -> bool {
+        self.next < self.end
+    }
+
+    /// When the next request is due; none at no rate, or if all are given out.
+    pub fn next_due(&self) -> Option<Instant> {
+        let pace = self.pace.as_ref().filter(|_| self.is_left())?;
+        Some(pace.due(self.next - self.first))
+    }
+
+    /// The next id, and whether its request is to be timed; none when all are given out, or it is not yet due.
     pub fn take(&mut self) -> Option<(u64, bool)> {
-        if self.next == self.end {
+        let early = self.next_due().is_some_and(|due| due > Instant::now());
+        if early || !self.is_left() {
             return None;
         }
         let timed = self.until_timed == 0;
@@ -98,6 +121,7 @@ mod tests {
                 first: 5,
                 count: 5,
                 lat_every: 2,
+                ..Go::default()
             },
             Verify::Tail,
         );
@@ -115,6 +139,7 @@ mod tests {
                 first: 0,
                 count: 4,
                 lat_every: 1,
+                ..Go::default()
             },
             Verify::Tail,
         );

@@ -41,6 +41,7 @@ pub(super) fn go(count: u64) -> Go {
         first: FIRST,
         count,
         lat_every: 1,
+        ..Go::default()
     }
 }
 

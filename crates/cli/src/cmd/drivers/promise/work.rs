@@ -65,6 +65,7 @@ fn reason_to_reject(
     let loads = ways.flat_map(|keepalive| BODIES.map(|body_bytes| load(*keepalive, body_bytes)));
     let client = &check.manifest.client;
     let sweep = Sweep {
+        p99: None,
         clients: vec![check.manifest.clone()],
         cells: loads.map(|load| Cell::new(client, load)).collect(),
         controls: Vec::new(),
@@ -118,6 +119,7 @@ pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
         first: FIRST,
         count: 50,
         lat_every: 7,
+        ..Go::default()
     };
     let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go))?;
     ensure!(

@@ -1,0 +1,149 @@
+//! Which rates a client keeps: its latencies at each, counted from when requests were due, and the highest within a budget.
+
+use serde::Serialize;
+
+use super::rows::Row;
+use super::rules::behind;
+use super::stats::median;
+use super::verdict::body_words;
+use super::words::figure;
+use crate::ledger::Document;
+use crate::run::Round;
+use crate::spec::Rate;
+
+/// A client keeps a rate if it does at least this share of its requests in time.
+const KEPT: f64 = 0.95;
+
+/// One client under one rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AtRate {
+    /// The client.
+    pub client: String,
+    /// Bytes of the response's body.
+    pub body_bytes: usize,
+    /// Most requests that may be in flight.
+    pub concurrency: usize,
+    /// The rate as it was asked for.
+    pub rate: Rate,
+    /// Requests per second that it was for this client, median over the rounds.
+    pub per_second: f64,
+    /// Requests per second that were done.
+    pub done_per_second: f64,
+    /// Median latency from when a request was due, in milliseconds.
+    pub p50_ms: Option<f64>,
+    /// 99th percentile of the same; none where too few were timed to say it.
+    pub p99_ms: Option<f64>,
+    /// How many latencies these are.
+    pub n: u64,
+    /// By how many milliseconds requests reached the server later than they were due, at p99; none without a ledger.
+    pub behind_p99_ms: Option<f64>,
+    /// Why it does not count; none when it does.
+    pub rejected: Option<String>,
+}
+
+impl AtRate {
+    /// Whether the client does what is asked of it.
+    pub fn is_kept(&self) -> bool {
+        self.rejected.is_none() && self.done_per_second >= KEPT * self.per_second
+    }
+
+    /// Whether its p99 is known to be within so many milliseconds.
+    pub fn is_within(&self, budget_ms: f64) -> bool {
+        self.is_kept() && self.p99_ms.is_some_and(|p99| p99 <= budget_ms)
+    }
+}
+
+/// Every row of a run that was measured at a rate, by client, body and rate.
+pub(super) fn at_rates(rounds: &[Round], rows: &[Row]) -> Vec<AtRate> {
+    let mut all: Vec<AtRate> = rows.iter().filter_map(|row| at_rate(rounds, row)).collect();
+    all.sort_by(|a, b| {
+        let key = |it: &AtRate| (it.client.clone(), it.body_bytes, it.concurrency);
+        key(a)
+            .cmp(&key(b))
+            .then(a.per_second.total_cmp(&b.per_second))
+    });
+    all
+}
+
+fn at_rate(rounds: &[Round], row: &Row) -> Option<AtRate> {
+    let rate = row.load.rate?;
+    let cell = row.cell();
+    let own: Vec<&Round> = rounds.iter().filter(|round| round.cell == cell).collect();
+    let asked: Vec<f64> = own.iter().filter_map(|round| round.per_second).collect();
+    let behind = behind(&own);
+    Some(AtRate {
+        client: row.client.clone(),
+        body_bytes: row.load.body_bytes,
+        concurrency: row.load.concurrency,
+        rate,
+        per_second: median(&asked)?,
+        done_per_second: row.requests_per_second,
+        p50_ms: row.p50_ms,
+        p99_ms: row.p99_ms,
+        n: row.latencies,
+        behind_p99_ms: behind.quantile(0.99).map(|us| us.round() / 1e3),
+        rejected: row.rejected.clone(),
+    })
+}
+
+/// A sentence for each client and body that was measured at rates.
+pub(super) fn sentences(run: &Document, all: &[AtRate]) -> Vec<String> {
+    let same = |a: &AtRate, b: &AtRate| {
+        (&a.client, a.body_bytes, a.concurrency) == (&b.client, b.body_bytes, b.concurrency)
+    };
+    all.chunk_by(same)
+        .map(|series| sentence(run.plan.p99_ms, series))
+        .collect()
+}
+
+fn sentence(budget_ms: Option<f64>, series: &[AtRate]) -> String {
+    let first = &series[0];
+    let subject = format!("{}, {}", first.client, body_words(first.body_bytes));
+    let each: Vec<String> = series.iter().map(words).collect();
+    let each = each.join("; ");
+    let Some(budget) = budget_ms else {
+        return format!("{subject}: {each}.");
+    };
+    let kept = series.iter().rfind(|it| it.is_within(budget));
+    let limit = format!("{} ms", figure(budget));
+    match kept {
+        Some(kept) => {
+            let most = match series.last() == Some(kept) {
+                true => " (nothing higher was measured)",
+                false => "",
+            };
+            format!(
+                "{subject}: keeps p99 under {limit} up to {} requests/s{most}: {each}.",
+                figure(kept.per_second)
+            )
+        }
+        None => format!("{subject}: no measured rate keeps p99 under {limit}: {each}."),
+    }
+}
+
+fn words(it: &AtRate) -> String {
+    let at = format!("at {} requests/s", figure(it.per_second));
+    let share = match it.rate.to_string() {
+        text if text.ends_with('%') => format!(" ({text} of its own speed)"),
+        _ => String::new(),
+    };
+    if let Some(why) = &it.rejected {
+        return format!("{at}{share} rejected: {why}");
+    }
+    let p99 = match it.p99_ms {
+        Some(p99) => format!("p99 {} ms", figure(p99)),
+        None => "too few latencies for p99".to_owned(),
+    };
+    let p50 = it
+        .p50_ms
+        .map_or(String::new(), |p50| format!("p50 {} ms, ", figure(p50)));
+    let kept = match it.is_kept() {
+        true => String::new(),
+        false => format!(", did only {} a second", figure(it.done_per_second)),
+    };
+    format!(
+        "{at}{share} {p50}{p99} of {}{kept}",
+        super::words::count(it.n)
+    )
+}

@@ -1,0 +1,64 @@
+//! How the requests of a round are sent at a rate: what the driver and the test server are told of it.
+
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Result;
+use hecaton_test_server::Pace;
+
+use super::Go;
+use super::extras::DueFile;
+use crate::spec::{Arrivals, Rate};
+
+/// How long before its first request is due a driver is told, so that it has read the line by then.
+pub(super) const LEAD: Duration = Duration::from_millis(100);
+
+/// A round at a rate.
+pub(super) struct Paced {
+    per_second: f64,
+    offsets_us: std::sync::Arc<[u64]>,
+    /// None where they are at equal distances.
+    file: Option<DueFile>,
+}
+
+impl Paced {
+    /// One of so many requests, at so many per second.
+    pub(super) fn new(rate: Rate, per_second: f64, count: u64) -> Result<Paced> {
+        let offsets_us = rate.offsets_us(per_second, count);
+        let file = match rate.arrivals {
+            Arrivals::Constant => None,
+            Arrivals::Poisson => Some(DueFile::of(&offsets_us)?),
+        };
+        Ok(Paced {
+            per_second,
+            offsets_us: offsets_us.into(),
+            file,
+        })
+    }
+
+    pub(super) fn per_second(&self) -> f64 {
+        self.per_second
+    }
+
+    /// From when the first request is due until one more would be: so long a round lasts at least.
+    pub(super) fn lasting(&self) -> Duration {
+        let last = self.offsets_us.last().copied().unwrap_or_default();
+        Duration::from_micros(last) + Duration::from_secs_f64(1.0 / self.per_second)
+    }
+
+    /// Lets the round begin [`LEAD`] from now: what the driver and the test server are told.
+    pub(super) fn begin(&self, go: Go) -> (Go, Pace) {
+        let start = SystemTime::now() + LEAD;
+        let pace = Pace {
+            start: Instant::now() + LEAD,
+            offsets_us: self.offsets_us.clone(),
+        };
+        let since = start.duration_since(UNIX_EPOCH).unwrap_or_default();
+        let go = Go {
+            rate: Some(self.per_second),
+            start: u64::try_from(since.as_micros()).ok(),
+            due: self.file.as_ref().map(|file| file.path().to_path_buf()),
+            ..go
+        };
+        (go, pace)
+    }
+}
