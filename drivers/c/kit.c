@@ -1,5 +1,6 @@
 // Answers commands line by line; the harness's lines are flat, without escapes, so looking for keys is enough.
 #include "kit.h"
+#include "pace.h"
 #include "round.h"
 
 #include <stdio.h>
@@ -52,6 +53,9 @@ int kit_run(int argc, const struct driver *driver) {
             ready = true;
             printf("\"ok\":true");
         } else if (!strcmp(cmd, "go") && ready) {
+            char due[512];
+            text(line, "due", due, sizeof due);
+            pace_begin(strtod(value(line, "rate"), NULL), number(line, "start"), number(line, "first"), due);
             round_begin(&job, number(line, "first"), number(line, "count"), number(line, "lat_every"));
             driver->go();
             round_answer();

@@ -1,10 +1,14 @@
 // libcurl's easy interface: as many threads as requests in flight, each with a handle and so a connection of its own.
 #include "easy.h"
+#include "pace.h"
 #include "threads.h"
 
 static void work(long index) {
     struct request *request = &requests[index];
-    while (request_next(request)) request_ended(request, curl_easy_perform(request->handle));
+    while (request_next(request)) {
+        pace_wait(request->ticket.taken);
+        request_ended(request, curl_easy_perform(request->handle));
+    }
 }
 
 static void prepare(const struct job *job) {
@@ -19,5 +23,5 @@ static void close_all(void) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    return easy_run(argc, HELLO("libcurl-easy", "threads", "512"), prepare, threads_go, close_all);
+    return easy_run(argc, HELLO("libcurl-easy", "threads", "512") ",\"paces\":[\"rate\"]", prepare, threads_go, close_all);
 }

@@ -1,5 +1,6 @@
 // One `go`: hands out requests, verifies and counts responses; threads take turns.
 #include "round.h"
+#include "pace.h"
 
 #include <cjson/cJSON.h>
 #include <pthread.h>
@@ -47,7 +48,8 @@ bool kit_take(struct ticket *ticket) {
     pthread_mutex_lock(&lock);
     bool any = next_id < end_id;
     if (any) {
-        ticket->taken = untimed ? 0 : now_ns();
+        int64_t due = pace_due(next_id);
+        ticket->taken = due ? due : untimed ? 0 : now_ns();
         untimed = (untimed ? untimed : every) - 1;
         snprintf(ticket->url, sizeof ticket->url, job->append_id ? "%s%llu" : "%s", job->url, (unsigned long long)next_id++);
     }

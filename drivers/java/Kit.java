@@ -61,7 +61,7 @@ final class Kit {
       case "hello" -> {
         answer.putAll(Map.of("proto", 2, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", true,
             "models", List.of("threads"), "keepalive", List.of(true, false), "retries", "off", "max_concurrency", 512));
-        answer.putAll(Map.of("cores", 1, "verify", List.of("tail", "json", "none"),
+        answer.putAll(Map.of("cores", 1, "paces", List.of("rate"), "verify", List.of("tail", "json", "none"),
             "methods", List.of("GET", "HEAD", "DELETE", "OPTIONS")));
         answer.putAll(about);
         if (tuned) answer.put("name", about.get("name") + "-tuned");
@@ -85,7 +85,7 @@ final class Kit {
   }
 
   private Map<String, Object> go(JsonObject ask) throws Exception {
-    Round round = new Round(job, ask.get("first").getAsLong(), ask.get("count").getAsLong(), ask.get("lat_every").getAsLong());
+    Round round = new Round(job, ask.get("first").getAsLong(), ask.get("count").getAsLong(), ask.get("lat_every").getAsLong(), Pace.of(ask));
     List<? extends Future<?>> running =
         IntStream.range(0, job.concurrency()).mapToObj(i -> threads.submit(() -> round.work(client))).toList();
     for (Future<?> one : running) one.get();

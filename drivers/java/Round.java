@@ -13,13 +13,15 @@ import java.util.concurrent.atomic.AtomicLong;
 final class Round {
   private final Job job;
   private final long first, count, every;
+  private final Pace pace;
   private final AtomicLong taken = new AtomicLong();
   private final Map<String, Long> errors = new TreeMap<>();
   private final Map<Long, Long> latencies = new HashMap<>();
   private long done, bytes, sum;
 
-  Round(Job job, long first, long count, long every) {
+  Round(Job job, long first, long count, long every, Pace pace) {
     this.job = job;
+    this.pace = pace;
     this.first = first;
     this.count = count;
     this.every = every;
@@ -29,7 +31,7 @@ final class Round {
   void work(Client client) {
     for (long n = taken.getAndIncrement(); n < count; n = taken.getAndIncrement()) {
       String url = job.appendId() ? job.url() + (first + n) : job.url();
-      long start = System.nanoTime();
+      long start = pace == null ? System.nanoTime() : pace.await(n);
       try {
         Client.Answer answer = client.send(url);
         if (answer.status() / 100 != 2) throw new IllegalStateException("status " + answer.status());

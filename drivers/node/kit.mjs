@@ -3,23 +3,26 @@ import { createInterface } from 'node:readline'
 import { readFileSync, writeSync } from 'node:fs'
 import http from 'node:http'
 import https from 'node:https'
+import { paceOf } from './pace.mjs'
 
 const HELLO = { ok: true, proto: 2, runtime: `node ${process.versions.node}`, http: ['1.1'], tls: true, models: ['async'],
   keepalive: [true, false], retries: 'off', max_concurrency: 1000, cores: 1, verify: ['tail', 'json', 'none'],
-  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] }
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], paces: ['rate'] }
 
 // One `go`: as many loops as requests in flight, each awaits `send(url)`, which gives a status and the body as a Buffer.
 async function go (job, send, ask) {
   const errors = {}
   const latencies = new Map()
   const end = ask.first + ask.count
+  const pace = paceOf(ask)
   let [next, untimed, done, bytes, sum] = [ask.first, 0, 0, 0, 0]
 
   const loop = async () => {
     while (next !== end) {
       const url = job.append_id ? job.url + next : job.url
+      const place = next - ask.first
       next += 1
-      const taken = untimed === 0 ? performance.now() : 0
+      const taken = pace ? await pace.wait(place) : untimed === 0 ? performance.now() : 0
       untimed = (untimed || ask.lat_every) - 1
       try {
         const { status, body } = await send(url)

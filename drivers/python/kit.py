@@ -9,6 +9,8 @@ import threading
 import time
 from types import SimpleNamespace
 
+from pace import Pace
+
 HELLO = {
     "ok": True,
     "proto": 2,
@@ -27,6 +29,7 @@ HELLO = {
 class Round:  # One `go`.
     def __init__(self, job, ask):
         self.job, self.lock, self.untimed = job, threading.Lock(), 0
+        self.first, self.pace = ask["first"], Pace(ask) if "rate" in ask else None
         self.next, self.end, self.every = ask["first"], ask["first"] + ask["count"], ask["lat_every"]
         self.done_count, self.bytes, self.sum, self.errors, self.latencies = (
             0,
@@ -42,8 +45,10 @@ class Round:  # One `go`.
                 if self.next == self.end:
                     return
                 url = f"{self.job.url}{self.next}" if self.job.append_id else self.job.url
+                place = self.next - self.first
                 self.next, timed, self.untimed = self.next + 1, self.untimed == 0, (self.untimed or self.every) - 1
-            yield url, timed and time.perf_counter_ns()
+            # Who sends a request at a rate waits until it is due.
+            yield url, self.pace.due(place) if self.pace else timed and time.perf_counter_ns()
 
     def done(self, status, body, taken):  # Counts a response whose body has been read.
         if status // 100 != 2:
@@ -92,7 +97,7 @@ def run(driver_class, **about):  # Answers commands until told to end.
         ask, answer = json.loads(line), {"ok": True}
         try:
             if ask["cmd"] == "hello":
-                answer = {**HELLO, **about}
+                answer = {**HELLO, "paces": getattr(driver_class, "paces", []), **about}
             elif ask["cmd"] == "prepare":
                 driver = driver and driver.close()
                 optional = {"ca": None, "fields": None, "body": None}

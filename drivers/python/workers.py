@@ -6,6 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 class Threads:
     """`self.sender(job)` is called once for each thread and returns `send(url)`: the status and the body."""
 
+    paces = ["rate"]
+
     def __init__(self, job):
         self.pool, self.senders = (
             ThreadPoolExecutor(job.concurrency),
@@ -18,6 +20,7 @@ class Threads:
     def work(self, send, round):
         for url, taken in round:
             try:
+                round.pace and round.pace.wait(taken)
                 round.done(*send(url), taken)
             except Exception as error:
                 round.failed(error)
@@ -30,6 +33,8 @@ class Tasks:
     """`await self.open(job)` gets ready, `await self.send(url)` returns status and body, `await self.shut()` lets
     go.
     """
+
+    paces = ["rate"]
 
     def __init__(self, job):
         self.job, self.runner = job, asyncio.Runner()
@@ -44,6 +49,7 @@ class Tasks:
     async def work(self, round):
         for url, taken in round:
             try:
+                round.pace and await round.pace.wait_in_a_task(taken)
                 round.done(*await self.send(url), taken)
             except Exception as error:
                 round.failed(error)

@@ -22,6 +22,9 @@ type Job struct {
 	Cmd                     string
 	First, Count            uint64
 	LatEvery                uint64 `json:"lat_every"`
+	Rate                    float64
+	Start                   int64
+	Due                     string
 }
 
 // Timeout is the total time of one request.

@@ -22,6 +22,7 @@ type tally struct {
 
 func send(job *Job, client Client, ask *Job) answer {
 	var taken atomic.Uint64
+	pace := paceOf(ask)
 	var running sync.WaitGroup
 	tallies := make([]tally, job.Concurrency)
 	for i := range tallies {
@@ -30,7 +31,8 @@ func send(job *Job, client Client, ask *Job) answer {
 			defer running.Done()
 			own.errors, own.latencies = map[string]uint64{}, map[int64]uint64{}
 			for n := taken.Add(1) - 1; n < ask.Count; n = taken.Add(1) - 1 {
-				own.request(job, client, ask.First+n, n%ask.LatEvery == 0)
+				start := pace.wait(n)
+				own.request(job, client, ask.First+n, n%ask.LatEvery == 0, start)
 			}
 		}(&tallies[i])
 	}
@@ -54,8 +56,8 @@ func send(job *Job, client Client, ask *Job) answer {
 		"bytes": all.bytes, "sum": all.sum & 0xffffffff, "lat_us": times}
 }
 
-func (own *tally) request(job *Job, client Client, id uint64, timed bool) {
-	url, start := job.URL, time.Now()
+func (own *tally) request(job *Job, client Client, id uint64, timed bool, start time.Time) {
+	url := job.URL
 	if job.AppendID {
 		url += strconv.FormatUint(id, 10)
 	}
