@@ -153,19 +153,26 @@ pub struct Process {
     manifest: Manifest,
     log: PathBuf,
     stop: Arc<AtomicBool>,
+    trusted: bool,
     driver: Option<Driver>,
 }
 
 impl Process {
-    /// Starts the driver. What it writes to stderr goes to `log`.
+    /// Starts the driver, as a user of its own unless it is trusted. What it writes to stderr goes to `log`.
     ///
     /// # Errors
     /// If it does not start, or does not refuse a word that nobody knows: such a driver would pass whatever it is asked.
-    pub fn start(manifest: &Manifest, log: PathBuf, stop: Arc<AtomicBool>) -> Result<Process> {
+    pub fn start(
+        manifest: &Manifest,
+        log: PathBuf,
+        stop: Arc<AtomicBool>,
+        trusted: bool,
+    ) -> Result<Process> {
         let mut process = Process {
             manifest: manifest.clone(),
             log,
             stop,
+            trusted,
             driver: None,
         };
         let unknown = Ask {
@@ -192,7 +199,7 @@ impl Process {
                 &self.log,
                 PATIENCE,
                 self.stop.clone(),
-                false,
+                self.trusted,
             )?;
             driver.hello()?;
             self.driver = Some(driver);

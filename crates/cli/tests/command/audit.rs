@@ -4,20 +4,25 @@ use std::fs::{read_to_string, write};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::Output;
+use std::process::{Command, Output};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::Value;
 
-use crate::support::hecaton;
+use crate::support::{hecaton, root};
+
+/// The command with the project's own cases and clients.
+fn project() -> Command {
+    let mut command = hecaton("cheats");
+    command
+        .env("HECATON_ROOT", root())
+        .env_remove("HECATON_DRIVERS");
+    command
+}
 
 fn audit(arguments: &[&str]) -> Output {
-    hecaton("cheats")
-        .arg("audit")
-        .args(arguments)
-        .output()
-        .unwrap()
+    project().arg("audit").args(arguments).output().unwrap()
 }
 
 fn text(output: &Output) -> String {
@@ -53,12 +58,12 @@ fn a_finding_is_shown_with_its_evidence_in_every_document() {
     );
     let document = |name: &str| read_to_string(place.path().join(name)).unwrap();
     let run: Value = serde_json::from_str(&document("run.json")).unwrap();
-    let finding = &run[0]["findings"][0];
+    let finding = &run[0]["findings"][1];
     assert_eq!(
         (&finding["verdict"], &finding["id"]),
         (&"pass".into(), &"short-length".into())
     );
-    let finding = &run[0]["findings"][1];
+    let finding = &run[0]["findings"][0];
     assert_eq!(
         (&finding["verdict"], &finding["id"]),
         (&"deviation".into(), &"stale-post-fin".into())
@@ -137,7 +142,7 @@ fn a_driver_is_asked_and_refuses_what_its_client_cannot() {
 
 #[test]
 fn a_client_that_is_used_by_hand_is_judged_by_the_log() {
-    let mut child = hecaton("cheats")
+    let mut child = project()
         .args(["audit", "--listen", "--case", "fr04,rt02"])
         .spawn()
         .unwrap();

@@ -59,6 +59,9 @@ pub struct Arguments {
     /// A file of expected findings. Any other finding fails, and so does an expected one that disappears.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
+    /// Run this client's driver as your own user; may be repeated. Only for drivers that you trust.
+    #[arg(long, value_name = "CLIENT")]
+    trust: Vec<String>,
     /// With `compare`: fail if a verdict is worse.
     #[arg(long)]
     fail_if_worse: bool,
@@ -184,7 +187,8 @@ fn audit_all(
             Err(missing) => return Err(missing.into()),
         };
         let log = logs.join(format!("{}.log", manifest.client));
-        match Process::start(manifest, log, stop.clone()) {
+        let trusted = arguments.trust.contains(&manifest.client);
+        match Process::start(manifest, log, stop.clone(), trusted) {
             Ok(mut process) => audited.push(audit_one(&mut process, &version, cases, arguments)?),
             Err(error) if arguments.all && !error.is::<hecaton_lab::run::Interrupted>() => {
                 crate::say!("– {}: {error:#}", manifest.client);
