@@ -1,4 +1,5 @@
 // fetch as it comes with Node: undici under the standard's interface, its connections its own affair.
+import { asks } from './asks.mjs'
 import { run } from './kit.mjs'
 
 const fetchClient = (job) => {
@@ -10,4 +11,13 @@ const fetchClient = (job) => {
   return { send }
 }
 
-run(fetchClient, { name: 'fetch', version: process.versions.node, engine: `undici/${process.versions.undici}`, tls: false, keepalive: [true] })
+const ask = asks({
+  words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip'],
+  ask: async (_, { method, url, fields, body, timeout, follow }) => {
+    const redirect = follow === false ? 'manual' : 'follow'
+    const answer = await fetch(url, { method, headers: fields, body, redirect, signal: AbortSignal.timeout(timeout) })
+    return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
+  }
+})
+
+run(fetchClient, { ask, name: 'fetch', version: process.versions.node, engine: `undici/${process.versions.undici}`, tls: false, keepalive: [true] })

@@ -1,6 +1,7 @@
 // node:http with an Agent that keeps connections, or with one that does not: always with `plain`.
 import http from 'node:http'
 import https from 'node:https'
+import { asks } from './asks.mjs'
 import { agent, run } from './kit.mjs'
 
 const plain = process.argv[2] === 'plain'
@@ -19,5 +20,17 @@ const httpClient = (job) => {
   return { send, close: () => options.agent.destroy() }
 }
 
+const ask = asks({
+  words: ['method', 'body', 'fields', 'timeout'],
+  ask: (_, { method, url, fields, body, timeout }) => new Promise((resolve, reject) => {
+    const sent = http.request(url, { method, headers: fields, timeout }, (answer) => {
+      const parts = []
+      answer.on('data', (part) => parts.push(part)).on('error', reject)
+      answer.on('end', () => resolve({ status: answer.statusCode, body: Buffer.concat(parts) }))
+    })
+    sent.on('error', reject).on('timeout', () => sent.destroy(new Error('timeout'))).end(body)
+  })
+})
+
 const [name, keepalive] = plain ? ['node-http-plain', [false]] : ['node-http', [true, false]]
-run(httpClient, { name, version: process.versions.node, engine: `llhttp/${process.versions.llhttp}`, keepalive })
+run(httpClient, { name, ask, version: process.versions.node, engine: `llhttp/${process.versions.llhttp}`, keepalive })

@@ -82,6 +82,7 @@ export async function run (client, about) {
   const answer = async (ask) => {
     if (ask.cmd === 'hello') return { ...HELLO, ...about }
     if (ask.cmd === 'bye') return { ok: true }
+    if (ask.cmd === 'ask' && about.ask) return await about.ask(ask)
     if (ask.cmd === 'go') return await go(job, driver.send, ask)
     if (ask.cmd !== 'prepare') return { ok: false, error: 'unsupported', what: ask.cmd }
     await driver?.close?.()

@@ -9,6 +9,7 @@ import threading
 import time
 from types import SimpleNamespace
 
+import asks
 from pace import Pace
 
 HELLO = {
@@ -108,6 +109,8 @@ def run(driver_class, **about):  # Answers commands until told to end.
             elif ask["cmd"] == "go":
                 driver.go(round := Round(job, ask))
                 answer = round.answer()
+            elif ask["cmd"] == "ask":
+                answer = asks.asked(ask)
             elif ask["cmd"] != "bye":
                 answer = {"ok": False, "error": "unsupported", "what": ask["cmd"]}
         except Exception as error:

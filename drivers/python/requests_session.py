@@ -1,6 +1,7 @@
 # requests: as many threads as requests in flight, each with a Session of its own; `get` is as its documentation begins.
 import sys
 
+import asks
 import kit
 import requests
 import workers
@@ -27,6 +28,15 @@ class RequestsDriver(workers.Threads):
         return send
 
 
+def ask(session, call):
+    follow = {} if call.follow is None else {"allow_redirects": call.follow}
+    answer = session.request(
+        call.method, call.url, headers=call.fields, data=call.body, timeout=call.timeout, **follow
+    )
+    return answer.status_code, answer.content
+
+
+asks.asks(["method", "body", "fields", "timeout", "redirects", "cookies", "gzip", "raw-url"], requests.Session, ask)
 kit.run(
     RequestsDriver,
     name="requests-get" if GET else "requests",

@@ -2,6 +2,7 @@
 import logging
 import sys
 
+import asks
 import kit
 import urllib3
 import workers
@@ -29,6 +30,15 @@ class Urllib3Driver(workers.Threads):
         self.http.clear()
 
 
+def ask(http, call):
+    follow = {} if call.follow is None else {"redirect": call.follow}
+    answer = http.request(
+        call.method, call.url, headers=call.fields or None, body=call.body, timeout=call.timeout, **follow
+    )
+    return answer.status, answer.data
+
+
+asks.asks(["method", "body", "fields", "timeout", "redirects", "gzip", "raw-url"], urllib3.PoolManager, ask)
 logging.disable()  # it warns of every connection that it throws away
 kit.run(
     Urllib3Driver,

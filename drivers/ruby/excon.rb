@@ -19,5 +19,14 @@ class ExconDriver < Kit::Threads
   def shut(connection) = connection.reset
 end
 
+Kit.asks(*%w[method body fields timeout gzip raw-url]) do |call|
+  uri = URI(call.url)
+  limits = { connect_timeout: call.timeout, read_timeout: call.timeout, write_timeout: call.timeout }
+  excon = call.client { Excon.new("http://#{uri.host}:#{uri.port}", persistent: true, **limits) }
+  sent = { method: call.method, path: uri.path, query: uri.query, headers: call.fields, body: call.body }
+  response = excon.request(**sent, **limits)
+  [response.status, response.body]
+end
+
 Kit.run(ExconDriver, name: "excon", version: Excon::VERSION, engine: "pure ruby", models: ["threads"],
   tls: true, keepalive: [true, false], max_concurrency: 512)

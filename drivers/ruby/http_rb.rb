@@ -26,5 +26,13 @@ class HttpRbDriver < Kit::Threads
   def shut(client) = client.close
 end
 
+Kit.asks(*%w[method body fields timeout redirects userinfo raw-url]) do |call|
+  uri = URI(call.url)
+  http = call.client { HTTP.persistent("http://#{uri.host}:#{uri.port}").timeout(call.timeout) }
+  http = http.follow if call.follow
+  response = http.request(call.method, call.url, headers: call.fields, body: call.body)
+  [response.code, response.to_s]
+end
+
 Kit.run(HttpRbDriver, name: GET ? "http.rb-get" : "http.rb", version: HTTP::VERSION, engine: "pure ruby", models: ["threads"],
   tls: true, keepalive: GET ? [false] : [true, false], max_concurrency: 512)

@@ -28,5 +28,13 @@ class HttpclientDriver < Kit::Threads
   end
 end
 
+Kit.asks(*%w[method body fields timeout redirects cookies raw-url], close: :reset_all) do |call|
+  http = call.client { HTTPClient.new }
+  http.connect_timeout = http.send_timeout = http.receive_timeout = call.timeout
+  options = { header: call.fields, body: call.body, follow_redirect: call.follow == true }
+  response = http.request(call.method, call.url, **options)
+  [response.status, response.body]
+end
+
 Kit.run(HttpclientDriver, name: "httpclient", version: HTTPClient::VERSION, engine: "pure ruby", models: ["threads"],
   tls: true, keepalive: [true, false], max_concurrency: 512)

@@ -34,6 +34,16 @@ class TyphoeusDriver
 end
 
 engine = defined?(Hecaton) ? "hecaton" : Ethon::Curl.version[/libcurl\S+/]
+Kit.asks(*%w[method body fields timeout redirects gzip raw-url]) do |call|
+  call.client { Typhoeus::Pool.clear }
+  options = { method: call.method.downcase.to_sym, headers: call.fields, body: call.body, timeout_ms: call.timeout_ms,
+              followlocation: call.follow == true, accept_encoding: "gzip" }
+  response = Typhoeus::Request.new(call.url, options.compact).run
+  raise "#{response.return_code}: #{response.return_message}" unless response.return_code == :ok
+
+  [response.code, response.body]
+end
+
 Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: engine,
   models: ["callbacks"], tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: [true, false],
   max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors
