@@ -1,5 +1,6 @@
 //! The harness's side of every driver in Rust: answers commands, hands out requests, verifies and counts responses.
 
+mod asks;
 mod hello;
 mod round;
 mod tls;
@@ -14,6 +15,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+pub use asks::{Asks, Call};
 use hello::{hello, version};
 pub use round::Round;
 
@@ -69,6 +71,17 @@ pub trait Driver {
 ///
 /// `name` is the client's, `package` its name in the lock file, `about` what else it says of itself; `open` gets ready.
 pub fn run<D: Driver>(name: &str, package: &str, about: Value, open: impl Fn(Arc<Job>) -> D) {
+    run_asked(name, package, about, open, None);
+}
+
+/// The same for a client that an audit can ask.
+pub fn run_asked<D: Driver>(
+    name: &str,
+    package: &str,
+    about: Value,
+    open: impl Fn(Arc<Job>) -> D,
+    mut asks: Option<Asks<'_>>,
+) {
     if std::env::args().any(|argument| argument == "--version") {
         return println!("{}", version(package));
     }
@@ -87,6 +100,10 @@ pub fn run<D: Driver>(name: &str, package: &str, about: Value, open: impl Fn(Arc
                 let round = Arc::new(Round::new(job, &ask));
                 driver.go(&round);
                 round.answer()
+            }
+            ("ask", _) => {
+                let asks = asks.as_mut().map(|(words, make)| (*words, &mut **make as &mut _));
+                asks::asked(&ask, asks)
             }
             ("bye", _) => json!({ "ok": true }),
             (other, _) => json!({ "ok": false, "error": "unsupported", "what": other }),

@@ -1,9 +1,10 @@
 //! The engine itself, without Ruby around it: one batch a round that refills itself.
 
-use drivers::{Driver, Round};
-use hecaton::{Batch, Client, Config, Protocol, Reactor, Request};
+use drivers::{Call, Driver, Job, Round, words};
+use hecaton::{Batch, Client, Config, Cookies, Protocol, Reactor, Request};
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 struct Hecaton(Reactor, Client);
 
@@ -29,12 +30,57 @@ impl Driver for Hecaton {
     }
 }
 
-fn main() {
-    drivers::run("hecaton-rust", "hecaton", json!({ "models": ["batch"] }), |job| {
-        let mut config = Config::new(job.timeout());
-        config.http = Protocol::Http1;
-        config.ca = job.ca_pem().map(|pem| String::from_utf8_lossy(&pem).into());
-        config.idle_timeout = config.idle_timeout.mul_f64(if job.keepalive { 1.0 } else { 0.0 });
-        Hecaton(Reactor::new().expect("a reactor"), Client::new(config))
+/// One call, with the engine's defaults.
+fn ask(kept: &mut Option<Hecaton>, call: &Call) -> drivers::Answer {
+    if call.fresh || kept.is_none() {
+        let mut config = Config::new(Duration::from_secs(5));
+        (config.cookies, config.http) = (Some(Cookies::default()), Protocol::Http1);
+        *kept = Some(Hecaton(Reactor::new().map_err(words)?, Client::new(config)));
+    }
+    let Hecaton(reactor, client) = kept.as_ref().expect("it was made");
+    let mut request = Request::new(&call.method, &call.url).map_err(words)?;
+    for (name, value) in &call.fields {
+        request = request.header(name, value.as_bytes()).map_err(words)?;
+    }
+    request = call
+        .body
+        .iter()
+        .fold(request, |request, body| request.body(body.clone()));
+    request = call
+        .timeout
+        .iter()
+        .fold(request, |request, limit| request.timeout(*limit));
+    request = call.follow.iter().fold(request, |request, follow| {
+        request.redirects(if *follow { 20 } else { 0 })
     });
+    let outcome = reactor.block_on(client.send(request));
+    let response = outcome.map_err(|error| format!("{:?}: {error}", error.kind()))?;
+    Ok((response.status(), response.into_body()))
+}
+
+const ASKED: [&str; 8] = [
+    "method",
+    "body",
+    "fields",
+    "timeout",
+    "redirects",
+    "cookies",
+    "gzip",
+    "userinfo",
+];
+
+fn main() {
+    let mut kept = None;
+    let mut asks = |call: &Call| ask(&mut kept, call);
+    let about = json!({ "models": ["batch"] });
+    let asks: drivers::Asks<'_> = (&ASKED, &mut asks);
+    drivers::run_asked("hecaton-rust", "hecaton", about, open, Some(asks));
+}
+
+fn open(job: Arc<Job>) -> Hecaton {
+    let mut config = Config::new(job.timeout());
+    config.http = Protocol::Http1;
+    config.ca = job.ca_pem().map(|pem| String::from_utf8_lossy(&pem).into());
+    config.idle_timeout = config.idle_timeout.mul_f64(if job.keepalive { 1.0 } else { 0.0 });
+    Hecaton(Reactor::new().expect("a reactor"), Client::new(config))
 }

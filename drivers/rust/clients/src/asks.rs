@@ -1,0 +1,91 @@
+//! The command `ask`: one call for an audit, with the client's own defaults, and what its caller was told.
+
+use std::time::{Duration, Instant};
+
+use ring::digest::{SHA256, digest};
+use serde_json::{Value, json};
+
+use crate::Answer;
+
+/// What is asked.
+pub struct Call {
+    /// Whether a new client with a new pool is to make the call.
+    pub fresh: bool,
+    pub method: String,
+    pub url: String,
+    pub fields: Vec<(String, String)>,
+    pub body: Option<Vec<u8>>,
+    pub timeout: Option<Duration>,
+    /// Whether redirects are followed; none for the client's default.
+    pub follow: Option<bool>,
+}
+
+/// Makes calls: the words that the client can be asked, and the function that makes one call.
+pub type Asks<'a> = (&'a [&'a str], &'a mut dyn FnMut(&Call) -> Answer);
+
+/// The reply to `ask`.
+pub(crate) fn asked(line: &Value, asks: Option<Asks<'_>>) -> Value {
+    let Some((words, make)) = asks else {
+        return refused("ask");
+    };
+    let text = |key: &str| line[key].as_str().unwrap_or_default();
+    let mut needs = text("needs").split(',').filter(|need| !need.is_empty());
+    if let Some(word) = needs.find(|need| !words.contains(need)) {
+        return refused(word);
+    }
+    let pairs = text("fields").split('&').filter_map(|pair| pair.split_once('='));
+    let call = Call {
+        fresh: line["fresh"] == true,
+        method: text("method").to_owned(),
+        url: text("url").to_owned(),
+        fields: pairs.map(|(name, value)| (plain(name), plain(value))).collect(),
+        body: line["body"].as_str().map(decoded),
+        timeout: line["timeout_ms"].as_u64().map(Duration::from_millis),
+        follow: line["follow"].as_bool(),
+    };
+    let from = Instant::now();
+    let answer = make(&call);
+    let ms = from.elapsed().as_millis() as u64;
+    match answer {
+        Ok((status, body)) => {
+            let hash = digest(&SHA256, &body);
+            let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            json!({ "ok": true, "status": status, "bytes": body.len(), "sha256": hash, "ms": ms })
+        }
+        Err(error) => {
+            let text: String = error.chars().take(500).collect();
+            let class = text.split([':', '(']).next().unwrap_or_default().trim();
+            json!({ "ok": true, "class": class, "text": text, "ms": ms })
+        }
+    }
+}
+
+fn refused(what: &str) -> Value {
+    json!({ "ok": false, "error": "unsupported", "what": what })
+}
+
+fn plain(text: &str) -> String {
+    String::from_utf8_lossy(&decoded(text)).into_owned()
+}
+
+/// The bytes of a percent-encoded text.
+fn decoded(text: &str) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::new(), text.as_bytes());
+    while let Some((&byte, after)) = rest.split_first() {
+        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
+        match hex
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok())
+            .filter(|_| byte == b'%')
+        {
+            Some(decoded) => {
+                out.push(decoded);
+                rest = &after[2..];
+            }
+            None => {
+                out.push(byte);
+                rest = after;
+            }
+        }
+    }
+    out
+}
