@@ -27,7 +27,7 @@ class ErrorTest < ServerTest
       error = error_of(Hecaton::TimeoutError) { client(connect_timeout: 0.2).get("http://127.0.0.1:#{port}/") }
       assert_equal :connect, error.phase
       refute error.sent?
-      assert_in_delta 0.2, error.elapsed, 0.2
+      assert_operator error.elapsed, :>=, 0.2
     ensure
       fillers&.each(&:close)
     end
@@ -38,7 +38,7 @@ class ErrorTest < ServerTest
       error = error_of(Hecaton::TimeoutError) { client(**{ setting => 0.2 }).get(url("/fault/#{fault}")) }
       assert_equal setting.to_s.delete_suffix("_timeout").to_sym, error.phase
       assert_equal 1, error.attempts.size
-      assert_in_delta 0.2, error.elapsed, 0.2
+      assert_operator error.elapsed, :>=, 0.2
     end
   end
 
@@ -97,7 +97,7 @@ class ErrorTest < ServerTest
       error = error_of(Hecaton::ProtocolError) { client.get(url("/fault/#{fault}")) }
       assert_equal :first_byte, error.phase, fault
       assert error.sent?
-      assert_equal fault == "reset" ? 2 : 1, error.attempts.size
+      assert_equal fault == "garbage" ? 1 : 2, error.attempts.size, fault
     end
   end
 
