@@ -71,17 +71,56 @@ class RequestTest < ServerTest
   end
 
   # A Request and what is made of it would cost such a request a quarter of its time.
-  def test_no_request_is_made_for_a_url_and_headers_alone
-    client.get(url("/r/1"), headers: { "x-a" => "b" })
-    GC.start
-    GC.disable
-    before = ObjectSpace.each_object(Hecaton::Request).count
-    [nil, {}, { "x-a" => "b" }].each do |headers|
-      client.request(:get, url("/r/1"), headers: headers)
-      client.post(url("/r/1"), headers: headers)
-      client.batch { |batch| batch.request("GET", url("/r/1"), headers: headers) }
+  def test_no_request_is_made_for_what_nobody_else_asks_for
+    options = [nil, { headers: nil }, { headers: {} }, { headers: { "x-a" => "b" } }, { timeout: 3 }, { headers: { "x-a" => "b" }, timeout: 3 },
+               { params: { a: 1 } }, { json: { a: 1 } }, { form: { a: 1 } }, { multipart: { a: "1" } }, { body: "x" }, { bearer: "abc" },
+               { basic_auth: %w[u p] }, { redirects: 1 }, { retry: false }, { raise_for_status: true }]
+    made = requests_made do
+      options.each do |given|
+        client.post(url("/r/1"), *[given].compact)
+        client.request(:get, url("/r/1"), *[given].compact)
+        client.batch { |batch| batch.request("GET", url("/r/1"), *[given].compact) }
+      end
     end
-    assert_equal before, ObjectSpace.each_object(Hecaton::Request).count
+    assert_equal 0, made
+    assert_operator requests_made { client.get(url("/r/1"), bearer: -> { "abc" }) }, :>, 0, "one that a token is put into is a Request"
+  end
+
+  # The limits are a little above what Ruby 3.1 makes.
+  MOST_OBJECTS = {
+    { headers: { "x-a" => "b" } } => 4, { timeout: 3 } => 3, { body: "x" } => 2, { raise_for_status: true } => 3,
+    { params: { a: 1 } } => 17, { json: { a: 1 } } => 13, { form: { a: 1 } } => 23, { bearer: "abc" } => 10,
+    { basic_auth: %w[u p] } => 18, { redirects: 1 } => 11, { retry: false } => 11
+  }.freeze
+
+  # An option that costs more would otherwise be seen in a benchmark alone.
+  def test_a_request_of_a_batch_makes_few_objects_until_it_is_queued
+    client.batch do |batch|
+      MOST_OBJECTS.each do |given, most|
+        batch.post("http://127.0.0.1:1/", given) # Loads what it needs.
+        made = without_collection do
+          before = GC.stat(:total_allocated_objects)
+          100.times { batch.post("http://127.0.0.1:1/", given) }
+          GC.stat(:total_allocated_objects) - before
+        end
+        assert_operator made, :<, 100 * (most + 1), given.inspect
+      end
+      batch.abort
+    end
+  end
+
+  def requests_made
+    GC.start
+    without_collection do
+      before = ObjectSpace.each_object(Hecaton::Request).count
+      yield
+      ObjectSpace.each_object(Hecaton::Request).count - before
+    end
+  end
+
+  def without_collection
+    GC.disable
+    yield
   ensure
     GC.enable
   end

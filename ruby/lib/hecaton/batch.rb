@@ -42,6 +42,8 @@ module Hecaton
       @get = @kind = [GET, native].freeze
       # Whether a request of a URL and headers goes to the engine as it is.
       @plain = request_builder.plain? && features.nil?
+      # Whether a request may do without a Request, because nobody else asks for it.
+      @direct = features.nil? && request_builder.token_source.nil?
       @features = features
       @deferral = Deferral.new if features
       @bare = features && request_builder.plain? && !features.attempts?
@@ -56,7 +58,7 @@ module Hecaton
     def request(request, url = nil, options = nil, &block)
       return add(request, **options.to_h) if request.is_a?(Request) && url.nil?
 
-      send_request(request, url, options, &block)
+      send_request(RequestBuilder.verb(request), url, options, &block)
     end
 
     # Queues a Request, and returns a Pending. queue:: as in request.
@@ -147,22 +149,55 @@ module Hecaton
 
     private
 
-    # For Verbs. Most requests have no more than a URL and headers, and no Request is made for them.
+    # For Verbs. No Request is made for what nobody else asks for, and most requests have no more than a URL and headers.
     def send_request(method, url, options, &block)
-      refuse_when_over
+      refuse_when_over if @over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
-      return push_plain(method, url, options && options[:headers]) if @plain && RequestBuilder.headers_alone?(options)
 
-      queue = options && options[:queue]
-      options = options.reject { |name, _| name == :queue } if options&.key?(:queue)
-      enqueue(Request.of(method, url, options), queue)
+      if @plain
+        return push_plain(method, url, nil) if options.nil?
+
+        return push_one(method, url, options) if options.size == 1
+      end
+      push_with(method, url, options || Request::NOTHING)
+    end
+
+    # Short ways for one option that is common.
+    def push_one(method, url, options)
+      return push_plain(method, url, options[:headers]) if options.key?(:headers)
+
+      if method == GET
+        return push_get(url, options[:raise_for_status]) if options.key?(:raise_for_status)
+      elsif (body = options[:body]).instance_of?(String)
+        return @native.push(Pending.of(kind(method), nil, nil), method, url, nil, body, nil, nil)
+      end
+
+      push_with(method, url, options)
     end
 
     def push_plain(method, url, headers)
-      return @native.push_get(Pending.of(@get, nil, nil), url) if headers.nil? && method == GET
+      return push_get(url, nil) if headers.nil? && method == GET
 
-      method = RequestBuilder.verb(method)
       @native.push(Pending.of(kind(method), nil, nil), method, url, RequestBuilder.flat_of(headers), nil, nil, nil)
+    end
+
+    def push_get(url, strict) = @native.push_get(Pending.of(@get, strict, nil), url)
+
+    def push_with(method, url, options)
+      needs = RequestBuilder.needs(options, RequestBuilder::QUEUED)
+      queue = options[:queue] unless needs & RequestBuilder::QUEUE == 0
+      unless @direct && (needs & RequestBuilder::BEARER == 0 || !options[:bearer].respond_to?(:call))
+        options = options.except(:queue) unless needs & RequestBuilder::QUEUE == 0
+        return enqueue(Request.of(method, url, options), queue)
+      end
+
+      strict = options[:raise_for_status] unless needs & RequestBuilder::STRICT == 0
+      @request_builder.call(method, url, options, needs, nil) do |_, target, flat, content, source, limit, rare|
+        rare = Batch.with_queue(rare, queue) if queue
+        pending = Pending.of(@kind[0] == method ? @kind : kind(method), strict, source)
+        pending.predicate = predicate(rare[:predicate], strict) if rare && rare[:predicate]
+        @native.push(pending, method, target, flat, content, limit, rare)
+      end
     end
 
     def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)
@@ -217,14 +252,15 @@ module Hecaton
 
     # Yields what a Pending is made of, unless there is one already; returns it.
     def push(request, queue, run = nil)
-      strict = request[:raise_for_status]
-      @request_builder.call(request) do |method, url, flat, content, limit, options|
+      given = request.given
+      strict = given[:raise_for_status]
+      @request_builder.call(request.http_method, request.target, given, RequestBuilder.needs(given), request) do |method, url, flat, content, source, limit, options|
         options = Batch.with_queue(options, queue) if queue
         if run&.attempts?
           @asked = true
           options = (options || {}).merge(attempts: run)
         end
-        pending = yield kind(method), strict, (content if content.is_a?(BodySource))
+        pending = yield kind(method), strict, source
         pending.predicate = predicate(options[:predicate], strict) if options && options[:predicate]
         @native.push(pending, method, url, flat, content, limit, options)
       end
@@ -251,7 +287,7 @@ module Hecaton
 
     # The facts that requests of this method share.
     def kind(verb)
-      @kind = [verb, @native].freeze unless @kind.first == verb
+      @kind = [verb, @native].freeze unless @kind[0] == verb
       @kind
     end
 

@@ -5,19 +5,30 @@ module Hecaton
   # Libraries are loaded when they are needed: what they bring lives for ever, and each collection of garbage pays for
   # it.
   module Content
+    NOTHING = [nil, nil].freeze
+    JSON_TYPE = "application/json".freeze
+    FORM_TYPE = "application/x-www-form-urlencoded".freeze
+    private_constant :NOTHING, :JSON_TYPE, :FORM_TYPE
+
     module_function
+
+    # The body that these options of a request make, and its type if that is known.
+    def given(options)
+      body, json, form, multipart = options[:body], options[:json], options[:form], options[:multipart]
+      return body.nil? ? NOTHING : [body, nil] if (body.nil? || body.instance_of?(String)) && json.nil? && form.nil? && multipart.nil?
+
+      registered(body, options[:headers]) || of(body, json, form, multipart)
+    end
 
     # The body, and its type if that is known.
     def of(body, json, form, multipart)
-      given = { body: body, json: json, form: form, multipart: multipart }.compact
-      raise ArgumentError, "#{given.keys.join(", ")} exclude each other: give one" if given.size > 1
-
-      if given.key?(:json)
-        [json(json), "application/json"]
-      elsif given.key?(:form)
-        require "uri"
-        [URI.encode_www_form(named(:form, RequestBuilder.pairs(:form, form))), "application/x-www-form-urlencoded"]
-      elsif given.key?(:multipart)
+      exclude(body, json, form, multipart)
+      if !json.nil?
+        [json(json), JSON_TYPE]
+      elsif !form.nil?
+        require "uri" unless defined?(URI.encode_www_form) # Which takes long even if nothing is left to load.
+        [URI.encode_www_form(named(:form, RequestBuilder.pairs(:form, form))), FORM_TYPE]
+      elsif !multipart.nil?
         boundary = Random.urandom(16).unpack1("H*")
         [upload(parts(RequestBuilder.pairs(:multipart, multipart), boundary)), "multipart/form-data; boundary=#{boundary}"]
       else
@@ -25,10 +36,29 @@ module Hecaton
       end
     end
 
+    # Most one of them may be given.
+    def exclude(*contents)
+      return if contents.count(nil) >= contents.size - 1
+
+      names = %w[body json form multipart].zip(contents).reject { |_, content| content.nil? }.map(&:first)
+      raise ArgumentError, "#{names.join(", ")} exclude each other: give one"
+    end
+    private_class_method :exclude
+
+    # A value as its Content-Type has it, nil for what is no value.
+    def registered(body, headers)
+      return if body.nil? || body.respond_to?(:to_str) || body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
+
+      type = Request.fields(headers).find { |name, _| name.casecmp?("content-type") }&.last
+      encode = type && MIME[type]&.encode
+      [encode.call(body), nil] if encode
+    end
+    private_class_method :registered
+
     # The text that JSON.generate makes of a value. Of an object that has no to_json it makes "#<User:0x…>", which
     # nobody wants to send.
     def json(value)
-      require "json"
+      require "json" unless defined?(JSON::State) # Which takes long even if nothing is left to load.
       text = JSON.generate(value)
       return text unless text.include?('"#<') && (stranger = stranger(value))
       return value.to_json unless generic?(stranger) # ActiveSupport's, which JSON.generate does not ask.
@@ -72,7 +102,7 @@ module Hecaton
         plain = !value.is_a?(Hash) && !(value.is_a?(Array) && value.any? { |each| each.is_a?(Hash) || each.is_a?(Array) })
         next nested(keyword, name, value) unless plain
 
-        (value.is_a?(Array) ? value : [value]).each { |each| RequestBuilder.plain(keyword, name, each) }
+        value.is_a?(Array) ? value.each { |each| RequestBuilder.plain(keyword, name, each) } : RequestBuilder.plain(keyword, name, value)
         [[name, value]]
       end
     end

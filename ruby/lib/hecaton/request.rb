@@ -14,9 +14,9 @@ module Hecaton
       headers body timeout params basic_auth bearer redirects raise_for_status json form multipart digest_auth retry
     ].freeze
     CONTENT = %i[body json form multipart].freeze
-    KNOWN = OPTIONS.to_h { |name| [name, true] }.freeze
+    # Hash: no options.
     NOTHING = {}.freeze
-    private_constant :CONTENT, :KNOWN, :NOTHING
+    private_constant :CONTENT
 
     # String: "GET" and the like, as on the wire.
     attr_reader :http_method
@@ -45,7 +45,8 @@ module Hecaton
     def load(http_method, url, options)
       @http_method = RequestBuilder.verb(http_method)
       @target = url
-      @own_options = Request.checked(options) if options
+      RequestBuilder.needs(options) if options # ArgumentError for an unknown one.
+      @own_options = options
       self
     end
 
@@ -55,7 +56,8 @@ module Hecaton
       @http_method = http_method
       @target = url
       @builder = builder
-      @own_options = Request.checked(options) if options
+      RequestBuilder.needs(options) if options
+      @own_options = options
       self
     end
 
@@ -91,7 +93,7 @@ module Hecaton
     #
     # All other options are replaced. nil is the client's setting.
     def with(http_method: @http_method, url: nil, **changes)
-      Request.checked(changes)
+      RequestBuilder.needs(changes) # ArgumentError for an unknown one.
       changes = Request.own(changes)
       given = self.given.merge(changes)
       given[:headers] = Request.merged(self.given[:headers], changes[:headers]) if changes.key?(:headers)
@@ -121,21 +123,7 @@ module Hecaton
     def inspect = "#<Hecaton::Request #{http_method} #{RequestLog.asked(@target)}>"
 
     # For RequestBuilder: body and its Content-Type, which is nil if the body does not say it. Made once.
-    def content
-      return @content ||= NO_CONTENT if @own_options.nil?
-
-      given = self.given
-      body = given[:body]
-      if given[:json].nil? && given[:form].nil? && given[:multipart].nil?
-        return NO_CONTENT if body.nil?
-        return [body, nil] if body.instance_of?(String)
-      end
-
-      @content ||= encoded(body) || Content.of(body, given[:json], given[:form], given[:multipart])
-    end
-
-    NO_CONTENT = [nil, nil].freeze
-    private_constant :NO_CONTENT
+    def content = @content ||= Content.given(given)
 
     # For the client: a copy for one sending, whose URL and headers are those that this builder's client sends.
     def prepared(builder) = dup.forget_notes.prepare(builder)
@@ -196,11 +184,6 @@ module Hecaton
     def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil?
 
     class << self
-      # Itself, if there is nothing unknown among the options.
-      def checked(options)
-        options.each_key { |name| refuse(name) unless KNOWN.key?(name) }
-      end
-
       # A copy of plain values, whatever they hold, which the program may change later; other objects as they are.
       def own(value)
         return value.to_h { |name, inner| [name, own(inner)] } if value.instance_of?(Hash)
@@ -237,21 +220,12 @@ module Hecaton
       end
     end
 
+    # For RequestBuilder: an option that no request has.
     def self.refuse(name)
       raise ArgumentError, "unknown keyword: #{name.inspect} (a request has #{OPTIONS.join(", ")})"
     end
-    private_class_method :refuse
 
     private
-
-    # A value as its Content-Type has it, nil for what is no value.
-    def encoded(body)
-      return if body.nil? || body.respond_to?(:to_str) || body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
-
-      type = Request.fields(given[:headers]).find { |name, _| name.casecmp?("content-type") }&.last
-      encode = type && MIME[type]&.encode
-      [encode.call(body), nil] if encode
-    end
 
     # One kind of content takes the place of all others.
     def replace_content(given, changed)

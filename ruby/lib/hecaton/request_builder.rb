@@ -5,7 +5,19 @@ module Hecaton
   class RequestBuilder
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
-    private_constant :RESERVED
+    # What an option of a request needs beside its value, as bits: so a request costs only what its own options need.
+    HEADERS, TIMEOUT, STRICT, PARAMS, BODY, ENCODED, CREDENTIALS, BEARER, RARE, QUEUE = Array.new(10) { |bit| 1 << bit }
+    CONTENT = BODY | ENCODED
+    FIELDS = CREDENTIALS | ENCODED
+    NEEDS = {
+      headers: HEADERS, timeout: TIMEOUT, raise_for_status: STRICT, params: PARAMS, body: BODY, json: ENCODED,
+      form: ENCODED, multipart: ENCODED, basic_auth: CREDENTIALS, bearer: CREDENTIALS | BEARER,
+      digest_auth: CREDENTIALS | RARE, redirects: RARE, retry: RARE
+    }.freeze
+    # Those of a request of a batch.
+    QUEUED = { **NEEDS, queue: QUEUE }.freeze
+    NO_VALUES = [].freeze
+    private_constant :RESERVED, :HEADERS, :TIMEOUT, :PARAMS, :BODY, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS, :RARE, :NO_VALUES
 
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
@@ -43,21 +55,36 @@ module Hecaton
       @typed = fields.any? { |name, _| name.casecmp?("content-type") }
     end
 
-    # Yields method, URL, headers, body, timeout and options of a Request as the engine takes them, and returns what the
-    # block does. Not an Array, because this is done for each request.
-    def call(request)
-      given = request.given
-      body, type = request.content
-      url = with_params(request)
-      flat = fields(given, type)
-      @log&.head(request.http_method, url, flat, @headers)
-      timeout = given[:timeout]
-      yield request.http_method, url, flat, body, timeout.nil? ? nil : Client.seconds(timeout), options(given)
+    # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does. A
+    # body that is a BodySource is given once more behind the body. Not an Array, because this is done for each request.
+    #
+    # needs is what RequestBuilder.needs returned of the options. request is the Request that has them, nil for none.
+    def call(http_method, target, given, needs, request)
+      if needs & CONTENT != 0
+        body = given[:body]
+        unless needs & CONTENT == BODY && body.instance_of?(String) # The plain case.
+          body, type = request ? request.content : Content.given(given)
+          source = body if body.is_a?(BodySource)
+        end
+      end
+      url = needs & PARAMS == 0 ? target : RequestBuilder.with_params(target, given[:params])
+      if needs & FIELDS != 0
+        flat = fields(given, type)
+      elsif needs & HEADERS != 0
+        flat = RequestBuilder.flat_of(given[:headers])
+      end
+      @log&.head(http_method, url, flat, @headers)
+      unless needs & TIMEOUT == 0
+        limit = given[:timeout]
+        limit = limit.instance_of?(Integer) && limit >= 0 && limit < 1_000_000 ? limit.to_f : Client.seconds(limit)
+      end
+      rare = options(given) unless needs & RARE == 0 && @predicate.nil?
+      yield http_method, url, flat, body, source, limit, rare
     end
 
     # For Request: the absolute URL, or what was given if that is no URL.
     def url(request)
-      url = with_params(request).to_s
+      url = RequestBuilder.with_params(request.target, request.given[:params]).to_s
       Native.resolve(@base || "http://localhost/", url).sub(/#.*\z/m, "")
     rescue ArgumentError
       url
@@ -83,8 +110,14 @@ module Hecaton
         method.is_a?(Symbol) ? method.to_s.upcase : method.to_s
       end
 
-      # Whether these options of a request are headers alone, or none.
-      def headers_alone?(options) = options.nil? || (options.size == 1 && options.key?(:headers))
+      # For call: what these options of a request need. ArgumentError for an unknown one.
+      def needs(options, known = NEEDS)
+        names = options.keys # A loop over them costs half of what each_key does.
+        at = names.size
+        needs = 0
+        needs |= known[names[at]] || Request.refuse(names[at]) while (at -= 1) >= 0
+        needs
+      end
 
       # Headers as the engine takes them, nil for none.
       def flat_of(headers)
@@ -134,7 +167,8 @@ module Hecaton
       # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
       def flat(headers)
         flat = []
-        pairs(:headers, headers).each do |name, values|
+        headers = pairs(:headers, headers) unless headers.instance_of?(Hash)
+        headers.each do |name, values|
           name = name.is_a?(Symbol) ? Headers.title(name) : name.to_s unless name.instance_of?(String)
           next flat.push(name, values) if values.instance_of?(String) # The plain case.
 
@@ -143,6 +177,9 @@ module Hecaton
         end
         flat
       end
+
+      # The same for a URL as it was given, and for no parameters.
+      def with_params(url, params) = params && !url.nil? ? with_query(url.to_s, params) : url
 
       # The URL with these parameters behind those it has, and without fragment.
       def with_query(url, params)
@@ -156,15 +193,32 @@ module Hecaton
 
       # "name=value&name=value", percent-encoded by RFC 3986: a space is %20.
       def query(params)
-        pairs = Content.named(:params, pairs(:params, params)).flat_map do |name, values|
-          (values.is_a?(Array) ? values : [values]).compact.map { |value| "#{encoded(name)}=#{encoded(value)}" }
+        query = String.new
+        pairs(:params, params).each do |name, value|
+          next add(query, name, value) if value.instance_of?(String) || value.instance_of?(Integer) # The plain case.
+
+          Content.named(:params, [[name, value]]).each do |inner, values|
+            values.is_a?(Array) ? values.each { |each| add(query, inner, each) } : add(query, inner, values)
+          end
         end
-        pairs.join("&")
+        query
       end
 
       private
 
-      def encoded(value) = bytes(value.to_s).gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
+      def add(query, name, value)
+        return if value.nil?
+
+        query << "&" unless query.empty?
+        query << encoded(name) << "=" << encoded(value)
+      end
+
+      def encoded(value)
+        text = value.to_s
+        return text if text.ascii_only? && !text.match?(RESERVED)
+
+        bytes(text).gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
+      end
 
       # Text in UTF-8, and what is no text as it is.
       def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
@@ -172,19 +226,16 @@ module Hecaton
 
     private
 
-    # The URL with the params of the request, as the engine takes it.
-    def with_params(request)
-      params, url = request.given[:params], request.target
-      params && !url.nil? ? RequestBuilder.with_query(url.to_s, params) : url
-    end
-
     # Rare options of a request; nil if this one has none.
     def options(given)
       redirects, digest_auth, again = given[:redirects], given[:digest_auth], given[:retry]
       return if redirects.nil? && digest_auth.nil? && again.nil? && @predicate.nil?
 
-      options = { redirects: RequestBuilder.redirects(redirects), digest_auth: RequestBuilder.login(digest_auth) }
-      options[:predicate] = again.nil? ? @predicate : RetryPredicate.block(again)
+      options = {}
+      options[:redirects] = RequestBuilder.redirects(redirects) unless redirects.nil?
+      options[:digest_auth] = RequestBuilder.login(digest_auth) unless digest_auth.nil?
+      predicate = again.nil? ? @predicate : RetryPredicate.block(again)
+      options[:predicate] = predicate if predicate
       options[:retry] = Client.retry_options(again) || false unless again.nil?
       options
     end
@@ -192,9 +243,8 @@ module Hecaton
     # The headers of a request, nil for none.
     def fields(given, type)
       basic_auth, bearer, digest_auth = given[:basic_auth], given[:bearer], given[:digest_auth]
-      plain = type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil?
       flat = RequestBuilder.flat_of(given[:headers])
-      return flat if plain
+      return flat if type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil?
 
       flat ||= []
       authorization = authorization(basic_auth, bearer, digest_auth)
@@ -207,7 +257,11 @@ module Hecaton
     end
 
     # The values that headers have for a field, an Array for each time.
-    def values(flat, name) = flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
+    def values(flat, name)
+      return NO_VALUES if flat.empty?
+
+      flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
+    end
 
     # The value of Authorization; nil without a setting, or when it is the engine's business, false when there
     # shall be none.

@@ -2,13 +2,40 @@
 module Hecaton
   # Included by Client. A request without options goes to the engine at once, if nobody wants to see it.
   module Sending
+    GET = "GET".freeze
+    private_constant :GET
+
     private
 
-    # For Verbs. Most requests have no more than a URL and headers, and no Request is made for them.
+    # For Verbs. No Request is made for what nobody else asks for, and most requests have no more than a URL and headers.
     def send_request(method, url, options, &block)
-      if @plain && !block && RequestBuilder.headers_alone?(options)
-        flat = RequestBuilder.flat_of(options[:headers]) if options
-        return ended(method, nil, *engine.perform(method, url, flat, nil, nil, nil))
+      if @plain && !block
+        return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if options.nil?
+        return perform_one(method, url, options) if options.size == 1
+      end
+
+      perform_with(method, url, options, &block)
+    end
+
+    # Short ways for one option that is common.
+    def perform_one(method, url, options)
+      if options.key?(:headers)
+        flat = RequestBuilder.flat_of(options[:headers])
+      elsif method == GET
+        return perform_with(method, url, options) unless options.key?(:raise_for_status)
+
+        strict = options[:raise_for_status]
+      else
+        body = options[:body]
+        return perform_with(method, url, options) unless body.instance_of?(String)
+      end
+      ended(method, strict, *engine.perform(method, url, flat, body, nil, nil))
+    end
+
+    def perform_with(method, url, options, &block)
+      needs = options ? RequestBuilder.needs(options) : 0
+      if @direct && (needs & RequestBuilder::BEARER == 0 || !options[:bearer].respond_to?(:call))
+        return exchange(method, url, options || Request::NOTHING, needs, nil, nil, &block)
       end
 
       return transmit(Request.of(method, url, options), &block) if block || !@features
@@ -93,19 +120,25 @@ module Hecaton
     end
 
     def perform(request, run = nil, &block)
-      strict = request[:raise_for_status]
+      given = request.given
+      exchange(request.http_method, request.target, given, RequestBuilder.needs(given), request, run, &block)
+    end
+
+    # request is nil where there is only what it would be made of.
+    def exchange(http_method, target, given, needs, request, run, &block)
+      strict = given[:raise_for_status] unless needs & RequestBuilder::STRICT == 0
       stream = Native::Stream.new if block
       status, record, rest =
-        @request_builder.call(request) do |method, url, flat, content, limit, options|
+        @request_builder.call(http_method, target, given, needs, request) do |method, url, flat, content, _, limit, options|
           options[:predicate] &&= RetryPredicate.new(options[:predicate], @response_builder, strict) if options
           options = (options || {}).merge(attempts: run) if run&.attempts?
           next engine.open(stream, method, url, flat, content, limit, options) if stream
 
           engine.perform(method, url, flat, content, limit, options)
         end
-      return @response_builder.stream(request.http_method, status, record, rest, strict, &block) if stream && status
+      return @response_builder.stream(http_method, status, record, rest, strict, &block) if stream && status
 
-      ended(request.http_method, strict, status, record, rest)
+      ended(http_method, strict, status, record, rest)
     ensure
       stream&.close # An interrupt may have come before the block was called, which closes it otherwise.
     end

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use hecaton::{Defaults, InvalidUrl, Login, Request, Template};
 use magnus::typed_data::Obj;
-use magnus::value::{Qfalse, Qtrue, ReprValue};
-use magnus::{Error, Integer, RArray, RHash, RString, Ruby, TryConvert, Value};
+use magnus::value::{IntoId, Qfalse, Qtrue, ReprValue};
+use magnus::{Error, Integer, RArray, RHash, RString, Ruby, StaticSymbol, TryConvert, Value};
 
 use crate::body_source::{BodySource, RubyQueue};
 use crate::cookies::Cookies;
@@ -109,7 +109,7 @@ fn login(ruby: &Ruby, options: RHash) -> Result<Option<Login>, Error> {
 
 /// Sets the request's own retries; `retry` is false for never.
 fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, Error> {
-    let retry = match options.lookup::<_, Option<Value>>(ruby.to_symbol("retry"))? {
+    let retry = match options.lookup::<_, Option<Value>>(symbol(ruby, "retry"))? {
         None => return Ok(request),
         Some(value) if Qfalse::from_value(value).is_some() => None,
         Some(value) => Some(settings::retry(ruby, RHash::try_convert(value)?)?),
@@ -121,7 +121,7 @@ fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, 
 pub fn retry_predicate(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
     match options {
         None => Ok(None),
-        Some(options) => options.lookup(ruby.to_symbol("predicate")),
+        Some(options) => options.lookup(symbol(ruby, "predicate")),
     }
 }
 
@@ -129,7 +129,7 @@ pub fn retry_predicate(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Val
 pub fn watcher(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
     match options {
         None => Ok(None),
-        Some(options) => options.lookup(ruby.to_symbol("attempts")),
+        Some(options) => options.lookup(symbol(ruby, "attempts")),
     }
 }
 
@@ -254,6 +254,11 @@ wanted_whole! {
     u32: "an Integer from 0 to 4294967295",
 }
 
+/// The Symbol of this name, found without a Ruby String, which `to_symbol` would make.
+fn symbol(ruby: &Ruby, name: &str) -> StaticSymbol {
+    name.into_id_with(ruby).into()
+}
+
 /// The value under this name; nil and absent are the same.
 pub fn given<T: OptionValue>(ruby: &Ruby, options: RHash, name: &str) -> Result<Option<T>, Error> {
     given_in(ruby, options, "", name)
@@ -266,7 +271,7 @@ pub fn given_in<T: OptionValue>(
     setting: &str,
     name: &str,
 ) -> Result<Option<T>, Error> {
-    let Some(value) = options.lookup::<_, Option<Value>>(ruby.to_symbol(name))? else {
+    let Some(value) = options.lookup::<_, Option<Value>>(symbol(ruby, name))? else {
         return Ok(None);
     };
     if T::may_be(value) {

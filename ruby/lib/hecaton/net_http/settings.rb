@@ -81,8 +81,8 @@ module Hecaton
       end
       private_class_method :addresses
 
-      # Net::HTTP sends again by itself, once; here that needs max_retries, or a connection that ended before a response. With
-      # max_retries, a request is sent that often in all, as there, so the engine must not send it once more.
+      # Net::HTTP sends again by itself, once; here that needs max_retries, or a connection that ended before a response.
+      # With max_retries, a request is sent that often in all, as there, so the engine must not send it once more.
       def repeats(http)
         count = http.hecaton_max_retries || (1 if http.hecaton_repeated)
         return {} if count.nil?
