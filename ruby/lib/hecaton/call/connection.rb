@@ -49,8 +49,10 @@ module Hecaton
         # The adapter of the block takes the place of ours, so there are never two.
         def set_up(faraday, retry_options)
           faraday.use(Watcher, logger: logger) if config.detect_deprecations
-          faraday.use(Retry, retry_settings(retry_options)) if config.retry && retry_options != false
-          faraday.adapter :hecaton
+          retries = config.retry && retry_options != false
+          faraday.use(Retry, retry_settings(retry_options)) if retries
+          # Each try would be sent twice to a server that ends connections.
+          faraday.adapter :hecaton, **(retries ? { reconnect: false } : {})
           yield faraday if block_given?
           decode(faraday)
         end
