@@ -70,7 +70,8 @@ module Servers
     def self.kind(failure)
       return failure.to_s unless failure.is_a?(Exception)
 
-      "#{failure.class.name.delete_prefix("Hecaton::")} #{failure.message}".gsub(%r{https?://\S+}, "URL").gsub(/after [\d.]+(µs|ms|s)/, "after T")
+      resent = "after a re-send: " if failure.is_a?(Hecaton::Error) && failure.attempts.any? { |attempt| attempt.ending == :resent }
+      "#{failure.class.name.delete_prefix("Hecaton::")} #{resent}#{failure.message}".gsub(%r{https?://\S+}, "URL").gsub(/after [\d.]+(µs|ms|s)/, "after T")
         .gsub(/\d+(\.\d+)?/, "N")[0, 160]
     end
 
