@@ -19,16 +19,25 @@ impl Lost {
     pub fn at(address: SocketAddr) -> Lost {
         let socket = || Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         let listener = socket();
+        // Connections of earlier tests may still wait for their end on this port.
+        listener.set_reuse_address(true).unwrap();
         listener.bind(&address.into()).unwrap();
         listener.listen(0).unwrap();
+        let address = listener.local_addr().unwrap();
         let mut sockets = vec![listener];
         for _ in 0..4 {
             let filler = socket();
             filler.set_nonblocking(true).unwrap();
-            let _ = filler.connect(&address.into());
+            let _ = filler.connect(&address);
             sockets.push(filler);
         }
         Lost { sockets }
+    }
+
+    /// The URL of its root, if it is alone on its port.
+    pub fn url(&self) -> String {
+        let address = self.sockets[0].local_addr().unwrap();
+        format!("http://{}/", address.as_socket().unwrap())
     }
 
     /// Accepts connections after this time, and responds on each.

@@ -147,12 +147,8 @@ fn a_wait_for_a_connection_ends_in_time_and_sends_nothing() {
 
 #[test]
 fn connecting_ends_in_time() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
-    let url = format!("http://127.0.0.2:{}/", free.port());
+    let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], 0)));
+    let url = lost.url();
     for (setting, reported) in [
         (
             (|config| config.connect_timeout = LIMIT) as Setting,
@@ -255,12 +251,8 @@ fn when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_reported() {
 
 #[test]
 fn connecting_may_take_three_seconds_by_default() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
-    let url = format!("http://127.0.0.2:{}/", free.port());
+    let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], 0)));
+    let url = lost.url();
     let error = sooner_than(Duration::from_secs(4), || {
         let error = World::new().send(Request::get(&url).unwrap()).unwrap_err();
         let failure = (error.kind(), error.phase());
@@ -272,12 +264,8 @@ fn connecting_may_take_three_seconds_by_default() {
 
 #[test]
 fn one_lost_syn_is_survived() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
-    let url = format!("http://127.0.0.2:{}/", free.port());
+    let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], 0)));
+    let url = lost.url();
     lost.recover_after(Duration::from_millis(400));
     let response = World::new().send(Request::get(&url).unwrap()).unwrap();
     let connect = response.attempts()[0].connect_time.unwrap();
@@ -291,12 +279,8 @@ fn one_lost_syn_is_survived() {
 /// The next waiting request then opens the connection, after some of its own limit has passed.
 #[test]
 fn the_limit_of_connecting_does_not_begin_again_when_the_request_that_connects_for_all_gives_up() {
-    let free = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
-    let _lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], free.port())));
-    let url = format!("http://127.0.0.2:{}/", free.port());
+    let lost = Lost::at(SocketAddr::from(([127, 0, 0, 2], 0)));
+    let url = lost.url();
     // A limit that began again would end after 2.5 s at least.
     let error = sooner_than(Duration::from_millis(2300), || outlasts_two_others(&url));
     assert!(error.elapsed() >= Duration::from_millis(1490), "{error:?}");
