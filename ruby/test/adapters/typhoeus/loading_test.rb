@@ -58,7 +58,10 @@ class TyphoeusLoadingTest < Minitest::Test
   def test_a_real_ethon_may_come_before_or_after
     code = "begin; Typhoeus.get('http://x', nonsense: 1); rescue Ethon::Errors::InvalidOption => error; puts error.message; end"
     ["require 'ethon'; require 'hecaton/typhoeus'", "require 'hecaton/typhoeus'; require 'ethon'"].each do |order|
-      assert_equal [["The option: nonsense is invalid.", "true"], true], ruby("#{order}; #{code}; p Ethon::Easy.new.respond_to?(:perform)")
+      lines, success = ruby("#{order}; #{code}; p Ethon::Easy.new.respond_to?(:perform)")
+      # mime-types, which Ethon loads, warns so in a few runs.
+      lines = lines.grep_v(/already registered as a variant/)
+      assert_equal [["The option: nonsense is invalid.", "true"], true], [lines, success]
     end
   end
 end
