@@ -195,6 +195,16 @@ fn lost_responses_and_refusals_of_the_store_change_nothing() {
 
 #[test]
 fn a_worker_that_sleeps_while_another_does_its_part_sends_nothing_more() {
+    sleeps(Fault::None);
+}
+
+#[test]
+fn a_worker_that_fails_when_another_has_done_its_part_ends_well() {
+    sleeps(Fault::Forbid);
+}
+
+/// A worker sleeps while another does its part, and the store does this to it when it wakes.
+fn sleeps(fault: Fault) {
     let Some(s3) = S3::start() else { return };
     let s3 = Proxy::start(&s3);
     let world = World::with(Options {
@@ -209,8 +219,10 @@ fn a_worker_that_sleeps_while_another_does_its_part_sends_nothing_more() {
     good(&s3.run(&mut run_part(JOB, 0)));
     let before = records(&s3, JOB, 200);
     let seen = world.server.summary().requests;
+    s3.set(fault);
     kill(pid, Signal::SIGCONT).unwrap();
     good(&end_of(sleeper));
+    s3.set(Fault::None);
     assert_eq!(records(&s3, JOB, 200), before);
     let summary = world.server.summary();
     assert_eq!(summary.duplicates, 0);

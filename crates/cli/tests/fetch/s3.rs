@@ -96,6 +96,8 @@ pub enum Fault {
     Lose(&'static str),
     /// Refuse two requests of three.
     SlowDown,
+    /// Forbid each put.
+    Forbid,
 }
 
 struct State {
@@ -176,12 +178,14 @@ fn pass_on(mut client: TcpStream, server: &str, state: &Mutex<State>) -> Option<
         let mut state = state.lock().unwrap();
         state.requests += 1;
         state.puts += usize::from(is_put);
-        if state.fault == Fault::SlowDown && !state.requests.is_multiple_of(3) {
-            let body = "<Error><Code>SlowDown</Code></Error>";
-            let length = body.len();
-            let refused = format!(
-                "HTTP/1.1 503 Slow Down\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}"
-            );
+        let refusal = match state.fault {
+            Fault::SlowDown if !state.requests.is_multiple_of(3) => Some("503 Slow Down"),
+            Fault::Forbid if is_put => Some("403 Forbidden"),
+            _ => None,
+        };
+        if let Some(status) = refusal {
+            let refused =
+                format!("HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
             return client.write_all(refused.as_bytes()).ok();
         }
         (state.fault, state.puts)

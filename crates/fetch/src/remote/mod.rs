@@ -190,7 +190,10 @@ impl Remote {
     }
 
     /// Completes a part that is committed, after a crash; false if it is not committed.
-    fn complete(&self, part: u32) -> Result<bool> {
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn complete(&self, part: u32) -> Result<bool> {
         let Some(commit) = self.commit_of(part)? else {
             return Ok(false);
         };

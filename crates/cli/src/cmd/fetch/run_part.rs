@@ -63,10 +63,14 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
     let ended = match remote.begin(&scratch, arguments.part)? {
         None => "done already".to_owned(),
-        Some(started) => {
-            let summary = run_one(arguments, &started)?;
-            sentence(format!("{url}/results").as_ref(), &summary)
-        }
+        Some(started) => match run_one(arguments, &started) {
+            Ok(summary) => sentence(format!("{url}/results").as_ref(), &summary),
+            // A worker that slept may fail at anything, when another has done the part.
+            Err(_) if remote.complete(arguments.part).unwrap_or(false) => {
+                "done by another worker".to_owned()
+            }
+            Err(error) => return Err(error),
+        },
     };
     if !arguments.quiet {
         crate::say!("part {}: {ended}", arguments.part);
