@@ -360,7 +360,7 @@ class InterceptionTest < ServerTest
     Scripted.run("/start" => Scripted.response(307, "Location" => "/end")) do |server|
       ask = -> { told_by(client(redirects: 2), :put, "#{server.url}/start", body: %w[a b].each) }
       real = ask.call
-      assert_equal [Hecaton::RedirectError, "it asks for the request's body again, which can be read only once"], real.first(2)
+      assert_equal [Hecaton::RedirectError, "it needs the request's body again, which can be read only once"], real.first(2)
       one = intercept
       assert_equal real, ask.call
       one.replies = ->(_) { reply(307, "Location" => "/end") }

@@ -269,6 +269,8 @@ module Hecaton
       @features = Features.of(given[:features])
       @bare = @request_builder.plain?
       @plain = @bare && @features.nil?
+      # Whether a request may do without a Request, because nobody else looks at it.
+      @direct = @features.nil? && @request_builder.token_source.nil?
       @bare &&= !@features&.attempts?
       settings = Settings.for_engine(given).merge(
         cookies: @cookies&.native, headers: @request_builder.headers, digest_auth: @request_builder.login,

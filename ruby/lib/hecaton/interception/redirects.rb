@@ -30,7 +30,7 @@ module Hecaton
         refuse(request.url, method) if told.size == 1
         same = method == request.http_method
         @list << Redirect.new(status: response.status, url: request.url)
-        refuse(url, "it asks for the request's body again, which can be read only once") if same && @once
+        refuse(url, "it needs the request's body again, which can be read only once") if same && @once
 
         @fields = fields
         @login = login
