@@ -1,5 +1,6 @@
 # TLS from Ruby: who is trusted, what a refusal says, and that connections are kept.
 require "test_helper"
+require "timeout"
 require "net/http"
 require "openssl"
 require "socket"
@@ -390,7 +391,8 @@ class TlsTest < ServerTest
       only = ->(context) { context.min_version = context.max_version = version }
       serve(*@authority.sign("DNS:localhost"), only) do |server|
         error_of(Hecaton::TLSError) { client(ca: Authority.new.pem).get(server.url) }
-        assert_match(/alert/, server.refused.pop, "no silent end")
+        # Another program's test may have tried this port before, without TLS.
+        Timeout.timeout(20, Timeout::Error, "no alert came") { nil until server.refused.pop.include?("alert") }
       end
     end
   end
