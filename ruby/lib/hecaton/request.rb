@@ -50,13 +50,12 @@ module Hecaton
       self
     end
 
-    # For features: the same of a request that nobody else has, whose method is a String, and whose URL and headers are
-    # those that this builder's client sends. Returns itself.
+    # For features: a request that nobody else has. Its URL and headers are what this builder's client sends. The method
+    # is a String, and the caller has checked the options. Returns itself.
     def own(http_method, url, options, builder)
       @http_method = http_method
       @target = url
       @builder = builder
-      RequestBuilder.needs(options) if options
       @own_options = options
       self
     end
