@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use super::tables::xml;
-use crate::server::{Event, Log};
+use crate::server::{Event, Log, call_at};
 
 /// Distance between two events, between two connections, and from the left edge.
 const STEP: usize = 22;
@@ -108,14 +108,10 @@ fn shape(event: &Event) -> Option<(Shape, String)> {
             attempt,
             ..
         } if !call.is_empty() => {
-            let stop = if stop.is_empty() {
-                String::new()
-            } else {
-                format!("/{stop}")
-            };
+            let call = call_at(call, stop);
             (
                 Shape::ToServer,
-                format!("{method} {call}{stop}, attempt {attempt}"),
+                format!("{method} {call}, attempt {attempt}"),
             )
         }
         Event::Request { method, target, .. } => (

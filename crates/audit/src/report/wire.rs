@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::run::Run;
-use crate::server::{Event, shown};
+use crate::server::{Event, call_at, shown};
 use crate::subject::Told;
 
 /// Most bytes of one entry that are shown.
@@ -57,12 +57,8 @@ fn event(event: &Event) -> String {
             nth,
             ..
         } if !call.is_empty() => {
-            let stop = if stop.is_empty() {
-                String::new()
-            } else {
-                format!("/{stop}")
-            };
-            format!("is attempt {attempt} of `{call}{stop}`, request {nth} of this connection")
+            let call = call_at(call, stop);
+            format!("is attempt {attempt} of `{call}`, request {nth} of this connection")
         }
         Event::Request { target, .. } => {
             format!("is a request for {target}, which belongs to no call")

@@ -127,3 +127,11 @@ impl Log {
         hit.unwrap_or_default()
     }
 }
+
+/// A call and the stop of it that a request names, as reports show them: `get`, or `get/elsewhere`.
+pub fn call_at(call: &str, stop: &str) -> String {
+    match stop {
+        "" => call.to_owned(),
+        stop => format!("{call}/{stop}"),
+    }
+}

@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 
 use crate::case::{Budget, Case, Places};
 
-pub use log::{Entry, Event, Log, shown};
+pub use log::{Entry, Event, Log, call_at, shown};
 pub use play::RUN;
 use play::Shared;
 
