@@ -94,8 +94,8 @@ impl Remote {
 
     /// Plans a job, or finds that it is planned.
     ///
-    /// The pieces of a plan are below its own number, and `plan.json` is created last and exclusively: of two that plan
-    /// at the same time, one is first, and nothing of the other counts.
+    /// The pieces of a plan are below its own number. `plan.json` is created last, and exclusively. If two processes plan
+    /// at the same time, the first to create it wins, and the other's pieces are ignored.
     ///
     /// # Errors
     /// When there is another job, or it cannot be planned or written.

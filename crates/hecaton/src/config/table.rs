@@ -1,7 +1,8 @@
 //! The table of all settings of a client: everything else that names them is made from it.
 //!
-//! A row has the text for people, the name, the type in the engine, the default, whether it is a setting of connections or of
-//! each request, the type in Ruby (as in RBS), and what 0 means where it means something of its own. The settings below `gem`
+//! A row has the text for people, the name, the type in the engine and the default. Then it says whether the setting is of
+//! connections or of each request, and the type in Ruby (as in RBS). Where 0 has a special meaning, the row says which.
+//! The settings below `gem`
 //! are Ruby's: the engine gets them with each request, or not at all, and the type behind `engine` is what it gets.
 //!
 //! From it come [`Config`] with its defaults, which settings a derived client may change, what the bridge reads

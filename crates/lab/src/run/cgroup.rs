@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// How long the processes of a group may take to end.
 const TO_END: Duration = Duration::from_millis(500);
 
-/// This whole process, with all of its threads, enters a group while it starts a driver there. Whoever asks meanwhile in which group the
-/// process is, or starts another program, gets that group instead of its own; so nobody does without this lock.
+/// This whole process, with all of its threads, enters a group while it starts a driver there. A thread that reads the
+/// group of the process meanwhile, or starts another program, gets that group instead of its own. So both need this lock.
 static MOVING: Mutex<()> = Mutex::new(());
 
 /// Does what starts a program that belongs to no group, while this process is in none of its drivers' groups.

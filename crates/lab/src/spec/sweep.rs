@@ -68,8 +68,7 @@ pub struct Sweep {
     pub target: Target,
 }
 
-/// Most requests in flight at a rate, if nothing else was asked: enough for one that waits for slow responses, and few for a client of
-/// threads.
+/// The default of `--concurrency` at a rate. It is enough for slow responses, and few threads for a client of threads.
 const CONNECTIONS_AT_A_RATE: usize = 50;
 
 impl Sweep {

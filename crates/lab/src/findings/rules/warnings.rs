@@ -99,8 +99,8 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
 /// A request is late if it is read by the test server so long after it was due.
 const LATE_US: f64 = 2000.0;
 
-/// A client that sends a request later than it is due leaves out a wait that its users would have: coordinated omission, unless its
-/// latencies count from the due time, as the drivers' kits do.
+/// A client that sends a request later than it is due hides a wait from its figures (coordinated omission). The kits of drivers
+/// count latencies from the due time, so there the wait is in them.
 fn sends_late(rounds: &[&Round]) -> Option<String> {
     let behind = behind(rounds);
     let p99 = behind.quantile(0.99).filter(|p99| *p99 > LATE_US)?;
