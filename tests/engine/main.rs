@@ -18,6 +18,7 @@ mod http2;
 mod http2_ends;
 mod http2_faults;
 mod http2_goaway;
+mod http2_late;
 mod http2_malformed;
 mod http2_peer;
 mod http2_required;

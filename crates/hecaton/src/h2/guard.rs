@@ -261,8 +261,7 @@ impl Guard {
                 return Step::Pass(frame.len());
             }
             (RST_STREAM, [_, _, _, _]) => {
-                let verdict = observed.weigh(head.stream, |state| state.server_resets());
-                return match verdict {
+                return match observed.server_resets(head.stream) {
                     Verdict::Drop => Step::Change(frame.len(), Vec::new()),
                     _ => Step::Pass(frame.len()),
                 };

@@ -1,6 +1,6 @@
 //! Facts about an HTTP/2 connection, taken from its bytes, for the requests on it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -15,6 +15,9 @@ const LAST_ERROR: u32 = 13;
 /// How many streams may be reset for malformed responses before the connection gets no further requests. `h2` ends it after
 /// 1,024.
 const MOST_FAULTS: u32 = 256;
+
+/// How many streams are remembered after their requests have ended. `h2` may still know the last of them.
+const MOST_GONE: usize = 1024;
 
 /// Hashes numbers of streams; one lookup a frame. The client chose the numbers in the map, so a server cannot make them
 /// collide.
@@ -41,6 +44,30 @@ impl Hasher for ByNumber {
 type States = HashMap<u32, ResponseState, BuildHasherDefault<ByNumber>>;
 
 #[derive(Default)]
+struct Streams {
+    /// The state of each stream whose request has not ended.
+    states: States,
+    /// Streams that the server had reset when their requests ended, the newest last.
+    gone: VecDeque<u32>,
+}
+
+impl Streams {
+    fn end(&mut self, stream: u32) {
+        if !self
+            .states
+            .remove(&stream)
+            .is_some_and(|state| state.is_gone())
+        {
+            return;
+        }
+        if self.gone.len() == MOST_GONE {
+            self.gone.pop_front();
+        }
+        self.gone.push_back(stream);
+    }
+}
+
+#[derive(Default)]
 pub(crate) struct Observed {
     /// The highest stream whose request has begun to leave. Streams are opened in order.
     departed: AtomicU32,
@@ -49,8 +76,7 @@ pub(crate) struct Observed {
     reads: AtomicU32,
     /// Whether the peer has begun to respond, or says that it accepted a request.
     progressed: AtomicBool,
-    /// The state of streams whose requests have not ended.
-    streams: Mutex<States>,
+    streams: Mutex<Streams>,
     /// How many streams were reset for malformed responses.
     faults: AtomicU32,
     /// Why the connection is ended because of what the peer sent.
@@ -125,38 +151,40 @@ impl Observed {
 
     /// A request is sent on this stream; `is_head`: its response has no body.
     pub fn opened(&self, stream: u32, is_head: bool) {
-        self.streams().insert(stream, ResponseState::new(is_head));
+        let state = ResponseState::new(is_head);
+        self.streams().states.insert(stream, state);
     }
 
     /// The request on this stream has ended.
     pub fn closed(&self, stream: u32) {
-        self.streams().remove(&stream);
+        self.streams().end(stream);
     }
 
     /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM) without trailers. Trailers could be
     /// lost, too.
     pub fn whole_body(&self, stream: u32) -> Option<u64> {
         let streams = self.streams();
-        let state = streams.get(&stream).filter(|state| state.is_whole());
+        let state = streams.states.get(&stream);
+        let state = state.filter(|state| state.is_whole());
         state.map(ResponseState::body)
     }
 
     /// Why the response on this stream is malformed.
     pub fn wrong(&self, stream: u32) -> Option<Wrong> {
-        self.streams().get(&stream)?.wrong()
+        self.streams().states.get(&stream)?.wrong()
     }
 
     /// Whether an interim response or the head of the final one has come on this stream.
     pub fn has_begun(&self, stream: u32) -> bool {
-        self.streams()
-            .get(&stream)
-            .is_some_and(ResponseState::has_begun)
+        let streams = self.streams();
+        let state = streams.states.get(&stream);
+        state.is_some_and(ResponseState::has_begun)
     }
 
     /// How many bytes of a body came on this stream, and whether the peer has ended it.
     pub fn body(&self, stream: u32) -> Option<(u64, bool)> {
         let streams = self.streams();
-        let state = streams.get(&stream)?;
+        let state = streams.states.get(&stream)?;
         Some((state.body(), state.has_ended()))
     }
 
@@ -199,7 +227,7 @@ impl Observed {
 
     /// Notes something of a stream.
     pub(super) fn on(&self, stream: u32, note: impl FnOnce(&mut ResponseState)) {
-        if let Some(state) = self.streams().get_mut(&stream) {
+        if let Some(state) = self.streams().states.get_mut(&stream) {
             note(state);
         }
     }
@@ -210,17 +238,28 @@ impl Observed {
         stream: u32,
         note: impl FnOnce(&mut ResponseState) -> Verdict,
     ) -> Verdict {
-        let verdict = self
-            .streams()
-            .get_mut(&stream)
-            .map(note)
-            .unwrap_or_default();
+        let Streams { states, gone } = &mut *self.streams();
+        let verdict = match states.get_mut(&stream) {
+            Some(state) => note(state),
+            None if gone.contains(&stream) => Verdict::Drop,
+            None => Verdict::Fine,
+        };
         let fault = u32::from(verdict == Verdict::Reset);
         self.faults.fetch_add(fault, Ordering::Relaxed);
         verdict
     }
 
-    fn streams(&self) -> MutexGuard<'_, States> {
+    /// The server resets a stream. `h2` must not see a reset of a stream whose request has ended: it may still ignore the frames
+    /// of that stream, and would end the connection for the next one.
+    pub(super) fn server_resets(&self, stream: u32) -> Verdict {
+        match self.streams().states.get_mut(&stream) {
+            Some(state) => state.server_resets(),
+            None if stream % 2 == 1 && self.has_left(stream) => Verdict::Drop,
+            None => Verdict::Fine,
+        }
+    }
+
+    fn streams(&self) -> MutexGuard<'_, Streams> {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -146,6 +146,11 @@ impl ResponseState {
         }
     }
 
+    /// Whether the server has reset the stream.
+    pub fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
     /// Records whether the frame that has passed ends the stream.
     pub fn end(&mut self, ends: bool) {
         if ends && self.phase == Phase::Body && !self.is_gone {
