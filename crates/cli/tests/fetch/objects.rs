@@ -83,7 +83,19 @@ fn a_job_in_a_bucket_is_done_part_by_part_and_read_as_any_other() {
     assert_eq!(table.stdout.lines().count(), 41, "{}", table.stderr);
     assert_eq!(world.server.summary().requests, 40);
     for (arguments, why) in [
-        (&["fetch", "status", JOB][..], "folders only"),
+        (
+            &["fetch", "again", JOB][..],
+            "`hecaton fetch again` works on folders only",
+        ),
+        (
+            &["fetch", "add", JOB, "more.txt"],
+            "`hecaton fetch add` works on folders only",
+        ),
+        (
+            &["fetch", "-", "-o", JOB],
+            "`hecaton fetch -o` works on folders only",
+        ),
+        (&["fetch", "status", "s3://bucket/nothing"], "no job"),
         (&["fetch", "run-part", JOB, "9"], "part"),
         (&["fetch", "run-part", "s3://bucket/nothing", "0"], "no job"),
         (
@@ -103,6 +115,84 @@ fn a_job_in_a_bucket_is_done_part_by_part_and_read_as_any_other() {
         assert_eq!(refused.status, Some(2), "{arguments:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn a_job_is_seen_on_its_way_and_its_products_are_in_the_bucket() {
+    let Some(s3) = S3::start() else { return };
+    let (world, proxy) = (World::new(), Proxy::start(&s3));
+    let tables = ["--part-size", "10", "--final-tables", "csv"];
+    planned(&world, &proxy, JOB, 20, &tables);
+    good(&proxy.run(&mut run_part(JOB, 1)));
+    let status = || {
+        let ended = proxy.run(&mut hecaton(&["fetch", "status", "--json", JOB]));
+        good(&ended);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()
+    };
+    let on_the_way = status();
+    assert_eq!(on_the_way["parts_done"], 1);
+    let records = on_the_way["tally"]["records"].as_u64().unwrap();
+    assert!((1..20).contains(&records), "{records} of two parts");
+    let said = proxy.run(&mut hecaton(&["fetch", "status", JOB])).stdout;
+    assert!(said.contains("run-part s3://bucket/job N"), "{said}");
+    assert_eq!(s3.get("/bucket/job/table.csv"), None);
+    let early = proxy.run(&mut hecaton(&["fetch", "report", JOB]));
+    assert_eq!(
+        early.stdout, "s3://bucket/job/report.html\n",
+        "{}",
+        early.stderr
+    );
+    // The products are made by the worker of the last part, or after a crash by who comes next.
+    proxy.set(Fault::KillAt("table.csv"));
+    let killed = proxy.run(&mut run_part(JOB, 0));
+    assert_eq!(killed.status, None, "{}", killed.stderr);
+    proxy.set(Fault::None);
+    good(&proxy.run(&mut run_part(JOB, 0)));
+    let text = |name: &str| {
+        let body = s3.get(&format!("/bucket/job/{name}"));
+        String::from_utf8(body.expect("it is there")).unwrap()
+    };
+    assert_eq!(text("table.csv").lines().count(), 21);
+    assert!(text("report.html").contains("</html>"));
+    assert_eq!(status()["tally"]["records"], 20);
+}
+
+#[test]
+fn of_workers_that_begin_a_part_at_once_none_sends_twice() {
+    let Some(s3) = S3::start() else { return };
+    let (world, s3) = (World::new(), Proxy::start(&s3));
+    planned(&world, &s3, JOB, 60, &["-X", "POST", "-c", "4"]);
+    let workers = [(); 6].map(|()| s3.with(&mut run_part(JOB, 0)).spawn().unwrap());
+    // All but one may end because another took the part over.
+    let ended = workers.map(end_of);
+    assert!(ended.iter().any(|ended| ended.status == Some(0)));
+    good(&s3.run(&mut run_part(JOB, 0)));
+    records(&s3, JOB, 60);
+    assert_eq!(world.server.summary().duplicates, 0);
+}
+
+#[test]
+fn a_store_that_is_killed_and_started_again_loses_nothing() {
+    let Some(mut s3) = S3::start() else { return };
+    if !s3.is_durable() {
+        return println!("this server keeps nothing when it is killed; this test tried nothing");
+    }
+    let world = World::with(Options {
+        delay: Delay::Fixed(std::time::Duration::from_millis(5)),
+        ..Options::default()
+    });
+    let proxy = Proxy::start(&s3);
+    planned(&world, &proxy, JOB, 600, &["-X", "POST", "-c", "4"]);
+    let worker = proxy.with(&mut run_part(JOB, 0)).spawn().unwrap();
+    for _ in 0..3 {
+        let seen = world.server.summary().requests;
+        world.wait_for(seen + 50);
+        s3.again();
+    }
+    good(&end_of(worker));
+    let found = records(&proxy, JOB, 600);
+    assert!(found.iter().all(|record| record["outcome"] == "response"));
+    assert_eq!(world.server.summary().requests, 600);
 }
 
 #[test]
@@ -141,6 +231,22 @@ fn a_worker_that_is_killed_at_any_put_loses_nothing_and_sends_no_post_twice() {
 }
 
 #[test]
+fn a_longer_part_needs_no_more_lists_of_its_pieces() {
+    let Some(s3) = S3::start() else { return };
+    let s3 = Proxy::start(&s3);
+    let lists = [20, 120].map(|inputs| {
+        let (world, job) = (World::new(), format!("s3://bucket/{inputs}"));
+        planned(&world, &s3, &job, inputs, &["-X", "POST", "-c", "1"]);
+        s3.lists();
+        good(&s3.run(&mut run_part(&job, 0)));
+        let lists = s3.lists();
+        records(&s3, &job, inputs);
+        lists
+    });
+    assert_eq!(lists[0], lists[1]);
+}
+
+#[test]
 fn planning_that_is_killed_at_any_put_is_repeated() {
     let Some(s3) = S3::start() else { return };
     let (world, s3) = (World::new(), Proxy::start(&s3));
@@ -172,7 +278,7 @@ fn lost_responses_and_refusals_of_the_store_change_nothing() {
     for (number, fault) in [
         Fault::Lose("claim"),
         Fault::Lose("000000000000"),
-        Fault::Lose("COMMIT"),
+        Fault::Lose("commits/part-000000"),
         Fault::Lose("plan.json"),
         Fault::SlowDown,
     ]

@@ -1,64 +1,110 @@
-//! moto, a server of S3 that `bin/setup fetch` installs, and a proxy before it that kills workers and loses responses.
+//! A server of S3 that `bin/setup fetch` installs (MinIO, or moto where there is no Go), and a proxy before it that kills workers
+//! and loses responses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use tempfile::TempDir;
 
 use crate::support::{Ending, end_of, until};
 
+const KEY: &str = "hecaton-key";
+const SECRET: &str = "hecaton-secret";
+
 /// A server with the bucket `bucket`.
 pub struct S3 {
+    home: TempDir,
     server: Child,
     address: String,
+    program: PathBuf,
 }
 
 impl S3 {
     /// None where there is no server, which the test then says.
     pub fn start() -> Option<S3> {
-        let installed =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fetch-peers/bin/moto_server");
-        let program = match installed.exists() {
-            true => installed,
-            false => "moto_server".into(),
-        };
-        let mut command = Command::new(program);
-        command.args(["-H", "127.0.0.1", "-p", "0"]);
-        command.stdout(Stdio::null()).stderr(Stdio::piped());
-        let Ok(mut server) = command.spawn() else {
-            println!("no moto_server: `bin/setup fetch` installs it; this test tried nothing");
+        let Some(program) = program() else {
+            println!("no server of S3: `bin/setup fetch` installs one; this test tried nothing");
             return None;
         };
-        let said = BufReader::new(server.stderr.take()?);
-        let mut lines = said.lines().map_while(Result::ok);
-        let address = lines.find_map(|line| {
-            let (_, address) = line.split_once("Running on http://")?;
-            Some(address.trim().to_owned())
-        });
-        // The server must not be stopped by a full pipe.
-        std::thread::spawn(move || lines.count());
-        let address = address.expect("the server names its address");
-        let s3 = S3 { server, address };
-        s3.put("/bucket", "");
+        let home = tempfile::tempdir().expect("a folder");
+        let (server, address) = match is_minio(&program) {
+            true => minio(&program, home.path()),
+            false => moto(&program),
+        };
+        let s3 = S3 {
+            home,
+            server,
+            address,
+            program,
+        };
+        until(|| s3.curl(&["-X", "PUT"], "/bucket").is_some());
         Some(s3)
     }
 
-    /// Writes an object, without a signature.
+    /// Whether it keeps what it has when it is killed.
+    pub fn is_durable(&self) -> bool {
+        is_minio(&self.program)
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+
+    /// Starts it again where it was.
+    pub fn again(&mut self) {
+        self.kill();
+        until(|| {
+            let begun = begin_minio(&self.program, self.home.path(), &self.address);
+            begun.map(|server| self.server = server).is_some()
+        });
+    }
+
+    /// Writes an object.
     pub fn put(&self, path: &str, body: &str) {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        let length = body.len();
-        let head = format!(
-            "PUT {path} HTTP/1.1\r\nHost: s3.amazonaws.com\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
-        );
-        stream.write_all(head.as_bytes()).unwrap();
-        stream.write_all(body.as_bytes()).unwrap();
-        let mut response = String::new();
-        stream.read_to_string(&mut response).unwrap();
-        assert!(response.contains(" 200 "), "{response}");
+        let file = self.home.path().join("body");
+        std::fs::write(&file, body).expect("a file");
+        let file = file.to_str().expect("a path");
+        self.curl(&["-T", file], path).expect("it is written");
+    }
+
+    /// Reads an object; none if there is none.
+    pub fn get(&self, path: &str) -> Option<Vec<u8>> {
+        self.curl(&[], path)
+    }
+
+    /// How many requests of each kind MinIO counted.
+    pub fn requests(&self) -> String {
+        let text = self.curl(&[], "/minio/v2/metrics/cluster");
+        let text = String::from_utf8(text.unwrap_or_default()).expect("text");
+        let counts = text
+            .lines()
+            .filter(|line| line.starts_with("minio_s3_requests_total"));
+        counts.collect::<Vec<_>>().join("\n")
+    }
+
+    /// The body of a good response.
+    fn curl(&self, arguments: &[&str], path: &str) -> Option<Vec<u8>> {
+        let mut curl = Command::new("curl");
+        curl.args([
+            "-sf",
+            "--noproxy",
+            "*",
+            "--aws-sigv4",
+            "aws:amz:us-east-1:s3",
+        ]);
+        curl.args(["--user", &format!("{KEY}:{SECRET}")]);
+        curl.args(["-H", "x-amz-content-sha256: UNSIGNED-PAYLOAD"]);
+        curl.args(arguments);
+        let output = curl.arg(format!("http://{}{path}", self.address)).output();
+        let output = output.expect("curl is there");
+        output.status.success().then_some(output.stdout)
     }
 
     /// Has a command use the server.
@@ -67,13 +113,94 @@ impl S3 {
     }
 }
 
+/// MinIO, unless `HECATON_S3` says moto.
+fn program() -> Option<PathBuf> {
+    let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fetch-peers/bin");
+    let wanted = std::env::var("HECATON_S3").unwrap_or_default();
+    let programs = ["minio", "moto_server"].map(|name| installed.join(name));
+    let mut programs = programs.into_iter();
+    programs.find(|program| program.exists() && (wanted != "moto" || !is_minio(program)))
+}
+
+fn is_minio(program: &Path) -> bool {
+    program.ends_with("minio")
+}
+
+fn moto(program: &Path) -> (Child, String) {
+    let mut command = Command::new(program);
+    command.args(["-H", "127.0.0.1", "-p", "0"]);
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut server = command.spawn().expect("the server starts");
+    let said = BufReader::new(server.stderr.take().expect("its errors"));
+    let mut lines = said.lines().map_while(Result::ok);
+    let address = lines.find_map(|line| {
+        let (_, address) = line.split_once("Running on http://")?;
+        Some(address.trim().to_owned())
+    });
+    // The server must not be stopped by a full pipe.
+    std::thread::spawn(move || lines.count());
+    (server, address.expect("the server names its address"))
+}
+
+/// A server on a port of its own: it is started until it gets one.
+fn minio(program: &Path, home: &Path) -> (Child, String) {
+    let mut begun = None;
+    until(|| {
+        let free = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let address = free.expect("a free port").to_string();
+        begun = begin_minio(program, home, &address).map(|server| (server, address));
+        begun.is_some()
+    });
+    begun.expect("it has begun")
+}
+
+/// None if the port was taken meanwhile.
+fn begin_minio(program: &Path, home: &Path, address: &str) -> Option<Child> {
+    let mut command = Command::new(program);
+    command.args(["server", "--quiet", "--address", address]);
+    command.arg(home.join("store"));
+    // Nothing of it leaves this machine.
+    let settings = [
+        ("MINIO_ROOT_USER", KEY),
+        ("MINIO_ROOT_PASSWORD", SECRET),
+        ("MINIO_BROWSER", "off"),
+        ("MINIO_UPDATE", "off"),
+        ("MINIO_PROMETHEUS_AUTH_TYPE", "public"),
+    ];
+    command.envs(settings).env("HOME", home);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut server = command.spawn().expect("the server starts");
+    let mut has_ended = false;
+    until(|| {
+        has_ended = server.try_wait().expect("it can be asked").is_some();
+        has_ended || responds(address)
+    });
+    match has_ended {
+        true => None,
+        false => Some(server),
+    }
+}
+
+/// Whether a server responds that it is ready.
+fn responds(address: &str) -> bool {
+    let mut response = String::new();
+    let mut ask = || -> std::io::Result<()> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.write_all(
+            b"GET /minio/health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+        )?;
+        stream.read_to_string(&mut response).map(drop)
+    };
+    ask().is_ok() && response.starts_with("HTTP/1.1 200")
+}
+
 /// Has a command use the server at this address.
 fn with_s3<'a>(command: &'a mut Command, address: &str) -> &'a mut Command {
     let settings = [
         ("AWS_ENDPOINT_URL", &*format!("http://{address}")),
         ("AWS_ALLOW_HTTP", "true"),
-        ("AWS_ACCESS_KEY_ID", "key"),
-        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("AWS_ACCESS_KEY_ID", KEY),
+        ("AWS_SECRET_ACCESS_KEY", SECRET),
         ("AWS_REGION", "us-east-1"),
     ];
     command.envs(settings)
@@ -81,8 +208,7 @@ fn with_s3<'a>(command: &'a mut Command, address: &str) -> &'a mut Command {
 
 impl Drop for S3 {
     fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
+        self.kill();
     }
 }
 
@@ -92,6 +218,8 @@ pub enum Fault {
     None,
     /// Kill the process at its n-th put, before or after the server has it.
     Kill(usize, bool),
+    /// Kill the process at its put of an object whose name ends so.
+    KillAt(&'static str),
     /// Close the connection instead of the response to each put of an object whose name ends so, once.
     Lose(&'static str),
     /// Refuse two requests of three.
@@ -104,6 +232,7 @@ struct State {
     fault: Fault,
     puts: usize,
     requests: usize,
+    lists: usize,
     process: Option<Pid>,
     lost: bool,
 }
@@ -122,6 +251,7 @@ impl Proxy {
             fault: Fault::None,
             puts: 0,
             requests: 0,
+            lists: 0,
             process: None,
             lost: false,
         }));
@@ -138,6 +268,11 @@ impl Proxy {
     pub fn set(&self, fault: Fault) {
         let mut state = self.state.lock().unwrap();
         (state.fault, state.puts, state.process, state.lost) = (fault, 0, None, false);
+    }
+
+    /// How many requests for a list of objects there were since this was called last.
+    pub fn lists(&self) -> usize {
+        std::mem::take(&mut self.state.lock().unwrap().lists)
     }
 
     pub fn with<'a>(&self, command: &'a mut Command) -> &'a mut Command {
@@ -174,10 +309,12 @@ fn pass_on(mut client: TcpStream, server: &str, state: &Mutex<State>) -> Option<
     reader.read_exact(&mut body).ok()?;
     let name = head.split(' ').nth(1)?.split('?').next()?.to_owned();
     let is_put = head.starts_with("PUT ");
+    let is_list = head.starts_with("GET ") && head.contains("list-type=2");
     let (fault, put) = {
         let mut state = state.lock().unwrap();
         state.requests += 1;
         state.puts += usize::from(is_put);
+        state.lists += usize::from(is_list);
         let refusal = match state.fault {
             Fault::SlowDown if !state.requests.is_multiple_of(3) => Some("503 Slow Down"),
             Fault::Forbid if is_put => Some("403 Forbidden"),
@@ -190,7 +327,11 @@ fn pass_on(mut client: TcpStream, server: &str, state: &Mutex<State>) -> Option<
         }
         (state.fault, state.puts)
     };
-    let kills = |before| is_put && fault == Fault::Kill(put, before);
+    let kills = |before| match fault {
+        Fault::Kill(at, then) => is_put && at == put && then == before,
+        Fault::KillAt(end) => is_put && before && name.ends_with(end),
+        _ => false,
+    };
     if kills(true) {
         return end(state);
     }

@@ -179,7 +179,7 @@ impl Session {
         match why.contains("not found") {
             true => format!(
                 "NATS at {url} has no queue of this job: `hecaton fetch enqueue {} --nats {url}` makes one",
-                self.topic.folder.base().display()
+                self.topic.folder.shown()
             ),
             false => format!("NATS at {url} reports no this job's queue: {why}"),
         }
@@ -221,7 +221,7 @@ impl Session {
             format!(
                 "{undone} parts are not done, and NATS at {} has none of them: `hecaton fetch enqueue {} --nats {}` publishes them again",
                 shown(&self.topic.url),
-                self.topic.folder.base().display(),
+                self.topic.folder.shown(),
                 shown(&self.topic.url)
             )
         });

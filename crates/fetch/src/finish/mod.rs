@@ -21,7 +21,7 @@ use crate::show;
 use crate::start::{self, Lock, Started, lock_if_free};
 
 /// The most inputs of a job whose report is made without a request: the report reads every record.
-const MOST_REPORTED: u64 = 1_000_000;
+pub const MOST_REPORTED: u64 = 1_000_000;
 
 /// The page that every job of a usual size gets.
 const PAGE: &str = "report.html";

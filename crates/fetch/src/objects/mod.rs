@@ -8,11 +8,13 @@ mod engine;
 use std::fmt;
 use std::fs::File;
 use std::io::{Read, Write};
+use std::ops::Range;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
+use futures_util::future::join;
+use futures_util::{StreamExt, stream};
 use hecaton::{Client, Config, Reactor};
 use object_store::aws::AmazonS3Builder;
 use object_store::azure::MicrosoftAzureBuilder;
@@ -30,6 +32,9 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Bytes of an object that are requested at once.
 pub const PIECE: u64 = 8 << 20;
+
+/// Objects that are read at once.
+const AT_ONCE: usize = 8;
 
 /// The result of an operation on a store.
 type Stored<T> = std::result::Result<T, StoreError>;
@@ -54,6 +59,16 @@ pub struct About {
     pub bytes: u64,
     /// Its version, if the store says one.
     pub etag: Option<String>,
+}
+
+/// An object in a list.
+pub struct Found {
+    /// Its name below the folder that was listed.
+    pub name: String,
+    /// How many bytes it has.
+    pub bytes: u64,
+    /// When it was written, by the store's clock.
+    pub modified: SystemTime,
 }
 
 fn bucket_of(scheme: &str, url: &str) -> Result<Arc<dyn ObjectStore>> {
@@ -181,15 +196,15 @@ impl Store {
         }
     }
 
-    /// The names of all objects below a folder, without the folder's own.
+    /// All objects below a folder, with their names from there on.
     ///
     /// # Errors
     /// As [`about`](Store::about).
-    pub fn list(&self, folder: &str) -> Result<Vec<String>> {
+    pub fn list(&self, folder: &str) -> Result<Vec<Found>> {
         let home = self.path(folder);
         let listed = self.store.list(Some(&home));
         let listed: Vec<Stored<_>> = self.reactor.block_on(listed.collect());
-        let mut names = Vec::new();
+        let mut objects = Vec::new();
         for found in listed {
             let found = found.map_err(|error| self.failed("list", folder, &error))?;
             let rest = found.location.prefix_match(&home);
@@ -198,9 +213,73 @@ impl Store {
                 .flatten()
                 .map(|part| part.as_ref().to_owned())
                 .collect();
-            names.push(rest.join("/"));
+            objects.push(Found {
+                name: rest.join("/"),
+                bytes: found.size,
+                modified: found.last_modified.into(),
+            });
         }
-        Ok(names)
+        Ok(objects)
+    }
+
+    /// Whether each of two objects is there.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about).
+    pub fn are_there(&self, names: [&str; 2]) -> Result<[bool; 2]> {
+        let paths = names.map(|name| self.path(name));
+        let heads = join(self.store.head(&paths[0]), self.store.head(&paths[1]));
+        let (one, other) = self.reactor.block_on(heads);
+        let is_there = |name: &str, head: Stored<_>| match head {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            Err(error) => Err(self.failed("read", name, &error)),
+        };
+        Ok([is_there(names[0], one)?, is_there(names[1], other)?])
+    }
+
+    /// Hands over pieces of objects in this order, while the next ones are on their way: whole objects, or the bytes of a range.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about), when there is no such object, and when the taker fails.
+    pub fn read_each(
+        &self,
+        pieces: &[(String, Option<Range<u64>>)],
+        take: &mut dyn FnMut(usize, Bytes) -> Result<()>,
+    ) -> Result<()> {
+        let gets = pieces.iter().map(|(name, range)| async move {
+            let options = GetOptions {
+                range: range.clone().map(GetRange::Bounded),
+                ..GetOptions::default()
+            };
+            let read = async {
+                self.store
+                    .get_opts(&self.path(name), options)
+                    .await?
+                    .bytes()
+                    .await
+            };
+            let read: Stored<Bytes> = read.await;
+            read.map_err(|error| self.failed("read", name, &error))
+        });
+        let mut gets = stream::iter(gets).buffered(AT_ONCE).enumerate();
+        self.reactor.block_on(async {
+            while let Some((number, bytes)) = gets.next().await {
+                take(number, bytes?)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Removes an object, if it is there.
+    ///
+    /// # Errors
+    /// As [`about`](Store::about).
+    pub fn remove(&self, name: &str) -> Result<()> {
+        match self.reactor.block_on(self.store.delete(&self.path(name))) {
+            Ok(()) | Err(StoreError::NotFound { .. }) => Ok(()),
+            Err(error) => Err(self.failed("remove", name, &error)),
+        }
     }
 
     /// Writes an object, whatever was there.

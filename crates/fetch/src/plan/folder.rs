@@ -17,12 +17,28 @@ pub struct Folder(PathBuf, Option<Arc<dyn Mirror>>);
 
 /// Where the state of a job is, if its folder is only one worker's copy: each decision is made there, and not in the folder.
 pub trait Mirror: Send + Sync {
+    /// The name of the place, for people.
+    fn shown(&self) -> &str;
+
+    /// Brings the inputs of a part into the folder.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn inputs(&self, folder: &Folder, part: u32) -> Result<()>;
+
     /// Brings what other workers did of a part into the folder: the segments of attempts before `attempt`, the names of those
-    /// after it, and the `COMMIT`.
+    /// after it, and the `COMMIT`. It takes a request for each piece of a segment, so it is for the begin of an attempt.
     ///
     /// # Errors
     /// When it cannot be reached.
     fn pull(&self, folder: &Folder, part: u32, attempt: u32) -> Result<()>;
+
+    /// Brings the name of the attempt after this one into the folder, and the `COMMIT`, if they are there. It takes as little
+    /// as it can, because it is called for each batch of requests that must not be repeated.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn look(&self, folder: &Folder, part: u32, attempt: u32) -> Result<()>;
 
     /// Claims an attempt at a part; false if another worker did.
     ///
@@ -36,11 +52,18 @@ pub trait Mirror: Send + Sync {
     /// When it cannot be reached.
     fn keep(&self, folder: &Folder, part: u32, attempt: u32, bytes: u64) -> Result<()>;
 
-    /// Commits a part whose results are in this file; false if another worker did.
+    /// Commits a part whose results are in this file; false if another worker did. The `COMMIT` is in the folder then, whoever
+    /// made it.
     ///
     /// # Errors
     /// When it cannot be reached.
-    fn commit(&self, part: u32, attempt: u32, commit: &[u8], results: &Path) -> Result<bool>;
+    fn commit(
+        &self,
+        folder: &Folder,
+        attempt: (u32, u32),
+        commit: &[u8],
+        results: &Path,
+    ) -> Result<bool>;
 }
 
 impl fmt::Debug for Folder {
@@ -152,6 +175,14 @@ impl Folder {
     /// The round of `again`, while it is not done.
     pub fn again(&self) -> Folder {
         Folder(self.0.join(AGAIN), None)
+    }
+
+    /// The job's folder or URL, for people; also for a round.
+    pub fn shown(&self) -> String {
+        match self.mirror() {
+            Some(mirror) => mirror.shown().to_owned(),
+            None => self.base().display().to_string(),
+        }
     }
 
     /// The folder of the job, also for a round.

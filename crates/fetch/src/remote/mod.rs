@@ -6,20 +6,23 @@
 //! Each decision is one object that is created exclusively: an attempt's `claim`, and a part's `COMMIT`.
 //! `docs/decisions/object-storage.md` says why nothing more is needed.
 
-use std::collections::HashMap;
+mod commits;
+mod gather;
+mod mirror;
+mod notes;
+
+use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use uuid::Uuid;
 
+pub use self::notes::Notes;
 use crate::error::{Error, Result, at};
-use crate::job::{BodyStorage, Job};
-use crate::objects::{PIECE, Store};
-use crate::plan::{self, Folder, Mirror, Plan, write_whole};
-use crate::run::worker_name;
-use crate::segment::Commit;
+use crate::job::{BodyStorage, Job, Reach};
+use crate::objects::Store;
+use crate::plan::{self, Folder, Plan, write_whole};
 use crate::start::{self, Started, prepare};
 
 const JOB: &str = "job.toml";
@@ -28,8 +31,20 @@ const PLAN: &str = "plan.json";
 /// A job in object storage.
 pub struct Remote {
     store: Store,
-    /// How much of each of our segments is there.
-    kept: Mutex<HashMap<(u32, u32), u64>>,
+    state: Mutex<State>,
+    /// Held while a `COMMIT` is written into a folder.
+    bringing: Mutex<()>,
+}
+
+/// What this process knows of the job.
+#[derive(Default)]
+struct State {
+    /// The folder's name in the store of the plan.
+    plan: String,
+    /// How much of each of our segments is there, by part and attempt.
+    kept: HashMap<(u32, u32), u64>,
+    /// The parts whose inputs are here.
+    inputs: HashSet<u32>,
 }
 
 /// A folder for one process, removed at its end.
@@ -76,8 +91,28 @@ fn draft_of(part: u32, attempt: u32) -> String {
     format!("{}/final-{attempt}.jsonl.zst", home_of(part))
 }
 
+/// Created exclusively: it decides about a part. All of them are in one folder, so that one list says which parts are done.
+fn commit_of(part: u32) -> String {
+    format!("commits/part-{part:06}")
+}
+
 fn result_of(part: u32) -> String {
     format!("results/part-{part:06}.jsonl.zst")
+}
+
+/// Refuses what needs a folder.
+fn refuse(job: &Job) -> Result<()> {
+    let is_inline = matches!(job.results.body, BodyStorage::None | BodyStorage::Inline);
+    let reason = match (is_inline, job.network.redirects_to) {
+        (false, _) => {
+            "a job in object storage keeps bodies in its records (--keep-body inline) or not at all"
+        }
+        (_, Reach::Any) => {
+            "a job in object storage follows redirects within the same site only (--redirects-to site)"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::usage(reason))
 }
 
 impl Remote {
@@ -88,7 +123,8 @@ impl Remote {
     pub fn open(url: &str) -> Result<Arc<Remote>> {
         Ok(Arc::new(Remote {
             store: Store::open(url)?,
-            kept: Mutex::default(),
+            state: Mutex::default(),
+            bringing: Mutex::default(),
         }))
     }
 
@@ -100,11 +136,7 @@ impl Remote {
     /// # Errors
     /// When there is another job, or it cannot be planned or written.
     pub fn plan(&self, scratch: &Scratch, job: Job) -> Result<Started> {
-        if !matches!(job.results.body, BodyStorage::None | BodyStorage::Inline) {
-            return Err(Error::usage(
-                "a job in object storage keeps bodies in its records (--keep-body inline) or not at all",
-            ));
-        }
+        refuse(&job)?;
         if let Some(started) = self.planned(&scratch.folder())? {
             start::refuse_differing(&started.folder, &started.job, &job)?;
             return Ok(started);
@@ -144,8 +176,10 @@ impl Remote {
         };
         write_whole(&folder.plan(), &text)?;
         let plan = Plan::planned(folder)?;
+        let home = format!("plan/{}", plan.job);
         self.store
-            .download(&format!("plan/{}/{JOB}", plan.job), &folder.job())?;
+            .download(&format!("{home}/{JOB}"), &folder.job())?;
+        self.state().plan = home;
         start::load(folder.clone()).map(Some)
     }
 
@@ -163,169 +197,26 @@ impl Remote {
         self.planned(&scratch.folder())?.ok_or_else(missing)
     }
 
-    /// The job in a scratch folder, to do one part of it; none if the part is done.
+    /// The job in a scratch folder, to work on its parts. Their inputs come when they are needed.
     ///
     /// # Errors
-    /// When there is no job or no such part.
-    pub fn begin(self: &Arc<Remote>, scratch: &Scratch, part: u32) -> Result<Option<Started>> {
+    /// When there is no job, or it cannot be read.
+    pub fn work(self: &Arc<Remote>, scratch: &Scratch) -> Result<Started> {
         let mut started = self.load(scratch)?;
-        started.plan.part(part)?;
-        if self.complete(part)? {
-            return Ok(None);
-        }
         let folder = started.folder.clone();
-        for made in [folder.results(), folder.part(part)] {
+        for made in [folder.results(), folder.planned()] {
             fs::create_dir_all(&made).map_err(at("create", &made))?;
         }
-        let home = format!("plan/{}", started.plan.job);
-        for name in self.store.list(&home)? {
-            let is_of_part = name == format!("{part:06}.json");
-            if is_of_part || name == "inputs.zst" || name == "repeats" {
-                let file = folder.planned().join(&name);
-                self.store.download(&format!("{home}/{name}"), &file)?;
-            }
+        File::create(folder.inputs()).map_err(at("create", &folder.inputs()))?;
+        if started.plan.repeats.is_some_and(|repeats| repeats > 0) {
+            let name = format!("{}/repeats", self.state().plan);
+            self.store.download(&name, &folder.repeats())?;
         }
         started.folder = folder.with_mirror(self.clone());
-        Ok(Some(started))
-    }
-
-    /// Completes a part that is committed, after a crash; false if it is not committed.
-    ///
-    /// # Errors
-    /// When the store cannot be read or written.
-    pub fn complete(&self, part: u32) -> Result<bool> {
-        let Some(commit) = self.commit_of(part)? else {
-            return Ok(false);
-        };
-        if self.store.about(&result_of(part))?.is_none() {
-            self.store
-                .copy(&draft_of(part, commit.attempt), &result_of(part))?;
-        }
-        Ok(true)
-    }
-
-    fn commit_of(&self, part: u32) -> Result<Option<Commit>> {
-        let name = format!("{}/COMMIT", home_of(part));
-        let Some(text) = self.store.read(&name)? else {
-            return Ok(None);
-        };
-        let commit = serde_json::from_slice(&text);
-        commit
-            .map_err(|error| {
-                Error::failed(format!("{}/{name} is damaged: {error}", self.store.url()))
-            })
-            .map(Some)
-    }
-
-    /// Brings all that is committed into a scratch folder, as a job that anyone can read.
-    ///
-    /// # Errors
-    /// When there is no job, or something cannot be read.
-    pub fn gather(&self, scratch: &Scratch) -> Result<Started> {
-        let started = self.load(scratch)?;
-        let folder = &started.folder;
-        fs::create_dir_all(folder.results()).map_err(at("create", &folder.results()))?;
-        for part in &started.plan.parts {
-            let number = part.number;
-            let home = folder.part(number);
-            fs::create_dir_all(&home).map_err(at("create", &home))?;
-            if self.complete(number)? {
-                self.store
-                    .download(&result_of(number), &folder.result(number))?;
-                let commit = format!("{}/COMMIT", home_of(number));
-                self.store.download(&commit, &folder.commit(number))?;
-            }
-        }
         Ok(started)
     }
-}
 
-/// What is there of an attempt.
-#[derive(Default)]
-struct Chunks(Vec<u64>);
-
-impl Mirror for Remote {
-    fn pull(&self, folder: &Folder, part: u32, attempt: u32) -> Result<()> {
-        let mut attempts: HashMap<u32, Chunks> = HashMap::new();
-        let mut is_done = false;
-        for name in self.store.list(&home_of(part))? {
-            is_done |= name == "COMMIT";
-            let Some((number, piece)) = name
-                .strip_prefix("attempt-")
-                .and_then(|it| it.split_once('/'))
-            else {
-                continue;
-            };
-            if let Ok(number) = number.parse() {
-                let chunks = attempts.entry(number).or_default();
-                chunks.0.extend(piece.parse::<u64>());
-            }
-        }
-        for (number, mut chunks) in attempts {
-            let path = folder.attempt(part, number);
-            let file = File::options().create(true).append(true).open(&path);
-            let mut length = file
-                .and_then(|file| Ok(file.metadata()?.len()))
-                .map_err(at("write", &path))?;
-            if number >= attempt {
-                continue;
-            }
-            chunks.0.sort_unstable();
-            for from in chunks.0 {
-                if from == length {
-                    let name = format!("{}/{from:012}", attempt_of(part, number));
-                    self.store.download(&name, &path)?;
-                    length = fs::metadata(&path).map_err(at("read", &path))?.len();
-                }
-            }
-        }
-        let commit = folder.commit(part);
-        if is_done && !commit.exists() {
-            if let Some(text) = self.store.read(&format!("{}/COMMIT", home_of(part)))? {
-                write_whole(&commit, &text)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn claim(&self, part: u32, attempt: u32) -> Result<bool> {
-        // The number makes it ours, also when the response of the put is lost.
-        let text = format!("{} {}\n", worker_name(), Uuid::new_v4());
-        self.store
-            .create(&format!("{}/claim", attempt_of(part, attempt)), text)
-    }
-
-    fn keep(&self, folder: &Folder, part: u32, attempt: u32, bytes: u64) -> Result<()> {
-        let mut from = self.lock().get(&(part, attempt)).copied().unwrap_or(0);
-        let path = folder.attempt(part, attempt);
-        let file = File::open(&path).map_err(at("read", &path))?;
-        while from < bytes {
-            let mut piece = vec![0; PIECE.min(bytes - from) as usize];
-            file.read_exact_at(&mut piece, from)
-                .map_err(at("read", &path))?;
-            let length = piece.len() as u64;
-            let name = format!("{}/{from:012}", attempt_of(part, attempt));
-            self.store.write(&name, piece)?;
-            from += length;
-            self.lock().insert((part, attempt), from);
-        }
-        Ok(())
-    }
-
-    fn commit(&self, part: u32, attempt: u32, commit: &[u8], results: &Path) -> Result<bool> {
-        // The results come first: a commit without them would be of no use.
-        self.store.upload(results, &draft_of(part, attempt))?;
-        let name = format!("{}/COMMIT", home_of(part));
-        if !self.store.create(&name, commit.to_vec())? {
-            return Ok(false);
-        }
-        self.store.upload(results, &result_of(part))?;
-        Ok(true)
-    }
-}
-
-impl Remote {
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(u32, u32), u64>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -119,6 +119,7 @@ pub fn announce(folder: &Folder, part: u32) -> Result<Option<Announced>> {
     let (attempt, file) = match folder.mirror() {
         None => create(folder, part)?,
         Some(mirror) => loop {
+            mirror.inputs(folder, part)?;
             mirror.pull(folder, part, u32::MAX)?;
             if folder.commit(part).exists() {
                 return Ok(None);

@@ -119,9 +119,7 @@ impl Commit {
         let text = serde_json::to_vec_pretty(self).expect("numbers become JSON");
         if let Some(mirror) = folder.mirror() {
             let results = Commit::final_draft(folder, self.part, self.attempt);
-            if !mirror.commit(self.part, self.attempt, &text, &results)? {
-                return Ok(false);
-            }
+            return mirror.commit(folder, (self.part, self.attempt), &text, &results);
         }
         let write = || {
             let mut file = File::create(&draft)?;
@@ -163,6 +161,10 @@ pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
         Ok(()) => sync_folder_of(&result).map_err(at("write", &result))?,
         Err(error) if error.kind() == ErrorKind::NotFound && result.exists() => {}
         Err(error) => return Err(at("move", &draft)(error)),
+    }
+    if folder.mirror().is_some() {
+        // They are in the mirror, and the copy would take space until all parts are done.
+        let _ = fs::remove_file(&result);
     }
     // Segments last: while they are there, nothing is lost.
     let home = folder.part(commit.part);

@@ -3,7 +3,7 @@
 //! The thread that drives the requests waits for the disk only for its own intents. A failed write is cut off again,
 //! so that a segment ends with a whole frame, and is reported. The run then ends in order.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -83,6 +83,7 @@ impl Writer {
                 packer,
                 reporting,
                 packed: Vec::new(),
+                waiting: Vec::new(),
                 failed: false,
             }
             .run(&received);
@@ -187,6 +188,8 @@ struct Thread {
     segments: HashMap<u32, Segment>,
     packer: Packer,
     packed: Vec<u8>,
+    /// The parts and tickets of intents that are written, and not on the disk yet.
+    waiting: Vec<(u32, u64)>,
     reporting: Sender<Report>,
     failed: bool,
 }
@@ -196,7 +199,13 @@ impl Thread {
         let mut synced = Instant::now();
         loop {
             match commands.recv_timeout(SYNC.saturating_sub(synced.elapsed())) {
-                Ok(command) => self.obey(command),
+                Ok(command) => {
+                    self.obey(command);
+                    // Intents that came meanwhile go to the disk, and to the mirror, together.
+                    let others = commands.try_iter().take(MOST_WAITING);
+                    others.for_each(|command| self.obey(command));
+                    self.confirm_intents();
+                }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
@@ -226,8 +235,12 @@ impl Thread {
             _ if self.failed => return,
             Command::Lines(part, lines) => self.lines(part, lines),
             Command::Intents(part, numbers, ticket) => self.intents(part, numbers, ticket),
-            Command::Finish(part, then) => self.finish(part, then),
+            Command::Finish(part, then) => {
+                self.confirm_intents();
+                self.finish(part, then)
+            }
             Command::Close(part) => {
+                self.confirm_intents();
                 let closed = self.sync(part).and_then(|()| self.mirror(part, true));
                 self.segments.remove(&part);
                 closed
@@ -268,10 +281,22 @@ impl Thread {
         let content = Attempt::Intents(numbers).content();
         pack_aside(&content, &mut self.packed);
         self.append(part, &[Piece::Aside(&content)])?;
-        self.sync(part)?;
-        self.mirror(part, true)?;
-        let _ = self.reporting.send(Report::Intents(ticket));
+        self.waiting.push((part, ticket));
         Ok(())
+    }
+
+    /// Has all intents on the disk and in the mirror, and reports each.
+    fn confirm_intents(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let parts: BTreeSet<u32> = waiting.iter().map(|(part, _)| *part).collect();
+        for part in parts {
+            if let Err(error) = self.sync(part).and_then(|()| self.mirror(part, true)) {
+                return self.fail(error);
+            }
+        }
+        for (_, ticket) in waiting {
+            let _ = self.reporting.send(Report::Intents(ticket));
+        }
     }
 
     /// Appends what is packed, with what that holds.
@@ -321,7 +346,7 @@ impl Thread {
             return Ok(());
         }
         mirror.keep(&segment.folder, part, segment.attempt, segment.bytes)?;
-        mirror.pull(&segment.folder, part, segment.attempt)?;
+        mirror.look(&segment.folder, part, segment.attempt)?;
         segment.mirrored = Instant::now();
         Ok(())
     }

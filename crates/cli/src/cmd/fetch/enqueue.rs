@@ -28,15 +28,29 @@ pub struct Arguments {
 /// When there is no planned job, or NATS does not take it.
 #[cfg(feature = "nats")]
 pub fn run(arguments: &Arguments) -> Result<()> {
-    use std::io::{Write, stdout};
-
-    use hecaton_fetch::dispatch::enqueue;
     use hecaton_fetch::plan::Folder;
 
     use super::open::open;
 
-    let started = open(&Folder::at(&arguments.home.folder))?;
-    let enqueued = enqueue(&started, &arguments.server.url, arguments.lease)?;
+    #[cfg(feature = "objects")]
+    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
+        use hecaton_fetch::remote::{Remote, Scratch};
+        let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
+        let started = remote.load(&scratch)?;
+        remote.refresh(&started.folder)?;
+        return publish(arguments, &started);
+    }
+    super::elsewhere::refuse(&arguments.home.folder, " enqueue")?;
+    publish(arguments, &open(&Folder::at(&arguments.home.folder))?)
+}
+
+#[cfg(feature = "nats")]
+fn publish(arguments: &Arguments, started: &hecaton_fetch::start::Started) -> Result<()> {
+    use std::io::{Write, stdout};
+
+    use hecaton_fetch::dispatch::enqueue;
+
+    let enqueued = enqueue(started, &arguments.server.url, arguments.lease)?;
     writeln!(
         stdout(),
         "{} parts queued, {} were in the queue already, {} are done; `hecaton fetch worker {} --nats URL` on any machine runs them",

@@ -42,21 +42,14 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    /// The folder of a verb that works on folders only.
-    fn folder(&self) -> Option<&Path> {
-        let home = match &self.verb {
-            Some(Verb::Add(arguments)) => &arguments.home,
-            Some(Verb::Again(arguments)) => &arguments.home,
-            Some(Verb::Status(arguments)) => &arguments.home,
-            Some(Verb::Enqueue(arguments)) => &arguments.home,
-            Some(Verb::Worker(arguments)) => &arguments.home,
-            Some(Verb::Report(arguments)) => &arguments.home,
-            Some(Verb::Plan(_) | Verb::RunPart(_) | Verb::Show(_) | Verb::Export(_)) => {
-                return None;
-            }
-            None => return self.run.folder(),
-        };
-        Some(&home.folder)
+    /// The folder of a verb that works on folders only, and the verb.
+    fn folder(&self) -> Option<(&Path, &'static str)> {
+        match &self.verb {
+            Some(Verb::Add(arguments)) => Some((&arguments.home.folder, " add")),
+            Some(Verb::Again(arguments)) => Some((&arguments.home.folder, " again")),
+            Some(_) => None,
+            None => self.run.folder().map(|folder| (folder, " -o")),
+        }
     }
 }
 
@@ -105,7 +98,7 @@ enum Verb {
 /// The folder of a job.
 #[derive(Args)]
 struct Home {
-    /// The job's folder; for plan, run-part, show and export also s3://bucket/prefix, gs:// or az://.
+    /// The job's folder; for all verbs but add and again also s3://bucket/prefix, gs:// or az://.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -135,8 +128,8 @@ fn threads(text: &str) -> Result<usize, String> {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    if let Some(path) = arguments.folder() {
-        elsewhere::refuse(path)?;
+    if let Some((path, verb)) = arguments.folder() {
+        elsewhere::refuse(path, verb)?;
     }
     match &arguments.verb {
         Some(Verb::Add(arguments)) => add::run(arguments),

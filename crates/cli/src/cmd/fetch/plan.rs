@@ -34,7 +34,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let started = Remote::open(url)?.plan(&scratch, arguments.job.job()?)?;
         return planned(&started, arguments);
     }
-    elsewhere::refuse(&arguments.into)?;
+    elsewhere::refuse(&arguments.into, " plan")?;
     let started = prepare(Folder::at(&arguments.into), arguments.job.job()?)?;
     planned(&started, arguments)
 }

@@ -9,7 +9,7 @@ use hecaton_fetch::plan::Folder;
 
 use super::Home;
 
-/// Writes report.html into the job's folder: outcomes over time, hosts, latencies, and what went wrong.
+/// Writes report.html beside the job's results: outcomes over time, hosts, latencies, and what went wrong.
 ///
 /// A job of up to a million inputs writes it by itself when it is done.
 #[derive(Args)]
@@ -23,6 +23,13 @@ pub struct Arguments {
 /// # Errors
 /// When the folder holds no job, or it cannot be written.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    #[cfg(feature = "objects")]
+    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
+        use hecaton_fetch::remote::{Remote, Scratch};
+        let page = Remote::open(url)?.report(&Scratch::new(None)?)?;
+        return Ok(writeln!(stdout(), "{page}")?);
+    }
+    super::elsewhere::refuse(&arguments.home.folder, " report")?;
     let folder = Folder::at(&arguments.home.folder);
     finish::parts(&folder)?;
     let page = finish::report(&folder)?;

@@ -44,7 +44,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
         return elsewhere(arguments, url);
     }
-    super::elsewhere::refuse(&arguments.home.folder)?;
+    super::elsewhere::refuse(&arguments.home.folder, " run-part")?;
     let folder = Folder::at(&arguments.home.folder);
     let started = open(&folder)?;
     let summary = run_one(arguments, &started)?;
@@ -59,19 +59,24 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 /// The same for a job in object storage.
 #[cfg(feature = "objects")]
 fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
-    use hecaton_fetch::remote::{Remote, Scratch};
+    use hecaton_fetch::remote::{Notes, Remote, Scratch};
     let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
-    let ended = match remote.begin(&scratch, arguments.part)? {
-        None => "done already".to_owned(),
-        Some(started) => match run_one(arguments, &started) {
+    let started = remote.work(&scratch)?;
+    let (folder, part) = (&started.folder, started.plan.part(arguments.part)?.number);
+    let ended = if remote.complete(folder, part)? {
+        "done already".to_owned()
+    } else {
+        let _notes = Notes::begin(&remote, folder, false)?;
+        match run_one(arguments, &started) {
             Ok(summary) => sentence(format!("{url}/results").as_ref(), &summary),
             // A worker that slept may fail at anything, when another has done the part.
-            Err(_) if remote.complete(arguments.part).unwrap_or(false) => {
+            Err(_) if remote.complete(folder, part).unwrap_or(false) => {
                 "done by another worker".to_owned()
             }
             Err(error) => return Err(error),
-        },
+        }
     };
+    remote.finish(&started)?;
     if !arguments.quiet {
         crate::say!("part {}: {ended}", arguments.part);
     }

@@ -11,10 +11,10 @@ use hecaton_fetch::plan::Folder;
 use hecaton_fetch::show::{Status, status};
 use hecaton_lab::findings::words::{count, plural};
 
-use super::Home;
 use super::live::{hosts, line};
 use super::verdict::judge_by;
 use super::worker_lines;
+use super::{Home, elsewhere};
 
 /// How often `--watch` prints the status.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -52,14 +52,15 @@ struct Round {
 /// # Errors
 /// When the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let folder = Folder::at(&arguments.home.folder);
+    let home = elsewhere::Home::glance(&arguments.home.folder)?;
+    let folder = home.folder.clone();
     // A folder that may only be read is read as it is.
     let _ = finish::parts(&folder);
     loop {
         let status = look(&folder)?;
         let text = match arguments.json {
             true => json(&status)?,
-            false => lines(&folder, &status).join("\n"),
+            false => lines(&home, &status).join("\n"),
         };
         let is_screen = arguments.watch && stdout().is_terminal();
         // From the top left corner, on an empty screen.
@@ -72,6 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             };
         }
         std::thread::sleep(PERIOD);
+        home.refresh()?;
     }
 }
 
@@ -99,9 +101,12 @@ fn look(folder: &Folder) -> Result<JobStatus> {
     })
 }
 
-fn lines(folder: &Folder, status: &JobStatus) -> Vec<String> {
-    let path = folder.path().display();
-    let resume_with = format!("hecaton fetch -o {path}");
+fn lines(home: &elsewhere::Home, status: &JobStatus) -> Vec<String> {
+    let path = &home.shown;
+    let resume_with = match home.is_elsewhere() {
+        true => format!("hecaton fetch run-part {path} N"),
+        false => format!("hecaton fetch -o {path}"),
+    };
     let mut lines = of_one(&status.job, &resume_with);
     if let Some(again) = &status.again {
         lines.push(format!("again, for the records with {}:", again.matching));

@@ -37,20 +37,74 @@ pub struct Arguments {
 /// When there is no planned job, NATS cannot be reached, or a part cannot be done.
 #[cfg(feature = "nats")]
 pub fn run(arguments: &Arguments) -> Result<()> {
-    use hecaton_fetch::dispatch::{WorkerOptions, run_worker};
     use hecaton_fetch::finish;
     use hecaton_fetch::plan::Folder;
     use hecaton_fetch::start::load;
 
-    use super::live::Live;
     use super::open::open;
-    use super::run::sentence;
     use super::verdict;
-    use crate::stop;
 
-    let stop = stop::on_request()?;
+    #[cfg(feature = "objects")]
+    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
+        return elsewhere(arguments, url);
+    }
+    super::elsewhere::refuse(&arguments.home.folder, " worker")?;
     let folder = Folder::at(&arguments.home.folder);
     let started = open(&folder)?;
+    let summary = work(arguments, &started)?;
+    finish::job(&folder)?;
+    say(arguments, &folder.results(), &summary);
+    verdict::judge(&load(folder)?, &started.job)
+}
+
+/// The same for a job in object storage.
+#[cfg(all(feature = "nats", feature = "objects"))]
+fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
+    use hecaton_fetch::remote::{Notes, Remote, Scratch};
+
+    use super::verdict;
+
+    let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
+    let started = remote.work(&scratch)?;
+    remote.refresh(&started.folder)?;
+    let notes = Notes::begin(&remote, &started.folder, true)?;
+    let ended = work(arguments, &started);
+    drop(notes);
+    let is_done = || {
+        let known = remote.refresh(&started.folder).is_ok();
+        known && started.plan.undone(&started.folder).next().is_none()
+    };
+    match ended {
+        Ok(summary) => say(arguments, format!("{url}/results").as_ref(), &summary),
+        // A worker that slept may fail at anything, when others have done the rest.
+        Err(_) if is_done() => {}
+        Err(error) => return Err(error),
+    }
+    remote.finish(&started)?;
+    verdict::judge(&started, &started.job)
+}
+
+#[cfg(feature = "nats")]
+fn say(arguments: &Arguments, results: &std::path::Path, summary: &hecaton_fetch::run::Summary) {
+    if !arguments.quiet {
+        crate::say!(
+            "all parts are done; this worker: {}",
+            super::run::sentence(results, summary)
+        );
+    }
+}
+
+/// Runs parts until all are done.
+#[cfg(feature = "nats")]
+fn work(
+    arguments: &Arguments,
+    started: &hecaton_fetch::start::Started,
+) -> Result<hecaton_fetch::run::Summary> {
+    use hecaton_fetch::dispatch::{WorkerOptions, run_worker};
+
+    use super::live::Live;
+
+    let stop = crate::stop::on_request()?;
     let options = WorkerOptions {
         url: arguments.server.url.clone(),
         most: arguments.parts as usize,
@@ -58,17 +112,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         resend_unknown: arguments.resend_unknown,
     };
     let mut live = Live::new(arguments.quiet, &arguments.watching)?;
-    let summary = run_worker(&started, &options, &stop, &mut live);
+    let summary = run_worker(started, &options, &stop, &mut live);
     live.end();
-    let summary = summary?;
-    finish::job(&folder)?;
-    if !arguments.quiet {
-        crate::say!(
-            "all parts are done; this worker: {}",
-            sentence(&folder.results(), &summary)
-        );
-    }
-    verdict::judge(&load(folder)?, &started.job)
+    Ok(summary?)
 }
 
 #[cfg(not(feature = "nats"))]

@@ -1,6 +1,8 @@
 //! Many workers that NATS hands parts to: real processes and a real server, killed, stopped and started again.
 
 mod again;
+#[cfg(feature = "objects")]
+mod elsewhere;
 mod kills;
 mod limits;
 mod refused;
