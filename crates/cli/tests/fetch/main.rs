@@ -21,7 +21,9 @@ mod network;
 #[cfg(feature = "objects")]
 mod objects;
 mod outages;
+mod own_settings;
 mod pace;
+mod rate;
 mod reading;
 mod redirects;
 mod resume;

@@ -123,6 +123,7 @@ fn hand_over(
                 Routed {
                     host,
                     foreign,
+                    has_rate: false,
                     request,
                 },
             )?;

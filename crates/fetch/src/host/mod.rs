@@ -8,9 +8,11 @@ use url::{ParseError, Url};
 
 mod fast;
 mod last;
+mod names;
 mod site;
 
 pub use last::LastHost;
+pub use names::HostNames;
 pub use site::site;
 
 /// A host as the limits see it: an address, or a name in lower case and punycode without a last dot. The port follows

@@ -3,11 +3,8 @@
 use std::time::Duration;
 
 use super::secret::{is_bare, may_be_secret};
-use super::{Job, Pace, RequestSettings};
+use super::{Hosts, Job, Pace, Rate, RequestSettings};
 use crate::error::{Error, Result};
-
-/// One request a day, and a little less.
-const SLOWEST: f64 = 0.00001;
 
 /// The longest time that a host may be let alone.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
@@ -33,6 +30,7 @@ impl Job {
         }
         check_request(&self.request)?;
         check_pace(&self.pace)?;
+        check_hosts(&self.hosts)?;
         if self.network.timeout.is_zero() {
             return Err(Error::usage(
                 "timeout is 0, which fails every request: use a second or more",
@@ -43,19 +41,41 @@ impl Job {
 }
 
 fn check_request(settings: &RequestSettings) -> Result<()> {
-    for (name, value) in [("auth", &settings.auth), ("bearer", &settings.bearer)] {
+    check_credentials(&settings.auth, &settings.bearer, &settings.headers)
+}
+
+fn check_hosts(hosts: &Hosts) -> Result<()> {
+    for (name, host) in hosts {
+        let of = |error: Error| Error::usage(format!("hosts.{name:?}: {error}"));
+        check_credentials(&host.auth, &host.bearer, &host.headers).map_err(of)?;
+        if host.per_host == Some(0) {
+            return Err(of(Error::usage("per_host is 0: use at least 1")));
+        }
+        if let Some(Err(why)) = host.rate.map(Rate::check) {
+            return Err(of(Error::usage(why)));
+        }
+    }
+    Ok(())
+}
+
+fn check_credentials(
+    auth: &Option<String>,
+    bearer: &Option<String>,
+    headers: &[String],
+) -> Result<()> {
+    for (name, value) in [("auth", auth), ("bearer", bearer)] {
         if value.as_ref().is_some_and(|value| is_bare(value)) {
             return Err(Error::usage(format!(
                 "{name} is a secret, and the folder keeps the job: put it into a variable and give {name} as env:NAME"
             )));
         }
     }
-    if settings.auth.is_some() && settings.bearer.is_some() {
+    if auth.is_some() && bearer.is_some() {
         return Err(Error::usage(
             "auth and bearer are two kinds of credentials: give one",
         ));
     }
-    for header in &settings.headers {
+    for header in headers {
         let (name, value) = split_header(header)?;
         if may_be_secret(name, value) {
             return Err(Error::usage(format!(
@@ -90,15 +110,8 @@ fn check_pace(pace: &Pace) -> Result<()> {
     if pace.per_host == Some(0) {
         return refused("per_host is 0: use at least 1".into());
     }
-    if let Some(rate) = pace.rate {
-        if !(rate.is_finite() && rate > 0.0) {
-            return refused(format!("rate is {rate}: use a number above 0"));
-        }
-        if rate < SLOWEST {
-            return refused(format!(
-                "rate is {rate:?} a second, which is less than one a day: use {SLOWEST} or more"
-            ));
-        }
+    if let Some(Err(why)) = pace.rate.map(Rate::check) {
+        return refused(why);
     }
     for (name, time) in [
         ("max_retry_after", pace.max_retry_after),
@@ -173,8 +186,8 @@ mod tests {
         let refused: [(&str, Spoil); 7] = [
             ("no input", |job| job.input.files.clear()),
             ("concurrency", |job| job.pace.concurrency = 0),
-            ("rate", |job| job.pace.rate = Some(-1.0)),
-            ("one a day", |job| job.pace.rate = Some(1e-300)),
+            ("rate", |job| job.pace.rate = Some(Rate::Fixed(-1.0))),
+            ("one a day", |job| job.pace.rate = Some(Rate::Fixed(1e-300))),
             ("breaker_cooldown", |job| {
                 job.pace.breaker_cooldown = Duration::MAX
             }),

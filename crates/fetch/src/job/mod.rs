@@ -5,7 +5,8 @@
 //! Secrets are named (`env:TOKEN`) and read when they are used, so that none is ever written.
 
 mod check;
-
+mod hosts;
+mod rate;
 mod secret;
 mod write;
 
@@ -15,6 +16,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use self::check::split_header;
+pub use self::hosts::{HostSettings, Hosts, read as read_hosts};
+pub use self::rate::Rate;
 pub use self::secret::reveal;
 
 /// A job: what `job.toml` holds.
@@ -37,6 +40,9 @@ pub struct Job {
     pub pace: Pace,
     /// How connections are made.
     pub network: Network,
+    /// What differs for single hosts, by their names: `api.example.com`, or `*.example.com` for all hosts under it.
+    #[serde(skip_serializing_if = "Hosts::is_empty")]
+    pub hosts: Hosts,
 }
 
 /// Where the inputs are.
@@ -187,9 +193,9 @@ pub struct Pace {
     /// networks, and for `own_hosts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_host: Option<usize>,
-    /// Most requests a second to one host.
+    /// Most requests a second to one host, or `auto`, or `auto:50` for at most 50.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<f64>,
+    pub rate: Option<Rate>,
     /// The largest share of the requests in flight that one host may have.
     pub max_host_share: f64,
     /// The hosts are the user's own: more than 10 requests a second without a `rate`.
@@ -275,9 +281,9 @@ pub struct Network {
     /// `1.1` or `2`; what the server chooses when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
-    /// A proxy's URL, or `none`; those of the environment when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub proxy: Option<String>,
+    /// URLs of proxies, or `none`: requests take them in turn. Those of the environment when absent.
+    #[serde(with = "hosts::one_or_many", skip_serializing_if = "Vec::is_empty")]
+    pub proxy: Vec<String>,
     /// A PEM file with the authorities to trust.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ca: Option<String>,
@@ -319,7 +325,7 @@ impl Default for Network {
             redirects_to: Reach::Site,
             cookies: false,
             http: None,
-            proxy: None,
+            proxy: Vec::new(),
             ca: None,
             client_cert: None,
             client_key: None,

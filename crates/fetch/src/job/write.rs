@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::Job;
+use super::{HostSettings, Job};
 use crate::error::{Error, Result, at};
 
 /// The halves of a job that a folder keeps for good.
@@ -53,7 +53,7 @@ impl Job {
         let (Ok(was), Ok(is)) = (was?, is?) else {
             return Ok(Vec::new());
         };
-        let mut found = Vec::new();
+        let mut found = self.differing_hosts(now);
         for half in KEPT {
             let [was, is] =
                 [&was, &is].map(|table| table.get(half).and_then(toml::Value::as_table));
@@ -76,6 +76,23 @@ impl Job {
         }
         Ok(found)
     }
+
+    /// Hosts whose requests differ. Their rates and proxies may change, as those of the job may.
+    fn differing_hosts(&self, now: &Job) -> Vec<String> {
+        let nothing = HostSettings::default();
+        let mut names: Vec<&String> = self.hosts.keys().chain(now.hosts.keys()).collect();
+        names.sort();
+        names.dedup();
+        let of = |job: &Job, name: &String| {
+            let settings = job.hosts.get(name).unwrap_or(&nothing);
+            settings.of_requests()
+        };
+        names.retain(|name| of(self, name) != of(now, name));
+        let texts = names.iter();
+        texts
+            .map(|name| format!("the headers or credentials of hosts.{name:?} were others"))
+            .collect()
+    }
 }
 
 #[cfg(test)]
@@ -83,16 +100,21 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::job::Rate;
 
     #[test]
     fn a_job_comes_back_from_its_toml() {
         let mut job = Job::default();
         job.input.files.push("urls.txt".into());
         job.request.url = Some("https://example.com/{sku}".into());
-        job.pace.rate = Some(20.0);
         job.network.read_timeout = Some(Duration::from_millis(1500));
-        let text = job.to_toml().unwrap();
-        assert_eq!(Job::parse(&text, "job.toml").unwrap(), job, "{text}");
+        for rate in [Rate::Fixed(20.0), Rate::Auto(None), Rate::Auto(Some(5.0))] {
+            job.pace.rate = Some(rate);
+            let text = job.to_toml().unwrap();
+            assert_eq!(Job::parse(&text, "job.toml").unwrap(), job, "{text}");
+        }
+        let whole = Job::parse("[pace]\nrate = 20\n", "job.toml").unwrap();
+        assert_eq!(whole.pace.rate, Some(Rate::Fixed(20.0)));
     }
 
     #[test]

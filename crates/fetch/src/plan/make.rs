@@ -34,6 +34,8 @@ pub struct Routed<'a> {
     pub host: &'a str,
     /// Whether the host is someone else's.
     pub foreign: bool,
+    /// Whether the job says what rate this host gets.
+    pub has_rate: bool,
     /// The digest of the request: equal requests have equal digests.
     pub request: u128,
 }
@@ -334,7 +336,8 @@ impl HostCounts {
             let count = self.counts.entry(host).or_default();
             *count = count.saturating_add(1);
             self.heaviest[group] = self.heaviest[group].max(u64::from(*count));
-            if routed.foreign && *count > WITHOUT_RATE && self.busy.is_none() {
+            let needs_rate = routed.foreign && !routed.has_rate;
+            if needs_rate && *count > WITHOUT_RATE && self.busy.is_none() {
                 self.busy = Some(routed.host.to_owned());
             }
         }

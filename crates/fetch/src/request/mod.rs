@@ -1,5 +1,7 @@
 //! An input → its request: the URL and the rest, a digest that finds duplicates, and the engine's own form.
 
+mod headers;
+mod hosts;
 mod onward;
 mod parts;
 mod rendered;
@@ -7,17 +9,17 @@ mod rendered;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use hecaton::{Defaults, Redirect, Request};
 use uuid::Uuid;
 
+use self::headers::headers;
+use self::hosts::{HostHeaders, Own};
 pub use self::onward::{Onward, Step, step};
 use self::parts::Text;
 pub use self::rendered::Rendered;
 use crate::error::{Error, Result};
-use crate::job::{RequestSettings, reveal, split_header};
+use crate::job::{Hosts, RequestSettings, split_header};
 use crate::plan::Content;
 use crate::record::{Columns, URL, listed};
 use crate::template::Escaping;
@@ -41,6 +43,9 @@ pub struct Maker {
     headers: Vec<(String, Text)>,
     body: Option<Text>,
     keys_of: Option<Uuid>,
+    /// What differs for single hosts.
+    hosts: HostHeaders,
+    columns: Vec<String>,
 }
 
 impl Maker {
@@ -106,7 +111,27 @@ impl Maker {
             headers,
             body: body.transpose()?,
             keys_of: settings.idempotency_key.then_some(job),
+            hosts: HostHeaders::default(),
+            columns: columns.to_vec(),
         })
+    }
+
+    /// The same with the headers and credentials of single hosts.
+    ///
+    /// # Errors
+    /// When a host is named wrongly, a header cannot be sent, or a secret is not there.
+    pub fn for_hosts(self, settings: &RequestSettings, hosts: &Hosts) -> Result<Maker> {
+        if hosts.is_empty() {
+            return Ok(self);
+        }
+        let (constant, _) = headers(settings, &self.columns)?;
+        let hosts = HostHeaders::new(hosts, &constant)?;
+        Ok(Maker { hosts, ..self })
+    }
+
+    /// The place of the settings of a URL's host, if it has its own.
+    pub fn host_of(&self, url: &str) -> Option<usize> {
+        self.hosts.of(url)
     }
 
     /// The request of an input in words.
@@ -176,14 +201,14 @@ impl Maker {
         rendered: &Rendered<'_>,
         number: u64,
     ) -> std::result::Result<Request, String> {
-        self.made(
-            &self.defaults,
-            rendered,
-            self.keys_of.map(|job| (job, number)),
-        )
+        let own = self.hosts.headers(&rendered.url);
+        let template = own.map_or(&self.defaults, |own| own.template(false));
+        let key = self.keys_of.map(|job| (job, number));
+        self.made((template, own), rendered, key)
     }
 
-    /// The engine's request for where a redirect led.
+    /// The engine's request for where a redirect led. Beyond the origin of the input, no credentials are sent, and so none of the host
+    /// where the redirect leads: who redirects must not have others' credentials used.
     ///
     /// # Errors
     /// Why it cannot be sent.
@@ -193,15 +218,22 @@ impl Maker {
         onward: &Onward,
         number: u64,
     ) -> std::result::Result<Request, String> {
+        let here = &rendered.url;
         let rendered = onward::rendered(rendered, onward, &self.defaults);
         let key = self.keys_of.filter(|_| !onward.has_left);
-        let template = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
-        self.made(template, &rendered, key.map(|job| (job, number)))
+        let own = match onward.has_left {
+            true => None,
+            false => self.hosts.headers(here),
+        };
+        let usual = &self.onward[usize::from(onward.has_left)][usize::from(onward.is_get)];
+        let template = own.map_or(usual, |own| own.template(onward.is_get));
+        let key = key.map(|job| (job, number));
+        self.made((template, own), &rendered, key)
     }
 
     fn made(
         &self,
-        template: &Arc<hecaton::Template>,
+        (template, own): (&Arc<hecaton::Template>, Option<&Own>),
         rendered: &Rendered<'_>,
         key: Option<(Uuid, u64)>,
     ) -> std::result::Result<Request, String> {
@@ -211,7 +243,9 @@ impl Maker {
         if rendered.method != "GET" {
             request = request.method(&rendered.method).map_err(refused)?;
         }
-        for (name, value) in &rendered.headers {
+        let headers = rendered.headers.iter();
+        for (name, value) in headers.filter(|(name, _)| !own.is_some_and(|own| own.replaces(name)))
+        {
             request = request.header(name, value.as_bytes()).map_err(refused)?;
         }
         if let Some((job, number)) = key {
@@ -226,40 +260,18 @@ impl Maker {
         Ok(request)
     }
 
+    /// Whether a request may be sent a second time when nobody knows what became of the first (RFC 9110 §9.2.2).
+    pub fn may_repeat(&self, method: &str) -> bool {
+        const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
+        self.keys_of.is_some() || IDEMPOTENT.contains(&method)
+    }
+
     /// Whether all inputs make the same request, because nothing of it names a column.
     pub fn is_constant(&self) -> bool {
         let is_constant = |text: &Text| matches!(text, Text::Constant(_));
         let texts = self.url.iter().chain([&self.method]).chain(&self.body);
         self.url.is_some() && self.headers.is_empty() && texts.into_iter().all(is_constant)
     }
-
-    /// Whether a request may be sent a second time when nobody knows what became of the first (RFC 9110 §9.2.2).
-    pub fn may_repeat(&self, method: &str) -> bool {
-        const IDEMPOTENT: [&str; 6] = ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"];
-        self.keys_of.is_some() || IDEMPOTENT.contains(&method)
-    }
-}
-
-/// The headers that all requests have, and those that differ.
-type Headers = (Vec<(String, Vec<u8>)>, Vec<(String, Text)>);
-
-fn headers(settings: &RequestSettings, columns: &[String]) -> Result<Headers> {
-    let (mut constant, mut differing) = (Vec::new(), Vec::new());
-    for header in &settings.headers {
-        let (name, value) = split_header(header)?;
-        match Text::parse(value, Escaping::Header, columns)? {
-            Text::Constant(value) => constant.push((name.to_owned(), reveal(&value)?.into_bytes())),
-            value => differing.push((name.to_owned(), value)),
-        }
-    }
-    let mut authorize = |value: String| constant.push(("Authorization".into(), value.into_bytes()));
-    if let Some(auth) = &settings.auth {
-        authorize(format!("Basic {}", STANDARD.encode(reveal(auth)?)));
-    }
-    if let Some(bearer) = &settings.bearer {
-        authorize(format!("Bearer {}", reveal(bearer)?));
-    }
-    Ok((constant, differing))
 }
 
 /// The same for an input of a job whenever it is sent, by whomever.

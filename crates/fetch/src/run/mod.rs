@@ -8,14 +8,17 @@
 //! A method that must not be repeated has its intent on the disk before its first byte is sent. An attempt that
 //! resumes after a crash finds the intent without an outcome, and records `unknown`.
 
+mod batches;
 mod cursor;
 mod descriptors;
 mod driver;
 mod goal;
 mod hosts;
 mod keep;
+mod limits;
 mod line;
 mod part;
+mod proxies;
 mod response_facts;
 mod resume;
 mod settings;

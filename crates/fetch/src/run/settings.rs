@@ -2,21 +2,14 @@
 
 use std::time::Duration;
 
-use hecaton::{Addresses, AllowAddress, Client, Config, Cookies, Networks, Protocol, Proxy};
+use hecaton::{Addresses, AllowAddress, Client, Config, Cookies, Networks, Protocol};
 
-use super::hosts::Limits;
 use super::keep::Keeper;
-use super::{descriptors, goal};
+use super::{descriptors, goal, proxies};
 use crate::error::{Error, Result};
-use crate::host::{Host, Whose};
-use crate::job::{Job, Network, Pace, reveal};
-use crate::plan::{Folder, HostShard};
-
-/// Most in flight to a host of others, unless the job says so.
-const FOREIGN: usize = 8;
-
-/// Most requests a second to a host of others, unless the job says so.
-const FOREIGN_RATE: f64 = 10.0;
+use crate::host::{Host, HostNames, Whose};
+use crate::job::{Job, Network};
+use crate::plan::Folder;
 
 /// How long a resolved name is cached, so that a list of many hosts resolves each name once, and not for each
 /// connection.
@@ -60,7 +53,8 @@ pub fn list_client(job: &Job, url: &str) -> Result<Client> {
 pub fn running_client(job: &Job, has_own_hosts: bool, threads: usize) -> Result<Client> {
     let mut config = config(job, has_own_hosts)?;
     // Idle connections are kept for as many hosts as there may be requests in flight.
-    config.max_idle = Some(descriptors::most_idle(job.pace.concurrency, threads)?);
+    let clients = threads * proxies::all(job)?.proxies.len();
+    config.max_idle = Some(descriptors::most_idle(job.pace.concurrency, clients)?);
     Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
 }
 
@@ -72,7 +66,7 @@ fn config(job: &Job, has_own_hosts: bool) -> Result<Config> {
     config.read_timeout = network.read_timeout;
     config.cookies = network.cookies.then(Cookies::new);
     config.http = protocol(network)?;
-    config.proxy = proxy(network)?;
+    config.proxy = proxies::first(network)?;
     config.ca = network.ca.clone().map(Into::into);
     config.client_cert = network.client_cert.clone().map(Into::into);
     config.client_key = network.client_key.clone().map(Into::into);
@@ -125,22 +119,6 @@ fn protocol(network: &Network) -> Result<Protocol> {
     }
 }
 
-fn proxy(network: &Network) -> Result<Proxy> {
-    Ok(match network.proxy.as_deref() {
-        None => Proxy::Environment,
-        Some("none") => Proxy::Off,
-        Some(url) => {
-            let url = reveal(url)?;
-            if !url.contains("://") {
-                return Err(Error::usage(
-                    "proxy is not a URL: write http://HOST:PORT, or env:NAME of a variable that holds it",
-                ));
-            }
-            Proxy::Url(url)
-        }
-    })
-}
-
 fn addresses(network: &Network) -> Result<Addresses> {
     let mut addresses = Addresses::default();
     addresses.cache_for(NAMES);
@@ -162,47 +140,6 @@ fn addresses(network: &Network) -> Result<Addresses> {
     Ok(addresses)
 }
 
-impl Pace {
-    /// Most in flight to one host: one of our own, and one of others.
-    pub fn most(&self) -> [usize; 2] {
-        let share = (self.concurrency as f64 * self.max_host_share).ceil() as usize;
-        let share = share.clamp(1, self.concurrency);
-        let foreign = if self.own_hosts { share } else { FOREIGN };
-        [share, foreign].map(|default| self.per_host.unwrap_or(default).min(share))
-    }
-
-    /// Whether any number of requests a second may be sent to a host of others.
-    pub fn any_rate(&self) -> bool {
-        self.own_hosts || self.rate.is_some()
-    }
-}
-
-/// The limits of each host of a part.
-pub fn limits(pace: &Pace, shard: Option<HostShard>) -> Limits {
-    let of = shard.map_or(1, |shard| shard.of);
-    let share = |limit: usize| shard.map_or(limit, |shard| shard.share(limit)).max(1);
-    let interval = |rate: Option<f64>| {
-        rate.map_or(Duration::ZERO, |rate| {
-            Duration::from_secs_f64(f64::from(of) / rate)
-        })
-    };
-    let [own, foreign] = pace.most();
-    let foreign_rate = pace.rate.or((!pace.own_hosts).then_some(FOREIGN_RATE));
-    Limits {
-        own: share(own),
-        foreign: share(foreign),
-        own_interval: interval(pace.rate),
-        foreign_interval: interval(foreign_rate),
-        breaker: pace.breaker,
-        cooldown: pace.breaker_cooldown,
-        probes: pace.breaker_probes,
-        turn: shard.map_or(0.0, |shard| f64::from(shard.index) / f64::from(shard.of)),
-        wait_out: pace.wait_out,
-        retry_budget: pace.retry_budget,
-        max_retry_after: pace.max_retry_after,
-    }
-}
-
 /// Refuses a check that names a field that no input and no response has.
 ///
 /// # Errors
@@ -218,6 +155,8 @@ pub fn check_columns(job: &Job, columns: &[String]) -> Result<()> {
 /// Which, and why.
 pub fn check(job: &Job) -> Result<()> {
     goal::check(job.fail_if.as_deref())?;
+    HostNames::new(&job.hosts)?;
+    proxies::all(job)?;
     Keeper::new(&job.results, true, (&Folder::at(""), None))?;
     client(job).map(drop)
 }

@@ -212,13 +212,11 @@ fn refuse_early(folder: &Folder, plan: &Plan, number: u32) -> Result<()> {
 
 /// A host's limit must be enough for every shard to have some of it.
 pub fn check_shards(job: &Job, part: &Part) -> Result<()> {
-    let [own, foreign] = job.pace.most();
+    let most = job.most_shards();
     match part.shard {
-        Some(shard) if shard.of as usize > own.min(foreign) => Err(Error::usage(format!(
+        Some(shard) if shard.of as usize > most => Err(Error::usage(format!(
             "part {} is one of {} that share their hosts, and {} requests at once to a host cannot be shared by so many: use a larger per_host, or plan the job anew in another folder",
-            part.number,
-            shard.of,
-            own.min(foreign)
+            part.number, shard.of, most
         ))),
         _ => Ok(()),
     }

@@ -13,6 +13,7 @@ use hecaton::Client;
 use roaring::RoaringTreemap;
 
 use super::driver::{Driver, Ended};
+use super::proxies::{self, Proxies};
 use super::settings;
 use super::slots::Slots;
 use super::supply::{GivenParts, SharedSupply, Supply, check_shards};
@@ -73,6 +74,8 @@ pub struct Shared<'a> {
     pub most_open: usize,
     /// Cookies and memory are shared with this client, and connections are not.
     pub client: &'a Client,
+    /// The proxies that requests take in turn.
+    pub proxies: &'a Proxies,
     /// The inputs that the plan found to be duplicates, if it looked.
     pub repeats: Option<&'a RoaringTreemap>,
     pub supply: &'a SharedSupply,
@@ -170,6 +173,7 @@ fn on_threads(
     let begun = Instant::now();
     let threads = thread_count(options.threads, most, job.pace.concurrency);
     let client = settings::running_client(job, plan.own_hosts, threads)?;
+    let proxies = proxies::all(job)?;
     let (supply, slots) = (
         SharedSupply::new(supply),
         Slots::new(job.pace.concurrency, threads),
@@ -183,6 +187,7 @@ fn on_threads(
         threads,
         most_open: most.min(MOST_OPEN).div_ceil(threads).max(1),
         client: &client,
+        proxies: &proxies,
         repeats: repeats.as_ref(),
         supply: &supply,
         slots: &slots,

@@ -103,7 +103,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
     }
     write_whole(&folder.job(), job.to_toml()?.as_bytes())?;
     let rules = more::limits(&job);
-    let mut router = more::Router::new(&maker);
+    let mut router = more::Router::new(&maker, &job)?;
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let Some(list) = &mut list else {
             let sitemap = job.input.sitemap.as_deref().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::host::LastHost;
+use crate::host::{HostNames, LastHost};
 use crate::input::{Entry, Format, Inputs};
 use crate::job::Job;
 use crate::plan::{
@@ -56,7 +56,7 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock
     }
     let maker = Maker::new(&job.request, &plan.columns, plan.job)?;
     let rules = limits(job);
-    let mut router = Router::new(&maker);
+    let mut router = Router::new(&maker, job)?;
     let mut feed = |take: &mut dyn FnMut(Entry) -> Result<()>| {
         let mut identities = Vec::new();
         for path in files {
@@ -74,12 +74,22 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock
 pub struct Router<'a> {
     maker: &'a Maker,
     last: LastHost,
+    names: HostNames,
+    /// Whether each host with settings of its own has a rate.
+    has_rate: Vec<bool>,
 }
 
 impl<'a> Router<'a> {
-    pub fn new(maker: &'a Maker) -> Router<'a> {
-        let last = LastHost::default();
-        Router { maker, last }
+    /// # Errors
+    /// When a name of the job's hosts is none.
+    pub fn new(maker: &'a Maker, job: &Job) -> Result<Router<'a>> {
+        let hosts = job.hosts.values();
+        Ok(Router {
+            maker,
+            last: LastHost::default(),
+            names: HostNames::new(&job.hosts)?,
+            has_rate: hosts.map(|host| host.rate.is_some()).collect(),
+        })
     }
 
     /// Hands over the route of an input, or returns why it has none.
@@ -94,6 +104,10 @@ impl<'a> Router<'a> {
         routed(Routed {
             host,
             foreign,
+            has_rate: self
+                .names
+                .of(host)
+                .is_some_and(|index| self.has_rate[index]),
             request: rendered.digest(),
         });
         Ok(())
@@ -102,9 +116,8 @@ impl<'a> Router<'a> {
 
 /// The limits that a plan must keep.
 pub fn limits(job: &Job) -> PlanLimits {
-    let [own, foreign] = job.pace.most();
     PlanLimits {
-        max_shards: own.min(foreign),
+        max_shards: job.most_shards(),
         part_size: job.input.part_size,
         keep_duplicates: job.input.keep_duplicates,
         any_rate: job.pace.any_rate(),

@@ -6,6 +6,7 @@ use crate::client::Client;
 use crate::client::shared::Shared;
 use crate::config::Config;
 use crate::config::cookies::Cookies;
+use crate::config::proxy::Proxy;
 use crate::message::failure::InvalidRequest;
 
 /// Settings for requests on the connections of a client, checked.
@@ -40,11 +41,20 @@ impl Client {
     /// share the jar of cookies, and their bodies count together towards `max_buffered`. Other limits are each client's own.
     /// Fails as [`Client::try_new`] does.
     pub fn separate(&self) -> Result<Client, InvalidRequest> {
+        self.separate_through(self.0.config.proxy.clone())
+    }
+
+    /// The same through another proxy.
+    pub fn separate_through(&self, proxy: Proxy) -> Result<Client, InvalidRequest> {
+        let config = Config {
+            proxy,
+            ..Config::clone(&self.0.config)
+        };
         Ok(Client(Arc::new(Shared {
             cookies: self.0.cookies.clone(),
             buffered: self.0.buffered.clone(),
             hooks: self.0.hooks.clone(),
-            ..Shared::new(Config::clone(&self.0.config))?
+            ..Shared::new(config)?
         })))
     }
 

@@ -1,9 +1,10 @@
 //! How a job is done: the pace, retries, and connections. All of it may change when a job resumes.
 
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use hecaton_fetch::job::{Job, Reach};
+use hecaton_fetch::job::{Hosts, Job, Rate, Reach, read_hosts};
 
 use super::arguments::{duration, set, set_some};
 
@@ -20,10 +21,10 @@ pub struct Tuning {
     /// The most requests in flight to one host [default: 8; no limit for your own hosts]
     #[arg(long, value_name = "N", help_heading = PACE)]
     per_host: Option<usize>,
-    /// The most requests a second to one host. Needed if a host that is not yours has more than 10 inputs [default:
-    /// 10; no limit for your own hosts]
+    /// The most requests a second to one host; auto finds what each host can take, and auto:N at most N. Needed if a host
+    /// that is not yours has more than 10 inputs [default: 10, with auto too; no limit for your own hosts]
     #[arg(long, allow_negative_numbers = true, value_name = "N", help_heading = PACE)]
-    rate: Option<f64>,
+    rate: Option<Rate>,
     /// The largest share of the requests in flight that one host may have, above 0 [default: 1]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     max_host_share: Option<f64>,
@@ -58,6 +59,9 @@ pub struct Tuning {
     /// Fetch each host's robots.txt first and obey it, with its Crawl-delay.
     #[arg(long, help_heading = PACE)]
     robots: bool,
+    /// A TOML file with settings of single hosts: rate, per_host, headers, auth, bearer and proxy.
+    #[arg(long, value_name = "FILE", value_parser = hosts, help_heading = PACE)]
+    hosts: Option<Hosts>,
     /// The longest that one try may take, with its body [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     timeout: Option<Duration>,
@@ -82,9 +86,10 @@ pub struct Tuning {
     /// The version of HTTP, 1.1 or 2 [default: what the server chooses].
     #[arg(long, value_name = "VERSION", help_heading = NETWORK)]
     http: Option<String>,
-    /// The URL of a proxy (as env:NAME if it holds a password), or none [default: as HTTP_PROXY and the like say].
+    /// The URL of a proxy (as env:NAME if it holds a password), or none. May be repeated: requests take them in turn
+    /// [default: as HTTP_PROXY and the like say].
     #[arg(long, value_name = "URL", help_heading = NETWORK)]
-    proxy: Option<String>,
+    proxy: Vec<String>,
     /// A PEM file with the certificate authorities to trust [default: the system's].
     #[arg(long, value_name = "FILE", help_heading = NETWORK)]
     ca: Option<String>,
@@ -130,10 +135,15 @@ fn reach(text: &str) -> Result<Reach, &'static str> {
     }
 }
 
+fn hosts(path: &str) -> Result<Hosts, String> {
+    read_hosts(Path::new(path)).map_err(|error| error.to_string())
+}
+
 impl Tuning {
     /// Puts what was given into a job.
     pub fn change(&self, job: &mut Job) {
         set_some(&mut job.fail_if, &self.fail_if);
+        set(&mut job.hosts, &self.hosts);
         let pace = &mut job.pace;
         set(&mut pace.concurrency, &self.concurrency);
         set_some(&mut pace.per_host, &self.per_host);
@@ -158,7 +168,9 @@ impl Tuning {
         set(&mut network.redirects_to, &self.redirects_to);
         network.cookies |= self.cookies;
         set_some(&mut network.http, &self.http);
-        set_some(&mut network.proxy, &self.proxy);
+        if !self.proxy.is_empty() {
+            network.proxy.clone_from(&self.proxy);
+        }
         set_some(&mut network.ca, &self.ca);
         set_some(&mut network.client_cert, &self.client_cert);
         set_some(&mut network.client_key, &self.client_key);

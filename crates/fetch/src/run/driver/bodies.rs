@@ -4,14 +4,16 @@ use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::time::Instant;
 
-use hecaton::{Batch, InParts, Outcome, Part, Request, Response};
+use hecaton::{InParts, Outcome, Part, Request, Response};
 
 use super::closing::unless_taken_over;
+use super::ending::took;
 use super::receiving::{Over, Receiving, State};
 use super::{Driver, Flight};
 use crate::error::{Result, at};
 use crate::job::{Job, split_header};
 use crate::plan::Planned;
+use crate::run::batches::Batches;
 use crate::run::keep::Keeper;
 use crate::run::part::{OpenPart, Pending};
 use crate::sink::{Partial, Whole};
@@ -78,7 +80,7 @@ impl Bodies {
     /// Sends a request, for the rest of its body if its beginning is there.
     pub fn send(
         &mut self,
-        batch: &mut Batch<u32>,
+        batch: &mut Batches,
         (slot, request): (u32, Request),
         (part, planned): (&OpenPart, &Planned),
         (url, method): (&str, &str),
@@ -108,7 +110,7 @@ impl Bodies {
     }
 
     /// Reads some of the beginning of a body from the disk, for its digest.
-    pub fn prepare(&mut self, batch: &mut Batch<u32>) -> io::Result<()> {
+    pub fn prepare(&mut self, batch: &mut Batches) -> io::Result<()> {
         let Some((slot, request)) = self.preparing.pop_front() else {
             return Ok(());
         };
@@ -224,7 +226,7 @@ fn on_disk(
     }
 }
 
-fn start(batch: &mut Batch<u32>, slot: u32, request: Request) {
+fn start(batch: &mut Batches, slot: u32, request: Request) {
     batch.push(slot, request);
     batch.in_parts(slot, InParts::HeadAndBody);
 }
@@ -290,7 +292,7 @@ impl Driver<'_> {
                 enough.push(*slot);
             }
         }
-        enough.iter().for_each(|slot| batch.enough(slot));
+        enough.iter().for_each(|slot| batch.enough(*slot));
         let prepared = bodies.prepare(batch);
         prepared.map_err(at("read bodies below", self.folder.path()))
     }
@@ -322,12 +324,9 @@ impl Driver<'_> {
     /// Sends a request once more, from where its body ended or from the start.
     pub(super) fn continue_body(&mut self, (flight, index): (Flight, usize), outcome: &Outcome) {
         let part = &mut self.open[index];
-        let took = match outcome {
-            Ok(response) => response.elapsed(),
-            Err(error) => error.elapsed(),
-        };
         let well = crate::run::hosts::Ended::Well;
-        part.hosts.ended(flight.host, well, took, Instant::now());
+        part.hosts
+            .ended(flight.host, well, took(outcome), Instant::now());
         part.resume(flight.host, flight.pending);
     }
 }

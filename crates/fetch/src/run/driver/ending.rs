@@ -11,7 +11,7 @@ use crate::job::Reach;
 use crate::plan::{Planned, Way};
 use crate::record::Outcome;
 use crate::request::{Onward, Rendered, Step, step};
-use crate::run::hosts::Change;
+use crate::run::hosts::{Change, Took};
 use crate::run::keep::Keeper;
 use crate::run::line::{RecordWriter, Tried, kind_name};
 use crate::run::part::{OpenPart, Pending, Unfollowed};
@@ -46,12 +46,10 @@ impl Driver<'_> {
             }
         };
         let verdict = judge(&outcome, &self.job.pace, SystemTime::now());
-        let took = match &outcome {
-            Ok(response) => response.elapsed(),
-            Err(error) => error.elapsed(),
-        };
         let part = &mut self.open[index];
-        let change = part.hosts.ended(flight.host, verdict.ended, took, now);
+        let change = part
+            .hosts
+            .ended(flight.host, verdict.ended, took(&outcome), now);
         let sentence =
             change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
         if let Some(sentence) = sentence {
@@ -157,6 +155,17 @@ impl Driver<'_> {
         }
         unless_taken_over(self.folder, (part.number, part.attempt), kept).map(|_| ())
     }
+}
+
+/// How long a request took.
+pub(super) fn took(outcome: &hecaton::Outcome) -> Took {
+    let (whole, attempts) = match outcome {
+        Ok(response) => (response.elapsed(), response.attempts()),
+        Err(error) => (error.elapsed(), error.attempts()),
+    };
+    let wait = attempts.last().and_then(|attempt| attempt.first_byte_time);
+    let wait = wait.unwrap_or(whole);
+    Took { whole, wait }
 }
 
 /// Whether a body was given up because all bodies together would have taken too much memory.

@@ -14,11 +14,13 @@ use std::collections::HashMap;
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant, SystemTime};
 
-use hecaton::{Batch, Reactor};
+use hecaton::Reactor;
 
+use super::batches::Batches;
 use super::keep::Keeper;
 use super::line::RecordWriter;
 use super::part::{OpenPart, Pending};
+use super::proxies;
 use super::slots::ThreadSlots;
 use super::supply::SharedSupply;
 use super::threads::Shared;
@@ -84,7 +86,7 @@ pub struct Driver<'a> {
     /// To whoever watches all threads.
     tell: Sender<News>,
     reactor: Reactor,
-    batch: Batch<u32>,
+    batch: Batches,
     /// Most requests in flight now: fewer after bodies did not fit into memory.
     may_fly: usize,
     /// This thread's share of the requests in flight of all threads.
@@ -129,8 +131,7 @@ impl<'a> Driver<'a> {
         let Shared {
             folder, job, plan, ..
         } = *shared;
-        let client = shared.client.separate();
-        let client = client.map_err(|error| Error::usage(error.to_string()))?;
+        let clients = proxies::clients(shared.client, &shared.proxies.proxies)?;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
@@ -147,11 +148,12 @@ impl<'a> Driver<'a> {
             number,
             tell,
             reactor,
-            batch: Batch::new(client, job.pace.concurrency),
+            batch: Batches::new(clients, shared.proxies.turns.clone(), job.pace.concurrency),
             may_fly: job.pace.concurrency,
             slots: shared.slots.of_thread(),
             writer: Writer::start()?,
-            maker: Maker::new(&job.request, &plan.columns, plan.job)?,
+            maker: Maker::new(&job.request, &plan.columns, plan.job)?
+                .for_hosts(&job.request, &job.hosts)?,
             records: RecordWriter::default(),
             file: InputFile::open(folder)?,
             bodies: bodies::Bodies::new(job, &keeper, shared.threads),

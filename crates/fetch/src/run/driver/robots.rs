@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hecaton::{Batch, InParts, Outcome, Part, Request, Retry};
+use hecaton::{InParts, Outcome, Part, Request, Retry};
 
 use super::{Driver, Flight};
 use crate::error::Result;
@@ -10,6 +10,7 @@ use crate::job::Reach;
 use crate::plan::Content;
 use crate::request::{Onward, Rendered, Step, step};
 use crate::robots::{MOST, Robots};
+use crate::run::batches::Batches;
 
 /// Redirects of a robots.txt that are followed.
 const MOST_REDIRECTS: u32 = 5;
@@ -20,7 +21,7 @@ pub(super) struct RobotsFiles(HashMap<u32, Vec<u8>>);
 
 impl RobotsFiles {
     /// Sends one.
-    pub fn send(&mut self, batch: &mut Batch<u32>, slot: u32, request: Request) {
+    pub fn send(&mut self, batch: &mut Batches, slot: u32, request: Request) {
         self.0.insert(slot, Vec::new());
         batch.push(slot, request);
         batch.in_parts(slot, InParts::HeadAndBody);

@@ -12,8 +12,8 @@ use crate::record::Outcome;
 use crate::request::Rendered;
 use crate::robots::Robots;
 use crate::run::hosts::Next;
+use crate::run::limits::PartLimits;
 use crate::run::part::{OpenPart, Pending, Reading};
-use crate::run::settings;
 use crate::run::supply::worker_name;
 use crate::segment::{Announced, announce};
 
@@ -144,7 +144,7 @@ impl Driver<'_> {
             self.done_elsewhere(number);
             return Ok(());
         };
-        let limits = settings::limits(&self.job.pace, part.shard);
+        let limits = PartLimits::new(self.job, part.shard)?;
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.found += open.tally.records;
         self.writer.open(claim, self.folder);
@@ -229,15 +229,20 @@ impl Driver<'_> {
             return;
         };
         let planned = &flight.pending.planned;
-        let request = match (flight.pending.is_robots, &planned.held) {
-            (true, Content::Url(url)) => robots::request(url),
-            _ => {
-                let rendered = self.maker.render(&planned.held);
-                rendered.and_then(|rendered| self.request(flight, &rendered))
-            }
+        let is_robots = flight.pending.is_robots;
+        let (request, host) = match (is_robots, &planned.held) {
+            (true, Content::Url(url)) => (robots::request(url), self.maker.host_of(url)),
+            _ => match self.maker.render(&planned.held) {
+                Ok(rendered) => {
+                    let host = self.maker.host_of(flight.url(&rendered));
+                    (self.request(flight, &rendered), host)
+                }
+                Err(why) => (Err(why), None),
+            },
         };
+        self.batch.choose(slot, host);
         match request {
-            Ok(request) if flight.pending.is_robots => {
+            Ok(request) if is_robots => {
                 self.robots.send(&mut self.batch, slot, request);
             }
             Ok(request) if self.bodies.is_on() => {

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::adaptive::{Adaptive, Sign};
+
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
 
@@ -26,6 +28,10 @@ pub struct Limits {
     pub cooldown: Duration,
     /// Most probes of a host that rests, if there is a limit.
     pub probes: Option<u32>,
+    /// Whether the rate of each host follows what it can do, below its interval.
+    pub adapts: bool,
+    /// How many shards share each host.
+    pub shards: u32,
     /// Where in each interval this part's starts are, from 0 to 1: the shards of a host take turns.
     pub turn: f64,
     /// How long a host may be down before it is given up.
@@ -47,6 +53,17 @@ pub enum Ended {
     Pause(Option<Duration>),
 }
 
+impl Ended {
+    /// What it says about the host's rate.
+    pub fn sign(self) -> Sign {
+        match self {
+            Ended::Well => Sign::Good,
+            Ended::Badly => Sign::Failed,
+            Ended::Pause(_) => Sign::Overrun,
+        }
+    }
+}
+
 /// A change of a host's state, for the observer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
@@ -62,6 +79,10 @@ pub enum Change {
 pub(super) struct HostState<T> {
     pub name: Box<str>,
     pub is_foreign: bool,
+    /// Most in flight.
+    pub most: usize,
+    /// The time between two starts.
+    pub interval: Duration,
     pub waiting: VecDeque<T>,
     pub delayed: usize,
     pub in_flight: usize,
@@ -87,13 +108,17 @@ pub(super) struct HostState<T> {
     pub ended: u64,
     pub failed: u64,
     pub taken: Duration,
+    /// Its rate, if that follows what it can do.
+    pub adaptive: Option<Adaptive>,
 }
 
 impl<T> HostState<T> {
-    pub fn new(name: Box<str>, is_foreign: bool) -> HostState<T> {
-        HostState {
+    pub fn new(name: Box<str>, is_foreign: bool, limits: &Limits) -> HostState<T> {
+        let mut host = HostState {
             name,
             is_foreign,
+            most: 1,
+            interval: Duration::ZERO,
             waiting: VecDeque::new(),
             delayed: 0,
             in_flight: 0,
@@ -113,15 +138,27 @@ impl<T> HostState<T> {
             ended: 0,
             failed: 0,
             taken: Duration::ZERO,
-        }
+            adaptive: None,
+        };
+        host.limit(limits);
+        host
     }
 
-    pub fn may_start(&self, most: usize) -> bool {
+    /// Has it keep these limits.
+    pub fn limit(&mut self, limits: &Limits) {
+        (self.most, self.interval) = match self.is_foreign {
+            true => (limits.foreign, limits.foreign_interval),
+            false => (limits.own, limits.own_interval),
+        };
+        self.adaptive = limits.adapts.then(|| Adaptive::new(limits.shards));
+    }
+
+    pub fn may_start(&self) -> bool {
         // While it is tried again, by one alone.
         let most = if self.opened > 0 || self.is_gated {
             1
         } else {
-            most
+            self.most
         };
         !self.is_resting && !self.is_given_up && self.in_flight < most && !self.waiting.is_empty()
     }

@@ -4,6 +4,7 @@
 //! a run of failures opened its breaker. Then one request at a time probes the host, after rests that grow. A host that
 //! stays down for too long is given up, with the inputs that wait for it.
 
+mod adaptive;
 mod host;
 mod view;
 
@@ -12,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 
+use self::adaptive::Adaptive;
+pub use self::adaptive::Took;
 use self::host::HostState;
 pub use self::host::{Change, Ended, Limits};
 pub use self::view::HostView;
@@ -72,7 +75,7 @@ impl<T> Hosts<T> {
         if let Some(number) = self.by_name.get(name) {
             return (*number, false);
         }
-        let host = HostState::new(name.into(), is_foreign);
+        let host = HostState::new(name.into(), is_foreign, &self.limits);
         let number = match self.free.pop() {
             Some(number) => {
                 self.hosts[number as usize] = host;
@@ -85,6 +88,11 @@ impl<T> Hosts<T> {
         };
         self.by_name.insert(name.into(), number);
         (number, true)
+    }
+
+    /// Has a host keep limits of its own.
+    pub fn limit(&mut self, number: u32, limits: &Limits) {
+        self.hosts[number as usize].limit(limits);
     }
 
     /// Lets one alone start, until [`open_gate`](Hosts::open_gate).
@@ -158,10 +166,9 @@ impl<T> Hosts<T> {
             };
         }
         while let Some(number) = self.ready.pop_front() {
-            let most = self.most(number);
             let host = &mut self.hosts[number as usize];
             host.is_ready = false;
-            if !host.may_start(most) {
+            if !host.may_start() {
                 continue;
             }
             if std::mem::take(&mut host.awaits_turn) && self.wait_for_turn(number, now) {
@@ -190,14 +197,15 @@ impl<T> Hosts<T> {
         &mut self,
         number: u32,
         ended: Ended,
-        took: Duration,
+        took: impl Into<Took>,
         now: Instant,
     ) -> Option<Change> {
-        let limits = self.limits;
+        let (limits, took) = (self.limits, took.into());
+        self.adapt(number, (ended, took), now);
         let host = &mut self.hosts[number as usize];
         host.in_flight -= 1;
         host.ended += 1;
-        host.taken += took;
+        host.taken += took.whole;
         let change = match ended {
             Ended::Well => {
                 (host.failures, host.opened, host.pauses) = (0, 0, 0);
@@ -230,33 +238,42 @@ impl<T> Hosts<T> {
         self.review(number);
     }
 
-    fn most(&self, number: u32) -> usize {
-        match self.hosts[number as usize].is_foreign {
-            true => self.limits.foreign,
-            false => self.limits.own,
-        }
-    }
-
     /// After each change: gives a host its turn if it may start another.
     fn review(&mut self, number: u32) {
-        let most = self.most(number);
         let host = &mut self.hosts[number as usize];
         if host.is_given_up && !host.waiting.is_empty() && !self.given_up.contains(&number) {
             self.given_up.push(number);
         }
-        if !host.is_ready && host.may_start(most) {
+        if !host.is_ready && host.may_start() {
             host.is_ready = true;
             self.ready.push_back(number);
         }
     }
 
+    /// The time between two starts: the longest of all that asks for some.
     fn interval(&self, number: u32) -> Duration {
         let host = &self.hosts[number as usize];
-        let interval = match host.is_foreign {
-            true => self.limits.foreign_interval,
-            false => self.limits.own_interval,
-        };
-        interval.max(host.delay)
+        let adaptive = host.adaptive.as_ref();
+        let adaptive = adaptive.map_or(Duration::ZERO, Adaptive::interval);
+        self.polite_interval(number).max(adaptive)
+    }
+
+    /// The same without regard to what the host can do.
+    fn polite_interval(&self, number: u32) -> Duration {
+        let host = &self.hosts[number as usize];
+        host.interval.max(host.delay)
+    }
+
+    /// Lets the rate of a host follow an outcome. It grows only if requests wait for it.
+    fn adapt(&mut self, number: u32, (ended, took): (Ended, Took), now: Instant) {
+        let polite = self.polite_interval(number);
+        let most = (!polite.is_zero()).then(|| 1.0 / polite.as_secs_f64());
+        let host = &mut self.hosts[number as usize];
+        let is_paused = host.opened > 0 || host.pauses > 0;
+        let is_held_back = host.is_resting && !is_paused && !host.waiting.is_empty();
+        if let Some(adaptive) = &mut host.adaptive {
+            adaptive.ended((ended.sign(), took), (is_held_back, most), now);
+        }
     }
 
     /// Before the first start: has the shards of a host begin one after the other; false if it is this one's turn.

@@ -8,6 +8,8 @@ const FREELY: Limits = Limits {
     breaker: 3,
     cooldown: Duration::from_secs(10),
     probes: Some(2),
+    adapts: false,
+    shards: 1,
     turn: 0.0,
     wait_out: Duration::from_secs(3600),
     retry_budget: 0.5,

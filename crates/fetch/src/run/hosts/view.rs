@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::Hosts;
+use super::adaptive::Adaptive;
 use super::host::HostState;
 
 /// A host in a status line.
@@ -20,6 +21,9 @@ pub struct HostView {
     pub failed: u64,
     /// The mean time of a request in milliseconds.
     pub ms: f64,
+    /// Its rate in requests a second, if that follows what it can do; of this shard alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// `rests`, `paused` or `given up`, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub state: Option<String>,
@@ -82,6 +86,7 @@ impl<T> HostState<T> {
             done: self.ended,
             failed: self.failed,
             ms: self.taken.as_secs_f64() * 1e3 / self.ended.max(1) as f64,
+            rate: self.adaptive.as_ref().map(Adaptive::rate),
             state: self.state(now).map(str::to_owned),
         }
     }

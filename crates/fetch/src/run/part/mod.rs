@@ -14,8 +14,9 @@ use self::group::Group;
 pub use self::pending::Pending;
 pub use self::reading::{Reading, Unfollowed};
 use self::robots::Sites;
-use super::hosts::{Hosts, Limits};
+use super::hosts::Hosts;
 use super::keep::Keeper;
+use super::limits::PartLimits;
 use super::line;
 use super::view::PartView;
 use crate::error::Result;
@@ -47,6 +48,7 @@ pub struct OpenPart {
     pub counts: Vec<Counted>,
     /// Its hosts.
     pub hosts: Hosts<Pending>,
+    limits: PartLimits,
     /// When it was opened here, and how many records it had then.
     pub opened: (Instant, u64),
     /// Whether nothing more of it may be sent for now.
@@ -91,7 +93,7 @@ impl OpenPart {
     pub fn open(
         folder: &Folder,
         (part, claim): (&Part, &Claim),
-        limits: Limits,
+        limits: PartLimits,
         keeper: &Keeper,
     ) -> Result<OpenPart> {
         for counted in &claim.counts {
@@ -119,7 +121,8 @@ impl OpenPart {
             inputs: part.inputs,
             attempt: claim.attempt,
             counts: claim.counts.clone(),
-            hosts: Hosts::new(limits),
+            hosts: Hosts::new(limits.usual),
+            limits,
             opened: (Instant::now(), known.tally.records),
             is_silent: false,
             leaves_at: None,

@@ -207,6 +207,9 @@ impl OpenPart {
     ) -> std::result::Result<u32, String> {
         let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
         let (host, is_new) = self.hosts.number(name, foreign);
+        if let (true, Some(own)) = (is_new, self.limits.of(name)) {
+            self.hosts.limit(host, own);
+        }
         if robots && (is_new || self.lacks_robots(host)) {
             self.request_robots(host, url, cursor);
         }

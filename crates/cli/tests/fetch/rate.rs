@@ -1,0 +1,140 @@
+//! `--rate auto`: the pace that a host sees follows what it says.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use crate::support::{World, files};
+
+/// A server that responds with 429 to its first requests.
+struct Overrun {
+    port: u16,
+}
+
+impl Overrun {
+    fn start(refusals: usize) -> Overrun {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let arrived: Arc<AtomicUsize> = Arc::default();
+        std::thread::spawn(move || {
+            for mut stream in listener.incoming().flatten() {
+                let arrived = arrived.clone();
+                std::thread::spawn(move || {
+                    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+                    while lines.next().is_some_and(|line| !line.is_empty()) {}
+                    let count = arrived.fetch_add(1, Ordering::SeqCst) + 1;
+                    let status = match count <= refusals {
+                        true => "429 Too Many Requests\r\nRetry-After: 0",
+                        false => "200 OK",
+                    };
+                    let _ = write!(
+                        stream,
+                        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+                    );
+                });
+            }
+        });
+        Overrun { port }
+    }
+
+    fn list(&self, world: &World, host: &str, count: usize) -> std::path::PathBuf {
+        let port = self.port;
+        let urls = (0..count).map(|n| format!("http://{host}:{port}/{n}"));
+        world.write("urls.txt", urls)
+    }
+}
+
+/// When each request was sent, in order.
+fn starts(world: &World) -> Vec<SystemTime> {
+    let records = world.records();
+    let at = |record: &serde_json::Value| {
+        let text = record["at"].as_str().expect("a time");
+        humantime::parse_rfc3339(text).expect("RFC 3339")
+    };
+    let mut starts: Vec<SystemTime> = records.values().map(at).collect();
+    starts.sort_unstable();
+    starts
+}
+
+/// The times between two requests.
+fn gaps(world: &World) -> Vec<Duration> {
+    let starts = starts(world);
+    let gap = |two: &[SystemTime]| two[1].duration_since(two[0]).expect("they are sorted");
+    starts.windows(2).map(gap).collect()
+}
+
+/// Asserts that no more requests were sent at any time than `shards` at once and then so many a second.
+fn are_spaced(world: &World, shards: u128, rate: u128) {
+    let starts = starts(world);
+    for (index, at) in starts.iter().enumerate() {
+        let since = at.duration_since(starts[0]).expect("they are sorted") + EARLY;
+        let may_be = shards + since.as_millis() * rate / 1000;
+        assert!(
+            index as u128 <= may_be,
+            "{index} after {since:?}: {starts:?}"
+        );
+    }
+}
+
+/// The time of a start is noted so much after it was decided, and no more on a busy machine.
+const EARLY: Duration = Duration::from_millis(400);
+
+#[test]
+fn each_429_halves_the_rate() {
+    let world = World::new();
+    let server = Overrun::start(2);
+    let list = server.list(&world, "127.0.0.1", 4);
+    // One at a time, so that each response is known before the next request.
+    let arguments = ["--rate", "auto", "--retries", "0", "--per-host", "1"];
+    world.run(&list, &arguments);
+    let gaps = gaps(&world);
+    assert_eq!(gaps.len(), 3);
+    // The second starts a second after the first; then the rate is a half, and then a quarter.
+    for (gap, least) in gaps.iter().zip([1, 2, 4]) {
+        let least = Duration::from_secs(least) - EARLY;
+        assert!(*gap >= least, "{gap:?} is less than {least:?}: {gaps:?}");
+    }
+}
+
+#[test]
+fn good_responses_let_the_rate_grow() {
+    let world = World::new();
+    let server = Overrun::start(0);
+    let list = server.list(&world, "127.0.0.1", 60);
+    world.run(&list, &["--rate", "auto"]);
+    let gaps = gaps(&world);
+    assert_eq!(gaps.len(), 59);
+    let window = |gaps: &[Duration]| gaps.iter().sum::<Duration>();
+    // One a second at first, and the rate grows by one with each response at most: 1 + 1/2 + … + 1/10 s.
+    let first = window(&gaps[..10]);
+    assert!(first >= Duration::from_millis(2500), "{gaps:?}");
+    let fastest = gaps.windows(10).map(window).min().unwrap();
+    assert!(fastest * 2 < first, "it never became faster: {gaps:?}");
+}
+
+#[test]
+fn an_adaptive_rate_has_its_limit_over_all_threads_and_shards() {
+    let world = World::new();
+    let server = Overrun::start(0);
+    let list = server.list(&world, "127.0.0.1", 40);
+    let arguments = ["--rate", "auto:10", "--per-host", "4", "--part-size", "10"];
+    world.run(&list, &[&arguments[..], &["--threads", "4"]].concat());
+    assert_eq!(files(&world.out().join("results")).len(), 4);
+    assert_eq!(world.records().len(), 40);
+    // Each of the four shards may begin at once, and has a quarter of the rate.
+    are_spaced(&world, 4, 10);
+}
+
+#[test]
+fn a_host_of_others_gets_no_more_than_is_polite_from_an_adaptive_rate() {
+    let world = World::new();
+    let server = Overrun::start(0);
+    let list = server.list(&world, "host.example", 50);
+    let known = format!("host.example:{}:127.0.0.1", server.port);
+    // More than ten inputs for such a host need a rate, and this is one.
+    world.run(&list, &["--rate", "auto", "--resolve", &known]);
+    assert_eq!(world.records().len(), 50);
+    are_spaced(&world, 1, 10);
+}

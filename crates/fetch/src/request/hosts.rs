@@ -1,0 +1,96 @@
+//! The headers and credentials of single hosts.
+
+use std::sync::Arc;
+
+use hecaton::{Defaults, Redirect};
+
+use super::headers::{authorization, constant_of};
+use crate::error::{Error, Result};
+use crate::host::HostNames;
+use crate::job::Hosts;
+
+/// A header that is the same in all requests.
+pub(super) type Constant = (String, Vec<u8>);
+
+/// The headers of all hosts with settings of their own.
+#[derive(Default)]
+pub struct HostHeaders {
+    names: HostNames,
+    own: Vec<Own>,
+}
+
+/// Those of one host.
+pub struct Own {
+    /// The headers that its settings have, in lower case: those of the job with these names are not sent.
+    names: Vec<String>,
+    /// The headers of all its requests, and of those that became a GET.
+    templates: [Arc<hecaton::Template>; 2],
+}
+
+impl Own {
+    /// The headers of a request.
+    pub fn template(&self, became_get: bool) -> &Arc<hecaton::Template> {
+        &self.templates[usize::from(became_get)]
+    }
+
+    /// Whether it replaces a header of the job.
+    pub fn replaces(&self, name: &str) -> bool {
+        self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
+    }
+}
+
+impl HostHeaders {
+    /// Those of these settings, with the headers that all requests of the job have.
+    ///
+    /// # Errors
+    /// When a name is not that of a host, a header cannot be sent, or a secret is not there.
+    pub fn new(hosts: &Hosts, of_all: &[Constant]) -> Result<HostHeaders> {
+        let mut own = Vec::new();
+        for host in hosts.values() {
+            let mut headers = constant_of(&host.headers)?;
+            headers.extend(authorization(&host.auth, &host.bearer)?);
+            let names: Vec<String> = headers.iter().map(|(name, _)| name.clone()).collect();
+            let is_replaced = |name: &str| {
+                names
+                    .iter()
+                    .any(|own: &String| own.eq_ignore_ascii_case(name))
+            };
+            let rest = of_all
+                .iter()
+                .filter(|(name, _)| !is_replaced(name))
+                .cloned();
+            let all: Vec<Constant> = rest.chain(headers).collect();
+            own.push(Own {
+                templates: [template(&all, false)?, template(&all, true)?],
+                names,
+            });
+        }
+        Ok(HostHeaders {
+            names: HostNames::new(hosts)?,
+            own,
+        })
+    }
+
+    /// The place of the settings of a URL's host.
+    pub fn of(&self, url: &str) -> Option<usize> {
+        self.names.of_url(url)
+    }
+
+    /// The headers of a URL's host, if it has its own.
+    pub fn headers(&self, url: &str) -> Option<&Own> {
+        self.own.get(self.of(url)?)
+    }
+}
+
+fn template(headers: &[Constant], became_get: bool) -> Result<Arc<hecaton::Template>> {
+    let stays = |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
+    let headers = headers.iter().filter(|(name, _)| !stays(name));
+    let defaults = Defaults {
+        headers: headers.cloned().collect(),
+        ..Defaults::default()
+    };
+    let template = hecaton::Template::new(&defaults);
+    template
+        .map(Arc::new)
+        .map_err(|error| Error::usage(error.to_string()))
+}

@@ -1,0 +1,278 @@
+//! The rate of a host that follows what the host can do. Pure decisions.
+//!
+//! The rate grows while responses are good and it is the rate that holds requests back: it doubles until the first sign of
+//! trouble, and then grows by one request a second in each second. It is halved when the host says that it is overrun (429, 503),
+//! or takes much longer than it did. As in TCP, what was sent before the last halving cannot halve it again.
+//!
+//! Each shard of a host has a rate of its own and sees its share of the responses. All of them grow by one request a second
+//! together, and each is halved by what it sees itself, so that they converge as TCP connections on one line do.
+
+use std::time::{Duration, Instant};
+
+/// The first rate of a host, in requests a second.
+const FIRST: f64 = 1.0;
+
+/// The lowest rate: a request in ten seconds.
+const LOWEST: f64 = 0.1;
+
+/// The growth of the rate of a whole host in a second, after the first sign of trouble.
+const STEP: f64 = 1.0;
+
+/// The share of each new latency in the recent one.
+const WEIGHT: f64 = 1.0 / 8.0;
+
+/// How fast the usual latency follows one that stays higher, so that a host that is slower from now on is not slowed for ever.
+const DRIFT: f64 = 1.0 / 256.0;
+
+/// A recent latency of so many times the usual one, and so much more, is a sign of trouble.
+const RISEN: f64 = 2.0;
+
+/// See [`RISEN`]: the noise of a fast host is none.
+const SLACK: f64 = 0.1;
+
+/// How a request ended, as the rate sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sign {
+    /// With a good response.
+    Good,
+    /// With a failure that may have other reasons than the rate.
+    Failed,
+    /// The host said that it is overrun.
+    Overrun,
+}
+
+/// How long a request took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Took {
+    /// All of it.
+    pub whole: Duration,
+    /// Until the first byte of the response, as far as that is known: the length of a body says nothing about the host.
+    pub wait: Duration,
+}
+
+impl From<Duration> for Took {
+    fn from(whole: Duration) -> Took {
+        Took { whole, wait: whole }
+    }
+}
+
+/// A rate that adapts.
+#[derive(Clone, Debug)]
+pub struct Adaptive {
+    /// Requests a second of this shard.
+    rate: f64,
+    /// How many shards the host has.
+    shards: f64,
+    is_doubling: bool,
+    halved: Option<Instant>,
+    /// Seconds: the latency of recent responses, and the usual one.
+    latency: Option<(f64, f64)>,
+}
+
+impl Adaptive {
+    /// That of one of so many shards.
+    pub fn new(shards: u32) -> Adaptive {
+        let shards = f64::from(shards.max(1));
+        Adaptive {
+            rate: FIRST / shards,
+            shards,
+            is_doubling: true,
+            halved: None,
+            latency: None,
+        }
+    }
+
+    /// The time between two requests.
+    pub fn interval(&self) -> Duration {
+        Duration::from_secs_f64(1.0 / self.rate)
+    }
+
+    /// The rate of this shard, in requests a second.
+    pub fn rate(&self) -> f64 {
+        self.rate
+    }
+
+    /// A request ended after so long. `is_held_back` says whether requests wait for the rate, and for nothing else; `most` is a
+    /// rate that others keep the host from exceeding.
+    pub fn ended(
+        &mut self,
+        (sign, took): (Sign, Took),
+        (is_held_back, most): (bool, Option<f64>),
+        now: Instant,
+    ) {
+        let has_risen = self.note(took.wait.as_secs_f64(), sign == Sign::Good);
+        if sign == Sign::Overrun || has_risen {
+            // A request that was sent before the last halving says nothing about the rate since.
+            let begun = now.checked_sub(took.whole);
+            if self
+                .halved
+                .is_none_or(|at| begun.is_some_and(|begun| begun >= at))
+            {
+                self.rate = (self.rate / 2.0).max(LOWEST / self.shards);
+                self.is_doubling = false;
+                self.halved = Some(now);
+                // Requests that are under way have the latency of the old rate.
+                self.latency = self.latency.map(|(_, usual)| (usual, usual));
+            }
+        } else if sign == Sign::Good && is_held_back {
+            let more = match self.is_doubling {
+                true => self.rate.min(1.0),
+                false => (STEP / self.shards / self.rate).min(self.rate),
+            };
+            self.rate = (self.rate + more).min(most.unwrap_or(f64::INFINITY));
+        }
+    }
+
+    /// Notes a latency; whether the recent one is much more than usual.
+    fn note(&mut self, took: f64, is_good: bool) -> bool {
+        let Some((recent, usual)) = &mut self.latency else {
+            self.latency = is_good.then_some((took, took));
+            return false;
+        };
+        // Failures that come at once are no sign of a fast host.
+        if is_good || took > *recent {
+            *recent += (took - *recent) * WEIGHT;
+        }
+        match *recent < *usual {
+            true => *usual = *recent,
+            false => *usual += (*recent - *usual) * DRIFT,
+        }
+        *recent > *usual * RISEN + SLACK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUICK: Duration = Duration::from_millis(20);
+
+    /// A host that responds with 429 to what exceeds this many requests a second and bursts of half a second, over so many seconds with so many shards: how many
+    /// were good and how many were not in the second half, and the rates at the end.
+    fn simulated(capacity: f64, shards: u32, seconds: u64) -> (u64, u64, Vec<f64>) {
+        let begun = Instant::now();
+        let mut rates: Vec<Adaptive> = (0..shards).map(|_| Adaptive::new(shards)).collect();
+        let mut next: Vec<Instant> = (0..shards)
+            .map(|shard| {
+                begun
+                    + rates[0]
+                        .interval()
+                        .mul_f64(f64::from(shard) / f64::from(shards))
+            })
+            .collect();
+        let burst = (capacity / 2.0).max(2.0);
+        let (mut tokens, mut filled) = (burst, begun);
+        let (mut good, mut bad) = (0, 0);
+        let end = begun + Duration::from_secs(seconds);
+        let half = begun + Duration::from_secs(seconds / 2);
+        while let Some(shard) = (0..next.len()).min_by_key(|shard| next[*shard]) {
+            let now = next[shard];
+            if now >= end {
+                break;
+            }
+            tokens = (tokens + (now - filled).as_secs_f64() * capacity).min(burst);
+            filled = now;
+            let sign = match tokens >= 1.0 {
+                true => Sign::Good,
+                false => Sign::Overrun,
+            };
+            tokens -= if sign == Sign::Good { 1.0 } else { 0.0 };
+            if now >= half {
+                *(if sign == Sign::Good {
+                    &mut good
+                } else {
+                    &mut bad
+                }) += 1;
+            }
+            rates[shard].ended((sign, Duration::ZERO.into()), (true, None), now);
+            next[shard] = now + rates[shard].interval();
+        }
+        (good, bad, rates.iter().map(Adaptive::rate).collect())
+    }
+
+    #[test]
+    fn a_rate_finds_what_a_host_can_take() {
+        for capacity in [5.0, 50.0, 400.0] {
+            for shards in [1, 4] {
+                let (good, bad, rates) = simulated(capacity, shards, 400);
+                let share = good as f64 / (capacity * 200.0);
+                let what = format!("{capacity} a second, {shards} shards: {good} good, {bad} not");
+                assert!((0.5..=1.02).contains(&share), "{what}: {rates:?}");
+                assert!(bad * 5 < good, "{what}: {rates:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rate_doubles_until_the_first_trouble_and_then_grows_by_steps() {
+        let mut now = Instant::now();
+        let mut adaptive = Adaptive::new(1);
+        let grow = |adaptive: &mut Adaptive, now| {
+            adaptive.ended((Sign::Good, QUICK.into()), (true, None), now);
+            adaptive.rate()
+        };
+        assert_eq!(grow(&mut adaptive, now), 2.0);
+        assert_eq!(grow(&mut adaptive, now), 3.0);
+        assert_eq!(grow(&mut adaptive, now), 4.0);
+        now += QUICK;
+        adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now);
+        assert_eq!(adaptive.rate(), 2.0);
+        // What was under way then changes nothing.
+        adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now + QUICK / 2);
+        assert_eq!(adaptive.rate(), 2.0);
+        now += QUICK;
+        assert_eq!(grow(&mut adaptive, now), 2.5);
+        assert_eq!(grow(&mut adaptive, now), 2.9);
+        for _ in 0..100 {
+            now += Duration::from_secs(1);
+            adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now);
+        }
+        assert_eq!(adaptive.rate(), LOWEST);
+    }
+
+    #[test]
+    fn a_rate_that_nothing_waits_for_stays_and_so_does_one_at_its_limit() {
+        let now = Instant::now();
+        let mut adaptive = Adaptive::new(1);
+        adaptive.ended((Sign::Good, QUICK.into()), (false, None), now);
+        assert_eq!(adaptive.rate(), FIRST);
+        for _ in 0..100 {
+            adaptive.ended((Sign::Good, QUICK.into()), (true, Some(10.0)), now);
+        }
+        assert_eq!(adaptive.rate(), 10.0);
+    }
+
+    #[test]
+    fn a_latency_that_rises_halves_the_rate_and_one_that_stays_becomes_usual() {
+        let mut now = Instant::now();
+        let mut adaptive = Adaptive::new(1);
+        for _ in 0..20 {
+            now += QUICK;
+            adaptive.ended((Sign::Good, QUICK.into()), (true, None), now);
+        }
+        let before = adaptive.rate();
+        let slow = Duration::from_secs(1);
+        let mut halvings = 0;
+        let mut last = before;
+        for _ in 0..2000 {
+            now += slow;
+            adaptive.ended((Sign::Good, slow.into()), (true, None), now);
+            halvings += u32::from(adaptive.rate() < last);
+            last = adaptive.rate();
+        }
+        assert!((1..300).contains(&halvings), "{halvings}");
+        // The host stays slow, and its rate grows again.
+        assert!(last > before, "{before} and then {last}");
+    }
+
+    #[test]
+    fn failures_that_come_at_once_do_not_change_the_rate() {
+        let now = Instant::now();
+        let mut adaptive = Adaptive::new(1);
+        adaptive.ended((Sign::Good, QUICK.into()), (false, None), now);
+        for _ in 0..100 {
+            adaptive.ended((Sign::Failed, Duration::ZERO.into()), (true, None), now);
+        }
+        assert_eq!(adaptive.rate(), FIRST);
+    }
+}

@@ -1,0 +1,148 @@
+//! A job → the limits of the hosts of a part, with those of single hosts.
+
+use std::time::Duration;
+
+use super::hosts::Limits;
+use crate::error::Result;
+use crate::host::HostNames;
+use crate::job::{Job, Pace, Rate};
+use crate::plan::HostShard;
+
+/// Most in flight to a host of others, unless the job says so.
+const FOREIGN: usize = 8;
+
+/// Most requests a second to a host of others, unless the job says so.
+const FOREIGN_RATE: f64 = 10.0;
+
+impl Pace {
+    /// Most in flight to one host: one of our own, and one of others.
+    pub fn most(&self) -> [usize; 2] {
+        let share = (self.concurrency as f64 * self.max_host_share).ceil() as usize;
+        let share = share.clamp(1, self.concurrency);
+        let foreign = if self.own_hosts { share } else { FOREIGN };
+        [share, foreign].map(|default| self.per_host.unwrap_or(default).min(share))
+    }
+
+    /// Whether any number of requests a second may be sent to a host of others.
+    pub fn any_rate(&self) -> bool {
+        self.own_hosts || self.rate.is_some()
+    }
+}
+
+impl Job {
+    /// Most parts that a host may be divided into: each needs a request in flight.
+    pub fn most_shards(&self) -> usize {
+        let [own, foreign] = self.pace.most();
+        let hosts = self.hosts.values().filter_map(|host| host.per_host);
+        hosts.fold(own.min(foreign), usize::min)
+    }
+}
+
+/// The limits of the hosts of a part.
+pub struct PartLimits {
+    /// Those of hosts without settings of their own.
+    pub usual: Limits,
+    names: HostNames,
+    own: Vec<Limits>,
+}
+
+impl PartLimits {
+    /// Those of a part, which may have a share of its hosts' limits alone.
+    ///
+    /// # Errors
+    /// When a name of the job's hosts is none.
+    pub fn new(job: &Job, shard: Option<HostShard>) -> Result<PartLimits> {
+        let own = job.hosts.values().map(|host| {
+            let pace = Pace {
+                rate: host.rate.or(job.pace.rate),
+                per_host: host.per_host.or(job.pace.per_host),
+                ..job.pace.clone()
+            };
+            limits(&pace, shard)
+        });
+        Ok(PartLimits {
+            usual: limits(&job.pace, shard),
+            names: HostNames::new(&job.hosts)?,
+            own: own.collect(),
+        })
+    }
+
+    /// The limits of a host that has its own.
+    pub fn of(&self, host: &str) -> Option<&Limits> {
+        self.names.of(host).map(|index| &self.own[index])
+    }
+}
+
+/// The limits of each host of a part.
+fn limits(pace: &Pace, shard: Option<HostShard>) -> Limits {
+    let of = shard.map_or(1, |shard| shard.of);
+    let share = |limit: usize| shard.map_or(limit, |shard| shard.share(limit)).max(1);
+    let interval = |rate: Option<f64>| {
+        rate.map_or(Duration::ZERO, |rate| {
+            Duration::from_secs_f64(f64::from(of) / rate)
+        })
+    };
+    let [own, foreign] = pace.most();
+    let most = pace.rate.and_then(Rate::most);
+    // A rate that adapts is no permission to exceed what is polite.
+    let foreign_rate = most.or((!pace.own_hosts).then_some(FOREIGN_RATE));
+    Limits {
+        own: share(own),
+        foreign: share(foreign),
+        own_interval: interval(most),
+        foreign_interval: interval(foreign_rate),
+        breaker: pace.breaker,
+        cooldown: pace.breaker_cooldown,
+        probes: pace.breaker_probes,
+        adapts: pace.rate.is_some_and(Rate::is_auto),
+        shards: of,
+        turn: shard.map_or(0.0, |shard| f64::from(shard.index) / f64::from(shard.of)),
+        wait_out: pace.wait_out,
+        retry_budget: pace.retry_budget,
+        max_retry_after: pace.max_retry_after,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::HostSettings;
+
+    #[test]
+    fn a_host_has_its_own_limits_and_shards_share_them() {
+        let mut job = Job::default();
+        job.pace.rate = Some(Rate::Fixed(100.0));
+        let slow = HostSettings {
+            rate: Some(Rate::Fixed(2.0)),
+            per_host: Some(4),
+            ..HostSettings::default()
+        };
+        job.hosts.insert("*.example.com".into(), slow);
+        assert_eq!(job.most_shards(), 4);
+        let shard = Some(HostShard { index: 1, of: 4 });
+        let limits = PartLimits::new(&job, shard).unwrap();
+        assert_eq!(limits.usual.own_interval, Duration::from_millis(40));
+        assert!(limits.of("example.com").is_none());
+        let own = limits.of("a.example.com").unwrap();
+        assert_eq!((own.own, own.foreign), (1, 1));
+        assert_eq!(own.foreign_interval, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_rate_that_adapts_is_no_permission_to_be_impolite() {
+        let mut pace = Pace {
+            rate: Some(Rate::Auto(None)),
+            ..Pace::default()
+        };
+        assert!(pace.any_rate());
+        let found = limits(&pace, None);
+        assert!(found.adapts);
+        assert_eq!(found.foreign_interval, Duration::from_millis(100));
+        assert_eq!(found.own_interval, Duration::ZERO);
+        pace.rate = Some(Rate::Auto(Some(50.0)));
+        assert_eq!(limits(&pace, None).own_interval, Duration::from_millis(20));
+        pace.own_hosts = true;
+        pace.rate = Some(Rate::Auto(None));
+        assert_eq!(limits(&pace, None).foreign_interval, Duration::ZERO);
+    }
+}
