@@ -11,7 +11,7 @@ client = Hecaton::Client.new(timeout: 60, read_timeout: 10, base_url: base)
 Tempfile.create("download") do |file|
   file.binmode
   type = client.get("/bytes/5000000", raise_for_status: true) do |response|
-    # A slow disk slows the server down: nothing is read before it is asked for.
+    # A slow disk slows the server down: nothing is read before the block needs it.
     response.each_chunk { |chunk| file.write(chunk) }
     response.headers["content-type"]
   end

@@ -6,7 +6,7 @@ require "hecaton"
 base = ARGV[0] || ENV.fetch("BASE_URL")
 client = Hecaton::Client.new(timeout: 10, base_url: base)
 
-# The next path is asked for when there is room: no more than ten requests are ever ahead of what is read here.
+# The next path is taken when a request can start: no more than ten requests are ever ahead of what is read here.
 paths = (1..).lazy.map { |id| "/r/#{id}" }
 found = client.each_response(paths, concurrency: 10)
   .lazy

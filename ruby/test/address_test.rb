@@ -55,7 +55,7 @@ class AddressTest < ServerTest
     [:private, "private", ["10.0.0.0/33"], { allow: 5 }, { only: [] }, ->(_) { true }, 5].each do |rule|
       assert_match(/allow_address/, assert_raises(ArgumentError) { client(allow_address: rule) }.message)
     end
-    assert_match(/Proc cannot be asked/, assert_raises(ArgumentError) { client(allow_address: proc { true }) }.message)
+    assert_match(/Proc cannot be called/, assert_raises(ArgumentError) { client(allow_address: proc { true }) }.message)
   end
 
   # The zone says which of this machine's networks, and is for no other machine to know (RFC 6874).

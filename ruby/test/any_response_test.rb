@@ -79,19 +79,19 @@ class AnyResponseTest < ServerTest
 
   def test_on_deprecation_is_called_once_for_each_response_that_says_so
     server do |server|
-      told = []
-      client = client(redirects: 1, on_deprecation: ->(response) { told << response })
+      reported = []
+      client = client(redirects: 1, on_deprecation: ->(response) { reported << response })
       assert_equal 200, client.get("#{server.url}/plain").status
-      assert_empty told
+      assert_empty reported
       response = client.get("#{server.url}/sunset")
-      assert_same response, told.pop
+      assert_same response, reported.pop
       assert_equal [Time.utc(2089, 12, 31, 23, 59, 59), "#{server.url}/end"], [response.sunset, response.sunset_link]
       client.get("#{server.url}/moved")
-      assert_equal ["#{server.url}/sunset"], told.map(&:url)
-      client.batch { |batch| 3.times { batch.get("#{server.url}/both?secret=1").on_complete { told << :callback } } }
-      assert_equal [404, :callback] * 3, told.drop(1).map { |each| each.is_a?(Symbol) ? each : each.status }
-      assert_equal 7, client.get("#{server.url}/sunset") { told.size - 1 }
-      assert_kind_of Hecaton::Stream, told.last
+      assert_equal ["#{server.url}/sunset"], reported.map(&:url)
+      client.batch { |batch| 3.times { batch.get("#{server.url}/both?secret=1").on_complete { reported << :callback } } }
+      assert_equal [404, :callback] * 3, reported.drop(1).map { |each| each.is_a?(Symbol) ? each : each.status }
+      assert_equal 7, client.get("#{server.url}/sunset") { reported.size - 1 }
+      assert_kind_of Hecaton::Stream, reported.last
     end
   end
 
@@ -106,7 +106,7 @@ class AnyResponseTest < ServerTest
     assert_match(/on_deprecation is a String/, error_of(ArgumentError) { client(on_deprecation: "x") }.message)
   end
 
-  def test_a_status_is_an_error_when_that_is_asked_for
+  def test_a_status_is_an_error_when_that_is_set
     server do |server|
       missing = "#{server.url}/both?secret=1"
       assert_equal 404, client.get(missing).status

@@ -100,7 +100,7 @@ class BadSettingTest < ServerTest
     rescue ArgumentError => error
       assert_match message || NAMES.fetch(name, /#{name}/), error.message, "#{name}: #{value.class} #{value.inspect rescue nil}"
     rescue Hecaton::Error, JSON::GeneratorError
-      nil # It could be asked for, and did not go well.
+      nil # It could be sent, and failed.
     rescue StandardError => error
       flunk "#{name}: #{value.class} #{value.inspect rescue nil}: #{error.class}: #{error.message} #{error.backtrace.first(4)}"
     end

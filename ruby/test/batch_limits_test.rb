@@ -54,11 +54,11 @@ class BatchLimitsTest < ServerTest
   def test_the_front_of_the_queue_goes_first
     order = []
     client.batch(concurrency: 1) do |batch|
-      { 1 => nil, 2 => :back, 3 => :front, 4 => :front }.each do |id, place|
-        batch.get(url("/r/#{id}"), queue: place).on_complete { order << id }
+      { 1 => nil, 2 => :back, 3 => :front, 4 => :front }.each do |id, position|
+        batch.get(url("/r/#{id}"), queue: position).on_complete { order << id }
       end
       batch.get(url("/r/5")).on_complete { order << 5; batch.head(url("/r/6"), queue: :front).on_complete { order << 6 } }
-      # Has the place of the fifth before that one's callback is called.
+      # Starts when the fifth has ended, before the fifth's callback is called.
       batch.get(url("/r/7")).on_complete { order << 7 }
       batch.get(url("/r/8")).on_complete { order << 8 }
       assert_raises(ArgumentError) { batch.get(url("/r/1"), queue: :first) }
@@ -66,7 +66,7 @@ class BatchLimitsTest < ServerTest
     assert_equal [4, 3, 1, 2, 5, 7, 6, 8], order
   end
 
-  def test_the_front_may_be_asked_for_beside_other_options
+  def test_the_front_may_be_chosen_beside_other_options
     statuses = []
     client.batch(per_origin: 1) do |batch|
       batch.get(url("/redirect/302/2"), redirects: 2, queue: :front).on_complete { |outcome| statuses << outcome.response.status }
@@ -117,12 +117,12 @@ class BatchLimitsTest < ServerTest
     assert_equal [true] * 3 + [false] * 2, requests[1..].map { |request| request.outcome.sent? }
     assert_equal [Hecaton::CancelledError], requests[1..].map { |request| request.outcome.class }.uniq
     assert_match(/aborted/, requests[1].outcome.message)
-    wait_until { own.ledger["connections_open"] <= 1 } # The one that asks.
+    wait_until { own.ledger["connections_open"] <= 1 } # That of this request.
     assert_operator own.ledger["connections_open"], :<=, 1
     assert_operator own.arrived, :<=, 4
   end
 
-  def test_a_batch_that_was_aborted_goes_on_with_what_is_queued_then
+  def test_a_batch_that_was_aborted_runs_what_is_queued_then
     statuses = []
     client.batch do |batch|
       dropped = batch.get(url("/fault/stall-head"))

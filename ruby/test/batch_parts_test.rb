@@ -208,7 +208,7 @@ class BatchPartsTest < ServerTest
     assert_equal 200, client.get(url("/r/1")).status
   end
 
-  def test_abort_in_on_body_calls_nobody_and_the_batch_goes_on
+  def test_abort_in_on_body_calls_nobody_and_the_batch_continues
     cut = last = nil
     pieces = 0
     client.batch(concurrency: 2) do |batch|
@@ -225,8 +225,8 @@ class BatchPartsTest < ServerTest
 
   def test_raise_for_status_deprecation_and_events_are_once_a_request
     deprecated = []
-    told = []
-    subscription = Hecaton.subscribe("request.hecaton") { |event| told << event.payload["http.response.status_code"] }
+    reported = []
+    subscription = Hecaton.subscribe("request.hecaton") { |event| reported << event.payload["http.response.status_code"] }
     seen = []
     Scripted.run({ "/old" => Scripted.response(200, { "Deprecation" => "true" }, "hello"),
                    "/gone" => Scripted.response(404, { "Deprecation" => "true" }, "nothing") }) do |server|
@@ -236,7 +236,7 @@ class BatchPartsTest < ServerTest
       end
     end
     assert_equal [200, 404], deprecated
-    assert_equal [200, 404], told
+    assert_equal [200, 404], reported
     assert_equal [:headers, "hello", Hecaton::StatusError], seen
   ensure
     subscription&.unsubscribe

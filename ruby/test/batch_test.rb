@@ -95,25 +95,25 @@ class BatchTest < ServerTest
     assert_equal 1, ended.size
   end
 
-  # Refused or not, a program that rescues goes on, and no outcome reaches the wrong request.
+  # Refused or not, a program that rescues continues, and no outcome reaches the wrong request.
   def test_interrupts_that_are_rescued_in_a_callback_do_not_mix_up_requests
-    asked = {}
-    answered = {}
+    requested = {}
+    responded = {}
     queue = lambda do |batch, id|
-      Timeout.timeout(0.00002) { asked[id] = batch.get(url("/r/#{id}")) }
+      Timeout.timeout(0.00002) { requested[id] = batch.get(url("/r/#{id}")) }
     rescue Timeout::Error
       nil # Queued or not: if it was, its outcome is the batch's own affair.
     end
     client.batch(concurrency: 5) do |batch|
       200.times do |id|
         batch.get(url("/echo?#{id}")).on_complete do |outcome|
-          answered[id] = outcome.response.body[/echo\?(\d+)/, 1].to_i
+          responded[id] = outcome.response.body[/echo\?(\d+)/, 1].to_i
           queue.call(batch, id)
         end
       end
     end
-    assert_equal Array.new(200) { |id| [id, id] }.to_h, answered
-    assert(asked.values.all? { |request| request.outcome.status == 200 })
+    assert_equal Array.new(200) { |id| [id, id] }.to_h, responded
+    assert(requested.values.all? { |request| request.outcome.status == 200 })
   end
 
   def test_bad_concurrency
@@ -142,7 +142,7 @@ class BatchTest < ServerTest
     assert_equal 0, called
     assert_equal 200, requests[0].outcome.response.status
     assert_equal [Hecaton::CancelledError] * 8, requests[1..].map { |request| request.outcome.class }
-    # The first left its place to the fifth before its callback was called.
+    # The fifth started when the first had ended, before the first's callback was called.
     assert_equal [true] * 4 + [false] * 4, requests[1..].map { |request| request.outcome.sent? }
   end
 
@@ -158,7 +158,7 @@ class BatchTest < ServerTest
     assert_equal 400, inner
   end
 
-  def test_another_thread_is_told_to_keep_out_while_the_batch_waits_and_while_it_calls_back
+  def test_another_thread_is_refused_while_the_batch_waits_and_while_it_calls_back
     problems = []
     intrude = ->(batch) { Thread.new { problems << assert_raises(ThreadError) { batch.get(url("/r/1")) } }.join }
     client.batch do |batch|
@@ -170,9 +170,9 @@ class BatchTest < ServerTest
   end
 
   def test_a_batch_that_has_ended_takes_no_more
-    kept = nil
-    client.batch { |batch| (kept = batch).get(url("/r/1")) }
-    assert_match(/has ended/, assert_raises(RuntimeError) { kept.get(url("/r/1")) }.message)
+    stored = nil
+    client.batch { |batch| (stored = batch).get(url("/r/1")) }
+    assert_match(/has ended/, assert_raises(RuntimeError) { stored.get(url("/r/1")) }.message)
   end
 
   def test_an_exception_in_the_block_sends_nothing

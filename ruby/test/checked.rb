@@ -11,7 +11,7 @@ module RefusedCalls
 end
 RBS::Test::Tester::MethodCallTester.prepend(RefusedCalls)
 
-# The checker looks at a class when it meets the end of its body, and these have no body in Ruby.
+# The checker looks at a class when its body ends, and these have no body in Ruby.
 class Hecaton::Attempt; end
 class Hecaton::Endpoint; end
 class Hecaton::Redirect; end

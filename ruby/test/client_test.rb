@@ -98,7 +98,7 @@ class ClientTest < ServerTest
     [404, 500, 204, 304].each { |status| assert_equal status, client.get(url("/status/#{status}")).status }
   end
 
-  def test_connections_are_kept_and_numbered
+  def test_connections_are_reused_and_numbered
     client = client()
     first, second = Array.new(2) { client.get(url("/echo")) }
     assert_equal [false, true], [first, second].map { |response| response.attempts.last.reused? }
@@ -133,7 +133,7 @@ class ClientTest < ServerTest
 
   def test_idle_connections_give_way_when_descriptors_run_out
     server = TCPServer.new("0.0.0.0", 0)
-    answering = Thread.new do
+    responding = Thread.new do
       loop { Thread.new(server.accept) { |connection| answer_once(connection) } }
     rescue IOError
       nil # The end.
@@ -149,7 +149,7 @@ class ClientTest < ServerTest
     assert_includes 1..40, Integer(output, exception: false), output
   ensure
     server&.close
-    answering&.join
+    responding&.join
   end
 
   def test_a_process_without_descriptors_gets_an_error_that_says_so
@@ -227,7 +227,7 @@ class ClientTest < ServerTest
     assert_equal before, real_server.arrived
   end
 
-  def test_what_one_request_asks_for_does_not_stick_to_its_connection
+  def test_what_one_request_sets_does_not_stick_to_its_connection
     client = client(timeout: 10)
     first = client.post(url("/redirect/307/1"), body: "secret", headers: { "X-Own" => "1" }, bearer: "token", params: { a: 1 },
       timeout: 0.5, redirects: 1, raise_for_status: true)
@@ -374,7 +374,7 @@ class ClientTest < ServerTest
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
   end
 
-  def test_a_request_in_flight_goes_on_when_its_client_is_closed
+  def test_a_request_in_flight_continues_when_its_client_is_closed
     own = TestServer.new
     own.ledger
     before = descriptors
@@ -394,26 +394,26 @@ class ClientTest < ServerTest
   def test_open_closes_at_its_end
     real_server.ledger
     before = descriptors
-    kept = nil
-    assert_equal(200, Hecaton::Client.open(timeout: 5) { |client| (kept = client).get(url("/echo")).status })
+    stored = nil
+    assert_equal(200, Hecaton::Client.open(timeout: 5) { |client| (stored = client).get(url("/echo")).status })
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
     assert_raises(IndexError) { Hecaton::Client.open(timeout: 5) { |client| client.get(url("/echo")) && raise(IndexError) } }
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
-    assert_equal [0, Hecaton::Client], [kept.idle_connections, Hecaton::Client.open(timeout: 5).class]
+    assert_equal [0, Hecaton::Client], [stored.idle_connections, Hecaton::Client.open(timeout: 5).class]
   end
 
   # A plain request goes to the engine by a short way, which must give equal results to the long one.
   def test_a_request_of_a_door_is_as_any_other
     said = []
     logger = Logger.new(StringIO.new, formatter: ->(_, _, _, message) { said << message && "" })
-    asked = [client, client(logger: logger), client(retry: { max: 1, if: ->(_) { false } }), client(bearer: -> { "t" })].map do |each|
+    requested = [client, client(logger: logger), client(retry: { max: 1, if: ->(_) { false } }), client(bearer: -> { "t" })].map do |each|
       [each.request_flat("POST", url("/echo"), %w[x-a 1 x-a 2], "body"),
        each.request("POST", url("/echo"), headers: [%w[x-a 1], %w[x-a 2]], body: "body")]
     end
-    asked.each do |flat, plain|
+    requested.each do |flat, plain|
       assert_equal [200, plain.json.fetch("headers")], [flat.status, flat.json.fetch("headers")]
     end
-    assert_equal 2, said.grep(/\APOST/).size, said.inspect # Both are told of.
+    assert_equal 2, said.grep(/\APOST/).size, said.inspect # Both are logged.
     assert_raises(Hecaton::TimeoutError) { client.request_flat("GET", url("/delay/2000"), [], nil, 0.05) }
     assert_raises(ArgumentError) { client.request_flat("GET", url("/echo"), [], nil, -1) }
     assert_equal 200, client.request_flat("PUT", url("/echo"), [], StringIO.new("read"), 5).status

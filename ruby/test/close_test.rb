@@ -1,4 +1,4 @@
-# Client#close and Client.open give every descriptor back, whatever was spoken and however the requests ended.
+# Client#close and Client.open give every descriptor back, whatever the protocol and however the requests ended.
 require "test_helper"
 
 class CloseTest < ServerTest

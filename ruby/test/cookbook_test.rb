@@ -42,7 +42,7 @@ class CookbookTest < Minitest::Test
     end
   RUBY
 
-  # Answers by path; those of one that takes a token in turn.
+  # Responses by path; a path that takes a token has several, in turn.
   class Api
     EVENTS = ": hi\n\ndata: hello\nid: 7\n\nevent: price\ndata: 12\nid: 8\n\n"
     RESPONSES = {
@@ -59,8 +59,8 @@ class CookbookTest < Minitest::Test
     def fetch(path)
       return RESPONSES.fetch(path.sub("?key=secret", "")) { yield } unless path == "/v1/private"
 
-      @asked = @asked.to_i + 1
-      @asked == 1 ? Scripted.response(401) : Scripted.response(200, {}, "come in")
+      @requested = @requested.to_i + 1
+      @requested == 1 ? Scripted.response(401) : Scripted.response(200, {}, "come in")
     end
   end
 

@@ -75,7 +75,7 @@ class CookiesTest < ServerTest
     assert_equal 0, jar.size
   end
 
-  def test_a_forked_child_goes_on_with_a_copy
+  def test_a_forked_child_continues_with_a_copy
     server do |server|
       client = client(cookies: true)
       client.get("#{server.url}/login")

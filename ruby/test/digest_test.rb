@@ -139,7 +139,7 @@ class DigestTest < ServerTest
     end
   end
 
-  def test_one_way_to_say_who_asks
+  def test_one_kind_of_credentials
     strict("MD5") do |server|
       address = "#{server.url}/"
       client = client(digest_auth: LOGIN)
@@ -156,7 +156,7 @@ class DigestTest < ServerTest
     assert_equal "digest_auth contains a control character", error.message
   end
 
-  def test_who_asks_is_not_shown
+  def test_credentials_are_not_shown
     strict("MD5") do |server|
       client = client(digest_auth: LOGIN)
       reply = client.get("#{server.url}/")

@@ -13,12 +13,12 @@ class DownloadTest < ServerTest
   class Files
     include Listening
 
-    attr_reader :url, :asked
+    attr_reader :url, :requested
 
     def initialize(fields, differing)
       @fields = fields
       @differing = differing
-      @asked = []
+      @requested = []
       @url = "#{listen}/file?secret=1"
     end
 
@@ -27,7 +27,7 @@ class DownloadTest < ServerTest
     def serve(connection)
       while (head = connection.gets("\r\n\r\n"))
         fields = head.lines.drop(1).filter_map { |line| line.chomp.split(": ", 2) if line.include?(":") }.to_h.transform_keys(&:downcase)
-        @asked << fields
+        @requested << fields
         return unless response(connection, fields, @differing.call(fields))
       end
     rescue SystemCallError
@@ -37,11 +37,11 @@ class DownloadTest < ServerTest
     end
 
     # False if the connection ends after this response.
-    def response(connection, asked, differing)
+    def response(connection, sent, differing)
       body = differing.fetch(:body, BODY)
       mine = @fields.merge(differing.fetch(:headers, {}))
-      from = asked["range"]&.slice(/\Abytes=(\d+)-\z/, 1)&.to_i
-      from = nil unless [mine["ETag"], mine["Last-Modified"]].include?(asked["if-range"])
+      from = sent["range"]&.slice(/\Abytes=(\d+)-\z/, 1)&.to_i
+      from = nil unless [mine["ETag"], mine["Last-Modified"]].include?(sent["if-range"])
       if from && from >= body.bytesize
         status, content, range = 416, "", "bytes */#{body.bytesize}"
       elsif from
@@ -80,7 +80,7 @@ class DownloadTest < ServerTest
       assert_equal seen.map(&:first), seen.map(&:first).sort
       refute_includes names, "file"
       assert_equal ["file"], left(path)
-      assert_equal ["identity", nil], server.asked.first.values_at("accept-encoding", "range")
+      assert_equal ["identity", nil], server.requested.first.values_at("accept-encoding", "range")
     end
   end
 
@@ -123,7 +123,7 @@ class DownloadTest < ServerTest
       download = client.download(server.url, path, resume: true) { |received, total| seen << [received, total] }
       assert_equal BODY, File.binread(path)
       assert_equal [300_000, 100_000, 206], [download.size, download.resumed, download.response.status]
-      assert_equal ["bytes=100000-", '"1"', "identity"], server.asked.last.values_at("range", "if-range", "accept-encoding")
+      assert_equal ["bytes=100000-", '"1"', "identity"], server.requested.last.values_at("range", "if-range", "accept-encoding")
       assert_operator seen.first.first, :>, 100_000
       assert_equal [300_000, 300_000], seen.last
       assert_equal ["file"], left(path)
@@ -135,7 +135,7 @@ class DownloadTest < ServerTest
     files({}, cut_once(50_000, { body: other, headers: { "ETag" => '"2"' } }).then { |later| ->(fields) { { headers: { "ETag" => '"1"' } }.merge(later.call(fields)) } }) do |server, path|
       begun(server, path)
       download = client.download(server.url, path, resume: true)
-      assert_equal ["bytes=50000-", '"1"'], server.asked.last.values_at("range", "if-range")
+      assert_equal ["bytes=50000-", '"1"'], server.requested.last.values_at("range", "if-range")
       assert_equal [other, 0, 200], [File.read(path), download.resumed, download.response.status]
     end
   end
@@ -145,12 +145,12 @@ class DownloadTest < ServerTest
     files(dates, cut_once) do |server, path|
       begun(server, path)
       assert_equal 100_000, client.download(server.url, path, resume: true).resumed
-      assert_equal dates["Last-Modified"], server.asked.last["if-range"]
+      assert_equal dates["Last-Modified"], server.requested.last["if-range"]
       assert_equal BODY, File.binread(path)
     end
   end
 
-  def test_a_part_without_a_strong_validator_is_not_kept
+  def test_a_part_without_a_strong_validator_is_deleted
     weak = { "Last-Modified" => "Sat, 01 Jan 2022 00:00:01 GMT", "Date" => "Sat, 01 Jan 2022 00:00:01 GMT" }
     [{}, { "ETag" => 'W/"1"' }, { "ETag" => 'W/"1"', "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => weak["Date"] }, weak,
      { "Last-Modified" => "soon", "Date" => "now" }].each do |fields|
@@ -158,7 +158,7 @@ class DownloadTest < ServerTest
         begun(server, path)
         assert_empty left(path), fields
         assert_equal 0, client.download(server.url, path, resume: true).resumed
-        assert_nil server.asked.last["range"]
+        assert_nil server.requested.last["range"]
         assert_equal BODY, File.binread(path)
       end
     end
@@ -168,7 +168,7 @@ class DownloadTest < ServerTest
     files({ "ETag" => '"1"' }, cut_once) do |server, path|
       begun(server, path)
       assert_equal 0, client.download("#{server.url}&other", path, resume: true).resumed
-      assert_nil server.asked.last["range"]
+      assert_nil server.requested.last["range"]
     end
   end
 
@@ -176,9 +176,9 @@ class DownloadTest < ServerTest
     cut = true
     files({ "ETag" => '"1"' }, ->(_) { cut ? { cut: 100_000 } : {} }) do |server, path|
       address = server.url[/\A[^?]*/]
-      asked = ->(url, base, **options) { client(base_url: base).download(url, path, resume: true, **options) }
-      calls = [-> { asked.call(address, nil, params: { v: 1 }) }, -> { asked.call(address, nil, params: { v: 2 }) },
-               -> { asked.call("x", "#{address}/a") }, -> { asked.call("x", "#{address}/b") }]
+      download = ->(url, base, **options) { client(base_url: base).download(url, path, resume: true, **options) }
+      calls = [-> { download.call(address, nil, params: { v: 1 }) }, -> { download.call(address, nil, params: { v: 2 }) },
+               -> { download.call("x", "#{address}/a") }, -> { download.call("x", "#{address}/b") }]
       calls.each_slice(2) do |first, second|
         cut = true
         assert_raises(Hecaton::BodyError, &first)
@@ -208,13 +208,13 @@ class DownloadTest < ServerTest
       begun(server, path)
       download = client.download(server.url, path, resume: true)
       assert_equal ["short", 0, [416, 200]], [File.read(path), download.resumed, download.response.attempts.map(&:status)]
-      assert_equal ["bytes=200000-", nil], server.asked.last(2).map { |fields| fields["range"] }
+      assert_equal ["bytes=200000-", nil], server.requested.last(2).map { |fields| fields["range"] }
       assert_operator download.response.attempts.last.begun, :>=, download.response.attempts.first.ended
     end
     files({ "ETag" => '"1"' }, cut_once(200_000, { status: 416 })) do |server, path|
       begun(server, path)
       error = error_of(Hecaton::StatusError) { client.download(server.url, path, resume: true) }
-      assert_equal [416, [416, 416], 3], [error.status, error.attempts.map(&:status), server.asked.size]
+      assert_equal [416, [416, 416], 3], [error.status, error.attempts.map(&:status), server.requested.size]
     end
   end
 
@@ -242,7 +242,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_a_part_of_the_rest_is_kept_and_reported
+  def test_a_part_of_the_rest_stays_and_is_reported
     part = ->(fields) { fields["range"] ? { cut: 1000, headers: { "Content-Length" => 1000, "Content-Range" => "bytes 9-1008/300000" } } : { cut: 9 } }
     files({ "ETag" => '"1"' }, part) do |server, path|
       begun(server, path)
@@ -264,7 +264,7 @@ class DownloadTest < ServerTest
         raise
       end
       assert_equal BODY, File.binread(path)
-      assert_equal downloads, server.asked.size
+      assert_equal downloads, server.requested.size
     end
   end
 
@@ -281,7 +281,7 @@ class DownloadTest < ServerTest
     end
   end
 
-  def test_the_deadline_holds_for_all_of_it_and_what_came_is_kept
+  def test_the_deadline_holds_for_all_of_it_and_what_came_stays
     stalling = ->(_) { { headers: { "Content-Length" => 400_000 } } }
     files({ "ETag" => '"1"' }, stalling) do |server, path|
       error = error_of(Hecaton::TimeoutError) { client.download(server.url, path, resume: true, timeout: 0.5) }
@@ -408,7 +408,7 @@ class DownloadTest < ServerTest
         error = error_of(ArgumentError) { ranged.download(server.url, path, resume: resume) }
         assert_match(/the client's headers have range, which a download sets itself/, error.message)
       end
-      assert_empty server.asked
+      assert_empty server.requested
       assert_equal 300_000, ranged.with(headers: { range: nil }).download(server.url, path).size
     end
   end

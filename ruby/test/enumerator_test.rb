@@ -55,7 +55,7 @@ class EnumeratorTest < ServerTest
       -> { client.each_response(urls).lazy.map { |outcome, _| outcome.status }.first(1) }
     ].each do |leave|
       leave.call
-      wait_until { own.ledger["connections_open"] <= 2 } # The one that asks, and one that is idle.
+      wait_until { own.ledger["connections_open"] <= 2 } # That of this request, and an idle one.
       assert_operator own.ledger["connections_open"], :<=, 2
     end
   ensure

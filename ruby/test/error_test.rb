@@ -2,7 +2,7 @@
 require "test_helper"
 
 class ErrorTest < ServerTest
-  def test_total_timeout_is_kept_once_and_says_where_the_time_went
+  def test_total_timeout_holds_once_and_says_where_the_time_went
     real_server = TestServer.new
     error = error_of(Hecaton::TimeoutError) { client.get("#{real_server.url}/fault/stall-head", timeout: 0.3) }
     assert_equal :total, error.phase
@@ -43,7 +43,7 @@ class ErrorTest < ServerTest
   end
 
   # docs/errors.md: the total deadline, the limit of a phase, what the network said.
-  def test_when_the_total_and_a_phase_end_at_once_it_is_the_total_that_is_told
+  def test_when_the_total_and_a_phase_end_at_once_the_total_is_reported
     { first_byte: "stall-head", read: "stall-body" }.each do |phase, fault|
       client = client(timeout: 0.05, "#{phase}_timeout": 0.05)
       10.times do
@@ -118,7 +118,7 @@ class ErrorTest < ServerTest
     assert_operator Hecaton::Error, :<, StandardError
   end
 
-  def test_every_error_tells_the_same_facts
+  def test_every_error_has_the_same_facts
     strict = { redirects: 1, raise_for_status: true }
     { "stall-head" => [Hecaton::TimeoutError, :total], "reset" => [Hecaton::ProtocolError, :first_byte],
       "truncate" => [Hecaton::BodyError, :read], "/redirect/302/2" => [Hecaton::RedirectError, :read],

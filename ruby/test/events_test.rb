@@ -36,7 +36,7 @@ class EventsTest < ServerTest
     refute_equal request.id, events { client.get(url("/r/1")) }.last.id
   end
 
-  def test_failures_tell_their_type
+  def test_failures_report_their_type
     attempt, request = events { assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate?secret=1")) } }
     assert_equal ["Hecaton::BodyError"] * 2, [attempt, request].map { |event| event.payload["error.type"] }
     assert_equal ["failed", "read"], attempt.payload.values_at("hecaton.ending", "hecaton.phase")
@@ -86,7 +86,7 @@ class EventsTest < ServerTest
 
   def test_a_connection_that_had_to_be_left
     server = TCPServer.new("127.0.0.1", 0)
-    answering = Thread.new do
+    responding = Thread.new do
       2.times do
         connection = server.accept
         connection.gets("\r\n\r\n")
@@ -103,16 +103,16 @@ class EventsTest < ServerTest
     assert_equal all.size - 1, outcome["hecaton.attempts"]
     assert_equal 200, outcome["http.response.status_code"]
   ensure
-    answering&.join
+    responding&.join
     server&.close
   end
 
-  def test_an_attempt_that_moved_is_told_as_one_without_answer
+  def test_an_attempt_that_was_re_sent_is_reported_without_a_response
     resent = Hecaton::Attempt.new(connection: 1, reused: true, sent: false, phase: :send, ending: :resent, version: "1.1",
       redirects: 0, begun: 0.0, ended: 0.1)
-    answered = Hecaton::Attempt.new(connection: 2, reused: false, sent: true, phase: :read, ending: :status, status: 200,
+    responded = Hecaton::Attempt.new(connection: 2, reused: false, sent: true, phase: :read, ending: :status, status: 200,
       version: "2", redirects: 0, begun: 0.1, ended: 0.3)
-    response = Hecaton::Response.new(status: 200, url: "https://[::1]/x?secret", attempts: [resent, answered], elapsed: 0.3)
+    response = Hecaton::Response.new(status: 200, url: "https://[::1]/x?secret", attempts: [resent, responded], elapsed: 0.3)
     first, second, request = events { Hecaton::Events.request(:GET, response) }
     assert_equal ["_OTHER", "resent", false], first.payload.values_at("error.type", "hecaton.ending", "hecaton.sent")
     assert_equal [nil, 1, "2"], second.payload.values_at("error.type", "http.request.resend_count", "network.protocol.version")
@@ -121,7 +121,7 @@ class EventsTest < ServerTest
     assert_in_delta 0.1, second.started - request.started, 0.001
   end
 
-  def test_batches_and_streams_tell_too
+  def test_batches_and_streams_publish_too
     seen = events("request.hecaton") do
       client.batch do |batch|
         batch.get(url("/r/1"))
@@ -145,7 +145,7 @@ class EventsTest < ServerTest
     assert_operator request.duration, :<, 250
   end
 
-  def test_a_stream_that_another_thread_still_reads_tells_too
+  def test_a_stream_that_another_thread_still_reads_publishes_too
     reader = nil
     seen = events("request.hecaton") do
       value = client.get(url("/pieces/50/100/500")) do |response|
@@ -208,12 +208,12 @@ class EventsTest < ServerTest
     refute Hecaton::Events.subscribed?
   end
 
-  def test_subscribing_while_threads_ask
+  def test_subscribing_while_threads_send
     stop = false
-    asking = Array.new(4) { Thread.new { client.get(url("/r/1")) until stop } }
+    requesting = Array.new(4) { Thread.new { client.get(url("/r/1")) until stop } }
     all = Array.new(50) { events { Thread.pass } }
     stop = true
-    asking.each(&:join)
+    requesting.each(&:join)
     assert_equal 50, all.size
     refute Hecaton::Events.subscribed?
   end

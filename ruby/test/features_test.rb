@@ -38,16 +38,16 @@ class FeaturesTest < ServerTest
 
   # Each way with a client whose features note what happens.
   def each_way(names = [:a], settings: {}, **code)
-    WAYS.each do |way, ask|
+    WAYS.each do |way, request_once|
       notes = []
       features = names.map { |name| Noting.new(notes, name, **(code[name] || {})) }
-      yield ->(url) { ask.call(client(features: features, **settings), url) }, notes, way
+      yield ->(url) { request_once.call(client(features: features, **settings), url) }, notes, way
     end
   end
 
   def test_the_order_is_that_of_the_list_and_the_reverse_on_the_way_back
-    each_way(%i[a b]) do |ask, notes, way|
-      ask.call(url("/r/1"))
+    each_way(%i[a b]) do |request_once, notes, way|
+      request_once.call(url("/r/1"))
       expected = [%i[a before_request], %i[a respond], %i[b before_request], %i[b respond], %i[a before_attempt], %i[b before_attempt],
                   %i[b after], %i[a after]]
       assert_equal expected, notes, way
@@ -57,8 +57,8 @@ class FeaturesTest < ServerTest
   def test_a_changed_request_is_what_is_sent
     changes = ->(request) { request.with(headers: { "x-a" => "1" }, url: "#{request.url}?changed") }
     Scripted.run("/?changed" => Scripted.response(200)) do |server|
-      each_way(a: { before_request: changes }) do |ask, _, way|
-        ask.call("#{server.url}/")
+      each_way(a: { before_request: changes }) do |request_once, _, way|
+        request_once.call("#{server.url}/")
         assert_match(/\r\nx-a: 1\r\n/, server.requests.last, way)
       end
     end
@@ -77,8 +77,8 @@ class FeaturesTest < ServerTest
   def test_one_that_responds_spares_the_request
     given = ->(_) { Hecaton::Response.new(status: 203, body: "given", headers: { "x" => "y" }) }
     before = real_server.arrived
-    each_way(%i[a b], a: { respond: given }) do |ask, notes, way|
-      response = ask.call(url("/r/1"))
+    each_way(%i[a b], a: { respond: given }) do |request_once, notes, way|
+      response = request_once.call(url("/r/1"))
       assert_equal [203, url("/r/1"), "GET"], [response.status, response.url, response.http_method], way
       assert_equal [%i[a before_request], %i[a respond], %i[a after]], notes, way
     end
@@ -93,15 +93,15 @@ class FeaturesTest < ServerTest
 
   def test_a_status_that_a_feature_gives_may_be_an_error
     given = ->(_) { Hecaton::Response.new(status: 404) }
-    each_way(a: { respond: given }, settings: { raise_for_status: true }) do |ask, _, way|
-      assert_equal 404, error_of(Hecaton::StatusError) { ask.call(url("/r/1")) }.status, way
+    each_way(a: { respond: given }, settings: { raise_for_status: true }) do |request_once, _, way|
+      assert_equal 404, error_of(Hecaton::StatusError) { request_once.call(url("/r/1")) }.status, way
     end
   end
 
   def test_an_exception_is_the_failure_of_its_request_alone
     %i[before_request respond before_attempt after].each do |method|
-      each_way(a: { method => ->(*) { raise KeyError, "mine" } }) do |ask, _, way|
-        error = error_of(Hecaton::FeatureError) { ask.call(url("/r/1")) }
+      each_way(a: { method => ->(*) { raise KeyError, "mine" } }) do |request_once, _, way|
+        error = error_of(Hecaton::FeatureError) { request_once.call(url("/r/1")) }
         assert_equal [KeyError, "mine"], [error.cause.class, error.cause.message], [method, way]
         assert_match(/Noting raised KeyError in #{method}: mine/, error.message)
       end
@@ -112,25 +112,25 @@ class FeaturesTest < ServerTest
   end
 
   def test_an_error_of_hecatons_is_the_outcome_itself
-    each_way(a: { before_request: ->(_) { raise Hecaton::ConnectError, "open" } }) do |ask, notes, way|
-      assert_equal "open", error_of(Hecaton::ConnectError) { ask.call(url("/r/1")) }.message
+    each_way(a: { before_request: ->(_) { raise Hecaton::ConnectError, "open" } }) do |request_once, notes, way|
+      assert_equal "open", error_of(Hecaton::ConnectError) { request_once.call(url("/r/1")) }.message
       assert_equal %i[a after], notes.last, way
     end
   end
 
-  def test_another_outcome_may_take_the_place
-    each_way(a: { after: ->(outcome) { Hecaton::Response.new(status: 299, body: outcome.class.name) } }) do |ask, _, way|
+  def test_another_outcome_may_replace_it
+    each_way(a: { after: ->(outcome) { Hecaton::Response.new(status: 299, body: outcome.class.name) } }) do |request_once, _, way|
       next if way == :stream || way == :parts # Their response was handed over before.
 
-      assert_equal 299, ask.call(url("/r/1")).status, way
-      assert_equal [299, "Hecaton::ConnectError"], ask.call("http://127.0.0.1:1/").then { |response| [response.status, response.body] }
+      assert_equal 299, request_once.call(url("/r/1")).status, way
+      assert_equal [299, "Hecaton::ConnectError"], request_once.call("http://127.0.0.1:1/").then { |response| [response.status, response.body] }
     end
   end
 
   def test_a_value_of_another_kind_is_refused
     { before_request: 1, respond: "x", before_attempt: :no }.each do |method, value|
-      each_way(a: { method => ->(*) { value } }) do |ask, _, way|
-        assert_kind_of TypeError, error_of(Hecaton::FeatureError) { ask.call(url("/r/1")) }.cause, [method, way]
+      each_way(a: { method => ->(*) { value } }) do |request_once, _, way|
+        assert_kind_of TypeError, error_of(Hecaton::FeatureError) { request_once.call(url("/r/1")) }.cause, [method, way]
       end
     end
   end
@@ -145,12 +145,12 @@ class FeaturesTest < ServerTest
       seen << [number, request.url[/[^:]*\z/].sub(/\A\d+/, ""), request.headers["user-agent"]]
       request.with(headers: { "x-number" => number.to_s, "user-agent" => nil, "x-own" => nil, "accept" => "text/plain" })
     end
-    WAYS.each_value do |ask|
+    WAYS.each_value do |request_once|
       replies["/next"] = [Scripted.response(503), Scripted.response(200)].then { |list| ->(_) { list.size > 1 ? list.shift : list.first } }
       Scripted.run(replies) do |server|
         client = client(redirects: 3, retry: { statuses: [503], interval: 0 }, headers: { "x-own" => "1" }, user_agent: "me",
           features: [Noting.new([], :a, before_attempt: numbering)])
-        response = ask.call(client, "#{server.url}/")
+        response = request_once.call(client, "#{server.url}/")
         assert_equal 3, response.attempts.size
         requests = server.requests
         assert_equal %w[1 2 3], requests.map { |request| request[/x-number: (\d)/, 1] }
@@ -222,9 +222,9 @@ class FeaturesTest < ServerTest
     assert_equal response, Marshal.load(Marshal.dump(response))
   end
 
-  def test_what_is_cut_off_is_told_too
-    told = []
-    feature = Noting.new([], :a, after: ->(outcome) { told << outcome.class && nil })
+  def test_what_is_cut_off_is_reported_too
+    reported = []
+    feature = Noting.new([], :a, after: ->(outcome) { reported << outcome.class && nil })
     client = client(features: [feature])
     assert_raises(IndexError) { client.get(url("/r/1")) { |_| raise IndexError } }
     assert_raises(ArgumentError) { client.get(url("/r/1"), headers: { "a b" => "c" }) }
@@ -233,11 +233,11 @@ class FeaturesTest < ServerTest
       batch.abort
       batch.get(url("/r/1")).on_complete { |_| batch.get(url("/delay/5")) && batch.abort }
     end
-    assert_equal [Hecaton::Response, Hecaton::CancelledError, Hecaton::Response], told
+    assert_equal [Hecaton::Response, Hecaton::CancelledError, Hecaton::Response], reported
     thread = Thread.new { client.get("#{Silent.url}/") }
     sleep 0.05
     thread.kill.join
-    assert_equal Hecaton::CancelledError, told.last
+    assert_equal Hecaton::CancelledError, reported.last
   end
 
   # A server that never says anything.
@@ -248,8 +248,8 @@ class FeaturesTest < ServerTest
   def test_what_cuts_off_one_feature_hides_the_outcome_from_no_other
     exits = { throw: -> { throw :out }, exception: -> { raise NoMemoryError }, kill: -> { Thread.current.kill } }
     exits.to_a.product(%i[before_request respond before_attempt after]).each do |(kind, leave), hook|
-      each_way(%i[a b c], b: { hook => ->(*) { leave.call } }) do |ask, notes, way|
-        Thread.new { left { ask.call(url("/r/1")) } }.join
+      each_way(%i[a b c], b: { hook => ->(*) { leave.call } }) do |request_once, notes, way|
+        Thread.new { left { request_once.call(url("/r/1")) } }.join
         called = notes.map(&:first).uniq.map { |name| notes.count([name, :after]) }
         assert_equal [1], called.uniq, [kind, hook, way, notes]
       end
@@ -274,12 +274,12 @@ class FeaturesTest < ServerTest
   def test_a_token_and_a_retry_predicate_work_beside_them
     reply = ->(request) { Scripted.response(request.include?("Bearer new") ? 200 : 401) }
     Scripted.run("/" => reply) do |server|
-      WAYS.each_value do |ask|
+      WAYS.each_value do |request_once|
         tokens = %w[old new]
         numbers = []
         client = client(bearer: -> { tokens.size > 1 ? tokens.shift : tokens.first }, retry: { if: ->(_) { false } },
           features: [Noting.new([], :a, before_attempt: ->(_, number) { numbers << number && nil })])
-        outcome = ask.call(client, "#{server.url}/") rescue $!.response
+        outcome = request_once.call(client, "#{server.url}/") rescue $!.response
         next if outcome.status == 401 # With on_body it stands.
 
         assert_equal [[401, 200], [1, 1]], [outcome.attempts.map(&:status), numbers]
@@ -288,15 +288,15 @@ class FeaturesTest < ServerTest
   end
 
   def test_many_by_each_response
-    told = []
+    reported = []
     given = ->(request) { Hecaton::Response.new(status: 203) if request.url.end_with?("/r/2") }
-    client = client(features: [Noting.new([], :a, respond: given, after: ->(outcome) { told << outcome.status && nil })])
+    client = client(features: [Noting.new([], :a, respond: given, after: ->(outcome) { reported << outcome.status && nil })])
     statuses = []
     # With a block: the checker of types would go through an Enumerator once more.
     client.each_response([1, 2, 3, 2].map { |path| url("/r/#{path}") }, concurrency: 2) do |outcome, _|
       statuses << outcome.status
     end
-    assert_equal [[200, 200, 203, 203]] * 2, [statuses.sort, told.sort]
+    assert_equal [[200, 200, 203, 203]] * 2, [statuses.sort, reported.sort]
   end
 
   def test_lists_that_are_none

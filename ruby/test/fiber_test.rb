@@ -71,7 +71,7 @@ class FiberTest < ServerTest
     assert_empty hecaton_threads
   end
 
-  def test_thousands_of_fibers_get_the_answer_that_is_theirs
+  def test_thousands_of_fibers_get_the_response_that_is_theirs
     client = client(timeout: 300, per_origin: 50)
     before = threads
     most = before

@@ -10,9 +10,9 @@ class FieldsTest < Minitest::Test
   def record(fields, trailers: [], attempts: 1, redirects: ["http://127.0.0.1/a"])
     blocks = [fields, trailers].map { |list| list.each_slice(2).map { |name, value| "#{name}: #{value}\r\n" }.join.b }
     way = "GET http://127.0.0.1/b".b
-    told = redirects.map { |url| [302, url.bytesize].pack("L<L<") + url.b }
+    reported = redirects.map { |url| [302, url.bytesize].pack("L<L<") + url.b }
     numbers = [1, attempts, redirects.size, blocks[1].bytesize, FACTS.bytesize * attempts].pack("Q<L<4")
-    [numbers, ATTEMPT * attempts, FACTS * attempts, [way.bytesize].pack("L<"), way, *told, *blocks].join
+    [numbers, ATTEMPT * attempts, FACTS * attempts, [way.bytesize].pack("L<"), way, *reported, *blocks].join
   end
 
   def fields(record, trailers = false) = Hecaton::Native.fields(record, trailers)
@@ -27,10 +27,10 @@ class FieldsTest < Minitest::Test
 
   def test_a_hash_of_lists_as_bytes
     into = { "a" => ["0"] }
-    told = Hecaton::Native.add_fields(record(["b", "1", "a", "2", "b", "caf\xE9"]), into)
-    assert_same into, told
-    assert_equal({ "a" => %w[0 2], "b" => ["1", "caf\xE9".b] }, told)
-    assert_equal [Encoding::BINARY], told["b"].map(&:encoding).uniq
+    reported = Hecaton::Native.add_fields(record(["b", "1", "a", "2", "b", "caf\xE9"]), into)
+    assert_same into, reported
+    assert_equal({ "a" => %w[0 2], "b" => ["1", "caf\xE9".b] }, reported)
+    assert_equal [Encoding::BINARY], reported["b"].map(&:encoding).uniq
     assert_equal MANY.each_slice(2).to_h { |name, value| [name, [value]] }, Hecaton::Native.add_fields(record(MANY), {})
   end
 

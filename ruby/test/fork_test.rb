@@ -3,14 +3,14 @@ require "test_helper"
 require "tmpdir"
 
 class ForkTest < ServerTest
-  # A server of one connection that never responds: [its address, a queue of :asked and :ended].
+  # A server of one connection that never responds: [its address, a queue of :requested and :ended].
   def silent
     server = TCPServer.new("127.0.0.1", 0)
     seen = Queue.new
     serving = Thread.new do
       connection = server.accept
       connection.readpartial(10_000)
-      seen << :asked
+      seen << :requested
       connection.read
       seen << :ended
     rescue SystemCallError
@@ -56,23 +56,23 @@ class ForkTest < ServerTest
   def test_a_server_sees_the_end_of_a_request_that_the_parent_gave_up_while_a_child_lives
     silent do |address, seen|
       client = client(timeout: 60)
-      asking = Thread.new { client.get(address) }
-      assert_equal :asked, pop(seen)
+      requesting = Thread.new { client.get(address) }
+      assert_equal :requested, pop(seen)
       beside_child do
-        asking.kill.join
+        requesting.kill.join
         assert_equal :ended, pop(seen)
       end
     end
   end
 
-  def test_a_server_sees_the_end_while_a_child_lives_that_never_heard_of_it
+  def test_a_server_sees_the_end_while_an_unaware_child_lives
     silent do |address, seen|
       client = client(timeout: 60)
-      asking = Thread.new { client.get(address) }
-      assert_equal :asked, pop(seen)
+      requesting = Thread.new { client.get(address) }
+      assert_equal :requested, pop(seen)
       without_forgetting do
         beside_child do
-          asking.kill.join
+          requesting.kill.join
           assert_equal :ended, pop(seen)
         end
       end
@@ -95,10 +95,10 @@ class ForkTest < ServerTest
 
     # Ruby warns of syscall.
     def silently
-      told, $VERBOSE = $VERBOSE, nil
+      verbose, $VERBOSE = $VERBOSE, nil
       $untold_child = yield
     ensure
-      $VERBOSE = told
+      $VERBOSE = verbose
     end
   end
 
@@ -181,7 +181,7 @@ class ForkTest < ServerTest
 
   def test_a_daemon_begins_with_nothing_of_what_it_left
     skip "this system has no daemons" unless Process.respond_to?(:daemon)
-    assert_equal "4 1", alone(DAEMON) # As a process that has asked once.
+    assert_equal "4 1", alone(DAEMON) # As a process that has sent one request.
   end
 
   # A daemon closes what it did not open, and opens its logs: under the numbers that its parent's connections had. FORK
@@ -194,8 +194,8 @@ class ForkTest < ServerTest
     end
     if become_child.call
       reader.close
-      kept = [0, 1, 2, writer.fileno]
-      open = Dir.children("/proc/self/fd").map(&:to_i) - kept
+      stored = [0, 1, 2, writer.fileno]
+      open = Dir.children("/proc/self/fd").map(&:to_i) - stored
       open.each { |number| IO.for_fd(number).close rescue nil }
       logs = Array.new(12) { |index| File.open("#{ARGV[1]}/#{index}", "w").tap { |log| log.sync = true } }
       status = (client || Hecaton::Client.new(timeout: 20)).get(address).status

@@ -74,7 +74,7 @@ class InterruptTest < ServerTest
     assert_interrupted("Thread.new { client.get(#{url("/fault/stall-head").inspect}) }; sleep 0.2")
   end
 
-  # As in a console, where Ctrl-C ends what runs and the process goes on.
+  # As in a console, where Ctrl-C ends what runs and the process continues.
   def test_ctrl_c_at_any_moment_leaks_nothing
     script = <<~RUBY
       require "hecaton"

@@ -80,18 +80,18 @@ class ManyTest < ServerTest
     assert_equal %w[1 300], order
   end
 
-  # The ledger shows how many requests the block has let through.
+  # The server's log shows how many requests the block has let through.
   def test_reading_slowly_stops_the_queue
     own = TestServer.new
     endless = (1..).lazy.map { |id| "#{own.url}/r/#{id}" }
-    asked = 0
-    counted = Enumerator.new { |urls| endless.each { |url| urls << url.tap { asked += 1 } } }
+    requested = 0
+    counted = Enumerator.new { |urls| endless.each { |url| urls << url.tap { requested += 1 } } }
     read = 0
     ahead = []
     client.each_response(counted, concurrency: 5) do
       read += 1
       sleep 0.005
-      ahead << [asked, own.ledger["requests"]].max - read
+      ahead << [requested, own.ledger["requests"]].max - read
       break if read == 40
     end
     assert_operator ahead.max, :<=, 5
@@ -111,7 +111,7 @@ class ManyTest < ServerTest
       -> { assert_raises(Timeout::Error) { Timeout.timeout(0.3) { client.each_response(urls.drop(1)) { flunk } } } }
     ].each do |leave|
       leave.call
-      wait_until { own.ledger["connections_open"] <= 2 } # The one that asks, and one that is idle.
+      wait_until { own.ledger["connections_open"] <= 2 } # That of this request, and an idle one.
       assert_operator own.ledger["connections_open"], :<=, 2
     end
   ensure

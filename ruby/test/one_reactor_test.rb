@@ -138,12 +138,12 @@ class OneReactorTest < ServerTest
       sleep 0.3
       reader, writer = IO.pipe
       child = fork do
-        told = [sockets - sockets_before, ours - ours_before, threads]
-        told << clients.map { |client| client.get("#{url("/r/1")}").attempts.last.reused? }.uniq
-        told += [sockets - sockets_before, ours - ours_before, wait_until { threads == 2 }]
+        reported = [sockets - sockets_before, ours - ours_before, threads]
+        reported << clients.map { |client| client.get("#{url("/r/1")}").attempts.last.reused? }.uniq
+        reported += [sockets - sockets_before, ours - ours_before, wait_until { threads == 2 }]
         clients.each(&:close)
-        told += [sockets - sockets_before, ours - ours_before, wait_until { threads == 1 }]
-        writer.puts told.inspect
+        reported += [sockets - sockets_before, ours - ours_before, wait_until { threads == 1 }]
+        writer.puts reported.inspect
       end
       Process.wait(child)
       puts reader.gets
@@ -163,11 +163,11 @@ class OneReactorTest < ServerTest
       child = fork do
         clients.last.get("#{url("/r/1")}")
         Process.daemon(true, true)
-        told = [sockets - sockets_before, ours - ours_before, threads]
-        told << clients.map { |client| client.get("#{url("/r/1")}").attempts.last.reused? }
-        told << clients.map { |client| Thread.new { client.get("#{url("/r/1")}").attempts.last.reused? } }.map(&:value)
-        told += [sockets - sockets_before, ours - ours_before, wait_until { threads == 2 }]
-        writer.puts told.inspect
+        reported = [sockets - sockets_before, ours - ours_before, threads]
+        reported << clients.map { |client| client.get("#{url("/r/1")}").attempts.last.reused? }
+        reported << clients.map { |client| Thread.new { client.get("#{url("/r/1")}").attempts.last.reused? } }.map(&:value)
+        reported += [sockets - sockets_before, ours - ours_before, wait_until { threads == 2 }]
+        writer.puts reported.inspect
         exit!(0)
       end
       Process.wait(child)

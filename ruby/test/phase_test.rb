@@ -13,11 +13,11 @@ class PhaseTest < ServerTest
 
   def test_a_wait_for_a_connection_ends_in_time_and_sends_nothing
     own = TestServer.new
-    { queue: { queue_timeout: LIMIT }, total: {} }.each do |told, settings|
+    { queue: { queue_timeout: LIMIT }, total: {} }.each do |reported, settings|
       client = client(per_origin: 1, **settings)
       client.get("#{own.url}/bytes/5000000") do
-        error, = in_time { client.get("#{own.url}/r/1", timeout: told == :total ? LIMIT : 5) }
-        assert_equal [told, :queue, false], [error.phase, error.attempts.last.phase, error.sent?]
+        error, = in_time { client.get("#{own.url}/r/1", timeout: reported == :total ? LIMIT : 5) }
+        assert_equal [reported, :queue, false], [error.phase, error.attempts.last.phase, error.sent?]
       end
     end
     assert_equal 0, own.ledger["items"]
@@ -27,9 +27,9 @@ class PhaseTest < ServerTest
 
   def test_connecting_ends_in_time
     lost do |address|
-      { connect: { connect_timeout: LIMIT }, total: { timeout: LIMIT } }.each do |told, settings|
+      { connect: { connect_timeout: LIMIT }, total: { timeout: LIMIT } }.each do |reported, settings|
         error, = in_time { client(**settings).get(address) }
-        assert_equal [told, :connect, false], [error.phase, error.attempts.last.phase, error.sent?]
+        assert_equal [reported, :connect, false], [error.phase, error.attempts.last.phase, error.sent?]
       end
     end
   end
@@ -43,7 +43,7 @@ class PhaseTest < ServerTest
     mute { |port, accepted| holds(:send, "http://127.0.0.1:#{port}/", accepted, body: body) }
   end
 
-  def test_the_wait_for_an_answer_ends_in_time = holds_at_the_origin(:first_byte, "stall-head")
+  def test_the_wait_for_a_response_ends_in_time = holds_at_the_origin(:first_byte, "stall-head")
 
   def test_the_wait_for_more_of_a_body_ends_in_time = holds_at_the_origin(:read, "stall-body")
 
@@ -52,7 +52,7 @@ class PhaseTest < ServerTest
     assert_equal [:total, :read], [error.phase, error.attempts.last.phase]
   end
 
-  # A resolver that takes its time, in the place of the C library's.
+  # A resolver that takes its time, instead of the C library's.
   SLOW = <<~C
     #include <unistd.h>
     int getaddrinfo(const char *name, const char *service, const void *hints, void *result) { sleep(2); return -2; }
@@ -63,11 +63,11 @@ class PhaseTest < ServerTest
     skip "no C compiler (#{compiler}), which makes the slow resolver" unless system(compiler, "--version", out: File::NULL)
     script = <<~RUBY
       require "hecaton"
-      { resolve: { timeout: 5, resolve_timeout: #{LIMIT} }, total: { timeout: #{LIMIT} } }.each do |told, settings|
+      { resolve: { timeout: 5, resolve_timeout: #{LIMIT} }, total: { timeout: #{LIMIT} } }.each do |reported, settings|
         ended = Array.new(#{TRIES}) do
           Hecaton::Client.new(proxy: false, **settings).get("http://slow.example/")
         rescue Hecaton::TimeoutError => error
-          [error.phase, error.attempts.map(&:phase), error.sent?] == [told, [:resolve], false] && error.elapsed
+          [error.phase, error.attempts.map(&:phase), error.sent?] == [reported, [:resolve], false] && error.elapsed
         end
         puts ended.all? { |elapsed| elapsed && elapsed >= #{LIMIT} } && ended.min < #{LIMIT + LATE}
       end
@@ -97,12 +97,12 @@ class PhaseTest < ServerTest
   # The errors at the limit of a phase, and at the total in that phase. Calling arrived returns the number of requests
   # that the server has seen.
   def holds(phase, address, arrived, **request)
-    { phase => { "#{phase}_timeout": LIMIT }, total: { timeout: LIMIT } }.each do |told, settings|
+    { phase => { "#{phase}_timeout": LIMIT }, total: { timeout: LIMIT } }.each do |reported, settings|
       client = client(**settings)
       before = arrived.call
       error, tries = in_time { client.post(address, **request) }
-      assert_equal [told, phase, phase != :tls], [error.phase, error.attempts.last.phase, error.sent?]
-      assert_equal(told == phase ? :failed : :unfinished, error.attempts.last.ending)
+      assert_equal [reported, phase, phase != :tls], [error.phase, error.attempts.last.phase, error.sent?]
+      assert_equal(reported == phase ? :failed : :unfinished, error.attempts.last.ending)
       wait_until { arrived.call - before == tries } # It may take a moment to see the last one.
       assert_equal tries, arrived.call - before, "one attempt each"
     end

@@ -51,8 +51,8 @@ class PreparationTest < ServerTest
       assert_equal base, Hecaton::Client.base(given)
     end
     based = client(base_url: url("/cookies"))
-    asked = { "set?a=1" => "/cookies/set?a=1", "/echo" => "/echo", "./set?b=1" => "/cookies/set?b=1", "../echo" => "/echo", "?c" => "/cookies/?c" }
-    asked.each { |given, path| assert_equal url(path), based.get(given).url, given }
+    requested = { "set?a=1" => "/cookies/set?a=1", "/echo" => "/echo", "./set?b=1" => "/cookies/set?b=1", "../echo" => "/echo", "?c" => "/cookies/?c" }
+    requested.each { |given, path| assert_equal url(path), based.get(given).url, given }
     assert_equal [url("/cookies/set?a=1")], based.get_all(["set?a=1"]).map(&:url)
   end
 
@@ -131,8 +131,8 @@ class PreparationTest < ServerTest
     app_env: ->(client, bad) { client.class.new(timeout: 5, app_env: "env#{bad}").get(client.base) }
   }.freeze
 
-  INJECTIONS.each do |place, attempt|
-    define_method("test_no_injection_through_#{place}") do
+  INJECTIONS.each do |part, attempt|
+    define_method("test_no_injection_through_#{part}") do
       # Its own: what earlier tests gave up may still arrive at the one that all share.
       own = TestServer.new
       begin

@@ -43,11 +43,11 @@ class ProcessTest < ServerTest
     require "json"
     address, http, ca = ARGV
     client = Hecaton::Client.new(timeout: 5, ca: ca, http: http)
-    asked = -> { JSON.parse(client.get(address).body)["connection"] }
-    seen = [asked.call]
-    [-> { nil }, -> { client = nil; GC.start }, -> { exec("true") }, -> { asked.call; client.close }, -> { exit!(0) }].each do |life|
+    requested = -> { JSON.parse(client.get(address).body)["connection"] }
+    seen = [requested.call]
+    [-> { nil }, -> { client = nil; GC.start }, -> { exec("true") }, -> { requested.call; client.close }, -> { exit!(0) }].each do |life|
       Process.wait(fork(&life))
-      seen << ($?.success? && asked.call)
+      seen << ($?.success? && requested.call)
     end
     print seen.uniq.size, " ", client.stats[:opened]
   RUBY
@@ -89,7 +89,7 @@ class ProcessTest < ServerTest
     assert_equal [200] * 21, replies
   end
 
-  def test_a_child_that_goes_on_with_an_inherited_batch_is_told_so_and_the_parents_runs_on
+  def test_a_child_that_continues_an_inherited_batch_is_refused_and_the_parents_runs_on
     client = client()
     statuses = []
     reader, writer = IO.pipe
@@ -248,7 +248,7 @@ class ProcessTest < ServerTest
     RUBY
     output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script], err: File::NULL, &:read)
     assert_predicate $?, :success?
-    # From the end of the program to that of the process; what is in flight would go on for a minute.
+    # From the end of the program to that of the process; what is in flight would continue for a minute.
     assert_operator Process.clock_gettime(Process::CLOCK_MONOTONIC) - Float(output), :<, 3
   end
 
@@ -257,17 +257,17 @@ class ProcessTest < ServerTest
   # Requests during which the heap is compacted: of each the bytes of its body, and how its attempts ended. nil where
   # that is not possible.
   def compacted
-    kept = []
+    stored = []
     client.batch(concurrency: 10) do |batch|
       100.times do |id|
         batch.get(url("/r/#{id}")).on_complete do |outcome|
-          kept << outcome
+          stored << outcome
           GC.compact if (id % 20).zero?
         end
       end
     end
     GC.compact
-    kept.map { |outcome| [outcome.response.body.bytesize, outcome.attempts.map(&:ending)] }
+    stored.map { |outcome| [outcome.response.body.bytesize, outcome.attempts.map(&:ending)] }
   rescue NotImplementedError
     nil
   end

@@ -64,7 +64,7 @@ class RactorTest < ServerTest
   end
 
   def test_no_request_is_sent_in_another_than_the_main_one
-    told = printed(<<~'RUBY')
+    reported = printed(<<~'RUBY')
       Hecaton.get(ARGV.first, timeout: 10)
       [true, false].each do |shared|
         Ractor.new(shared) { |shared| shared ? Hecaton.get("http://127.0.0.1:1/", timeout: 1) : Hecaton::Client.new(timeout: 1) }.take
@@ -73,6 +73,6 @@ class RactorTest < ServerTest
       end
     RUBY
     assert_equal ["Ractor::UnsafeError: Hecaton sends requests in the main Ractor alone: send them there, and hand over outcomes (Ractor.make_shareable)"] * 2,
-      told.lines(chomp: true)
+      reported.lines(chomp: true)
   end
 end

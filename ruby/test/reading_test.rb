@@ -48,8 +48,8 @@ class ReadingTest < ServerTest
       "deprecation" => ["\xFF", "@1\xFF"], "sunset" => ["\xFF"], "set-cookie" => ["\xFF=\xFF; path=\xFF"], "etag" => ["\"\xFF\""] }.each do |name, values|
       values.each do |value|
         Scripted.run("/" => Scripted.response(200, { name => value.b }, "é\n".b)) do |server|
-          told = []
-          client = client(on_deprecation: ->(response) { told << response }, cookies: true)
+          reported = []
+          client = client(on_deprecation: ->(response) { reported << response }, cookies: true)
           facts = lambda do |reply|
             assert_match(/200 OK/, reply.inspect)
             %i[content_type charset links cookies sunset deprecation deprecated? sunset_link deprecation_link].map { |fact| reply.public_send(fact).inspect }
@@ -59,7 +59,7 @@ class ReadingTest < ServerTest
           assert_equal whole.body.encoding, client.get("#{server.url}/") { |stream| stream.read.encoding }, value.inspect
           assert_equal [200, 200], client.get_all(["#{server.url}/"] * 2).map(&:status)
           refute_predicate whole, :deprecated?
-          assert_empty told
+          assert_empty reported
         end
       end
     end

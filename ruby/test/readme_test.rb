@@ -33,10 +33,10 @@ class ReadmeTest < Minitest::Test
   def test_the_first_program_of_the_readme
     served do |server|
       first = programs("ruby/README.md").first
-      told = first.gsub(/^(response\.(?:status|headers\["content-type"\]))( +# (.+))$/) { "p #{$1} == #{$3}" }
-      said, complaints = run_program("#{told}\nputs response.body.encoding, response.attempts.size, response.timings.first_byte_time.class\n", server)
+      reported = first.gsub(/^(response\.(?:status|headers\["content-type"\]))( +# (.+))$/) { "p #{$1} == #{$3}" }
+      said, complaints = run_program("#{reported}\nputs response.body.encoding, response.attempts.size, response.timings.first_byte_time.class\n", server)
       assert_equal ["true\ntrue\nUTF-8\n1\nFloat\n", ""], [said, complaints]
-      assert_equal ["GET /users/1", "GET /users/2", "GET /users/3"], server.asked
+      assert_equal ["GET /users/1", "GET /users/2", "GET /users/3"], server.requested
     end
   end
 
@@ -46,9 +46,9 @@ class ReadmeTest < Minitest::Test
       pin = "sha256/#{["x" * 32].pack("m0")}"
       said, complaints = run_program(parts.gsub("| … }", "| nil }").sub("sha256/…", pin), server, GIVEN)
       assert_equal ["", ""], [said, complaints]
-      asked = server.asked
-      assert_includes asked, "POST /users/1"
-      assert_operator asked.count("GET /users/1"), :>=, 1000
+      requested = server.requested
+      assert_includes requested, "POST /users/1"
+      assert_operator requested.count("GET /users/1"), :>=, 1000
     end
   end
 

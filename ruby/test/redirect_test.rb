@@ -19,7 +19,7 @@ class RedirectTest < ServerTest
     end
   end
 
-  def test_followed_when_asked_for_by_client_or_request
+  def test_followed_when_set_by_client_or_request
     server do |server|
       [client(redirects: 2).get("#{server.url}/1"), client.get("#{server.url}/1", redirects: 2)].each do |response|
         assert_equal [200, "arrived", "#{server.url}/end"], [response.status, response.body, response.url]
@@ -27,7 +27,7 @@ class RedirectTest < ServerTest
         assert_equal [302, 308, 200], response.attempts.map(&:status)
         assert_equal "7", response.headers["content-length"]
       end
-      assert_equal ["GET /1", "GET /2?secret=1", "GET /end"] * 2, server.asked
+      assert_equal ["GET /1", "GET /2?secret=1", "GET /end"] * 2, server.requested
       assert_equal 302, client(redirects: 2).get("#{server.url}/1", redirects: 0).status
     end
   end

@@ -89,7 +89,7 @@ class RequestLogTest < ServerTest
       end
       assert_equal 3 * urls.size, said.size
       refute_match(/#{SECRET}/, said.join("\n").scrub)
-      assert_equal ["http://host/@a", "@a/b"], ["http://u:p@host/@a", "@a/b"].map { |url| Hecaton::RequestLog.asked(url) }
+      assert_equal ["http://host/@a", "@a/b"], ["http://u:p@host/@a", "@a/b"].map { |url| Hecaton::RequestLog.given(url) }
     end
   end
 
@@ -105,10 +105,10 @@ class RequestLogTest < ServerTest
     end
   end
 
-  def test_heads_are_not_written_out_for_a_logger_that_does_not_want_them
+  def test_heads_are_not_written_out_for_a_logger_above_debug
     quiet = Class.new do
       def info = yield
-      def debug = raise("asked")
+      def debug = raise("called")
       def debug? = false
     end
     _, complaints = capture_io { client(logger: quiet.new).get(url("/r/1")) }

@@ -30,7 +30,7 @@ class RequestTest < ServerTest
     assert_equal({ "x-a" => "a", "x-b" => "b" }, twice.headers.to_h)
   end
 
-  def test_one_content_takes_the_place_of_another_and_a_body_keeps_the_type
+  def test_one_content_replaces_another_and_a_body_keeps_the_type
     request = post(json: { "a" => 1 })
     assert_equal ["b=2", {}], [request.with(form: { b: 2 }).body, request.with(form: { b: 2 }).headers.to_h]
     coded = request.with(body: "coded", headers: { "content-encoding" => "x" })
@@ -71,7 +71,7 @@ class RequestTest < ServerTest
   end
 
   # A Request and what is made of it would cost such a request a quarter of its time.
-  def test_no_request_is_made_for_what_nobody_else_asks_for
+  def test_no_request_is_made_that_nobody_sees
     options = [nil, { headers: nil }, { headers: {} }, { headers: { "x-a" => "b" } }, { timeout: 3 }, { headers: { "x-a" => "b" }, timeout: 3 },
                { params: { a: 1 } }, { json: { a: 1 } }, { form: { a: 1 } }, { multipart: { a: "1" } }, { body: "x" }, { bearer: "abc" },
                { basic_auth: %w[u p] }, { redirects: 1 }, { retry: false }, { raise_for_status: true }]

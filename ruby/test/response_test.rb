@@ -44,7 +44,7 @@ class ResponseTest < ServerTest
     end
   end
 
-  def test_interim_answers_are_not_the_answer
+  def test_interim_responses_are_not_the_response
     hints = "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n"
     Scripted.run("/" => hints + Scripted.response(200, { "X-A" => "1" }, "ok")) do |server|
       client = client()
@@ -54,7 +54,7 @@ class ResponseTest < ServerTest
     end
   end
 
-  def test_answers_without_body_leave_the_connection_usable
+  def test_responses_without_body_leave_the_connection_usable
     client = client()
     seen = [client.head(url("/bytes/1000")), client.get(url("/status/204")), client.get(url("/status/304")), client.get(url("/r/1"))]
     assert_equal [200, 204, 304, 200], seen.map(&:status)
@@ -77,19 +77,19 @@ class ResponseTest < ServerTest
     assert_equal response, Hecaton::Response.new(status: 204)
   end
 
-  def test_a_frozen_response_tells_all
+  def test_a_frozen_response_has_all_facts
     facts = %i[status headers body url http_method redirects trailers elapsed reason content_type charset cookies http_version json timings inspect]
     given = { url: client.get(url("/echo")), hand: Hecaton::Response.new(status: 200, headers: { a: "b" }, body: "{}") }
     given.each_value do |response|
-      told = facts.to_h { |fact| [fact, response.public_send(fact)] }
+      reported = facts.to_h { |fact| [fact, response.public_send(fact)] }
       copy = Marshal.load(Marshal.dump(response))
       [response.dup.freeze, copy.freeze, Ractor.make_shareable(response.dup)].each do |frozen|
         assert_predicate frozen, :frozen?
-        facts.each { |fact| told[fact].nil? ? assert_nil(frozen.public_send(fact)) : assert_equal(told[fact], frozen.public_send(fact), fact) }
+        facts.each { |fact| reported[fact].nil? ? assert_nil(frozen.public_send(fact)) : assert_equal(reported[fact], frozen.public_send(fact), fact) }
         assert_equal response.attempts, frozen.attempts
       end
     end
-    fresh = client.get(url("/echo")).freeze # Nothing of it was asked for before.
+    fresh = client.get(url("/echo")).freeze # Nothing of it was read before.
     assert_equal [200, "GET", 1], [fresh.status, fresh.http_method, fresh.attempts.size]
   end
 
@@ -107,7 +107,7 @@ class ResponseTest < ServerTest
     headers = client.get(url("/echo")).headers
     names = ["content-type", "Content-Type", :content_type, :"Content-Type"]
     names.each do |name|
-      assert_equal ["application/json", true, true, true, true], [headers[name], *%i[include? member? key? has_key?].map { |ask| headers.public_send(ask, name) }]
+      assert_equal ["application/json", true, true, true, true], [headers[name], *%i[include? member? key? has_key?].map { |request_once| headers.public_send(request_once, name) }]
       assert_equal ["application/json", ["application/json"]], [headers.fetch(name), headers.get_all(name)]
     end
     assert_equal ["d", "X-None"], [headers.fetch(:x_none, "d"), headers.fetch("X-None", &:itself)]

@@ -9,8 +9,8 @@ class RetryPredicateTest < ServerTest
 
   def statuses(outcome) = outcome.attempts.map { |attempt| attempt.ending == :status ? attempt.status : attempt.ending }
 
-  # Retries that want everything again, and note the outcomes that they saw.
-  def all(asked = [], **settings) = { if: ->(outcome) { asked << outcome }, **QUICK, **settings }
+  # Retries that repeat everything, and note the outcomes that they saw.
+  def all(requested = [], **settings) = { if: ->(outcome) { requested << outcome }, **QUICK, **settings }
 
   def test_a_request_says_itself_when_it_is_sent_again
     busy = { statuses: [503], **QUICK }
@@ -31,54 +31,54 @@ class RetryPredicateTest < ServerTest
   end
 
   def test_a_block_decides
-    asked = []
-    response = client.post(url("/status/404"), body: "x", retry: all(asked))
-    assert_equal [[404] * 3, [1, 2]], [statuses(response), asked.map { |outcome| outcome.attempts.size }]
-    assert_equal [Hecaton::Response], asked.map(&:class).uniq
-    assert_equal asked.first.body, response.body
+    requested = []
+    response = client.post(url("/status/404"), body: "x", retry: all(requested))
+    assert_equal [[404] * 3, [1, 2]], [statuses(response), requested.map { |outcome| outcome.attempts.size }]
+    assert_equal [Hecaton::Response], requested.map(&:class).uniq
+    assert_equal requested.first.body, response.body
     assert_equal [200], statuses(client(retry: { if: :error.to_proc, **QUICK }).get(url("/r/1")))
     begun = response.attempts.map(&:begun)
     assert_equal begun.sort, begun, "they are one behind the other"
   end
 
   def test_errors_are_decided_about_too
-    asked = []
-    error = error_of(Hecaton::BodyError) { client(retry: all(asked, max: 1)).get(url("/fault/truncate")) }
-    assert_equal [%i[failed failed], [Hecaton::BodyError]], [statuses(error), asked.map(&:class)]
-    asked.clear
-    client(retry: all(asked, max: 1), raise_for_status: true).get(url("/status/500"))
+    requested = []
+    error = error_of(Hecaton::BodyError) { client(retry: all(requested, max: 1)).get(url("/fault/truncate")) }
+    assert_equal [%i[failed failed], [Hecaton::BodyError]], [statuses(error), requested.map(&:class)]
+    requested.clear
+    client(retry: all(requested, max: 1), raise_for_status: true).get(url("/status/500"))
   rescue Hecaton::StatusError => error
-    assert_equal [[500, 500], [Hecaton::StatusError]], [statuses(error), asked.map(&:class)]
+    assert_equal [[500, 500], [Hecaton::StatusError]], [statuses(error), requested.map(&:class)]
   else
     flunk "no StatusError"
   end
 
   def test_the_deadline_is_one
-    asked = []
-    error = error_of(Hecaton::TimeoutError) { client(retry: all(asked), timeout: 0.2).get(url("/delay/60000")) }
-    assert_equal [:total, []], [error.phase, asked]
+    requested = []
+    error = error_of(Hecaton::TimeoutError) { client(retry: all(requested), timeout: 0.2).get(url("/delay/60000")) }
+    assert_equal [:total, []], [error.phase, requested]
     patience = Scripted.response(503, { "Retry-After" => "3600" })
-    Scripted.run("/" => patience) { |server| client.get("#{server.url}/", retry: all(asked)) }
-    assert_empty asked, "there is no time for what the server asks for"
+    Scripted.run("/" => patience) { |server| client.get("#{server.url}/", retry: all(requested)) }
+    assert_empty requested, "there is no time for the server's Retry-After"
   end
 
-  def test_in_a_batch_every_request_is_told_of_once
-    asked = []
-    told = []
-    eager = all(asked, max: 2)
+  def test_in_a_batch_every_request_is_reported_once
+    requested = []
+    received = []
+    eager = all(requested, max: 2)
     client.batch(concurrency: 3) do |batch|
       8.times do |number|
         request = number.even? ? batch.get(url("/status/503"), retry: eager) : batch.get(url("/status/503"))
-        request.on_complete { |outcome| told << [number, statuses(outcome).size] }
+        request.on_complete { |outcome| received << [number, statuses(outcome).size] }
       end
     end
-    assert_equal Array.new(8) { |number| [number, number.even? ? 3 : 1] }, told.sort
-    assert_equal 8, asked.size
+    assert_equal Array.new(8) { |number| [number, number.even? ? 3 : 1] }, received.sort
+    assert_equal 8, requested.size
   end
 
   def test_a_client_that_decides_does_so_everywhere
-    asked = []
-    own = client(retry: all(asked, max: 1))
+    requested = []
+    own = client(retry: all(requested, max: 1))
     assert_equal [2, 2], own.get_all([url("/status/503")] * 2).map { |outcome| outcome.attempts.size }
     own.each_response([url("/status/503")]) { |outcome, _| assert_equal 2, outcome.attempts.size }
     assert_equal 1, own.get(url("/status/503"), retry: false).attempts.size
@@ -89,7 +89,7 @@ class RetryPredicateTest < ServerTest
     assert_equal 2, body.first
     refute_empty body.last
     assert_equal 2, own.post(url("/status/503"), body: StringIO.new("abc")).attempts.size
-    assert_equal 6, asked.size
+    assert_equal 6, requested.size
   end
 
   def test_what_is_raised_goes_where_a_callback_would
@@ -113,8 +113,8 @@ class RetryPredicateTest < ServerTest
   def test_a_block_may_use_the_client
     own = client
     replies = []
-    asking = { if: ->(outcome) { replies << own.get(url("/r/2")).status << outcome.status && false }, **QUICK }
-    own.batch { |batch| batch.get(url("/r/1"), retry: asking) }
+    requesting = { if: ->(outcome) { replies << own.get(url("/r/2")).status << outcome.status && false }, **QUICK }
+    own.batch { |batch| batch.get(url("/r/1"), retry: requesting) }
     assert_equal [200, 200], replies
   end
 

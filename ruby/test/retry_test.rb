@@ -21,7 +21,7 @@ class RetryTest < ServerTest
     assert_equal [:failed], attempts("/fault/truncate")
   end
 
-  def test_what_was_asked_for
+  def test_the_request_of_a_response
     eager = { interval: 0.001 }
     assert_equal [503] * 3, attempts("/status/503", retry: { statuses: [503], **eager })
     assert_equal [503] * 5, attempts("/status/503", retry: { statuses: [503], max: 4, **eager })
@@ -49,7 +49,7 @@ class RetryTest < ServerTest
   # Busy at first, with this field; yields the URL.
   def busy(retry_after)
     server = TCPServer.new("127.0.0.1", 0)
-    answering = Thread.new do
+    responding = Thread.new do
       [["503 Busy", "Retry-After: #{retry_after.call}\r\n"], ["200 OK", ""]].each do |status, field|
         connection = server.accept
         connection.readpartial(4096)
@@ -59,7 +59,7 @@ class RetryTest < ServerTest
     end
     yield "http://127.0.0.1:#{server.local_address.ip_port}/"
   ensure
-    answering&.kill&.join
+    responding&.kill&.join
     server&.close
   end
 

@@ -22,7 +22,7 @@ end
 
 # responses: {"/path?query" => whole response, as made by Scripted.response, or a Proc that makes it of the request}; others
 # get a
-# 404. Connections are kept.
+# 404. Connections stay open.
 class Scripted
   include Listening
 
@@ -46,11 +46,11 @@ class Scripted
     @url = listen
   end
 
-  # Heads and bodies as they came, in order; empties what was kept.
+  # Heads and bodies as they came, in order; empties the list.
   def requests = Array.new(@arrived.size) { @arrived.pop }
 
   # Request lines without version.
-  def asked = requests.map { |request| request[/\A(.*) HTTP/, 1] }
+  def requested = requests.map { |request| request[/\A(.*) HTTP/, 1] }
 
   private
 

@@ -36,7 +36,7 @@ class ServerSentEventsTest < ServerTest
     assert_equal [["message", "a:b", "1", nil]], odd.map(&:to_a)
   end
 
-  def test_a_mark_may_come_in_two_pieces
+  def test_a_byte_order_mark_may_come_in_two_pieces
     text = "\xEF\xBB\xBF\ndata: x\n\n".b
     1.upto(4) do |cut|
       parser = Hecaton::ServerSentEvents.new(100)
@@ -45,7 +45,7 @@ class ServerSentEventsTest < ServerTest
     end
   end
 
-  def test_what_is_not_utf_8_is_replaced_and_a_mark_is_dropped_once
+  def test_what_is_not_utf_8_is_replaced_and_a_byte_order_mark_is_dropped_once
     events = parsed("\xEF\xBB\xBFdata: \xFF\xEF\xBB\xBF\n\n".b)
     assert_equal ["\u{fffd}\u{feff}", Encoding::UTF_8], [events.first.data, events.first.data.encoding]
     assert_equal [], data("\xEF\xBB\xBF\xEF\xBB\xBFdata: x\n\n")
@@ -113,7 +113,7 @@ class ServerSentEventsTest < ServerTest
     end
   end
 
-  def test_it_goes_on_where_it_was_left
+  def test_it_resumes_where_it_was_left
     server do |address, said|
       said << "data: 1\n\ndata: 2\n\ndata: 3\n\ndata: cut" << nil
       seen = client.get(address) { |response| [response.each_event.first, *response.each_event] }

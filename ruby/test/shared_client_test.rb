@@ -42,7 +42,7 @@ class SharedClientTest < ServerTest
 
   def connection = Hecaton.get(url("/echo"), timeout: 5).json["connection"]
 
-  def test_connections_are_kept_and_threads_share_them
+  def test_connections_are_reused_and_threads_share_them
     connections = Array.new(4) { connection }
     assert_equal 1, connections.uniq.size
     assert_equal connections.first, Thread.new { connection }.value

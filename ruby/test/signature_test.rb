@@ -6,12 +6,12 @@ require "signatures"
 class SignatureTest < Minitest::Test
   def test_they_are_valid
     said = StringIO.new
-    told = RBS.logger_output
-    RBS.logger_output = said # where newer releases say what they validate, on being asked
+    reported = RBS.logger_output
+    RBS.logger_output = said # newer releases write here what they validate
     RBS::CLI.new(stdout: said, stderr: said).run(["--log-level", "info", "-I", Signatures::FOLDER, "validate"])
     assert_includes said.string, "`::Hecaton::Client`"
   ensure
-    RBS.logger_output = told
+    RBS.logger_output = reported
   end
 
   # Adapters and drop-ins have none.

@@ -52,9 +52,9 @@ class StreamTest < ServerTest
   end
 
   def test_chunks_outside_the_block_are_refused
-    kept = client.get(url("/bytes/3000000")) { |response| response }
-    assert_match(/block has ended/, error_of(RuntimeError) { kept.each_chunk {} }.message)
-    assert_equal 200, kept.status
+    stored = client.get(url("/bytes/3000000")) { |response| response }
+    assert_match(/block has ended/, error_of(RuntimeError) { stored.each_chunk {} }.message)
+    assert_equal 200, stored.status
   end
 
   def test_a_body_that_ends_too_early_or_too_late_raises
@@ -83,7 +83,7 @@ class StreamTest < ServerTest
     assert body.end_with?("chunk 1000\n")
   end
 
-  def test_two_threads_at_once_are_told_apart_and_the_end_of_the_block_ends_a_wait
+  def test_two_threads_at_once_are_distinguished_and_the_end_of_the_block_ends_a_wait
     waiting = nil
     client(timeout: 30).get(url("/fault/stall-body")) do |response|
       first = response.each_chunk.next
@@ -97,7 +97,7 @@ class StreamTest < ServerTest
     assert_equal :read, error.phase
   end
 
-  def test_a_stream_inherited_by_a_child_raises_and_goes_on_in_the_parent
+  def test_a_stream_inherited_by_a_child_raises_and_continues_in_the_parent
     body = client.get(url("/chunked/1000")) do |response|
       reader, writer = IO.pipe
       pid = fork do

@@ -1,4 +1,4 @@
-# TLS from Ruby: who is trusted, what a refusal says, and that connections are kept.
+# TLS from Ruby: who is trusted, what a refusal says, and that connections are reused.
 require "test_helper"
 require "timeout"
 require "net/http"
@@ -52,7 +52,7 @@ class TlsTest < ServerTest
     end
   end
 
-  # Answers every request; counts the handshakes.
+  # Responds to every request; counts the handshakes.
   class Server
     attr_reader :port, :handshakes
 
@@ -119,7 +119,7 @@ class TlsTest < ServerTest
     server&.stop
   end
 
-  def test_a_trusted_server_is_asked_over_one_connection
+  def test_a_trusted_server_gets_all_requests_over_one_connection
     with_server do |server|
       client = client(ca: @authority.pem)
       responses = Array.new(3) { sleep 0.02; client.get(server.url) }
@@ -291,7 +291,7 @@ class TlsTest < ServerTest
     list.sign(authority.key, OpenSSL::Digest.new("SHA256")).to_pem
   end
 
-  def test_the_oldest_version_is_kept_to
+  def test_the_oldest_version_is_respected
     old = ->(context) { context.max_version = OpenSSL::SSL::TLS1_2_VERSION }
     serve(*@authority.sign("DNS:localhost"), old) do |server|
       assert_equal 200, client(ca: @authority.pem).get(server.url).status
@@ -386,7 +386,7 @@ class TlsTest < ServerTest
     end
   end
 
-  def test_a_server_hears_why_it_was_refused
+  def test_a_server_receives_the_reason_of_its_refusal
     [OpenSSL::SSL::TLS1_2_VERSION, OpenSSL::SSL::TLS1_3_VERSION].each do |version|
       only = ->(context) { context.min_version = context.max_version = version }
       serve(*@authority.sign("DNS:localhost"), only) do |server|

@@ -9,7 +9,7 @@ class TokenTest < ServerTest
   class Guarded
     include Listening
 
-    attr_reader :url, :asked
+    attr_reader :url, :requested
 
     def self.run(*good)
       server = new(good)
@@ -20,12 +20,12 @@ class TokenTest < ServerTest
 
     def initialize(good)
       @good = good
-      @asked = []
+      @requested = []
       @lock = Mutex.new
       @url = listen
     end
 
-    def tokens = @asked.map { |_, token| token }
+    def tokens = @requested.map { |_, token| token }
 
     private
 
@@ -34,7 +34,7 @@ class TokenTest < ServerTest
         body = connection.read(head[/^content-length: (\d+)/i, 1].to_i)
         token = head[/^authorization: (.*?)\r$/i, 1]
         path = head.split(" ", 3)[1]
-        @lock.synchronize { @asked << [path, token, body] }
+        @lock.synchronize { @requested << [path, token, body] }
         sleep 0.3 if path == "/slow"
         connection.write(path.start_with?("/to/") ? moved(path) : reply(@good.include?(token&.delete_prefix("Bearer "))))
       end
@@ -72,7 +72,7 @@ class TokenTest < ServerTest
       response = client.post("#{server.url}/", json: [1], bearer: code)
       assert_equal [200, "good", [401, 200]], [response.status, response.body, response.attempts.map(&:status)]
       assert_equal [nil, 401], [calls[0], calls[1].status]
-      assert_equal [["/", "Bearer old", "[1]"], ["/", "Bearer new", "[1]"]], server.asked
+      assert_equal [["/", "Bearer old", "[1]"], ["/", "Bearer new", "[1]"]], server.requested
       assert_operator response.attempts[1].begun, :>=, response.attempts[0].ended
       assert_operator response.elapsed, :>=, response.attempts[1].ended
     end
@@ -95,7 +95,7 @@ class TokenTest < ServerTest
         strict = error_of(Hecaton::StatusError) { client.get("#{server.url}/", bearer: tokens(*list).first, raise_for_status: true) }
         assert_equal [401], strict.attempts.map(&:status)
       end
-      assert_equal 4, server.asked.size
+      assert_equal 4, server.requested.size
     end
   end
 
@@ -130,7 +130,7 @@ class TokenTest < ServerTest
   def test_the_deadline_holds_for_both
     Guarded.run("new") do |server|
       error = error_of(Hecaton::TimeoutError) { client.get("#{server.url}/slow", bearer: tokens("old", "new").first, timeout: 0.5) }
-      assert_equal [[401, nil], 2], [error.attempts.map(&:status), server.asked.size]
+      assert_equal [[401, nil], 2], [error.attempts.map(&:status), server.requested.size]
       assert_operator error.elapsed, :>=, 0.45
       slow = -> { sleep 0.3; "new" }
       assert_raises(Hecaton::TimeoutError) { client.get("#{server.url}/", bearer: slow, timeout: 0.1) }
@@ -148,7 +148,7 @@ class TokenTest < ServerTest
       end
       assert_equal [[200, 200]] * 5, seen
       assert_operator calls.count(401), :>=, 1
-      assert_equal 5 + calls.count(401), server.asked.size
+      assert_equal 5 + calls.count(401), server.requested.size
       assert_equal 5, calls.count(nil)
     end
   end
@@ -157,12 +157,12 @@ class TokenTest < ServerTest
     Guarded.run("new") do |other|
       Guarded.run("new") do |server|
         target = "#{server.url}/to/#{other.url}/"
-        asks = [->(client) { client.post(target, body: "x") }, ->(client) { client.get(target) { |stream| stream.outcome } },
-                ->(client) { client.post_all([target], body: "x").first },
-                ->(client) { error_of(Hecaton::StatusError) { client.get(target, raise_for_status: true) } }]
-        asks.each do |ask|
+        requests_made = [->(client) { client.post(target, body: "x") }, ->(client) { client.get(target) { |stream| stream.outcome } },
+                         ->(client) { client.post_all([target], body: "x").first },
+                         ->(client) { error_of(Hecaton::StatusError) { client.get(target, raise_for_status: true) } }]
+        requests_made.each do |request_once|
           code, calls = tokens("old", "new")
-          assert_equal [302, 401], ask.call(client(bearer: code, redirects: 2)).attempts.map(&:status)
+          assert_equal [302, 401], request_once.call(client(bearer: code, redirects: 2)).attempts.map(&:status)
           assert_equal [nil], calls
         end
         assert_equal [nil] * 4, other.tokens
@@ -186,15 +186,15 @@ class TokenTest < ServerTest
     end
   end
 
-  def test_each_of_both_is_told_once
+  def test_each_of_both_is_reported_once
     Guarded.run("new") do |server|
-      asks = [->(client) { client.get("#{server.url}/").attempts }, ->(client) { client.get("#{server.url}/") { |stream| stream.read; stream.attempts } },
-              ->(client) { client.get_all(["#{server.url}/"]).first.attempts }]
-      asks.each do |ask|
+      requests_made = [->(client) { client.get("#{server.url}/").attempts }, ->(client) { client.get("#{server.url}/") { |stream| stream.read; stream.attempts } },
+                       ->(client) { client.get_all(["#{server.url}/"]).first.attempts }]
+      requests_made.each do |request_once|
         said = StringIO.new
         events = []
         subscription = Hecaton.subscribe { |event| events << event.payload.values_at("http.response.status_code", "hecaton.attempts") }
-        attempts = ask.call(client(bearer: tokens("old", "new").first, logger: Logger.new(said, level: :info)))
+        attempts = request_once.call(client(bearer: tokens("old", "new").first, logger: Logger.new(said, level: :info)))
         subscription.unsubscribe
         assert_equal [401, 200], attempts.map(&:status)
         assert_equal [[401, nil], [401, 1], [200, nil], [200, 1]], events
@@ -212,7 +212,7 @@ class TokenTest < ServerTest
     end
   end
 
-  def test_in_a_batch_both_are_told_and_the_outcome_is_one
+  def test_in_a_batch_both_are_reported_and_the_outcome_is_one
     Guarded.run("new") do |server|
       events = []
       subscription = Hecaton.subscribe("request.hecaton") { |event| events << event.payload["http.response.status_code"] }
@@ -223,7 +223,7 @@ class TokenTest < ServerTest
       end
       subscription.unsubscribe
       assert_equal [200, [401, 200], 1, [401, 200]], [request.outcome.status, request.outcome.attempts.map(&:status), called, events]
-      assert_equal %w[1 1], server.asked.map(&:last)
+      assert_equal %w[1 1], server.requested.map(&:last)
       strict = client.all([[:get, "#{server.url}/"]], bearer: tokens("old", "bad").first, raise_for_status: true).first
       assert_equal [Hecaton::StatusError, [401, 401]], [strict.class, strict.attempts.map(&:status)]
       heads = []
@@ -236,7 +236,7 @@ class TokenTest < ServerTest
     Guarded.run do |server|
       assert_raises(IOError) { client.get("#{server.url}/", bearer: -> { raise IOError }) }
       assert_raises(IOError) { client.batch { |batch| batch.get("#{server.url}/", bearer: -> { raise IOError }) } }
-      assert_empty server.asked
+      assert_empty server.requested
       requests = []
       failing = ->(refused) { refused ? raise(IOError) : "a" }
       assert_raises(IOError) { client.batch { |batch| requests << batch.get("#{server.url}/", bearer: failing) } }

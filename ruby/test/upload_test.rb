@@ -117,21 +117,21 @@ class UploadTest < ServerTest
 
   def test_a_pipe_that_is_closed_by_another_thread_while_it_is_waited_for
     reader, writer = IO.pipe
-    asking = Thread.new { client.post(url("/echo"), body: reader) }
-    asking.report_on_exception = false
-    wait_until { asking.status == "sleep" }
+    requesting = Thread.new { client.post(url("/echo"), body: reader) }
+    requesting.report_on_exception = false
+    wait_until { requesting.status == "sleep" }
     reader.close
     writer.close # Of the duplicate that the engine has, this is the end.
-    assert_raises(IOError) { asking.value }
+    assert_raises(IOError) { requesting.value }
   end
 
   def test_a_socket_that_a_body_was_read_from_is_left_as_it_is
     own, peer = UNIXSocket.pair
-    asking = Thread.new { client.post(url("/echo"), body: own, headers: { "Content-Length" => "3" }) }
-    wait_until { asking.status == "sleep" }
+    requesting = Thread.new { client.post(url("/echo"), body: own, headers: { "Content-Length" => "3" }) }
+    wait_until { requesting.status == "sleep" }
     peer.write("abc")
     peer.close_write
-    assert_equal "abc", JSON.parse(asking.value.body)["body"]
+    assert_equal "abc", JSON.parse(requesting.value.body)["body"]
     own.write("still open")
     own.close
     assert_equal "still open", peer.read

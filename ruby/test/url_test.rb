@@ -23,11 +23,11 @@ class UrlTest < ServerTest
     assert_equal "xn--bcher-kva.example:#{port}", fields(known, "http://bücher.example:#{port}/echo")["host"]
   end
 
-  def test_what_is_valid_goes_on_the_wire_as_it_stands
+  def test_what_is_valid_is_sent_as_it_stands
     server do |server|
       targets = ["/a/../b/./%7e%7E", "/a//b;c?d&&=", "/{x}?'q'", "/%c3%a9"]
       targets.each { |target| client.get("#{server.url}#{target}") }
-      assert_equal(targets.map { |target| "GET #{target}" }, server.asked)
+      assert_equal(targets.map { |target| "GET #{target}" }, server.requested)
     end
   end
 
@@ -64,28 +64,28 @@ class UrlTest < ServerTest
     end
     of_client = client(bearer: "client")
     assert_equal basic.("user:pass"), fields(of_client, with.("user:pass"))["authorization"]
-    asked = ->(**options) { JSON.parse(of_client.get(with.("user:pass"), **options).body)["headers"].select { |name,| name == "Authorization" } }
-    assert_equal [%w[Authorization own]], asked.(headers: { "Authorization" => "own" })
-    assert_equal [["Authorization", "Bearer own"]], asked.(bearer: "own")
-    assert_empty asked.(basic_auth: false)
+    authorization = ->(**options) { JSON.parse(of_client.get(with.("user:pass"), **options).body)["headers"].select { |name,| name == "Authorization" } }
+    assert_equal [%w[Authorization own]], authorization.(headers: { "Authorization" => "own" })
+    assert_equal [["Authorization", "Bearer own"]], authorization.(bearer: "own")
+    assert_empty authorization.(basic_auth: false)
     based = client(base_url: with.("user:pass"))
     assert_equal [basic.("user:pass"), nil],
-      ["/echo", url("/echo").sub("127.0.0.1", "localhost")].map { |place| fields(based, place)["authorization"] }
+      ["/echo", url("/echo").sub("127.0.0.1", "localhost")].map { |location| fields(based, location)["authorization"] }
   end
 
   def test_user_and_password_are_never_shown
     hush = ->(path) { real_server.url.sub("://", "://user:hush@") + path }
-    told = []
-    subscription = Hecaton.subscribe { |event| told << event.payload.inspect }
+    reported = []
+    subscription = Hecaton.subscribe { |event| reported << event.payload.inspect }
     shown = ["/status/404", "/fault/reset", "/redirect/302/1", "/r/1"].flat_map do |path|
       [*client(redirects: 1).get_all([hush.(path)]), *client(base_url: hush.("/")).get_all([path, "http://user:hush@/"])]
     end
-    client(base_url: hush.("/")).batch { |batch| told << batch.inspect << batch.get("/r/1").inspect }
+    client(base_url: hush.("/")).batch { |batch| reported << batch.inspect << batch.get("/r/1").inspect }
     texts = shown.flat_map { |outcome| [outcome.inspect, outcome.url, *outcome.redirects.map(&:url), *(outcome.error&.full_message)] }
     bad = ["http://user:hush@:0/", "http://user:hush@ho st\0/", "http://us%3Aer:hush@host/", "ftp://user:hush@host/"]
     texts += bad.map { |url| error_of(ArgumentError) { client.get(url) }.full_message(highlight: false) }
-    refute_match(/hush|aHVzaA|dXNlcjpodXNo/, (told + texts).map(&:b).join("\n"))
-    refute_empty told
+    refute_match(/hush|aHVzaA|dXNlcjpodXNo/, (reported + texts).map(&:b).join("\n"))
+    refute_empty reported
   ensure
     subscription&.unsubscribe
   end
@@ -118,19 +118,19 @@ class UrlTest < ServerTest
   end
 
   def test_a_bad_url_from_within_a_callback_ends_nothing
-    told = Hash.new(0)
+    reported = Hash.new(0)
     client.batch(concurrency: 2) do |batch|
       4.times do |number|
         batch.get(url("/r/#{number}")).on_complete do |outcome|
-          told[outcome.class] += 1
+          reported[outcome.class] += 1
           bad = batch.post(BAD[number % 3], body: "x", params: { a: 1 })
-          bad.on_headers { flunk }.on_body { flunk }.on_failure { |failed| told[failed.class] += 1 }
-          batch.get("é", queue: :front).on_complete { |failed| told[failed.class] += 1 }
+          bad.on_headers { flunk }.on_body { flunk }.on_failure { |failed| reported[failed.class] += 1 }
+          batch.get("é", queue: :front).on_complete { |failed| reported[failed.class] += 1 }
           assert_equal [nil, nil], [bad.outcome, nil], "not before its turn"
         end
       end
     end
-    assert_equal({ Hecaton::Response => 4, Hecaton::URLError => 8 }, told)
+    assert_equal({ Hecaton::Response => 4, Hecaton::URLError => 8 }, reported)
   end
 
   def test_a_batch_of_bad_urls_alone_and_one_that_is_aborted
@@ -146,7 +146,7 @@ class UrlTest < ServerTest
     assert_equal [Hecaton::URLError, Hecaton::CancelledError], requests.map { |request| request.outcome.class }
   end
 
-  def test_a_request_of_a_tag_that_a_bad_url_had_is_told_whole
+  def test_a_request_of_a_tag_that_a_bad_url_had_is_reported_whole
     pieces = +""
     client.batch(concurrency: 1) do |batch|
       batch.get(BAD[0]).on_body { flunk }.on_complete do
@@ -158,11 +158,11 @@ class UrlTest < ServerTest
   end
 
   def test_events_of_a_bad_url
-    told = []
-    subscription = Hecaton.subscribe("request.hecaton") { |event| told << event.payload }
+    reported = []
+    subscription = Hecaton.subscribe("request.hecaton") { |event| reported << event.payload }
     client.get_all(BAD)
-    assert_equal ["Hecaton::URLError"] * 3, told.map { |payload| payload["error.type"] }
-    assert_equal [0] * 3, told.map { |payload| payload["hecaton.attempts"] }
+    assert_equal ["Hecaton::URLError"] * 3, reported.map { |payload| payload["error.type"] }
+    assert_equal [0] * 3, reported.map { |payload| payload["hecaton.attempts"] }
   ensure
     subscription&.unsubscribe
   end

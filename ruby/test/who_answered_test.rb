@@ -1,4 +1,4 @@
-# Who answered, from Ruby: the ends of an attempt's connection, and the facts of its TLS handshake.
+# The server of an attempt, from Ruby: the ends of an attempt's connection, and the facts of its TLS handshake.
 require "test_helper"
 require "openssl"
 require "tmpdir"
@@ -38,7 +38,7 @@ class WhoAnsweredTest < ServerTest
     assert_equal [port, port], seen
   end
 
-  def test_nobody_answered
+  def test_nobody_responded
     server = TCPServer.new("127.0.0.1", 0)
     port = server.addr[1]
     server.close

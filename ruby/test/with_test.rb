@@ -12,7 +12,7 @@ class WithTest < ServerTest
     [base, *others].each { |each| assert_equal 200, each.get("#{own.url}/r/1").status }
     assert_equal [3, 1, 2], others.last.stats.values_at(:requests, :opened, :reused)
     assert_equal base.stats, others.first.stats
-    assert_equal 1, own.ledger["connections"] - 1, "one is that of who asks"
+    assert_equal 1, own.ledger["connections"] - 1, "one is that of this request"
   ensure
     own&.stop
   end
@@ -33,7 +33,7 @@ class WithTest < ServerTest
     assert_equal [nil, nil], sent(base.with(headers: nil)).values_at("x-a", "x-b")
   end
 
-  def test_one_who_asks_takes_the_place_of_the_other
+  def test_one_kind_of_credentials_replaces_the_other
     by_bearer = client(bearer: "old")
     assert_equal "Basic YTpi", sent(by_bearer.with(basic_auth: %w[a b]))["authorization"]
     assert_nil sent(by_bearer.with(bearer: nil))["authorization"]

@@ -35,14 +35,14 @@ module Hecaton
       @request_builder = request_builder
       @response_builder = response_builder
       @ended = [] # what the engine has handed back, four values a request
-      @told = 0   # up to where they have been reported
+      @reported = 0 # up to this index their callbacks were called
       @responses = @errors = 0 # how many ended how
-      @wanting = [] # those whose body the engine wants more of
+      @needing = [] # those whose body the engine needs more of
       @parts = [] # heads and pieces of bodies that were not reported yet, three values each
       @get = @kind = [GET, native].freeze
       # Whether a request of a URL and headers goes to the engine as it is.
       @plain = request_builder.plain? && features.nil?
-      # Whether a request may do without a Request, because nobody else asks for it.
+      # Whether a request may do without a Request, because nobody else sees it.
       @direct = features.nil? && request_builder.token_source.nil?
       @features = features
       @deferral = Deferral.new if features
@@ -51,7 +51,7 @@ module Hecaton
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
     # queue:: :back (the default) to start after all requests that were queued before, :front to start before them. A
-    #   request at the front starts as soon as there is room, and as soon as a limit for its own origin allows.
+    #   request at the front starts as soon as another has ended, and as soon as a limit for its own origin allows.
     #
     # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a
     # URLError. ThreadError in another thread.
@@ -70,16 +70,16 @@ module Hecaton
     end
 
     # Requests that are queued, or in flight, or have ended without their callbacks having been called.
-    def size = @native.size + (@ended.size - @told) / 4 + (@deferral ? @deferral.size : 0)
+    def size = @native.size + (@ended.size - @reported) / 4 + (@deferral ? @deferral.size : 0)
 
     # Without what came, which may be secret.
     def inspect = "#<Hecaton::Batch of #{size} requests>"
 
-    # How many requests are kept in flight at once.
+    # How many requests may be in flight at once.
     def max_concurrency = @native.concurrency
 
     # Changes that while the batch runs, to an Integer of at least 1. If the limit rises, more requests start when the
-    # calling callback has ended. If too many are in flight, they continue, and no other starts before there is room.
+    # calling callback has ended. If too many are in flight, they continue, and no other starts for now.
     def max_concurrency=(most)
       @native.concurrency = Batch.most(:max_concurrency, most)
     end
@@ -99,7 +99,7 @@ module Hecaton
     # does, which calls this once.
     def run
       yield self
-      tell while wait
+      report while wait
       { responses: @responses, errors: @errors }
     ensure
       close
@@ -116,9 +116,9 @@ module Hecaton
     def each_of(urls, options)
       urls.each do |url|
         get(url, **options).on_complete { |outcome| yield outcome, url }
-        tell_next while size >= max_concurrency
+        report_next while size >= max_concurrency
       end
-      tell_next until size.zero?
+      report_next until size.zero?
     ensure
       close
     end
@@ -138,7 +138,7 @@ module Hecaton
         raise ArgumentError, "rate is #{value.inspect}: use a number above 0, of requests a second"
       end
 
-      # The options of a request, with its place in the queue.
+      # The options of a request, with its end of the queue.
       def with_queue(options, queue)
         return options if queue == :back
         return (options || {}).merge(front: true) if queue == :front
@@ -149,7 +149,7 @@ module Hecaton
 
     private
 
-    # For Verbs. No Request is made for what nobody else asks for, and most requests have no more than a URL and headers.
+    # For Verbs. A Request is made only for features; most requests have no more than a URL and headers.
     def send_request(method, url, options, &block)
       refuse_when_over if @over
       raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
@@ -247,7 +247,7 @@ module Hecaton
     rescue StandardError => error
       return error if error.is_a?(Error)
 
-      FeatureError.new("the request cannot be sent: #{error.message}", phase: :queue, url: RequestLog.asked(request.url), cause: error)
+      FeatureError.new("the request cannot be sent: #{error.message}", phase: :queue, url: RequestLog.given(request.url), cause: error)
     end
 
     # Yields what a Pending is made of, unless there is one already; returns it.
@@ -257,7 +257,7 @@ module Hecaton
       @request_builder.call(request.http_method, request.target, given, RequestBuilder.needs(given), request) do |method, url, flat, content, source, limit, options|
         options = Batch.with_queue(options, queue) if queue
         if run&.attempts?
-          @asked = true
+          @has_questions = true
           options = (options || {}).merge(attempts: run)
         end
         pending = yield kind(method), strict, source
@@ -270,8 +270,8 @@ module Hecaton
     def enqueue_with_token(token, request, queue, pending = nil)
       run = pending&.run
       loaded = false
-      again = lambda do |value, limit, place|
-        push(request.with(bearer: value, timeout: limit), place, run) do |*parts|
+      again = lambda do |value, limit, position|
+        push(request.with(bearer: value, timeout: limit), position, run) do |*parts|
           next pending if loaded
 
           loaded = true
@@ -295,11 +295,11 @@ module Hecaton
     def wait
       if @deferral
         start_deferred
-        return true if @told < @ended.size
+        return true if @reported < @ended.size
       end
-      answer_questions if @asked # Now, so that what has ended before is known to those who are asked.
-      any = @native.wait(@ended, @wanting, @parts)
-      while (request = @wanting.shift)
+      answer_questions if @has_questions # Now: callbacks of earlier outcomes run before the predicate.
+      any = @native.wait(@ended, @needing, @parts)
+      while (request = @needing.shift)
         request.body_source&.fill
       end
       any
@@ -307,7 +307,7 @@ module Hecaton
 
     # The retry predicate, which decides whether a request is sent again. From now on the engine may call it.
     def predicate(block, strict)
-      @asked = true
+      @has_questions = true
       RetryPredicate.new(block, @response_builder, strict)
     end
 
@@ -318,37 +318,37 @@ module Hecaton
       end
     end
 
-    def tell
-      tell_parts
-      hand_on while @told < @ended.size
+    def report
+      report_parts
+      hand_on while @reported < @ended.size
       forget
     end
 
     # Before the outcomes, for they came before them. Each is handed on once at most.
-    def tell_parts
+    def report_parts
       until @parts.empty?
         request, status, content = @parts.shift(3)
         status ? request.head(@response_builder.head(status, content, request.strict)) : request.piece(content)
       end
     end
 
-    def tell_next
-      if @told == @ended.size
+    def report_next
+      if @reported == @ended.size
         forget
         wait
       end
-      hand_on if @told < @ended.size
+      hand_on if @reported < @ended.size
     end
 
     # An interrupt can come between any two steps here. An outcome is then either handed on already, or still to be.
     def hand_on
-      at, ended = @told, @ended # One by one: a slice would be an Array for each request.
+      at, ended = @reported, @ended # One by one: a slice would be an Array for each request.
       request = ended[at]
       outcome = @response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
       request.finish(outcome)
-      @told = at + 4 # Before the callback, which is called once at most.
+      @reported = at + 4 # Before the callback, which is called once at most.
       count(request.outcome) if request.outcome
-      @response_builder.announce(request.verb, outcome, request) if @response_builder.heard?
+      @response_builder.announce(request.verb, outcome, request) if @response_builder.observed?
       request.call_back
     end
 
@@ -362,7 +362,7 @@ module Hecaton
     def forget
       @ended.clear
       @parts.clear
-      @told = 0
+      @reported = 0
     end
 
     def close
@@ -388,7 +388,7 @@ module Hecaton
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
         queued += @deferral.clear if @deferral
-        ends = @ended.drop(@told).each_slice(4).map { |request, *answer| [request, @response_builder.outcome(*answer, request.strict)] }
+        ends = @ended.drop(@reported).each_slice(4).map { |request, *values| [request, @response_builder.outcome(*values, request.strict)] }
         forget
         { false => queued, true => started }.each do |sent, requests|
           message = "the batch #{why} before this request did"

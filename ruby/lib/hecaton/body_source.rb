@@ -27,7 +27,7 @@ module Hecaton
     # Whether it can be read again from its beginning.
     def repeatable? = @repeatable
 
-    # For the engine: reads a piece if one is wanted.
+    # For the engine: reads a piece if one is needed.
     def fill
       return unless @native.wanted?
 

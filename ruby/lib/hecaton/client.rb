@@ -33,8 +33,8 @@ module Hecaton
     #
     # To close either of them closes the connections of both; both can still be used.
     def with(**settings)
-      kept = @cookies ? @settings.merge(cookies: @cookies) : @settings
-      self.class.allocate.derive(@native, Derivation.merged(kept, Times.flat(settings)))
+      given = @cookies ? @settings.merge(cookies: @cookies) : @settings
+      self.class.allocate.derive(@native, Derivation.merged(given, Times.flat(settings)))
     end
 
     # For with: makes this a client on the connections of another. Returns itself.
@@ -70,7 +70,7 @@ module Hecaton
     # timeout:: seconds for this request instead of the client's.
     # params:: Hash or Array of pairs, percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
     #   repeats the name, nil leaves it out; what is nested is named as in form.
-    # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer take the place of the URL's and the
+    # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer replace the URL's and the
     #   client's; false sends none; an Authorization among headers takes precedence.
     # bearer:: the token for Authorization (RFC 6750). Or a Proc (or an object with `call`) that returns it. The Proc is
     #   called for each request, right before that is sent, or queued in a batch. After a 401 it is called again. If
@@ -183,7 +183,7 @@ module Hecaton
         return if value.nil?
 
         if value.respond_to?(:call)
-          raise ArgumentError, "allow_address: a #{value.class} cannot be asked, for requests run outside of Ruby's lock: " \
+          raise ArgumentError, "allow_address: a #{value.class} cannot be called, for requests run outside of Ruby's lock: " \
                                "give :public, networks, or { allow: …, deny: … }"
         end
         rule = value.is_a?(Hash) ? value : { allow: value }

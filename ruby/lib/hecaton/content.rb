@@ -56,12 +56,12 @@ module Hecaton
     private_class_method :registered
 
     # The text that JSON.generate makes of a value. Of an object that has no to_json it makes "#<User:0x…>", which
-    # nobody wants to send.
+    # nobody means to send.
     def json(value)
       require "json" unless defined?(JSON::State) # Which takes long even if nothing is left to load.
       text = JSON.generate(value)
       return text unless text.include?('"#<') && (stranger = stranger(value))
-      return value.to_json unless generic?(stranger) # ActiveSupport's, which JSON.generate does not ask.
+      return value.to_json unless generic?(stranger) # ActiveSupport's, which JSON.generate does not call.
 
       raise ArgumentError, "json: an object of class #{stranger.class} has no to_json: give a Hash of what is to be sent, or define it"
     end

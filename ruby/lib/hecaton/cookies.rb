@@ -1,6 +1,6 @@
 # A cookie jar: what servers set, kept by the engine and shared by the clients that are given it.
 module Hecaton
-  # One cookie as it is kept; expires is a Time, nil for one that ends with the jar. With host_only it is for its
+  # One cookie as it is stored; expires is a Time, nil for one that ends with the jar. With host_only it is for its
   # domain alone, else for the hosts below it too.
   Cookie = Struct.new(:name, :value, :domain, :host_only, :path, :secure, :http_only, :expires, keyword_init: true) do
     # Without the value, which may be a secret.

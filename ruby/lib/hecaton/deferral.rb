@@ -1,9 +1,9 @@
 # Requests of a batch whose features have not been called yet.
 module Hecaton
   # For Batch: it stands in for the engine's batch until the request is handed to that. Features are called when the
-  # batch waits, so that callbacks (and what they want to see in parts) are known by then.
+  # batch waits, so that callbacks (and those that read bodies in parts) are known by then.
   class Deferral
-    # Values of an entry: its Pending, its Request, its place in the queue, and whether its body is handed over in
+    # Values of an entry: its Pending, its Request, its end of the queue, and whether its body is handed over in
     # pieces. The last is nil if not even its head is. They are in one Array, for there may be many entries.
     VALUES = 4
     private_constant :VALUES

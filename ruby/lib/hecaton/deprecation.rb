@@ -36,7 +36,7 @@ module Hecaton
       found = []
       while scanner.skip(/[\s,]*/) && scanner.scan(/<([^<>]*)>/)
         found << [scanner[1], parameters(scanner)]
-        break unless scanner.skip(/[ \t]*(?:,|\z)/) # What follows cannot be told apart.
+        break unless scanner.skip(/[ \t]*(?:,|\z)/) # Where the next value begins is unknown.
       end
       found
     end

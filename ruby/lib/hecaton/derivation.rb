@@ -2,7 +2,7 @@
 module Hecaton
   # For Client#with.
   module Derivation
-    # Credentials. They exclude each other, so one takes the place of all.
+    # Credentials. They exclude each other, so one replaces all others.
     CREDENTIALS = %i[basic_auth bearer digest_auth].freeze
     private_constant :CREDENTIALS
 
@@ -18,25 +18,25 @@ module Hecaton
                                "make a client of its own by Hecaton::Client.new"
         end
 
-        kept = settings.dup
+        merged = settings.dup
         if (changes.keys & CREDENTIALS).any?
-          CREDENTIALS.each { |name| kept.delete(name) }
-          kept[:headers] = without(kept[:headers], ["authorization"]) if kept[:headers]
+          CREDENTIALS.each { |name| merged.delete(name) }
+          merged[:headers] = without(merged[:headers], ["authorization"]) if merged[:headers]
         end
-        kept.merge(changes, headers: headers(kept[:headers], changes))
+        merged.merge(changes, headers: headers(merged[:headers], changes))
       end
 
       private
 
-      # The headers of both, those that are named anew in the place of the others.
-      def headers(kept, changes)
-        return kept unless changes.key?(:headers)
+      # The headers of both, where the new ones replace those of the same name.
+      def headers(given, changes)
+        return given unless changes.key?(:headers)
 
         own = changes[:headers]
-        return own unless own && kept
+        return own unless own && given
 
         RequestBuilder.pairs(:headers, own)
-        without(kept, own.map { |name, _| Headers.field(name).downcase }) + own.to_a
+        without(given, own.map { |name, _| Headers.field(name).downcase }) + own.to_a
       end
 
       def without(headers, names)

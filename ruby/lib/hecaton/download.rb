@@ -65,7 +65,7 @@ module Hecaton
     def run
       @part.open do |part|
         offset = part.validator ? part.size : 0
-        response = ask(offset, @timeout)
+        response = request(offset, @timeout)
         response = again(response) if response.status == 416
         part.finish
         resumed = response.status == 206 ? offset : 0
@@ -91,7 +91,7 @@ module Hecaton
     def self.options(given)
       return given unless given.delete(:raise_for_status) == false
 
-      raise ArgumentError, "raise_for_status is false, but a download has no other way to tell: leave it out"
+      raise ArgumentError, "raise_for_status is false, but a download can report a status only so: leave it out"
     end
 
     # The validator that a head has (RFC 9110 §8.8); nil if there is none that is strong.
@@ -112,13 +112,13 @@ module Hecaton
 
     # Behind a 416, whose attempts are listed before those of the next request.
     def again(refused)
-      ask(0, @timeout - refused.elapsed).behind(refused, refused.elapsed)
+      request(0, @timeout - refused.elapsed).behind(refused, refused.elapsed)
     rescue Error => error
       raise error.behind(refused, refused.elapsed)
     end
 
     # Receives the rest from offset, or the whole if the server has it so; a Response.
-    def ask(offset, timeout)
+    def request(offset, timeout)
       headers = offset.zero? ? @headers : [*@headers, ["Range", "bytes=#{offset}-"], ["If-Range", @part.validator]]
       @client.get(@url, **@options, headers: headers, timeout: [timeout, 0.0].max, raise_for_status: false) do |stream|
         receive(stream, offset)
@@ -147,7 +147,7 @@ module Hecaton
       refuse(stream, "bytes #{offset} to #{last} were announced, and #{@written - offset} came", keep: true) if @written != last + 1
       return if total.nil? || @written == total
 
-      refuse(stream, "the server has sent bytes #{offset} to #{last} of #{total}: ask again for the rest", keep: true)
+      refuse(stream, "the server has sent bytes #{offset} to #{last} of #{total}: call again for the rest", keep: true)
     end
 
     # Where the range ends, and how long the whole is, nil if it is unknown.
@@ -176,8 +176,8 @@ module Hecaton
     # Forgets the part that has arrived, unless it is good.
     def refuse(stream, why, keep: false)
       @part.begin(nil) unless keep
-      place = stream.url.sub(/[?#].*/m, "")
-      raise BodyError.new("#{why} (#{place})", phase: :read, sent: true, url: place, redirects: stream.redirects,
+      url = stream.url.sub(/[?#].*/m, "")
+      raise BodyError.new("#{why} (#{url})", phase: :read, sent: true, url: url, redirects: stream.redirects,
         attempts: stream.attempts, elapsed: stream.elapsed)
     end
   end

@@ -127,9 +127,9 @@ module Hecaton
     # response is the Response with that status.
     def initialize(response)
       url = response.url&.sub(/[?#].*/m, "")
-      asked = [response.http_method, url&.slice(0, MOST_OF_A_URL)].compact.join(" ")
+      subject = [response.http_method, url&.slice(0, MOST_OF_A_URL)].compact.join(" ")
       @excerpt = StatusError.excerpt(response.body)
-      said = "the response has the status #{response.status}#{" (#{asked})" unless asked.empty?}"
+      said = "the response has the status #{response.status}#{" (#{subject})" unless subject.empty?}"
       said += ": #{@excerpt}" unless @excerpt.empty?
       super(said, phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts,
             elapsed: response.elapsed)

@@ -74,11 +74,12 @@ module Hecaton
         id = Random.urandom(10).unpack1("H*")
         urls = [*outcome.redirects.map(&:url), outcome.url]
         outcome.attempts.each_with_index do |attempt, index|
-          payload = attempt_payload(method, outcome, attempt, index).merge!(place(urls[attempt.redirects] || urls.last))
+          payload = attempt_payload(method, outcome, attempt, index)
+          payload.merge!(location(urls[attempt.redirects] || urls.last))
           publish(Event.new("attempt.hecaton", started + attempt.begun,
             attempt.ended ? started + attempt.ended : finished, id, payload))
         end
-        payload = request_payload(method, outcome).merge!(place(urls.first))
+        payload = request_payload(method, outcome).merge!(location(urls.first))
         publish(Event.new("request.hecaton", started, finished, id, payload))
       end
 
@@ -136,7 +137,7 @@ module Hecaton
         payload
       end
 
-      def place(url)
+      def location(url)
         url = url.to_s.sub(/[?#].*/m, "")
         scheme, host, port = url.match(ORIGIN)&.captures
         return {} unless host

@@ -9,7 +9,7 @@ module Hecaton
   # before_attempt(request, number):: called before each attempt, from number 1 on: also after a redirect, a retry or
   #   when the request is re-sent. The Request has the URL, method and headers of this attempt, as they go on the wire.
   #   One with other headers is sent instead; nil is no change.
-  # after(outcome):: called once, with the Response or Error. Another Response or Error takes its place. outcome.request
+  # after(outcome):: called once, with the Response or Error. Another Response or Error replaces it. outcome.request
   #   is the Request that was sent, whose notes hold what the feature has put there.
   #
   # Features are called in the order of the list, and `after` in the reverse order. If one responds, those behind it are
@@ -50,7 +50,7 @@ module Hecaton
         METHODS.map { |name| list.map { |feature| feature.respond_to?(name) }.then { |known| known.freeze if known.any? } }
     end
 
-    # Whether one wants to see each attempt.
+    # Whether one observes each attempt.
     def attempts? = !@before_attempt.nil?
 
     # The part of all features in one request; in_parts is whether its response is read in pieces.
@@ -120,11 +120,11 @@ module Hecaton
 
       @turns = -1
       outcome = outcome.behind(nil, @spent) if @spent
-      told = @features.after or return outcome
+      observers = @features.after or return outcome
 
       outcome = outcome.of(@request)
       while (turns -= 1) >= 0
-        next unless told[turns]
+        next unless observers[turns]
 
         begin
           other = (feature = @features.list[turns]).after(outcome)
@@ -135,11 +135,11 @@ module Hecaton
       end
       outcome.of(nil)
     ensure
-      # An exception that nobody may rescue, such as an interrupt, has left a feature: the others are told all the same.
-      @turns = turns and after(outcome) if told && turns > 0
+      # An exception that nobody may rescue, such as an interrupt, has left a feature. The others are still called.
+      @turns = turns and after(outcome) if observers && turns > 0
     end
 
-    # Whether a feature wants to see each attempt.
+    # Whether a feature observes each attempt.
     def attempts? = @features.attempts?
 
     # For the engine: an attempt is about to be made. Returns the headers to be set, [name, value, …], or nil if the
@@ -204,7 +204,7 @@ module Hecaton
       return error if error.is_a?(Error)
 
       FeatureError.new("the feature #{feature.class} raised #{error.class} in #{name}: #{error.message}",
-        phase: :queue, url: RequestLog.asked(@request.url), cause: error)
+        phase: :queue, url: RequestLog.given(@request.url), cause: error)
     end
 
     # The deadline counts what features took before the request was sent.

@@ -62,7 +62,7 @@ module Hecaton
           output.set_encoding(Encoding::UTF_8)
           said = Fetch.aside { errors.read }
           output.each_line { |line| found << JSON.parse(line) }
-          Fetch.judge(child.value, said.value)
+          Fetch.raise_unless_ended_well(child.value, said.value)
         end
       end
     end
@@ -96,7 +96,7 @@ module Hecaton
         # The signal must kill the child, or it would take the end of the pipe for the end of the list.
         stopped_by(child, :KILL) { hand_over(inputs, input) }
         stopped_by(child, :INT) { child.join }
-        judge(child.value, said.last.value)
+        raise_unless_ended_well(child.value, said.last.value)
       end
     end
 
@@ -145,7 +145,7 @@ module Hecaton
     end
 
     # For itself: raises what the command ended with.
-    def self.judge(status, said)
+    def self.raise_unless_ended_well(status, said)
       return if status.success?
 
       said = said.strip.delete_prefix("hecaton: ")

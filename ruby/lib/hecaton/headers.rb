@@ -1,4 +1,4 @@
-# Header fields: names in any case, order and repeats kept.
+# Header fields: names in any case, with their order and repeats.
 module Hecaton
   # Read-only. A name is a String in any case, or a Symbol, whose underscores are dashes:
   # <code>headers[:content_type]</code> is headers["Content-Type"]. Two of them are equal when they hold the same fields
@@ -27,7 +27,7 @@ module Hecaton
       end.freeze
     end
 
-    # From the engine: pairs with names in lower case, which are kept as they are.
+    # From the engine: pairs with names in lower case, which are not changed.
     def self.from_engine(pairs) = allocate.load_engine(pairs)
 
     # For from_engine. Returns itself.

@@ -77,7 +77,7 @@ module Hecaton
     # Gets URLs and yields the outcome of each, with the URL as given, as soon as it has ended. So they come in the
     # order of their ends. Returns nil; without a block, an Enumerator.
     #
-    # urls:: an object with `each`, of any length, or endless: the next URL is taken when there is room. No
+    # urls:: an object with `each`, of any length, or endless: the next URL is taken when it can start. No
     #   more than `concurrency` requests are ever ahead of the block, so when that is slow, the queue waits.
     #
     # Other options go to each request as in Client#request.

@@ -4,7 +4,7 @@ require "net/http"
 require "openssl"
 
 module Hecaton
-  # Even where WebMock has put a class of its own in its place.
+  # Even where WebMock has replaced it with a class of its own.
   webmock = defined?(WebMock::HttpLibAdapters::NetHttpAdapter::OriginalNetHTTP)
   original = webmock ? WebMock::HttpLibAdapters::NetHttpAdapter::OriginalNetHTTP : Net::HTTP
 
@@ -15,7 +15,7 @@ module Hecaton
   #
   # The differences, and the settings that are refused, are in docs/from-net-http.md. In short: `start` opens no
   # connection, the first request does. All threads and all objects of the same settings share a pool of connections,
-  # which are kept keep_alive_timeout seconds (2 by default). Nothing is sent again unless max_retries was set. Each
+  # which stay open for keep_alive_timeout (2 s by default). Nothing is sent again unless max_retries was set. Each
   # request ends within total_timeout. A body that is cut short is an EOFError.
   #
   # Errors are those of Net::HTTP (Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout, Errno::ECONNREFUSED and the

@@ -26,7 +26,7 @@ module Hecaton
     # String: what If-Range is to say of the bytes that are there; nil when they cannot be continued.
     attr_reader :validator
 
-    # Yields itself, open. A part that remains then is kept if it can be resumed, unless it has become the file.
+    # Yields itself, open. A part that remains then stays if it can be resumed, unless it has become the file.
     def open
       refuse_what_is_no_file
 

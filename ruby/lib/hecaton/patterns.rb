@@ -3,8 +3,8 @@ module Hecaton
   # For deconstruct_keys.
   module Patterns
     # A Hash of the values of these methods; if the pattern names some, of these alone.
-    def self.keys(object, asked, all)
-      (asked ? all & asked : all).to_h { |name| [name, name == :sent ? object.sent? : object.public_send(name)] }
+    def self.keys(object, names, all)
+      (names ? all & names : all).to_h { |name| [name, name == :sent ? object.sent? : object.public_send(name)] }
     end
   end
 end

@@ -102,7 +102,7 @@ module Hecaton
     def in_parts? = !(@on_headers || @on_body).nil?
 
     # For the batch: hands the head on, unless one of those callbacks aborts the batch. Without a response the status is
-    # an error, and its body is not wanted.
+    # an error, and its body is not needed.
     def head(response)
       return @unwanted = true unless response
 
@@ -114,7 +114,7 @@ module Hecaton
       @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
     end
 
-    # For the batch: keeps the outcome, once features have been told of it, or have been cut off. The first one counts.
+    # For the batch: keeps the outcome, once features have received it, or have been cut off. The first one counts.
     def settle(outcome)
       @outcome ||= @run ? through(outcome) : outcome
     ensure
@@ -150,7 +150,7 @@ module Hecaton
       raise "#{name} came too late, for this request has been started: give it where the request is queued"
     end
 
-    # Rare things are kept in variables of their own. Ruby has room for three in an object itself, and the first
+    # Rare things have variables of their own. Ruby holds three in an object itself, and the first
     # callback of a request is nearly always its only one.
     def add(callback)
       if @outcome

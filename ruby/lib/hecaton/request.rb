@@ -27,7 +27,7 @@ module Hecaton
     # For the client: the options that were given, nil for none.
     attr_reader :own_options
 
-    # For the client: whether the response is read in pieces, in a block or by on_body of a batch. Features ask
+    # For the client: whether the response is read in pieces, in a block or by on_body of a batch. Features read
     # in_parts?.
     attr_writer :in_parts
 
@@ -86,9 +86,9 @@ module Hecaton
     # A copy with changes.
     #
     # http_method::, url:: instead of this one's.
-    # headers:: are added: a name takes the place of the same name here, and nil as its value leaves it out, even if the
+    # headers:: are added: a name replaces the same name here, and nil as its value leaves it out, even if the
     #   client has it.
-    # body::, json::, form::, multipart:: one takes the place of all. A body keeps the Content-Type that there is.
+    # body::, json::, form::, multipart:: one replaces all others. A body keeps the Content-Type that there is.
     #
     # All other options are replaced. nil is the client's setting.
     def with(http_method: @http_method, url: nil, **changes)
@@ -102,7 +102,7 @@ module Hecaton
       dup.change(http_method, url || @target, given, changed.empty?)
     end
 
-    # Hash: whatever features want to remember between their methods, each under a key of its own. It belongs to one
+    # Hash: whatever features remember between their methods, each under a key of its own. It belongs to one
     # sending of the request, and all copies that `with` makes share it.
     def notes = @notes ||= {}
 
@@ -119,7 +119,7 @@ module Hecaton
     def hash = [http_method, url, given].hash
 
     # Without query, headers and body, which may be secret.
-    def inspect = "#<Hecaton::Request #{http_method} #{RequestLog.asked(@target)}>"
+    def inspect = "#<Hecaton::Request #{http_method} #{RequestLog.given(@target)}>"
 
     # For RequestBuilder: body and its Content-Type, which is nil if the body does not say it. Made once.
     def content = @content ||= Content.given(given)
@@ -139,7 +139,7 @@ module Hecaton
       self
     end
 
-    # For features: itself, as a copy of the one that it takes the place of.
+    # For features: itself, as a copy of the request that it replaces.
     def in_place_of(before)
       return self if notes.equal?(before.notes)
 
@@ -205,7 +205,7 @@ module Hecaton
         RequestBuilder.flat(headers).each_slice(2).to_a
       end
 
-      # Pairs of headers with others in their place.
+      # Pairs of headers, some replaced.
       def merged(headers, others)
         added = fields(others)
         names = added.map { |name, _| name.downcase }
@@ -226,7 +226,7 @@ module Hecaton
 
     private
 
-    # One kind of content takes the place of all others.
+    # One kind of content replaces all others.
     def replace_content(given, changed)
       type = content.last if changed == [:body]
       (CONTENT - changed).each { |name| given.delete(name) }

@@ -107,7 +107,7 @@ module Hecaton
     def inspect = "#<Hecaton::RequestBuilder>"
 
     class << self
-      # A method as it goes on the wire: a Symbol in capitals, a String as it is.
+      # A method as it is sent: a Symbol in capitals, a String as it is.
       def verb(method)
         return method if method.instance_of?(String)
 

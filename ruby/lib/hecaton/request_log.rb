@@ -1,4 +1,4 @@
-# Writes a line for each request to a logger, and the heads if that wants to know them; no secrets.
+# Writes a line for each request to a logger, and the heads if its level is DEBUG; no secrets.
 module Hecaton
   # The log that Client.new makes of logger. At level info one line a request, when it has ended: method, URL, status or
   # error, milliseconds, attempts. At level debug the head of each request and of each response. A request's head lacks
@@ -37,7 +37,7 @@ module Hecaton
         given = flat.to_a.each_slice(2).to_a
         names = given.map { |name, _| name.downcase }
         fields = own.each_slice(2).reject { |name, _| names.include?(name.downcase) } + given.reject { |_, value| value.nil? }
-        ["> #{method} #{RequestLog.asked(url)}", *lines(">", fields)].join("\n")
+        ["> #{method} #{RequestLog.given(url)}", *lines(">", fields)].join("\n")
       end
     end
 
@@ -61,8 +61,8 @@ module Hecaton
     # A URL without what may be secret.
     def self.url(url) = url.to_s.scrub.sub(/[?#].*/m, "").sub(LOGIN, '\1').gsub(/[[:cntrl:]]/, "")
 
-    # The same of one that was given, which may be none: then nobody knows where in it a password ends.
-    def self.asked(url)
+    # A URL from a caller, without what may be secret. If it is not a URL, nobody knows where in it a password ends.
+    def self.given(url)
       Native.resolve("http://localhost/", url.to_s)
       url(url)
     rescue ArgumentError

@@ -74,7 +74,7 @@ module Hecaton
     # Headers.
     def headers = @headers ||= Record.headers(@record)
 
-    # For adapters, as AnyResponse says; the headers are not kept for it.
+    # For adapters, as AnyResponse says; the headers are not stored in it.
     def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
 
     # Headers: the trailers, fields that came behind the body (RFC 9110 §6.5), such as a sum of it; most responses have
@@ -83,7 +83,7 @@ module Hecaton
     # requests with the headers { te: "trailers", connection: "te" } (over HTTP/2 the first alone).
     def trailers = @trailers ||= Record.trailers(@record)
 
-    # String: the URL that answered, with its query and without fragment; after redirects the last one.
+    # String: the URL that responded, with its query and without fragment; after redirects the last one.
     def url = @url || (@url = Record.url(@record) if @record)
 
     # String: the method of its request, "GET" and the like; after redirects the last one.
@@ -174,7 +174,7 @@ module Hecaton
 
     private
 
-    # The body in UTF-8, for JSON: without the mark that some put before it (RFC 8259 §8.1).
+    # The body in UTF-8, for JSON: without the byte order mark that some put before it (RFC 8259 §8.1).
     def text
       text = body.encoding == Encoding::BINARY ? body.dup.force_encoding(Encoding::UTF_8) : body.encode(Encoding::UTF_8)
       raise EncodingError, "it is not valid #{text.encoding}" unless text.valid_encoding?

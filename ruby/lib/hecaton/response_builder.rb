@@ -16,7 +16,7 @@ module Hecaton
       @strict = raise_for_status
       @most = max_body || Native::MAX_BODY
       @log = log
-      @heard = !(on_deprecation.nil? && log.nil?)
+      @observed = !(on_deprecation.nil? && log.nil?)
     end
 
     # Response or Error. strict is the request's raise_for_status, nil for the client's.
@@ -55,7 +55,7 @@ module Hecaton
     end
 
     # Whether a subscriber, a callback or a log receives outcomes now.
-    def heard? = Events.subscribed? || @heard
+    def observed? = Events.subscribed? || @observed
 
     # Reports an outcome, once. request is that of a batch, whose deprecation may have been reported with its head.
     def announce(method, outcome, request = nil)

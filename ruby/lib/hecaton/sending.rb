@@ -1,13 +1,13 @@
 # The way of a single request: through the features, with a token, to the engine and back.
 module Hecaton
-  # Included by Client. A request without options goes to the engine at once, if nobody wants to see it.
+  # Included by Client. A request without options goes to the engine at once, if nobody observes it.
   module Sending
     GET = "GET".freeze
     private_constant :GET
 
     private
 
-    # For Verbs. No Request is made for what nobody else asks for, and most requests have no more than a URL and headers.
+    # For Verbs. A Request is made only for features; most requests have no more than a URL and headers.
     def send_request(method, url, options, &block)
       if @plain && !block
         return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if options.nil?
@@ -58,7 +58,7 @@ module Hecaton
         if given then given_outcome(run, given)
         elsif @bare && request.own_options.nil?
           method = request.http_method
-          told(method, nil, *engine.perform(method, request.target, nil, nil, nil, nil))
+          result_of(method, nil, *engine.perform(method, request.target, nil, nil, nil, nil))
         else
           sent_outcome(run)
         end
@@ -75,8 +75,8 @@ module Hecaton
       given = given_outcome(run, given) if given
       given ||= outcome_of(run) do
         result = deliver(run.request, run) { |response| yield stream = response }
-        told = run.after(stream.outcome)
-        told.is_a?(FeatureError) ? ResponseBuilder.raise_error(told) : (return result)
+        reported = run.after(stream.outcome)
+        reported.is_a?(FeatureError) ? ResponseBuilder.raise_error(reported) : (return result)
       end
       raise given if stream # What the block raised.
 
@@ -114,7 +114,7 @@ module Hecaton
       token = Token.for(@request_builder.token_source, request)
       return perform(request, run, &block) unless token
 
-      token.ask(Client.seconds(request[:timeout]) || @timeout, request.held?, block) do |value, limit, reader|
+      token.with_token(Client.seconds(request[:timeout]) || @timeout, request.held?, block) do |value, limit, reader|
         perform(request.with(bearer: value, timeout: limit), run, &reader)
       end
     end
@@ -144,7 +144,7 @@ module Hecaton
     end
 
     # Reports an outcome, and returns it.
-    def told(method, strict, status, record, rest)
+    def result_of(method, strict, status, record, rest)
       outcome = @response_builder.outcome(status, record, rest, strict)
       @response_builder.announce(method, outcome)
       outcome
@@ -152,7 +152,7 @@ module Hecaton
 
     # Reports an outcome, and returns or raises it.
     def ended(method, strict, status, record, rest)
-      outcome = told(method, strict, status, record, rest)
+      outcome = result_of(method, strict, status, record, rest)
       ResponseBuilder.raise_error(outcome) if outcome.is_a?(Error)
 
       outcome

@@ -10,10 +10,10 @@ module Hecaton
 
   # Bytes → events, for Stream#each_event.
   class ServerSentEvents
-    MARK = "\xEF\xBB\xBF".b.freeze
+    BYTE_ORDER_MARK = "\xEF\xBB\xBF".b.freeze
     END_OF_LINE = /\r\n|\r|\n/n
     CR = 13
-    private_constant :MARK, :END_OF_LINE, :CR
+    private_constant :BYTE_ORDER_MARK, :END_OF_LINE, :CR
 
     # most: bytes that the data of an event may have.
     def initialize(most)
@@ -33,7 +33,7 @@ module Hecaton
 
     # Takes bytes, wherever they were cut.
     def feed(bytes)
-      searched = @begun ? @bytes.bytesize : 0 # A mark at the beginning is not counted.
+      searched = @begun ? @bytes.bytesize : 0 # A byte order mark is not counted.
       @bytes << bytes
       @begun ||= begun?
       return unless @begun && !bytes.empty?
@@ -44,11 +44,11 @@ module Hecaton
 
     private
 
-    # A mark of the byte order may stand at the very beginning, and counts for nothing.
+    # A byte order mark may stand at the very beginning, and is skipped.
     def begun?
-      return false if @bytes.bytesize < MARK.bytesize && MARK.start_with?(@bytes)
+      return false if @bytes.bytesize < BYTE_ORDER_MARK.bytesize && BYTE_ORDER_MARK.start_with?(@bytes)
 
-      @bytes.delete_prefix!(MARK)
+      @bytes.delete_prefix!(BYTE_ORDER_MARK)
       true
     end
 

@@ -13,7 +13,7 @@ module Hecaton
   # request's timeout runs on, the reader's own time included, and so does read_timeout between two pieces; max_body
   # does not apply. Content codings are taken off, unless decode: false. It can be read as an IO too: see StreamReading.
   #
-  # The connection is kept for the next request when the body has been read to its end. It is closed when the block is
+  # The connection is reused for the next request when the body has been read to its end. It is closed when the block is
   # left before, in whatever way. Any thread may read, one at a time.
   class Stream
     include AnyResponse
@@ -101,7 +101,7 @@ module Hecaton
     # For the client: the facts of the last request alone; the earlier ones were reported already.
     def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome
 
-    # For the client: whether this process sent the request. Another cannot tell how it ended.
+    # For the client: whether this process sent the request. Another process cannot know how it ended.
     def ours? = @home == Process.pid
 
     # For the client: yields the stream, and closes it when the block is left. Returns what the block does.

@@ -41,7 +41,7 @@ module Hecaton
     #   May be given alone.
     # chomp:: whether what ends the line is taken off. Default false.
     #
-    # Raises ArgumentError when the charset is UTF-16 or UTF-32, whose lines cannot be told apart byte by byte: use
+    # Raises ArgumentError when the charset is UTF-16 or UTF-32, whose lines cannot be found byte by byte: use
     # read.
     def gets(separator = "\n", limit = nil, chomp: false)
       separator, limit = "\n", separator if separator.is_a?(Integer)
@@ -101,7 +101,7 @@ module Hecaton
 
     # The end of a line, as bytes.
     def self.separator(value, encoding)
-      raise ArgumentError, "lines of #{encoding} cannot be told apart byte by byte: use read" unless encoding.ascii_compatible?
+      raise ArgumentError, "lines of #{encoding} cannot be found byte by byte: use read" unless encoding.ascii_compatible?
       return value&.b if value.nil? || (value.is_a?(String) && !value.empty?)
 
       raise ArgumentError, "separator is #{value.inspect}: give a String that is not empty, or nil"
@@ -127,9 +127,9 @@ module Hecaton
     # At most length bytes.
     def take(length)
       taken = "".b
-      while (want = length - taken.bytesize).positive? && (piece = self.piece)
-        @rest = piece.byteslice(want..) if piece.bytesize > want
-        taken << (@rest ? piece.byteslice(0, want) : piece)
+      while (missing = length - taken.bytesize).positive? && (piece = self.piece)
+        @rest = piece.byteslice(missing..) if piece.bytesize > missing
+        taken << (@rest ? piece.byteslice(0, missing) : piece)
       end
       taken
     end
@@ -167,8 +167,8 @@ module Hecaton
     def too_long(what) = unreadable("#{what} is longer than max_body, #{@most} bytes")
 
     def unreadable(why)
-      place = url.sub(/[?#].*/m, "")
-      raise BodyError.new("#{why} (#{place})", phase: :read, sent: true, url: place, redirects: redirects, attempts: attempts,
+      location = url.sub(/[?#].*/m, "")
+      raise BodyError.new("#{why} (#{location})", phase: :read, sent: true, url: location, redirects: redirects, attempts: attempts,
         elapsed: elapsed)
     end
 

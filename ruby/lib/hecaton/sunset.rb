@@ -23,7 +23,7 @@ module Hecaton
     private_constant :Rule
 
     # datetime:: as in #sunset; nil when a block returns it.
-    # logger:: whatever has `warn`, told of each request for what will end, and by whom. Default none.
+    # logger:: whatever has `warn`, which logs each request for what will end, and its client. Default none.
     def initialize(app, datetime = nil, link: nil, only: nil, logger: nil, &block)
       @app = app
       @logger = logger
@@ -47,7 +47,7 @@ module Hecaton
       status, headers, body = @app.call(env)
       rule = @rules.find { |one| one.for?(env) } or return [status, headers, body]
 
-      tell(env, rule)
+      log(env, rule)
       link = rule.link.respond_to?(:call) ? Sunset.checked(rule.link.call(env)) : rule.link
       [status, Sunset.mark(headers.dup, rule.date, link: link), body]
     end
@@ -99,7 +99,7 @@ module Hecaton
 
       private
 
-      # Names in any case, as applications for Rack 2 write them; lower case is what Rack 3 wants.
+      # Names in any case, as applications for Rack 2 write them; lower case is what Rack 3 requires.
       def name(headers, name) = headers.keys.find { |key| key.casecmp?(name) } || name
 
       def put(headers, name, value)
@@ -116,7 +116,7 @@ module Hecaton
 
     private
 
-    def tell(env, rule)
+    def log(env, rule)
       return unless @logger
 
       by = env["HTTP_USER_AGENT"] ? Sunset.text(env["HTTP_USER_AGENT"]) : "a client without a name"

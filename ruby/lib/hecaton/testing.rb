@@ -9,7 +9,7 @@ require_relative "testing/registry"
 
 module Hecaton
   class << self
-    # Answers requests in the place of the network, from now on. Returns a Testing::Stub, which counts them. Of several
+    # Responds to requests instead of the network, from now on. Returns a Testing::Stub, which counts them. Of several
     # stubs that match the last one counts.
     #
     #   Hecaton.stub(:get, "http://api.test/users/1") { { status: 200, json: { name: "Ada" } } }
@@ -82,7 +82,7 @@ module Hecaton
       # Response made by hand.
       #
       # status:: Integer, default 200. headers:: Hash or Array of pairs, default none. body:: String, default empty.
-      # json:: in the place of body: what is generated as JSON, with its Content-Type.
+      # json:: instead of body: what is generated as JSON, with its Content-Type.
       # pieces:: instead of body: an Array of Strings, the pieces for streams and on_body. The last may be an Error (or
       #   its class), in which the body ends.
       # Other keywords are those of Response.new: url, redirects, attempts, elapsed, http_method.

@@ -58,7 +58,7 @@ module Hecaton
       @silent = (code.respond_to?(:arity) ? code.arity : code.method(:call).arity).zero?
     end
 
-    # For a batch: the first token; nil if none is wanted.
+    # For a batch: the first token; nil if none is needed.
     def value = @idle ? nil : @value = checked(call(nil))
 
     # For a batch: the token to send after this outcome; nil if that stands.
@@ -71,7 +71,7 @@ module Hecaton
 
     # For Client#request: yields a token, seconds and the reader of the Stream, if there is one. It yields a second time
     # if the first request ends in a 401 and may be sent again.
-    def ask(timeout, repeatable, reader, &request)
+    def with_token(timeout, repeatable, reader, &request)
       began = Clock.now
       value = self.value
       left = [timeout - (Clock.now - began), 0.0].max
@@ -147,7 +147,7 @@ module Hecaton
     # For the batch: settles, unless it is queued once more. A request whose response was handed over in parts is not
     # sent again.
     def finish(outcome)
-      return settle(outcome.dup.behind(@refused, @refused.elapsed)) if @refused # A copy, for the rest is told of the last one alone.
+      return settle(outcome.dup.behind(@refused, @refused.elapsed)) if @refused # A copy: others hold the last outcome.
 
       value = @token.renewed(outcome) unless in_parts? || @again.nil?
       return settle(outcome) unless value

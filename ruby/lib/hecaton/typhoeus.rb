@@ -1,4 +1,4 @@
-# Hecaton in the place of Typhoeus: defines the constant Typhoeus, with Typhoeus' own interface.
+# Hecaton instead of Typhoeus: defines the constant Typhoeus, with Typhoeus' own interface.
 #
 #   require "hecaton/typhoeus"   # instead of: require "typhoeus"
 #

@@ -10,7 +10,7 @@ require_relative "webmock/interceptor"
 
 module WebMock
   module HttpLibAdapters
-    # In WebMock's own form: WebMock.enable! and disable! call these, with except: [:hecaton] if wanted.
+    # In WebMock's own form: WebMock.enable! and disable! call these, with except: [:hecaton] if needed.
     class HecatonAdapter < HttpLibAdapter
       adapter_for :hecaton
 

@@ -1,4 +1,4 @@
-# Decodes the part of a record that says who answered; layout in ext/hecaton/src/who_answered.rs.
+# Decodes the part of a record that names the server of each attempt; layout in ext/hecaton/src/who_answered.rs.
 module Hecaton
   # Reads the facts of one attempt after the other.
   class WhoAnswered

@@ -14,7 +14,7 @@ Faraday.default_adapter = :net_http
 class Notes < Faraday::Middleware
   def call(env)
     puts "-> #{env.method.to_s.upcase} #{env.url.path}"
-    @app.call(env).on_complete { |answered| puts "<- #{answered.status} #{answered.reason_phrase}" }
+    @app.call(env).on_complete { |responded| puts "<- #{responded.status} #{responded.reason_phrase}" }
   end
 end
 

@@ -10,9 +10,9 @@ PORT = BASE[/\d+\z/]
 def show(title, value) = puts("#{title}: #{value.inspect}".gsub(PORT, "PORT"))
 
 def echoed(response)
-  told = JSON.parse(response.body)
-  names = told["headers"].map { |name, _| name.downcase } - %w[connection content-length]
-  [response.code, told["method"], told["path"], told["body"], names.sort]
+  reported = JSON.parse(response.body)
+  names = reported["headers"].map { |name, _| name.downcase } - %w[connection content-length]
+  [response.code, reported["method"], reported["path"], reported["body"], names.sort]
 end
 
 # Use the class methods to get down to business quickly.

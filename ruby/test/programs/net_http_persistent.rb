@@ -9,9 +9,9 @@ BASE = URI(ARGV.fetch(0))
 def show(title, value) = puts("#{title}: #{value.inspect}".gsub(BASE.port.to_s, "PORT"))
 
 def echoed(response)
-  told = JSON.parse(response.body)
-  names = told["headers"].map { |name, _| name.downcase } - ["content-length"]
-  [response.code, told["method"], told["path"], told["body"], names.sort]
+  reported = JSON.parse(response.body)
+  names = reported["headers"].map { |name, _| name.downcase } - ["content-length"]
+  [response.code, reported["method"], reported["path"], reported["body"], names.sort]
 end
 
 http = Net::HTTP::Persistent.new(name: "my_app_name", pool_size: 10)

@@ -49,7 +49,7 @@ use crate::signal::Signal;
 ///
 /// When an interrupt makes Ruby raise (`Thread#kill`, `Thread#raise`, Ctrl-C), `future` is dropped
 /// and that exception is returned. An interrupt that raises nothing, such as a trapped signal, lets
-/// the wait go on.
+/// the wait continue.
 pub fn block_on<F>(ruby: &Ruby, reactor: &Reactor, future: F) -> Result<F::Output, Error>
 where
     F: Future + Send,

@@ -8,7 +8,7 @@
 //! - per attempt: connection u64, flags u8 (1 reused, 2 sent), phase u8, ending u8 (0 unfinished,
 //!   1 status, 2 failed, 3 resent), version u8 (0 none, 1 HTTP/1, 2 HTTP/2), status u16, redirects before it u16,
 //!   then queue, resolve, connect, tls, send, first byte, read, its begin, its end as u64
-//! - the facts: per attempt who answered (`who_answered.rs`)
+//! - the facts: per attempt the server that it reached (`who_answered.rs`)
 //! - method and URL of the response, with a space between them, or the URL of the last request: length u32, bytes
 //! - per redirect: status u32, length u32, URL
 //! - header fields as `name: value\r\n`, then trailers of the length above
@@ -350,8 +350,8 @@ fn add_attempt(record: &mut Vec<u8>, attempt: &Attempt) {
     bytes[8..12].copy_from_slice(&[flags, phase_number(attempt.phase), ending, version]);
     bytes[12..14].copy_from_slice(&status.to_le_bytes());
     bytes[14..16].copy_from_slice(&attempt.redirects.to_le_bytes());
-    for (place, time) in bytes[16..].chunks_exact_mut(8).zip(times) {
-        place.copy_from_slice(&nanoseconds(time).to_le_bytes());
+    for (bytes, time) in bytes[16..].chunks_exact_mut(8).zip(times) {
+        bytes.copy_from_slice(&nanoseconds(time).to_le_bytes());
     }
     record.extend_from_slice(&bytes);
 }

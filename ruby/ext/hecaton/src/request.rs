@@ -279,7 +279,7 @@ pub fn given_in<T: OptionValue>(
             return Ok(Some(converted));
         }
     }
-    // A number is shown; anything else might be a secret in the wrong place.
+    // A number is shown; anything else might be a secret under the wrong name.
     let shown = match Integer::from_value(value) {
         Some(number) => number.to_string(),
         None => format!("of class {}", value.class()),

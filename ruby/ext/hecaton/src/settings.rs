@@ -109,9 +109,9 @@ fn unknown(ruby: &Ruby, name: &str, given: &str, known: &str) -> Error {
 
 fn addresses(known: &HashMap<String, Vec<String>>) -> Result<Addresses, InvalidRequest> {
     let mut addresses = Addresses::default();
-    for (place, of) in known {
+    for (name, of) in known {
         let of: Vec<_> = of.iter().map(String::as_str).collect();
-        addresses.add(place, &of)?;
+        addresses.add(name, &of)?;
     }
     Ok(addresses)
 }

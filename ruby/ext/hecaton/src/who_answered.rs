@@ -1,4 +1,4 @@
-//! Who answered an attempt: its part of a record, and `Hecaton::Native::Certificates` for the certificates, which are seldom read.
+//! The server that an attempt reached: its part of a record, and `Hecaton::Native::Certificates` for the certificates, which are seldom read.
 //!
 //! Layout of the part. Integers are little-endian. First come the two ends, the peer and then this one. An end is a kind (u8),
 //! a length (u16) and bytes. Kind 0 is none. Kinds 4 and 6 are an address: its port (u16), its bytes, and for IPv6 its scope

@@ -11,7 +11,7 @@ module Hecaton
       # String: the headers these are sent in. Default "X-App-Name" and "X-App-Env".
       attr_accessor :app_name_header, :app_env_header
       # Whether a Sunset header leads to a warning: true (the default), false, or an object with `warn`, such as a
-      # Logger, to be told too.
+      # Logger, to be warned too.
       attr_accessor :detect_deprecations
       # Whether requests are tried again. Default true.
       attr_accessor :retry

@@ -46,7 +46,7 @@ module Hecaton
 
         def headers(app, env) = { "User-Agent" => app, config.app_name_header => app, config.app_env_header => env }
 
-        # The adapter of the block takes the place of ours, so there are never two.
+        # The adapter of the block replaces ours, so there are never two.
         def set_up(faraday, retry_options)
           faraday.use(Watcher, logger: logger) if config.detect_deprecations
           retries = config.retry && retry_options != false

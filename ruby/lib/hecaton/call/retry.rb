@@ -118,10 +118,10 @@ module Hecaton
         def wait(error, response)
           return if @tries.size > @settings[:max] || handed_over? || !again?(error)
 
-          asked = response ? retry_after(response) : 0
-          return if @settings[:max_interval] && asked > @settings[:max_interval]
+          required = response ? retry_after(response) : 0
+          return if @settings[:max_interval] && required > @settings[:max_interval]
 
-          wait = [interval, asked].max
+          wait = [interval, required].max
           wait if gone + wait < @total
         end
 

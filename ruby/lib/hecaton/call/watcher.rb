@@ -11,14 +11,14 @@ module Hecaton
 
       # For Faraday.
       def call(env)
-        @app.call(env).on_complete { |answered| watch(answered) }
+        @app.call(env).on_complete { |finished| watch(finished) }
       end
 
       private
 
       def watch(env)
         ends = Deprecation.sunset(env.response_headers && env.response_headers["Sunset"])
-        tell(sentence(env, ends.utc)) if ends
+        warn_of(sentence(env, ends.utc)) if ends
       end
 
       # Without the query, which may hold what nobody shall read.
@@ -34,9 +34,9 @@ module Hecaton
         link ? "#{said}, see #{link}" : said
       end
 
-      def tell(warning)
-        told = [by_active_support(warning), by_rollbar(warning), @logger && (@logger.warn(warning) || true)]
-        Kernel.warn(warning) if told.none?
+      def warn_of(warning)
+        reported = [by_active_support(warning), by_rollbar(warning), @logger && (@logger.warn(warning) || true)]
+        Kernel.warn(warning) if reported.none?
       end
 
       # Since ActiveSupport 7.2 each library has a deprecator of its own.

@@ -16,7 +16,7 @@ module Faraday
       # A ParallelManager, which documents the options.
       def self.setup_parallel_manager(options = {}) = ParallelManager.new(**options)
 
-      # options:: keywords of Hecaton::Client.new that Faraday has no place for: http:, retry:, redirects:, per_origin:,
+      # options:: keywords of Hecaton::Client.new that Faraday lacks: http:, retry:, redirects:, per_origin:,
       #   max_body:, ca:, pins: and the like. Options of a request or its connection take precedence over them. With a
       #   block, yields them as a Hash.
       #

@@ -15,7 +15,7 @@ module Faraday
             seek(0)
           end
 
-          # Goes back to a place that was read from before.
+          # Seeks to a position that was read before.
           def seek(position)
             return if position == @pos
             raise IOError, "a multipart body can only be read from its beginning" unless position.zero?
@@ -67,22 +67,22 @@ module Faraday
 
           # Calls the block, and has a file stand afterwards where it stood, so that a middleware may send it again.
           def keeping_place(body)
-            place = place(body) unless body.nil? || body.is_a?(String)
+            position = position(body) unless body.nil? || body.is_a?(String)
             yield
           ensure
-            return_to(body, place) if place
+            return_to(body, position) if position
           end
 
           # Where a file stands; nil for what is none.
-          def place(body)
+          def position(body)
             body.pos if body.respond_to?(:pos) && body.respond_to?(:seek)
           rescue IOError, SystemCallError
             nil # A pipe.
           end
 
           # Has it stand there again.
-          def return_to(body, place)
-            body.seek(place)
+          def return_to(body, position)
+            body.seek(position)
           rescue IOError, SystemCallError
             nil # Closed, or no file: it cannot be sent again anyway.
           end

@@ -12,14 +12,14 @@ module Faraday
           # The exception to raise, with its cause and the caller's backtrace.
           def of(error, env = nil)
             error.set_backtrace(caller) unless error.backtrace
-            raise kind(error).new(error).exception(placed(error.message, env, error.url)), cause: error
+            raise kind(error).new(error).exception(with_url(error.message, env, error.url)), cause: error
           rescue Faraday::Error => mapped
             mapped
           end
 
           # The same for what the engine takes for no argument.
           def refusal(error, env)
-            raise Faraday::Error.new(error).exception(placed(error.message, env)), cause: error
+            raise Faraday::Error.new(error).exception(with_url(error.message, env)), cause: error
           rescue Faraday::Error => refused
             refused
           end
@@ -31,18 +31,18 @@ module Faraday
           def about(env)
             yield
           rescue Faraday::Error => error
-            raise error.exception(placed(error.message, env))
+            raise error.exception(with_url(error.message, env))
           end
 
           private
 
           # The sentence with the method and the URL, but for what may be secret in it; as it is where it has the URL
           # already.
-          def placed(sentence, env, url = nil)
+          def with_url(sentence, env, url = nil)
             return sentence if env.nil? || sentence.start_with?("URL ") || (url && sentence.include?(url))
 
-            place = env.url.to_s.sub(/[?#].*/m, "").sub(%r{\A(\w+://)[^/@]*@}, "\\1")
-            sentence.include?(place) ? sentence : "#{sentence} (#{env.method.to_s.upcase} #{place})"
+            shown = env.url.to_s.sub(/[?#].*/m, "").sub(%r{\A(\w+://)[^/@]*@}, "\\1")
+            sentence.include?(shown) ? sentence : "#{sentence} (#{env.method.to_s.upcase} #{shown})"
           end
 
           # As Faraday's own adapter for Net::HTTP does: a connection that took too long to open is one that failed.

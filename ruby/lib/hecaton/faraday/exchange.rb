@@ -32,11 +32,11 @@ module Faraday
 
         # Queues it in a batch, and calls the block with the error that it ended in, or nil.
         def queue(batch)
-          place = Body.place(@given)
+          position = Body.position(@given)
           request = batch.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout)
           deliver(request) if @env.request.stream_response?
           request.on_complete do |outcome|
-            Body.return_to(@given, place) if place
+            Body.return_to(@given, position) if position
             yield conclude(outcome)
           end
         rescue ArgumentError => error
@@ -58,7 +58,7 @@ module Faraday
         end
 
         def whole
-          response = ask(@client)
+          response = send_with(@client)
           ResponseEnv.head(@env, response, @settings)
           ResponseEnv.body(@env, response, response.body)
         rescue ArgumentError => error
@@ -86,7 +86,7 @@ module Faraday
         end
 
         # The same without a block, and by the short way for headers that are Strings, as most are.
-        def ask(client)
+        def send_with(client)
           flat = @headers.flatten
           return send_to(client) unless flat.all?(String)
 

@@ -72,12 +72,12 @@ module Faraday
         def start(batch, number, exchange)
           exchange.queue(batch) do |error|
             @failures << [number, error] if error && @raise_errors
-            tell(number, exchange, error)
+            report(number, exchange, error)
           end
         end
 
         # An exception in one request's middlewares does not keep the others from finishing.
-        def tell(number, exchange, error)
+        def report(number, exchange, error)
           exchange.finish(error)
         rescue StandardError => raised
           @failures << [number, raised]

@@ -58,8 +58,8 @@ module Faraday
           def undo_coding(env, headers)
             return if env.method == :head || !CODINGS.match?(headers["content-encoding"].scrub)
 
-            asked = env.request_headers
-            return if asked["Accept-Encoding"] || asked["Range"]
+            sent = env.request_headers
+            return if sent["Accept-Encoding"] || sent["Range"]
 
             headers.delete("content-encoding")
             headers.delete("content-length")

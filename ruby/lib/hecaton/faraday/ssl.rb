@@ -59,8 +59,8 @@ module Faraday
 
           # A minimum of 1.2 or less changes nothing.
           def oldest(ssl)
-            asked = [version(:min_version, ssl.min_version), version(:version, ssl.version)].compact.max
-            "1.3" if asked == "1.3"
+            minimum = [version(:min_version, ssl.min_version), version(:version, ssl.version)].compact.max
+            "1.3" if minimum == "1.3"
           end
 
           # "1.2" and the like, nil for any. Takes :TLSv1_2, "TLS1_2", OpenSSL::SSL::TLS1_2_VERSION.

@@ -90,10 +90,10 @@ module Hecaton
         path = "/" if path.to_s.empty?
         return path.split("/", -1).map { |part| encoded(decoded(part)) }.join("/") if @service == "s3"
 
-        parts = path.split("/").each_with_object([]) do |part, kept|
+        parts = path.split("/").each_with_object([]) do |part, normal|
           next if part.empty? || part == "."
 
-          part == ".." ? kept.pop : kept << encoded(part)
+          part == ".." ? normal.pop : normal << encoded(part)
         end
         "/#{parts.join("/")}#{"/" if parts.any? && path.end_with?("/")}"
       end

@@ -16,8 +16,8 @@ module Hecaton
     #
     # It is a private cache: a response is used for requests with the same Authorization and Cookie alone. Clients whose
     # credentials features do not see (bearer as a Proc, digest_auth, a jar of cookies) need a cache each. Responses
-    # that are read in pieces are given from the cache while they are fresh, and never kept. A response behind a
-    # redirect that the engine has followed is not kept.
+    # that are read in pieces are taken from the cache while they are fresh, and never stored. A response behind a
+    # redirect that the engine has followed is not stored.
     class Cache
       # Hash by heuristics: statuses that are stored without an explicit lifetime (RFC 9110 §15.1), but 206.
       HEURISTIC = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501].freeze
@@ -27,9 +27,9 @@ module Hecaton
       MOST_VARIANTS = 10
       # A URL with a user, who is not to be in a key.
       LOGIN = %r{\A[a-z]+://[^/?#]*@}i
-      # What became of a request: the Entry that was found, when it was asked, whether it is to be validated, at which
+      # What became of a request: the Entry that was found, when it was sent, whether it is to be validated, at which
       # URL, and whether the outcome is the cache's own.
-      State = Struct.new(:entry, :asked, :directives, :validating, :place, :given)
+      State = Struct.new(:entry, :sent_at, :directives, :validating, :url, :given)
       private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :LOGIN, :State
 
       # store:: what has read(key), write(key, value) and delete(key), such as Rails.cache. Values are Arrays of Hashes
@@ -61,7 +61,7 @@ module Hecaton
         request.with(headers: conditions)
       end
 
-      # For the client: a response that is kept and fresh.
+      # For the client: a response that is stored and fresh.
       def respond(request)
         state = request.notes[self] or return
         response = own_response(state)
@@ -69,12 +69,12 @@ module Hecaton
         response
       end
 
-      # For the client: what a redirect leads to is not the response that is kept, so the conditions do not go there
+      # For the client: what a redirect leads to is not the stored response, so the conditions do not go there
       # (RFC 9110 §15.4).
       def before_attempt(request, _number)
         state = request.notes[self]
         return unless state&.validating
-        return if (state.place ||= request.url) == request.url
+        return if (state.url ||= request.url) == request.url
 
         state.validating = false
         request.with(headers: state.entry.conditions.transform_values { nil })
@@ -117,24 +117,24 @@ module Hecaton
 
       # Whether the entry may be given without a word from the server.
       def usable?(state)
-        entry, asked = state.entry, state.directives
-        return false if entry.directives.key?("no-cache") || asked.key?("no-cache")
+        entry, required = state.entry, state.directives
+        return false if entry.directives.key?("no-cache") || required.key?("no-cache")
 
         age = entry.age(now)
-        return false if asked["max-age"] && age > Directives.seconds(asked["max-age"])
+        return false if required["max-age"] && age > Directives.seconds(required["max-age"])
 
         left = entry.lifetime - age
-        return left >= Directives.seconds(asked["min-fresh"]) if asked.key?("min-fresh")
+        return left >= Directives.seconds(required["min-fresh"]) if required.key?("min-fresh")
         return true if left.positive?
 
-        may_overstay?(entry, asked, -left)
+        may_overstay?(entry, required, -left)
       end
 
       # max-stale without a value is any time (RFC 9111 §5.2.1.2).
-      def may_overstay?(entry, asked, over)
-        return false if entry.directives.key?("must-revalidate") || !asked.key?("max-stale")
+      def may_overstay?(entry, required, over)
+        return false if entry.directives.key?("must-revalidate") || !required.key?("max-stale")
 
-        asked["max-stale"].nil? || over <= Directives.seconds(asked["max-stale"])
+        required["max-stale"].nil? || over <= Directives.seconds(required["max-stale"])
       end
 
       def failed?(outcome) = outcome.status ? ERRORS.include?(outcome.status) : outcome.is_a?(Error) && !outcome.is_a?(CancelledError)
@@ -151,7 +151,7 @@ module Hecaton
 
       # The response from an entry that a 304 has freshened (RFC 9111 §4.3.4).
       def freshened(state, request, outcome)
-        entry = state.entry.updated(outcome.headers, state.asked, now)
+        entry = state.entry.updated(outcome.headers, state.sent_at, now)
         write(request, entry)
         entry.response(now, "fwd=stale; fwd-status=304")
       end
@@ -160,7 +160,7 @@ module Hecaton
         directives = Directives.of_response(response.headers)
         return unless storable?(request, response, directives)
 
-        write(request, Entry.of(request, response, state.asked, now))
+        write(request, Entry.of(request, response, state.sent_at, now))
       end
 
       def storable?(request, response, directives)
@@ -170,7 +170,7 @@ module Hecaton
         %w[max-age public private].any? { |name| directives.key?(name) } || response.headers.key?("expires") || HEURISTIC.include?(response.status)
       end
 
-      # One entry takes the place of those that the same request selects.
+      # One entry replaces those that the same request selects.
       def write(request, entry)
         others = entries(request.url).reject { |other| other.selected_by?(request.headers) }
         @store.write(key(request.url), [entry, *others].first(MOST_VARIANTS).map(&:fields))
@@ -180,13 +180,14 @@ module Hecaton
       def invalidate(request, outcome)
         return unless outcome.is_a?(Response) && outcome.status.between?(200, 399)
 
-        places = %w[location content-location].filter_map { |name| outcome.headers[name] }.map { |place| absolute(request.url, place) }
-        [request.url, *places.select { |url| Request.origin_of(url) == request.origin }].each { |url| delete(url) }
+        locations = %w[location content-location].filter_map { |name| outcome.headers[name] }
+          .map { |location| absolute(request.url, location) }
+        [request.url, *locations.select { |url| Request.origin_of(url) == request.origin }].each { |url| delete(url) }
         nil
       end
 
-      def absolute(url, place)
-        Native.resolve(url, place)
+      def absolute(url, location)
+        Native.resolve(url, location)
       rescue ArgumentError
         nil # No URL.
       end

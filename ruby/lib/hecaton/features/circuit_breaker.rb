@@ -51,7 +51,7 @@ module Hecaton
 
         last ||= Request.origin_of(outcome.url || request.url)
         (earlier - [last]).each { |origin| succeeded(origin) } # Their responses were redirects.
-        judge(last, outcome)
+        count(last, outcome)
         nil
       end
 
@@ -65,8 +65,8 @@ module Hecaton
 
       private
 
-      # What the outcome says of the server that was asked last.
-      def judge(origin, outcome)
+      # What the outcome says of the server of the last attempt.
+      def count(origin, outcome)
         if INNOCENT.any? { |kind| outcome.is_a?(kind) } then release(origin, outcome.request)
         elsif @failure.call(outcome) then failed(origin)
         else succeeded(origin)
@@ -110,7 +110,7 @@ module Hecaton
         false
       end
 
-      # A trial without a result leaves its place to another.
+      # A trial without a result makes way for another.
       def release(origin, request)
         @lock.synchronize do
           circuit = @circuits[origin]

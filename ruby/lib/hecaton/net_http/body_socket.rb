@@ -1,4 +1,4 @@
-# The body of a response, in the place where Net::HTTPResponse expects a socket.
+# The body of a response, given to Net::HTTPResponse where it expects a socket.
 module Hecaton
   class NetHTTP
     # Net::HTTPResponse then reads, decodes and hands over bodies by its own code. Where it looks for chunks, it finds

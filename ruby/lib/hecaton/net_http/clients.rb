@@ -6,7 +6,7 @@ module Hecaton
     # Their connections are the engine's: it gives each request one of the right scheme, host and port, and a child of
     # `fork` new ones. The keys are settings of Hecaton::Client, with :scheme, and :trust (see Trust).
     class Clients < ClientCache
-      # most: how many are kept. The block returns the number of connections that a new one may have.
+      # most: how many are held. The block returns the number of connections that a new one may have.
       def initialize(most, &connections)
         super(most) { |settings| Clients.make(settings, connections.call) }
       end

@@ -3,7 +3,7 @@ module Hecaton
   class NetHTTP
     # Seconds a request may take in all, unless another limit is set.
     TOTAL_TIMEOUT = 300
-    # Most clients, each of other settings, that are kept.
+    # Most clients, each of other settings, that are held.
     MOST_CLIENTS = 12
     # Most connections of each, where the limit of descriptors is high.
     MOST_CONNECTIONS = 256
@@ -48,7 +48,7 @@ module Hecaton
 
       # Most connections of one client, to all origins together; idle ones count. A request beyond waits its turn,
       # within its total_timeout. Objects with the same settings share a client. Default: a sixteenth of the process's
-      # limit of descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are kept,
+      # limit of descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are held,
       # so all of them together never have more than three quarters of the descriptors.
       def max_connections = @max_connections ||= derived
 
@@ -72,8 +72,8 @@ module Hecaton
       # The Hecaton::Response (with attempts, timings, redirects) behind a Net::HTTPResponse; nil if Net::HTTP itself
       # received it. Of one that was read by a block, up to its head, and without its body.
       def outcome(response)
-        told = response.instance_variable_get(:@hecaton)
-        told.is_a?(String) ? Response.from_engine(response.code.to_i, told, "") : told
+        outcome = response.instance_variable_get(:@hecaton)
+        outcome.is_a?(String) ? Response.from_engine(response.code.to_i, outcome, "") : outcome
       end
 
       # Closes all connections that wait to be used again. Requests that run continue to their ends. Returns nil.

@@ -1,7 +1,7 @@
 # One request of Net::HTTP and its response, by a client of Hecaton.
 module Hecaton
   class NetHTTP
-    # In the place of Net::HTTP#transport_request.
+    # Replaces Net::HTTP#transport_request.
     module Exchange
       module_function
 

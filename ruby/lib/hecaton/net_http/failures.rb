@@ -4,7 +4,7 @@ module Hecaton
     # The messages begin as Net::HTTP's do, where programs look at them.
     module Failures
       OPENING = %i[queue resolve connect tls].freeze
-      # How Ruby names a place, which was another way in Ruby 3.1.
+      # How Ruby names an address, which Ruby 3.1 did otherwise.
       SAID =
         Net::HTTP::VERSION.start_with?("0.2.") ? ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" } : ->(host, port) { "#{host.inspect} port #{port}" }
       private_constant :OPENING, :SAID
@@ -41,14 +41,14 @@ module Hecaton
       # A name without an address.
       def unresolved(http, why)
         kind = defined?(Socket::ResolutionError) ? Socket::ResolutionError : SocketError
-        kind.new("Failed to open TCP connection to #{place(http)} (getaddrinfo: #{why})")
+        kind.new("Failed to open TCP connection to #{address(http)} (getaddrinfo: #{why})")
       end
 
       def unconnected(error, http)
         system = error.cause
         if system.is_a?(Errno::ETIMEDOUT) then Net::OpenTimeout.new.exception(opening(error.message, http))
         elsif system.is_a?(SystemCallError)
-          system.exception(opening("#{system.message} - connect(2) for #{SAID.call(*place(http).match(/\A(.*):(\d+)\z/).captures)}", http))
+          system.exception(opening("#{system.message} - connect(2) for #{SAID.call(*address(http).match(/\A(.*):(\d+)\z/).captures)}", http))
         elsif (status = error.message[/\bstatus (\d{3})/, 1]) then refused_by_proxy(status, error)
         elsif error.phase == :tls then tls(error.message)
         else Errno::ECONNREFUSED.new.exception(opening(error.message, http))
@@ -87,12 +87,12 @@ module Hecaton
       end
       private_class_method :body
 
-      def opening(why, http) = "Failed to open TCP connection to #{place(http)} (#{why})"
+      def opening(why, http) = "Failed to open TCP connection to #{address(http)} (#{why})"
       private_class_method :opening
 
       # Where a connection was tried to: the proxy, if there is one.
-      def place(http) = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.ipaddr || http.address}:#{http.port}"
-      private_class_method :place
+      def address(http) = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.ipaddr || http.address}:#{http.port}"
+      private_class_method :address
     end
   end
 end

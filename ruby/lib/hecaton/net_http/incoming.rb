@@ -17,7 +17,7 @@ module Hecaton
           pieces = [outcome.body.b]
           response.reading_body(BodySocket.new { pieces.shift }, permitted) {}
         end
-        told(response, outcome)
+        note_outcome(response, outcome)
       end
 
       # The short way: a response as Net::HTTPResponse leaves it when it has read its body. A fifth of the time of
@@ -45,7 +45,7 @@ module Hecaton
         response
       ensure
         socket&.close
-        told(response, stream.head) if response
+        note_outcome(response, stream.head) if response
       end
 
       # Without headers and body.
@@ -99,11 +99,11 @@ module Hecaton
       private_class_method :plain?
 
       # For NetHTTP.outcome: a Response, or the record of one.
-      def told(response, outcome)
+      def note_outcome(response, outcome)
         response.instance_variable_set(:@hecaton, outcome)
         response
       end
-      private_class_method :told
+      private_class_method :note_outcome
 
       # Reason phrases where Net::HTTP's world has not followed RFC 9110; the engine keeps none of the server's.
       PHRASES = { 413 => "Payload Too Large", 418 => "I'm a teapot", 422 => "Unprocessable Entity" }.freeze

@@ -1,4 +1,4 @@
-# Persistent connections for programs of net-http-persistent: Hecaton::Persistent in the place of Net::HTTP::Persistent.
+# Persistent connections for programs of net-http-persistent: Hecaton::Persistent instead of Net::HTTP::Persistent.
 
 module Hecaton
   # One pool for all threads that share the object:
@@ -40,7 +40,7 @@ module Hecaton
     include Proxy
     include Requests
 
-    # name:: kept and shown; each object has a pool of its own, with or without.
+    # name:: stored and shown; each object has a pool of its own, with or without.
     # proxy:: a URI::HTTP, :ENV for the environment's http_proxy and no_proxy, or nil (the default) for none.
     # pool_size:: most connections in all to http, the same number to https, and the same again past a proxy's no_proxy.
     #   A request beyond waits its turn, within its total_timeout.

@@ -60,7 +60,7 @@ module Hecaton
       # For Persistent: the same, where Net::HTTP has no such setting.
       attr_writer :hecaton_ignore_eof
 
-      # As Net::HTTP's, but a request of an object that is not started does not ask for the end of its connection.
+      # As Net::HTTP's, but a request of an object that is not started does not send `Connection: close`.
       def request(request, body = nil, &block)
         return super if started? || !hecaton?
 

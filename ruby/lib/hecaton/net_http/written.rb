@@ -4,7 +4,7 @@ module Hecaton
     # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in
     # Net::HTTP.
     class Written
-      # Net::HTTP asks whether to wait before a body; nil for not.
+      # Net::HTTP reads whether to wait before a body; nil for not.
       attr_reader :continue_timeout
 
       # For a request without body and body_stream, which is not changed: how it would be written without a coding of

@@ -7,11 +7,11 @@ module Hecaton
       def initialize(url, query)
         @given = url
         @query = query
-        @wanted = pairs(query) unless query.nil? || query == :any
+        @params = pairs(query) unless query.nil? || query == :any
         return if url.nil? || url.is_a?(Regexp) || url.respond_to?(:call)
 
         @url, own = split(absolute(url.to_s))
-        @wanted = (own + @wanted.to_a).sort unless query == :any
+        @params = (own + @params.to_a).sort unless query == :any
       end
 
       # nil if the request matches, else the name of what does not: :url or :query.
@@ -19,7 +19,7 @@ module Hecaton
         url, params = split(request.url)
         return :url unless here?(request, url)
 
-        :query unless @wanted.nil? || @wanted.sort == params.sort
+        :query unless @params.nil? || @params.sort == params.sort
       end
 
       # For messages.
@@ -48,11 +48,11 @@ module Hecaton
       # The URL without query and fragment, and the query's parameters.
       def split(url)
         require "uri"
-        place, query = url.sub(/#.*\z/m, "").split("?", 2)
-        place = same_octets(place)
-        [place, URI.decode_www_form(query.to_s)]
+        base, query = url.sub(/#.*\z/m, "").split("?", 2)
+        base = same_octets(base)
+        [base, URI.decode_www_form(query.to_s)]
       rescue ArgumentError # No parameters.
-        [place, [[query, ""]]]
+        [base, [[query, ""]]]
       end
 
       # One way to write what is percent-encoded (RFC 3986 §6.2.2.1 and §6.2.2.2).

@@ -47,7 +47,7 @@ module Hecaton
       # As Interceptor's.
       def respond(request)
         stubs = @lock.synchronize { (@requests << request) && @stubs }
-        stubs.find { |stub| stub.mismatch(request).nil? }&.answer(request)
+        stubs.find { |stub| stub.mismatch(request).nil? }&.respond(request)
       end
 
       # As Interceptor's.

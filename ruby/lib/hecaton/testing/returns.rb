@@ -43,7 +43,7 @@ module Hecaton
 
       def called(value, request)
         unless value.respond_to?(:call)
-          raise TypeError, "a stub answers with #{value.class}: give a Response, a Hash for one, a status, a body, or an exception"
+          raise TypeError, "a stub returns #{value.class}: give a Response, a Hash for one, a status, a body, or an exception"
         end
 
         of(value.call(request), request)
@@ -54,7 +54,7 @@ module Hecaton
 
       def failure(value, request)
         unless value.is_a?(Exception) || value <= Exception
-          raise TypeError, "a stub answers with #{value}: give a class of exceptions, or an object"
+          raise TypeError, "a stub returns #{value}: give a class of exceptions, or an object"
         end
 
         Interception::Failures.of(value, request.url) || raise(value)

@@ -22,7 +22,7 @@ module Hecaton
       # - whatever can be called, with the Interception::Request, and returns one of these. An Error that it raises is
       #   the outcome.
       def returns(*values)
-        raise ArgumentError, "returns needs what to answer with" if values.empty?
+        raise ArgumentError, "returns needs at least one value" if values.empty?
 
         @lock.synchronize { @returns = values }
         self
@@ -39,7 +39,7 @@ module Hecaton
       def mismatch(request) = @conditions.mismatch(request)
 
       # For the registry: Response or Error.
-      def answer(request)
+      def respond(request)
         value = @lock.synchronize do
           @requests << request
           @returns.size > 1 ? @returns.shift : @returns.first

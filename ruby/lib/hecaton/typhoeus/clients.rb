@@ -1,4 +1,4 @@
-# One Hecaton::Client for all requests of the same settings, so that connections are kept.
+# One Hecaton::Client for all requests of the same settings, so that connections are reused.
 require_relative "../client_cache"
 
 module Hecaton
@@ -8,7 +8,7 @@ module Hecaton
     module Clients
       # Seconds that a request without a timeout may take.
       TIMEOUT = 300
-      # Most clients that are kept; the one that was used longest ago is closed for another.
+      # Most clients that are held; the one that was used longest ago is closed for another.
       MOST = 64
       # Settings that all clients share, as near to libcurl's defaults as can be.
       DEFAULTS = { timeout: TIMEOUT, connect_timeout: TIMEOUT, decode: false, user_agent: USER_AGENT,
@@ -27,7 +27,7 @@ module Hecaton
         # How many there are, but for the default.
         def size = @cache.size
 
-        # One that is not kept; the caller closes it.
+        # A client that is not shared; the caller closes it.
         def make(settings) = Hecaton::Client.new(**DEFAULTS, features: Config.features, **settings)
 
         # Closes connections that wait to be used again.

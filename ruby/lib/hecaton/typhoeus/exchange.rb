@@ -6,7 +6,7 @@ module Hecaton
       class << self
         # A Response. listener has head(response), takes_body?, and chunk(bytes, head), which may say :abort; nil for
         # none.
-        def ask(plan, url, listener = nil)
+        def perform(plan, url, listener = nil)
           return response(plan, plan.forbidden) if plan.forbidden
 
           listener ? in_pieces(plan, url, listener) : response(plan, whole(plan, url))
@@ -57,7 +57,7 @@ module Hecaton
           Response.of(error, nil, body, stream&.status)
         end
 
-        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, or is not wanted,
+        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, or is not needed,
         # else nil.
         def read(plan, stream, listener, body)
           head = Response.of(stream)

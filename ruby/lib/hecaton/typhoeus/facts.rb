@@ -35,9 +35,9 @@ module Hecaton
         return "".b if outcome.is_a?(Hecaton::Error)
 
         version = outcome.http_version || "1.1"
-        places = [*outcome.redirects.drop(1).map(&:url), outcome.url]
-        redirects = outcome.redirects.zip(places).map do |redirect, place|
-          "#{status_line(version, redirect.status)}#{name("location", version)}: #{place}\r\n\r\n"
+        urls = [*outcome.redirects.drop(1).map(&:url), outcome.url]
+        redirects = outcome.redirects.zip(urls).map do |redirect, url|
+          "#{status_line(version, redirect.status)}#{name("location", version)}: #{url}\r\n\r\n"
         end
         fields = outcome.headers.map { |name, value| "#{name(name, version)}: ".b << value.b << "\r\n" }
         [*redirects, status_line(version, outcome.status), *fields, "\r\n"].map(&:b).join

@@ -14,10 +14,10 @@ module Hecaton
       def text(body, encoding, escape: true) = body.nil? ? "" : Query.text(body, encoding, escape: escape)
 
       # Whether it is to be sent as multipart/form-data.
-      def multipart?(body, encoding, wanted)
+      def multipart?(body, encoding, multipart)
         return false unless body.is_a?(Hash) || body.is_a?(Array)
 
-        !!wanted || (files?(body) && Query.pairs(body, encoding).any? { |_, value| Query.file?(value) })
+        !!multipart || (files?(body) && Query.pairs(body, encoding).any? { |_, value| Query.file?(value) })
       end
 
       # For `multipart:` of Hecaton. Files are read from their paths, from the beginning, as libcurl does.

@@ -59,7 +59,7 @@ module Hecaton
       # Starts the first of the queue.
       def dequeue = (add(queued_requests.shift) unless queued_requests.empty?)
 
-      # Starts as many of the queue as there is room for.
+      # Starts as many of the queue as max_concurrency allows.
       def dequeue_many
         add(queued_requests.shift) until queued_requests.empty? || full?
       end
@@ -69,18 +69,18 @@ module Hecaton
         Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
       end
 
-      # For Layers: a request has ended without the network, so the first of the queue starts in its place. In a
+      # For Layers: a request has ended without the network, so the first of the queue starts instead. In a
       # loop, for that may end so, too.
       def left
-        @places = @places.to_i + 1
-        return if @places > 1
+        @free = @free.to_i + 1
+        return if @free > 1
 
-        while @places.positive?
+        while @free.positive?
           dequeue
-          @places -= 1
+          @free -= 1
         end
       ensure
-        @places = 0 if $! # Of a callback.
+        @free = 0 if $! # Of a callback.
       end
 
       # Responses of this run, by request, with Config.memoize.

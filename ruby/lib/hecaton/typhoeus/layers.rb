@@ -30,7 +30,7 @@ module Hecaton
       end
       private_class_method :stopped?
 
-      # The response of a request that needs no place in its hydra, where another starts instead.
+      # The response of a request that is not in flight in its hydra, where another starts instead.
       def self.left(response, hydra)
         hydra&.left
         response

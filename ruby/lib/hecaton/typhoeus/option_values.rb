@@ -5,7 +5,7 @@ module Hecaton
     module OptionValues
       private
 
-      # One of these names (Symbols; nil where a number has none), given as a Symbol, a String or its place in the list.
+      # One of these names (Symbols; nil where a number has none), given as a Symbol, a String or its index in the list.
       def enum(name, value, names)
         found = value.is_a?(Integer) ? names[value] : value.to_s.to_sym
         return found if found && names.include?(found)

@@ -25,8 +25,8 @@ module Rack
 
           # The values if the keys are "0" to "n".
           def as_array(hash)
-            places = hash.keys.map { |key| Integer(key, 10, exception: false) }
-            return hash if hash.empty? || places.include?(nil) || places.sort != [*0...hash.size]
+            indexes = hash.keys.map { |key| Integer(key, 10, exception: false) }
+            return hash if hash.empty? || indexes.include?(nil) || indexes.sort != [*0...hash.size]
 
             hash.sort_by { |key, _| key.to_i }.map(&:last)
           end

@@ -1,7 +1,7 @@
-# Connections that are kept for further requests.
+# Typhoeus::Pool, which has nothing to hold here.
 module Hecaton
   module Typhoeus
-    # In Typhoeus a pool of libcurl's handles, of which there are none here: connections are kept by Clients.
+    # In Typhoeus a pool of libcurl's handles, of which there are none here: connections belong to Clients.
     module Pool
       class << self
         # Closes all connections that wait to be used again.

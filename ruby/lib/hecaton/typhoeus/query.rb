@@ -48,15 +48,15 @@ module Hecaton
         head, path, rest = url.match(%r{\A(\w+://[^/?#]*)([^?#]*)(.*)\z}m)&.captures
         return url unless path
 
-        kept = path.split("/", -1).each_with_object([]) do |part, parts|
+        segments = path.split("/", -1).each_with_object([]) do |part, parts|
           case part
           when "." then next
           when ".." then parts.pop if parts.size > 1
           else parts << part
           end
         end
-        kept << "" if path.match?(%r{/\.{1,2}\z})
-        "#{head}#{kept.join("/")}#{rest}"
+        segments << "" if path.match?(%r{/\.{1,2}\z})
+        "#{head}#{segments.join("/")}#{rest}"
       end
 
       # Percent-encoded, a space as %20.

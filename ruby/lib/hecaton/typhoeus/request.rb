@@ -48,7 +48,7 @@ module Hecaton
       def run
         Layers.pass(self) do
           @plan = Plan.of(self)
-          finish(Exchange.ask(@plan, @plan.url_of(self), (Exchange::Listener.new(self) if watched?)))
+          finish(Exchange.perform(@plan, @plan.url_of(self), (Exchange::Listener.new(self) if watched?)))
         end
       end
 
@@ -132,13 +132,13 @@ module Hecaton
       # For Hydra.
       attr_writer :plan
 
-      KEPT = %i[@base_url @original_options @options @block_connection @response].freeze
-      private_constant :KEPT
+      COPIED = %i[@base_url @original_options @options @block_connection @response].freeze
+      private_constant :COPIED
 
       # Leaves out callbacks, and other things that only make sense in this process.
       def marshal_dump
         options
-        KEPT.select { |name| instance_variable_defined?(name) }.map { |name| [name, instance_variable_get(name)] }
+        COPIED.select { |name| instance_variable_defined?(name) }.map { |name| [name, instance_variable_get(name)] }
       end
 
       # For Marshal.load.

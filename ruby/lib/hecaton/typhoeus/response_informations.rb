@@ -43,7 +43,7 @@ module Hecaton
         # From the start to when the request could be sent.
         def pretransfer_time = options[:pretransfer_time]
 
-        # From the start to the connection, 0 on one that was kept.
+        # From the start to the connection, 0 on a reused connection.
         def connect_time = options[:connect_time]
 
         # From the start to the addresses of the host.

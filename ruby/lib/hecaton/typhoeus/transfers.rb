@@ -11,7 +11,7 @@ module Hecaton
         NO_LIMIT = 2**32 - 1
         private_constant :NO_LIMIT
 
-        # hydra is told of each request that ended and its Response.
+        # hydra receives each request that ended and its Response.
         def initialize(hydra)
           @hydra = hydra
           begin_again
@@ -35,14 +35,14 @@ module Hecaton
         # Waits until something has happened, and reports it.
         def wait
           if @batch && @batch.size.positive?
-            @batch.send(:tell) if @batch.send(:wait)
-            tell(@events.pop) until @events.empty?
+            @batch.send(:report) if @batch.send(:wait)
+            report(@events.pop) until @events.empty?
           else
-            tell(@events.pop)
+            report(@events.pop)
           end
         end
 
-        # Before `wait`: finds again what an interrupt may have kept from being told. A child of fork has nothing under
+        # Before `wait`: finds again what an interrupt may have kept from being reported. A child of fork has nothing under
         # way.
         #
         # If any queued request has callbacks before its end, all have a thread, for the hydra cannot wait for a batch
@@ -103,7 +103,7 @@ module Hecaton
           worker.start
         end
 
-        def tell(worker)
+        def report(worker)
           return unless worker.ready? && @workers.key?(worker)
           return worker.go_on unless worker.done?
 
@@ -126,7 +126,7 @@ module Hecaton
         # Begins.
         def start
           @thread = Thread.new do
-            say(:done, Exchange.ask(@plan, @plan.url_of(@request), (self if @request.watched?)))
+            say(:done, Exchange.perform(@plan, @plan.url_of(@request), (self if @request.watched?)))
           rescue Exception => error # Whatever it is, it is the hydra's thread that it must reach.
             say(:failed, error)
           end
@@ -166,11 +166,11 @@ module Hecaton
         def stop = @thread&.kill&.join
 
         # For Exchange, in its own thread.
-        def head(response) = ask(:head, response)
+        def head(response) = call_hydra(:head, response)
         # Whether the body is handed over in pieces.
         def takes_body? = @request.streaming?
         # Hands a piece over, and waits until its callbacks have run.
-        def chunk(bytes, head) = ask(:chunk, bytes, head)
+        def chunk(bytes, head) = call_hydra(:chunk, bytes, head)
 
         private
 
@@ -179,7 +179,7 @@ module Hecaton
           @events << self
         end
 
-        def ask(*message)
+        def call_hydra(*message)
           say(*message)
           @results.pop
         end

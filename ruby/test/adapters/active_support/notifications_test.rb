@@ -16,7 +16,7 @@ class NotificationsTest < ServerTest
   def teardown = Hecaton.instrumenter = nil
 
   # The events that a subscriber of the real library receives while the block runs.
-  def told(pattern, receiver)
+  def reported(pattern, receiver)
     subscription = ActiveSupport::Notifications.subscribe(pattern, receiver)
     yield
   ensure
@@ -25,7 +25,7 @@ class NotificationsTest < ServerTest
 
   def test_a_subscriber_with_five_arguments
     seen = []
-    told(/hecaton\z/, ->(name, started, finished, id, payload) { seen << [name, started, finished, id, payload] }) { client.get(url("/delay/20?secret")) }
+    reported(/hecaton\z/, ->(name, started, finished, id, payload) { seen << [name, started, finished, id, payload] }) { client.get(url("/delay/20?secret")) }
     assert_equal %w[attempt.hecaton request.hecaton], seen.map(&:first)
     name, started, finished, id, payload = seen.last
     assert_equal ["request.hecaton", String, "GET", 200], [name, id.class, *payload.values_at("http.request.method", "http.response.status_code")]
@@ -34,8 +34,8 @@ class NotificationsTest < ServerTest
     refute_match(/secret/, seen.inspect)
   end
 
-  # Before Rails 7, `publish` reaches those alone that take five arguments: what was over before it was told cannot be
-  # told to others.
+  # Before Rails 7, `publish` reaches those alone that take five arguments: an event that has ended
+  # before it is published cannot reach others.
   EVENTS = ActiveSupport::Notifications.respond_to?(:publish_event)
 
   def test_a_subscriber_that_takes_an_event
@@ -89,7 +89,7 @@ class NotificationsTest < ServerTest
 
   def test_a_subscriber_that_raises_costs_no_outcome
     _, complaints = capture_io do
-      told("request.hecaton", ->(*) { raise IOError, "full" }) { assert_equal 200, client.get(url("/r/1")).status }
+      reported("request.hecaton", ->(*) { raise IOError, "full" }) { assert_equal 200, client.get(url("/r/1")).status }
     end
     assert_match(/full/, complaints)
   end

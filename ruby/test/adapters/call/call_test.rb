@@ -29,14 +29,14 @@ class CallTest < ServerTest
   end
 
   # A server that responds with one status after the other, and with the request it received.
-  def answering(*statuses) = server { |request| [statuses.size > 1 ? statuses.shift : statuses.first, {}, request.body] }
+  def responding(*statuses) = server { |request| [statuses.size > 1 ? statuses.shift : statuses.first, {}, request.body] }
 
   def tries(error_or_response)
     list = error_or_response.respond_to?(:tries) ? error_or_response.tries : error_or_response.env[:hecaton_tries]
     list.map { |try| [try.number, try.status, try.error&.class] }
   end
 
-  def test_who_asks_is_told
+  def test_credentials_reach_the_server
     headers = JSON.parse(connect.get("/echo").body)["headers"].to_h.transform_keys(&:downcase)
     assert_equal %w[pokedex pokedex staging], headers.values_at("user-agent", "x-app-name", "x-app-env")
     Hecaton::Call.configure do |config|
@@ -91,7 +91,7 @@ class CallTest < ServerTest
     assert_equal "FaradayMiddleware::Gzip", stack.call(:test).last
   end
 
-  def test_failures_are_tried_three_times_more_and_each_try_is_told
+  def test_failures_are_tried_three_times_more_and_each_try_is_reported
     silent = server { "" } # Closes each connection without a response.
     error = assert_raises(Faraday::ConnectionFailed) { connect(silent.url, retry_options: { interval: 0 }).get("/") }
     assert_equal (1..4).map { |number| [number, nil, Faraday::ConnectionFailed] }, tries(error)
@@ -100,13 +100,13 @@ class CallTest < ServerTest
     assert_equal 1, silent.arrived.size, "a POST is not tried again"
   end
 
-  def test_a_response_tells_its_tries
-    flaky = answering(503, 503, 200)
+  def test_a_response_lists_its_tries
+    flaky = responding(503, 503, 200)
     response = connect(flaky.url, retry_options: { interval: 0, retry_statuses: [503], methods: [:post] }).post("/", "body")
     assert_equal [[1, 503, nil], [2, 503, nil], [3, 200, nil]], tries(response)
     assert_equal %w[body body body], flaky.arrived.map(&:body)
     assert_equal [200, "body"], [response.status, response.body]
-    last = connect(answering(503).url, retry_options: { interval: 0, max: 1, retry_statuses: 503 }).get("/")
+    last = connect(responding(503).url, retry_options: { interval: 0, max: 1, retry_statuses: 503 }).get("/")
     assert_equal [503, 2], [last.status, last.env[:hecaton_tries].size]
   end
 
@@ -163,16 +163,16 @@ class CallTest < ServerTest
   end
 
   def test_the_blocks_of_retry
-    told = []
-    block = ->(*arguments, **named) { told << (named.empty? ? arguments[2..] : named.values_at(:retry_count, :exception)) }
-    connect(answering(500, 500, 200).url, retry_options: { interval: 0, retry_statuses: [500], retry_block: block }).get("/")
-    assert_equal Faraday::VERSION.to_i < 2 ? [[2, nil], [1, nil]] : [[0, nil], [1, nil]], told
-    asked = connect(answering(500, 200).url, retry_options: { interval: 0, retry_statuses: [500], retry_if: ->(env, _) { env.method == :post } })
-    assert_equal 200, asked.post("/", "x").status
+    reported = []
+    block = ->(*arguments, **named) { reported << (named.empty? ? arguments[2..] : named.values_at(:retry_count, :exception)) }
+    connect(responding(500, 500, 200).url, retry_options: { interval: 0, retry_statuses: [500], retry_block: block }).get("/")
+    assert_equal Faraday::VERSION.to_i < 2 ? [[2, nil], [1, nil]] : [[0, nil], [1, nil]], reported
+    requested = connect(responding(500, 200).url, retry_options: { interval: 0, retry_statuses: [500], retry_if: ->(env, _) { env.method == :post } })
+    assert_equal 200, requested.post("/", "x").status
   end
 
   def test_middlewares_behind_it_begin_anew
-    flaky = answering(503, 200)
+    flaky = responding(503, 200)
     connection = connect(flaky.url, retry_options: { interval: 0, methods: [:post], retry_statuses: [503] }) { |faraday| faraday.request :url_encoded }
     connection.post("/", a: 1)
     assert_equal [["a=1", "application/x-www-form-urlencoded"]] * 2, (flaky.arrived.map { |request| [request.body, request.headers["content-type"]] })
@@ -185,7 +185,7 @@ class CallTest < ServerTest
     else
       kind = Faraday::FilePart
     end
-    flaky = answering(503, 200)
+    flaky = responding(503, 200)
     connection = connect(flaky.url, retry_options: { interval: 0, methods: [:post], retry_statuses: [503] }) { |faraday| faraday.request :multipart }
     connection.post("/", file: kind.new(StringIO.new("content"), "text/plain", "a.txt"))
     first, second = flaky.arrived
@@ -197,9 +197,9 @@ class CallTest < ServerTest
     short = server { |request| request.path == "/short" ? "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc" : "" }
     connection = connect(short.url, retry_options: { interval: 0 })
     pieces = []
-    ask = ->(path) { assert_raises(Faraday::ConnectionFailed) { connection.get(path) { |request| request.options.on_data = proc { |piece, *| pieces << piece } } } }
-    assert_equal [1, "abc"], [ask.call("/short").tries.size, pieces.join]
-    assert_equal 4, ask.call("/nothing").tries.size
+    request_once = ->(path) { assert_raises(Faraday::ConnectionFailed) { connection.get(path) { |request| request.options.on_data = proc { |piece, *| pieces << piece } } } }
+    assert_equal [1, "abc"], [request_once.call("/short").tries.size, pieces.join]
+    assert_equal 4, request_once.call("/nothing").tries.size
   end
 
   def test_in_parallel_nothing_is_tried_again

@@ -26,7 +26,7 @@ class WatcherTest < Minitest::Test
     assert_equal "Endpoint #{endpoint} was deprecated for removal on 2018-12-31T23:59:59+00:00 and could be removed AT ANY TIME\n", said
   end
 
-  def test_its_link_is_told
+  def test_its_link_is_reported
     said = warned("Sunset" => "Sat, 31 Dec 2089 23:59:59 GMT", "Link" => '<https://api.example/v2>; rel="sunset"')
     assert_match(/, see https:\/\/api.example\/v2$/, said)
   end
@@ -35,23 +35,23 @@ class WatcherTest < Minitest::Test
     assert_equal ["", "", ""], [warned({}), warned("Sunset" => "soon"), warned({ "Sunset" => "Sat, 31 Dec 2089 23:59:59 GMT" }, false)]
   end
 
-  def test_a_logger_is_told_instead
+  def test_a_logger_is_warned_instead
     log = StringIO.new
     assert_equal "", warned({ "Sunset" => "Sat, 31 Dec 2089 23:59:59 GMT" }, Logger.new(log))
     assert_match(/WARN.*is deprecated for removal on 2089/, log.string)
   end
 
-  def test_active_support_and_rollbar_are_told_where_they_are
+  def test_active_support_and_rollbar_are_warned_where_they_are_loaded
     require "active_support"
     require "active_support/deprecation"
     rollbar = Module.new
-    told = []
-    rollbar.define_singleton_method(:warning) { |text| told << text }
+    reported = []
+    rollbar.define_singleton_method(:warning) { |text| reported << text }
     Object.const_set(:Rollbar, rollbar)
     deprecation = ActiveSupport::Deprecation.respond_to?(:warn) ? ActiveSupport::Deprecation : Hecaton::Call.deprecator
-    before, deprecation.behavior = deprecation.behavior, ->(text, *) { told << text }
+    before, deprecation.behavior = deprecation.behavior, ->(text, *) { reported << text }
     assert_equal "", warned("Sunset" => "Sat, 31 Dec 2089 23:59:59 GMT")
-    assert_equal 2, told.grep(/is deprecated for removal on 2089/).size
+    assert_equal 2, reported.grep(/is deprecated for removal on 2089/).size
   ensure
     deprecation.behavior = before if before
     Object.send(:remove_const, :Rollbar)

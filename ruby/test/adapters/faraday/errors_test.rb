@@ -2,7 +2,7 @@
 require_relative "faraday_helper"
 
 class FaradayErrorsTest < FaradayTest
-  def test_a_refused_connection_tells_all_it_knows
+  def test_a_refused_connection_reports_all_it_knows
     error = assert_raises(Faraday::ConnectionFailed) { connection("http://127.0.0.1:#{closed_port}").get("/") }
     cause = error.cause
     assert_instance_of Hecaton::ConnectError, cause
@@ -52,33 +52,33 @@ class FaradayErrorsTest < FaradayTest
   end
 
   def test_a_length_that_is_announced
-    ask = lambda do |length|
+    request_once = lambda do |length|
       reader, writer = IO.pipe
       writer.write("abc")
       writer.close
       connection.post("/echo", reader) { |request| request.headers["Content-Length"] = length }
     end
-    assert_equal ["3", "abc"], seen(ask.call(3)).then { |told| [told["headers"].transform_keys(&:downcase)["content-length"], told["body"]] }
+    assert_equal ["3", "abc"], seen(request_once.call(3)).then { |reported| [reported["headers"].transform_keys(&:downcase)["content-length"], reported["body"]] }
     ["x", "-1", "", 1.5, "0x3"].each do |length|
-      assert_match(/Content-Length .*#{Regexp.escape(length.inspect)}.*\(POST /, assert_raises(Faraday::Error) { ask.call(length) }.message)
+      assert_match(/Content-Length .*#{Regexp.escape(length.inspect)}.*\(POST /, assert_raises(Faraday::Error) { request_once.call(length) }.message)
     end
   end
 
   def test_each_error_says_which_request
     conn = connection(real_server.url)
-    place = "#{real_server.url}/echo"
-    secret = place.sub("://", "://user:password@") + "?token=1"
-    asks = {
+    location = "#{real_server.url}/echo"
+    secret = location.sub("://", "://user:password@") + "?token=1"
+    requests_made = {
       "GET" => [->(request) { request.headers["X-A"] = "a\nb" }, ->(request) { request.options.timeout = "soon" },
                 ->(request) { request.options.bind = { host: "127.0.0.1" } }, ->(request) { request.options.open_timeout = -1 }],
       "POST" => [->(request) { request.body = { a: 1 } }, ->(request) { request.body = 5 }]
     }
-    asks.each do |verb, changes|
+    requests_made.each do |verb, changes|
       changes.each do |change|
-        ask = -> { conn.run_request(verb.downcase.to_sym, secret, nil, nil, &change) }
-        [ask, -> { conn.in_parallel(&ask) }].each do |way|
+        request_once = -> { conn.run_request(verb.downcase.to_sym, secret, nil, nil, &change) }
+        [request_once, -> { conn.in_parallel(&request_once) }].each do |way|
           error = assert_raises(Faraday::Error, &way)
-          assert_equal 1, error.message.scan("(#{verb} #{place})").size, error.message
+          assert_equal 1, error.message.scan("(#{verb} #{location})").size, error.message
           refute_match(/token|password/, error.message)
         end
       end

@@ -27,8 +27,8 @@ class FaradayTest < ServerTest
 
   # The request that /echo of the test server received.
   def seen(response)
-    told = JSON.parse(response.body)
-    told.merge("headers" => told["headers"].to_h.transform_keys(&:downcase))
+    reported = JSON.parse(response.body)
+    reported.merge("headers" => reported["headers"].to_h.transform_keys(&:downcase))
   end
 
   # A port where nobody listens.

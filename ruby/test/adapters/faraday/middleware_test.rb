@@ -100,7 +100,7 @@ class FaradayMiddlewareTest < FaradayTest
     reader, writer = IO.pipe
     writer.write("12345")
     writer.close
-    assert_equal ["12345", "5"], seen(conn.put("/echo", reader, "Content-Length" => "5")).then { |told| [told["body"], told["headers"]["content-length"]] }
+    assert_equal ["12345", "5"], seen(conn.put("/echo", reader, "Content-Length" => "5")).then { |reported| [reported["body"], reported["headers"]["content-length"]] }
     assert_raises(IOError) { conn.post("/echo", Enumerator.new { |all| all << "a"; raise IOError, "the disk is gone" }) }
   end
 

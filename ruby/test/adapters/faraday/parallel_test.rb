@@ -47,7 +47,7 @@ class FaradayParallelTest < FaradayTest
     assert_raises(ArgumentError) { ADAPTER.setup_parallel_manager(nonsense: 1) }
   end
 
-  def test_callbacks_may_ask_for_more
+  def test_callbacks_may_send_more
     conn = connection
     bodies = []
     conn.in_parallel do
@@ -87,7 +87,7 @@ class FaradayParallelTest < FaradayTest
   def test_what_a_middleware_raises_keeps_none_of_the_others
     conn = connection { |faraday| faraday.response(:raise_error) }
     responses = []
-    assert_raises(Faraday::ServerError) do # The first by its place, not by its end.
+    assert_raises(Faraday::ServerError) do # The first in the list, not the first that ended.
       conn.in_parallel { ["status/500", "status/404", "r/1"].each { |path| responses << conn.get("/#{path}") } }
     end
     assert_equal [500, 404, 200], responses.map(&:status)
@@ -138,18 +138,18 @@ class FaradayParallelTest < FaradayTest
     end
     assert_empty @servers.first.arrived
     conn.in_parallel { conn.get("/") }
-    assert_equal TWO ? 1 : 3, @servers.first.arrived.size, "Faraday 1 does not tell the manager that its block was left"
+    assert_equal TWO ? 1 : 3, @servers.first.arrived.size, "Faraday 1 does not notify the manager that its block was left"
   end
 
   def test_an_interrupt_ends_all_and_closes_their_connections
     held = server { :hang }
     conn = connection(held.url, request: { open_timeout: 41 }) # A client of its own, to count its connections.
-    ask = -> { conn.in_parallel { 3.times { conn.get("/") } } }
-    assert_raises(Timeout::Error) { Timeout.timeout(0.5) { ask.call } }
+    request_once = -> { conn.in_parallel { 3.times { conn.get("/") } } }
+    assert_raises(Timeout::Error) { Timeout.timeout(0.5) { request_once.call } }
     refute_predicate conn, :in_parallel?
     wait_until(1) { held.requests.size == 3 }
     held.arrived
-    thread = Thread.new(&ask)
+    thread = Thread.new(&request_once)
     wait_until { held.requests.size == 3 }
     assert thread.kill.join(10)
     client = conn.app.build_connection(Faraday::Env.from(request: conn.options, ssl: conn.ssl))

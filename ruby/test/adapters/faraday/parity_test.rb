@@ -8,36 +8,36 @@ class HecatonBehaviourTest < FaradayTest
 
   # Faraday 2's adapter for Net::HTTP keeps these headers, although they do not fit the decoded body.
   def test_headers_about_a_decoded_coding_are_removed
-    answering(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain"))
+    responding(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain"))
     assert_equal [nil, nil], conn.get("/").headers.values_at("content-encoding", "content-length")
   end
 
   def test_a_body_has_the_encoding_of_its_charset
-    answering(200, { "Content-Type" => "text/plain; charset=iso-8859-1" }, "\xE4")
+    responding(200, { "Content-Type" => "text/plain; charset=iso-8859-1" }, "\xE4")
     body = conn.get("/").body
     assert_equal [Encoding::ISO_8859_1, "ä"], [body.encoding, body.encode("UTF-8")]
   end
 
   def test_a_login_of_the_url_is_sent
-    answering(200)
+    responding(200)
     conn("http://127.0.0.1").get("http://us%40er:secret@127.0.0.1:#{@server.port}/")
     assert_equal "Basic #{["us@er:secret"].pack("m0")}", @server.arrived.first.headers["authorization"]
   end
 
   def test_an_empty_proxy_is_no_proxy
-    answering(200)
+    responding(200)
     assert_equal 200, conn(@server.url, proxy: "").get("/").status if FaradayTest::TWO
   end
 
   def test_headers_and_bodies_may_be_changed
-    answering(200, { "X-A" => "b" }, "body")
+    responding(200, { "X-A" => "b" }, "body")
     response = conn.get("/")
     assert_equal %w[bc body!], [response.headers["x-a"] << "c", response.body << "!"]
   end
 
   # Net::HTTP of Ruby 3.1 takes such a body for a whole one.
   def test_a_body_that_ends_early_is_a_failed_connection
-    answering { "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc" }
+    responding { "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc" }
     assert_instance_of Hecaton::BodyError, assert_raises(Faraday::ConnectionFailed) { conn.get("/") }.cause
   end
 end

@@ -54,7 +54,7 @@ class Server
       @requests << request
       response = @handler.call(request)
       sleep if response == :hang
-      socket.write(response.is_a?(String) ? response : told(request, *response))
+      socket.write(response.is_a?(String) ? response : reported(request, *response))
       break if response.is_a?(String)
     end
   rescue SystemCallError, IOError, OpenSSL::SSL::SSLError
@@ -82,7 +82,7 @@ class Server
     body
   end
 
-  def told(request, status, headers = {}, body = "", reason = "X")
+  def reported(request, status, headers = {}, body = "", reason = "X")
     headers = { "Content-Length" => body.bytesize }.merge(headers) unless [204, 304].include?(status)
     lines = headers.flat_map { |name, values| Array(values).map { |value| "#{name}: #{value}\r\n" } }
     "HTTP/1.1 #{status} #{reason}\r\n#{lines.join}\r\n#{body unless request.verb == "HEAD"}"

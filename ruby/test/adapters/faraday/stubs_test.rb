@@ -18,8 +18,8 @@ class FaradayStubsTest < Minitest::Test
   end
 
   def test_webmock
-    told = []
-    WebMock.after_request { |request, response| told << [request.method, request.uri.path, response.status.first] }
+    reported = []
+    WebMock.after_request { |request, response| reported << [request.method, request.uri.path, response.status.first] }
     stub_request(:post, "http://api.test/users").with(body: { name: "Ada" }, headers: { "X-A" => "1" }).to_return(status: 201, body: "made", headers: { "X-B" => "2" })
     stub_request(:get, "http://api.test/late").to_timeout
     stub_request(:get, "http://api.test/down").to_raise(Errno::ECONNREFUSED)
@@ -29,7 +29,7 @@ class FaradayStubsTest < Minitest::Test
     assert_raises(Faraday::ConnectionFailed) { connection.get("/down") }
     assert_raises(WebMock::NetConnectNotAllowedError) { Hecaton::Testing.disable!.then { connection.get("/other") } }
     assert_requested :post, "http://api.test/users", times: 1
-    assert_equal [[:post, "/users", 201]], told
+    assert_equal [[:post, "/users", 201]], reported
   ensure
     Hecaton::Testing.enable!
   end

@@ -1,4 +1,4 @@
-# The cache by RFC 9111: what is kept, for how long, how it is validated, and what drops it. After the public http-cache
+# The cache by RFC 9111: what is stored, for how long, how it is validated, and what drops it. After the public http-cache
 # tests.
 require "test_helper"
 require "scripted"
@@ -35,7 +35,7 @@ class CacheTest < ServerTest
   def get(url, **headers) = @client.get(url, headers: headers).body
 
   # Whether the second of two requests gets its response from the cache.
-  def kept?(url, after: 0, first: {}, **second)
+  def hit?(url, after: 0, first: {}, **second)
     one = get(url, **first)
     @now += after
     one == get(url, **second)
@@ -67,38 +67,38 @@ class CacheTest < ServerTest
     }.each_with_index do |((headers, after), expected), at|
       @headers = headers
       start = @now
-      serve { |url| assert_equal expected, kept?("#{url}#{at}", after: after), [headers, after] }
+      serve { |url| assert_equal expected, hit?("#{url}#{at}", after: after), [headers, after] }
       @now = start
     end
   end
 
-  def test_what_is_kept_and_what_is_not
+  def test_what_is_stored_and_what_is_not
     { "no-store" => false, "no-cache" => false, "max-age=100, no-store" => false, "max-age=100, no-cache" => false, "max-age=100" => true }.each do |said, expected|
       @headers = { "Cache-Control" => said }
-      serve { |url| assert_equal expected, kept?(url), said }
+      serve { |url| assert_equal expected, hit?(url), said }
     end
     @headers = { "Cache-Control" => "max-age=100" }
     { 200 => true, 203 => true, 301 => true, 404 => true, 410 => true, 500 => true, 206 => false, 299 => true }.each do |status, expected|
       @status = status
-      serve { |url| assert_equal expected, kept?(url), status }
+      serve { |url| assert_equal expected, hit?(url), status }
     end
   end
 
-  def test_what_requests_ask_for
+  def test_directives_of_requests
     {
       { "cache-control" => "no-cache" } => false, { "pragma" => "no-cache" } => false, { "cache-control" => "no-store" } => false,
       { "cache-control" => "max-age=10" } => false, { "cache-control" => "max-age=60" } => true, { "cache-control" => "min-fresh=60" } => false,
       { "cache-control" => "min-fresh=10" } => true, { "range" => "bytes=0-1" } => false, { "cache-control" => "only-if-cached" } => true
     }.each do |headers, expected|
-      serve { |url| assert_equal expected, kept?(url, after: 50, **headers), headers }
+      serve { |url| assert_equal expected, hit?(url, after: 50, **headers), headers }
     end
     serve do |url|
       assert_equal 504, @client.get(url, headers: { "cache-control" => "only-if-cached" }).status
-      assert kept?(url, after: 150, "cache-control" => "max-stale")
-      assert kept?(url, after: 150, "cache-control" => "max-stale=60")
-      refute kept?(url, after: 150, "cache-control" => "max-stale=10")
+      assert hit?(url, after: 150, "cache-control" => "max-stale")
+      assert hit?(url, after: 150, "cache-control" => "max-stale=60")
+      refute hit?(url, after: 150, "cache-control" => "max-stale=10")
       @headers["Cache-Control"] = "max-age=100, must-revalidate"
-      refute kept?("#{url}other", after: 150, "cache-control" => "max-stale")
+      refute hit?("#{url}other", after: 150, "cache-control" => "max-stale")
     end
   end
 
@@ -136,14 +136,14 @@ class CacheTest < ServerTest
       assert_equal [one, two, one], [get(url, "x-language" => "en"), get(url, "x-language" => "de"), get(url, "X-Language" => " en ")]
       refute_equal one, get(url)
       @headers["Vary"] = "*"
-      refute kept?("#{url}star")
+      refute hit?("#{url}star")
       @headers["Vary"] = "Cookie" # A jar's are not seen.
-      refute kept?("#{url}cookie")
-      assert kept?("#{url}own", first: { "cookie" => "a=b" }, "cookie" => "a=b")
+      refute hit?("#{url}cookie")
+      assert hit?("#{url}own", first: { "cookie" => "a=b" }, "cookie" => "a=b")
     end
   end
 
-  def test_a_response_is_for_the_one_who_asked
+  def test_a_response_is_for_its_own_credentials_only
     serve do |url|
       one = @client.get(url, bearer: "one").body
       refute_equal one, @client.get(url, bearer: "two").body
@@ -151,11 +151,11 @@ class CacheTest < ServerTest
       refute_equal one, get(url, "cookie" => "a=b")
       assert_equal one, @client.get(url, bearer: "one").body
       refute_includes Marshal.dump(@cache.instance_variable_get(:@store).read("hecaton GET #{url}")), "Bearer"
-      refute kept?(url.sub("//", "//user:secret@"))
+      refute hit?(url.sub("//", "//user:secret@"))
     end
   end
 
-  def test_a_change_drops_what_is_kept
+  def test_a_change_drops_what_is_stored
     serve do |url|
       get(url)
       get("#{url}list")
@@ -223,7 +223,7 @@ class CacheTest < ServerTest
     end
   end
 
-  def test_a_response_behind_a_redirect_is_not_kept
+  def test_a_response_behind_a_redirect_is_not_stored
     serve do |url|
       Scripted.run("/" => Scripted.response(302, "Location" => url)) do |other|
         client = @client.with(redirects: 1)
@@ -248,7 +248,7 @@ class CacheTest < ServerTest
       def delete(key) = @values.delete(key)
     end
     serve(store: marshalling.new) do |url|
-      assert kept?(url)
+      assert hit?(url)
       @cache.delete(url)
       assert_equal "2", get(url)
     end
@@ -274,15 +274,15 @@ class CacheTest < ServerTest
     end
     serve do |url|
       @headers = { "Cache-Control" => "max-age=9", "Vary" => "x-a" }
-      assert kept?(url, first: { "x-a" => "\xff" }, "x-a" => "\xff")
-      refute kept?(url, first: { "x-a" => "\xff" }, "x-a" => "\xfe")
+      assert hit?(url, first: { "x-a" => "\xff" }, "x-a" => "\xff")
+      refute hit?(url, first: { "x-a" => "\xff" }, "x-a" => "\xfe")
     end
   end
 
   def test_another_cache_on_the_way_has_its_say_too
     serve do |url|
       @headers["Cache-Status"] = "CDN; hit"
-      assert kept?(url)
+      assert hit?(url)
       assert_equal "CDN; hit, Hecaton; hit", @client.get(url).headers["cache-status"]
     end
     serve do |url|

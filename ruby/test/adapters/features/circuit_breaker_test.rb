@@ -25,7 +25,7 @@ class CircuitBreakerTest < ServerTest
       2.times { client.get(url) }
       assert_equal :open, state(url)
       error = error_of(Hecaton::CircuitOpenError) { client.get(url) }
-      assert_equal [false, 2], [error.sent?, server.asked.size]
+      assert_equal [false, 2], [error.sent?, server.requested.size]
       assert_equal({ state: :open, failures: 2, refused: 1 }, @breaker.stats.values.first)
       cool_down
       assert_equal :half_open, state(url)
@@ -122,7 +122,7 @@ class CircuitBreakerTest < ServerTest
       end
       ended = Array.new(8) { Thread.new { client.get_all([url]).first } }.map(&:value)
       assert_equal({ Hecaton::Response => 1, Hecaton::CircuitOpenError => 7 }, ended.map(&:class).tally)
-      assert_equal 1, server.asked.size
+      assert_equal 1, server.requested.size
     end
   end
 
@@ -130,7 +130,7 @@ class CircuitBreakerTest < ServerTest
     serve do |url, server|
       outcomes = client(features: [breaker]).get_all([url] * 10, concurrency: 1)
       assert_equal [500, 500] + [nil] * 8, outcomes.map(&:status)
-      assert_equal 2, server.asked.size
+      assert_equal 2, server.requested.size
     end
   end
 

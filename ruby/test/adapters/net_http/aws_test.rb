@@ -39,10 +39,10 @@ class AwsTest < NetHTTPTest
       object.read { |piece| pieces << piece.dup }
       assert_equal "content", pieces.join
       object.write("to be stored", content_type: "text/plain")
-      asked = server.requests
-      assert_equal ["GET /bucket/key", "GET /bucket/key", "PUT /bucket/key"], asked.map { |request| request[/\A(\S+ \S+)/, 1] }
-      assert asked.last.end_with?("\r\n\r\nto be stored")
-      assert_match(/^authorization: AWS id:/i, asked.last)
+      requested = server.requests
+      assert_equal ["GET /bucket/key", "GET /bucket/key", "PUT /bucket/key"], requested.map { |request| request[/\A(\S+ \S+)/, 1] }
+      assert requested.last.end_with?("\r\n\r\nto be stored")
+      assert_match(/^authorization: AWS id:/i, requested.last)
       assert_operator Hecaton::NetHTTP.pool.idle_connections, :>, 0
     end
   end

@@ -19,9 +19,9 @@ class NetHTTPFailureTest < NetHTTPTest
 
   def test_refused
     closed_port do |port|
-      ask = ->(klass) { assert_raises(Errno::ECONNREFUSED) { klass.start("127.0.0.1", port) { |http| http.get("/") } } }
-      assert_match(/\AFailed to open TCP connection to 127\.0\.0\.1:#{port} \(/, same { |klass| ask.call(klass).message })
-      caused(ask.call(Hecaton::NetHTTP), Hecaton::ConnectError)
+      request_once = ->(klass) { assert_raises(Errno::ECONNREFUSED) { klass.start("127.0.0.1", port) { |http| http.get("/") } } }
+      assert_match(/\AFailed to open TCP connection to 127\.0\.0\.1:#{port} \(/, same { |klass| request_once.call(klass).message })
+      caused(request_once.call(Hecaton::NetHTTP), Hecaton::ConnectError)
     end
   end
 
@@ -99,7 +99,7 @@ class NetHTTPFailureTest < NetHTTPTest
     end
   end
 
-  def test_but_not_for_who_asks_to_ignore_it
+  def test_but_not_if_the_client_ignores_it
     skip "this Net::HTTP has no ignore_eof" unless Net::HTTP.method_defined?(:ignore_eof=)
 
     same_started(ignore_eof: true) { |http| http.get("/fault/truncate").body.bytesize }

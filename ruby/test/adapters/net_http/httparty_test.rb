@@ -20,11 +20,11 @@ class HTTPartyTest < ReplacedNetHTTPTest
   end
 
   def test_requests
-    same { told(HTTParty.get(url("/echo"), query: { a: 1, b: [1, 2] })) }
-    same { told(HTTParty.post(url("/echo"), body: { a: "1", nested: { b: "2" } })) }
-    same { told(HTTParty.put(url("/echo"), body: '{"a":1}', headers: { "Content-Type" => "application/json" })) }
-    same { told(HTTParty.patch(url("/echo"), body: "x")) }
-    same { told(HTTParty.delete(url("/echo"), basic_auth: { username: "u", password: "p" })) }
+    same { reported(HTTParty.get(url("/echo"), query: { a: 1, b: [1, 2] })) }
+    same { reported(HTTParty.post(url("/echo"), body: { a: "1", nested: { b: "2" } })) }
+    same { reported(HTTParty.put(url("/echo"), body: '{"a":1}', headers: { "Content-Type" => "application/json" })) }
+    same { reported(HTTParty.patch(url("/echo"), body: "x")) }
+    same { reported(HTTParty.delete(url("/echo"), basic_auth: { username: "u", password: "p" })) }
     same { HTTParty.head(url("/r/1")).headers["content-length"] }
     same { HTTParty.options(url("/echo")).code }
     same { Service.get(url("/echo"), query: { list: [1, 2] }).parsed_response.slice("method", "path") }

@@ -27,16 +27,16 @@ class PersistentTest < NetHTTPTest
   end
 
   # A response, with Connection and Keep-Alive, which both say.
-  def told(response) = JSON.parse(response.body).then { |told| [told["method"], told["path"], told["body"], told["headers"].map { |name, value| [name.downcase, value] }.sort] }
+  def reported(response) = JSON.parse(response.body).then { |reported| [reported["method"], reported["path"], reported["body"], reported["headers"].map { |name, value| [name.downcase, value] }.sort] }
 
   def reused?(response) = Hecaton::NetHTTP.outcome(response).attempts.last.reused?
 
   def test_requests
     uri = URI(url("/echo?a=b"))
-    same_of_both { |http| told(http.request(uri)) }
-    same_of_both { |http| told(http.request(uri.to_s)) }
-    same_of_both { |http| told(http.request(uri, Net::HTTP::Delete.new("/echo"))) }
-    same_of_both { |http| told(http.request(uri, Net::HTTP::Post.new(uri.path).tap { |post| post.set_form_data("a" => "1") })) }
+    same_of_both { |http| reported(http.request(uri)) }
+    same_of_both { |http| reported(http.request(uri.to_s)) }
+    same_of_both { |http| reported(http.request(uri, Net::HTTP::Delete.new("/echo"))) }
+    same_of_both { |http| reported(http.request(uri, Net::HTTP::Post.new(uri.path).tap { |post| post.set_form_data("a" => "1") })) }
     same_of_both { |http| http.request(uri + "/bytes/10") { |response| response.read_body { |piece| piece } }.code }
   end
 
@@ -46,15 +46,15 @@ class PersistentTest < NetHTTPTest
       http.headers["User-Agent"] = "added"
       http.override_headers["Accept"] = "a/b"
       http.keep_alive = 7
-      told(http.request(URI(url("/echo"))))
+      reported(http.request(URI(url("/echo"))))
     end
   end
 
   def test_what_is_no_url_of_http_is_refused_in_a_sentence
     persistent do |http|
       ["ftp://127.0.0.1/a", "mailto:a@b.test", "/a", "a.test/b", "ws://127.0.0.1/"].each do |uri|
-        [-> { http.request(URI(uri)) }, -> { http.request(uri, Net::HTTP::Get.new("/")) }, -> { http.connection_for(uri) { flunk } }].each do |ask|
-          assert_includes refused(/give an http or https URL/, &ask).message, uri.inspect
+        [-> { http.request(URI(uri)) }, -> { http.request(uri, Net::HTTP::Get.new("/")) }, -> { http.connection_for(uri) { flunk } }].each do |request_once|
+          assert_includes refused(/give an http or https URL/, &request_once).message, uri.inspect
         end
       end
       refused(/http:.*no host/) { http.request(URI("http:/a")) }
@@ -92,7 +92,7 @@ class PersistentTest < NetHTTPTest
     assert_empty setters - Hecaton::Persistent.public_instance_methods
   end
 
-  def test_connections_are_kept_and_shared_by_threads
+  def test_connections_are_reused_and_shared_by_threads
     persistent do |http|
       uri = URI(url("/r/1"))
       refute reused?(http.request(uri))

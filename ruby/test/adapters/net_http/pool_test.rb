@@ -1,4 +1,4 @@
-# Connections belong to a pool: shared by objects and threads, kept apart by scheme and settings, bounded, and not a
+# Connections belong to a pool: shared by objects and threads, separate by scheme and settings, bounded, and not a
 # child's.
 require_relative "support"
 
@@ -9,10 +9,10 @@ class NetHTTPPoolTest < NetHTTPTest
   def connections(real_server = self.real_server) = real_server.ledger["connections"]
 
   def test_objects_and_threads_share_connections
-    ask = -> { start { |http| Hecaton::NetHTTP.outcome(http.get("/r/1")).attempts.last.connection } }
-    first = ask.call
-    assert_equal first, ask.call
-    assert_equal first, Thread.new(&ask).value
+    request_once = -> { start { |http| Hecaton::NetHTTP.outcome(http.get("/r/1")).attempts.last.connection } }
+    first = request_once.call
+    assert_equal first, request_once.call
+    assert_equal first, Thread.new(&request_once).value
     assert_equal 1, pool.size
     2.times { assert_equal "200", Hecaton::NetHTTP.get_response(URI(url("/r/2"))).code }
     assert_equal 2, pool.size

@@ -1,4 +1,4 @@
-# Proxies: those that Net::HTTP is told of, and those of the environment as Net::HTTP reads it.
+# Proxies: those that Net::HTTP is given, and those of the environment as Net::HTTP reads it.
 require_relative "support"
 
 class NetHTTPProxyTest < NetHTTPTest
@@ -22,14 +22,14 @@ class NetHTTPProxyTest < NetHTTPTest
   end
 
   # Request line and credentials that a proxy received.
-  def asked(server)
+  def requested(server)
     server.requests.map { |head| [head.lines.first.chomp, head[/^proxy-authorization: (.*)\r$/i, 1]] }
   end
 
   def test_of_the_arguments
     proxied do |host, port, server|
       same { |klass| klass.start("target.invalid", 80, host, port, "user", "p:ss/ö") { |http| [http.get("/path").body, http.proxy?, http.proxy_address] } }
-      real, ours = asked(server)
+      real, ours = requested(server)
       assert_equal real, ours
       assert_equal "GET http://target.invalid/path HTTP/1.1", ours.first
       assert_match(/\ABasic /, ours.last)
@@ -39,7 +39,7 @@ class NetHTTPProxyTest < NetHTTPTest
   def test_of_a_proxy_class
     proxied do |host, port, server|
       same { |klass| klass::Proxy(host, port).start("target.invalid", 81) { |http| http.get("/").body } }
-      assert_equal asked(server).uniq.size, 1
+      assert_equal requested(server).uniq.size, 1
     end
   end
 
@@ -65,7 +65,7 @@ class NetHTTPProxyTest < NetHTTPTest
         assert_equal code, error.response.code
         assert_kind_of Hecaton::ConnectError, error.cause
       end
-      assert_equal ["CONNECT target.invalid:443 HTTP/1.1", "Basic dXNlcjpwYXNz"], asked(server).first
+      assert_equal ["CONNECT target.invalid:443 HTTP/1.1", "Basic dXNlcjpwYXNz"], requested(server).first
     end
   end
 end

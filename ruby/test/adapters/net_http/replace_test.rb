@@ -120,7 +120,7 @@ class ReplaceTest < NetHTTPTest
   end
 
   # As the gem of Stripe makes its connections and requests.
-  def test_a_started_object_that_is_kept_and_sent_requests_by_name
+  def test_a_started_object_that_stays_open_and_is_sent_requests_by_name
     store = OpenSSL::X509::Store.new
     replaced do
       http = Net::HTTP.new(host, port, nil)

@@ -10,8 +10,8 @@ class NetHTTPRequestTest < NetHTTPTest
       mkcol: ["/echo"], post: ["/echo", "a=1"], put: ["/echo", "text", { "Content-Type" => "text/plain" }], patch: ["/echo", "x=2"],
       proppatch: ["/echo", "<a/>"], lock: ["/echo", "<a/>"], unlock: ["/echo", ""]
     }.each do |verb, arguments|
-      told = same_started { |http| arrived_at(http.public_send(verb, *arguments)) }
-      assert_equal verb.to_s.upcase, told["method"]
+      reported = same_started { |http| arrived_at(http.public_send(verb, *arguments)) }
+      assert_equal verb.to_s.upcase, reported["method"]
     end
   end
 
@@ -37,7 +37,7 @@ class NetHTTPRequestTest < NetHTTPTest
   end
 
   def test_headers_repeats_and_credentials
-    told = same_started do |http|
+    reported = same_started do |http|
       request = Net::HTTP::Get.new("/echo?x=%20y")
       request["X-One"] = "1"
       request.add_field("X-Many", "a")
@@ -47,9 +47,9 @@ class NetHTTPRequestTest < NetHTTPTest
       request["Cookie"] = "a=b; c=d"
       arrived_at(http.request(request))
     end
-    assert_includes told["headers"], ["Host", "other.example:81"]
-    assert_includes told["headers"], ["X-Many", "a, b"]
-    assert_includes told["headers"], ["Authorization", "Basic dXNlcjpwYXNzOndvcmQ="]
+    assert_includes reported["headers"], ["Host", "other.example:81"]
+    assert_includes reported["headers"], ["X-Many", "a, b"]
+    assert_includes reported["headers"], ["Authorization", "Basic dXNlcjpwYXNzOndvcmQ="]
   end
 
   def test_a_request_for_a_uri
@@ -140,7 +140,7 @@ class NetHTTPRequestTest < NetHTTPTest
     refused(/Negotiate/) { start { |http| http.get("/echo", "Authorization" => "Negotiate abc") } }
   end
 
-  def test_expect_waits_only_where_it_was_asked_for
+  def test_expect_waits_only_where_it_was_set
     [nil, 5].each do |seconds|
       start do |http|
         http.continue_timeout = seconds

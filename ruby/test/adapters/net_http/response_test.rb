@@ -35,11 +35,11 @@ class NetHTTPResponseTest < NetHTTPTest
       "/part" => Scripted.response(206, { "Content-Encoding" => "gzip", "Content-Range" => "bytes 0-#{gzipped.size - 1}/#{gzipped.size}" }, gzipped)
     }
     Scripted.run(replies) do |server|
-      ask = ->(klass, path) { klass.get_response(URI(server.url + path)) }
+      request_once = ->(klass, path) { klass.get_response(URI(server.url + path)) }
       %w[/x /none /other /part].each do |path|
-        same { |klass| ask.call(klass, path).then { |response| [response.body, response["content-encoding"], response["content-length"]] } }
+        same { |klass| request_once.call(klass, path).then { |response| [response.body, response["content-encoding"], response["content-length"]] } }
       end
-      same_error { |klass| ask.call(klass, "/bad") }
+      same_error { |klass| request_once.call(klass, "/bad") }
     end
   end
 
@@ -123,7 +123,7 @@ class NetHTTPResponseTest < NetHTTPTest
     assert_equal "its own", error.message
   end
 
-  def test_what_hecaton_tells
+  def test_what_hecaton_reports
     start do |http|
       whole = Hecaton::NetHTTP.outcome(http.get("/bytes/5"))
       assert_equal [:status], whole.attempts.map(&:ending)
@@ -139,7 +139,7 @@ class NetHTTPResponseTest < NetHTTPTest
     same_started { |http| Marshal.load(Marshal.dump(http.request_get("/bytes/5") { |response| response.read_body })).body }
   end
 
-  def test_an_encoding_that_was_asked_for
+  def test_an_encoding_that_was_set
     skip "this Net::HTTP has no response_body_encoding" unless Net::HTTP.method_defined?(:response_body_encoding=)
 
     [true, "iso-8859-1", Encoding::UTF_8].each do |encoding|
@@ -150,7 +150,7 @@ class NetHTTPResponseTest < NetHTTPTest
     end
   end
 
-  def test_http2_where_it_is_asked_for
+  def test_http2_where_it_is_set
     real_server = TestServer.new("--http2")
     Hecaton::NetHTTP.http = "2"
     response = Hecaton::NetHTTP.get_response(URI("#{real_server.url}/r/1"))

@@ -13,13 +13,13 @@ class RestClientTest < ReplacedNetHTTPTest
   end
 
   def test_requests
-    same { told(RestClient.get(url("/echo"), params: { a: 1, b: "c d" }, accept: :json)) }
-    same { told(RestClient.post(url("/echo"), { a: "1", nested: { b: "2" } })) }
-    same { told(RestClient.put(url("/echo"), '{"a":1}', content_type: :json)) }
-    same { told(RestClient.patch(url("/echo"), "text")) }
-    same { told(RestClient.delete(url("/echo"))) }
+    same { reported(RestClient.get(url("/echo"), params: { a: 1, b: "c d" }, accept: :json)) }
+    same { reported(RestClient.post(url("/echo"), { a: "1", nested: { b: "2" } })) }
+    same { reported(RestClient.put(url("/echo"), '{"a":1}', content_type: :json)) }
+    same { reported(RestClient.patch(url("/echo"), "text")) }
+    same { reported(RestClient.delete(url("/echo"))) }
     same { RestClient.head(url("/r/1")).headers.slice(:content_length, :content_type) }
-    same { told(RestClient::Resource.new(url("/echo"), user: "u", password: "p")["sub?x"].get) rescue $!.class }
+    same { reported(RestClient::Resource.new(url("/echo"), user: "u", password: "p")["sub?x"].get) rescue $!.class }
     same { RestClient.get(url("/encoded/gzip/500")).body.bytesize }
   end
 
@@ -35,7 +35,7 @@ class RestClientTest < ReplacedNetHTTPTest
     same { failure { RestClient.get(url("/status/404")) } }
     same { failure { RestClient.get(url("/status/500")) } }
     same { failure { RestClient.post(url("/status/302?location=/"), "") } }
-    same { told(RestClient.get(url("/redirect/302/2"))) }
+    same { reported(RestClient.get(url("/redirect/302/2"))) }
     same { RestClient.get(url("/cookies/set?a=1&b=2")).cookies }
     same { RestClient.get(url("/cookies"), cookies: { a: "1" }).body }
   end

@@ -44,7 +44,7 @@ class NetHTTPSettingsTest < NetHTTPTest
     end
   end
 
-  def test_repeats_are_for_who_asks
+  def test_repeats_need_a_setting
     assert_nil settings[:retry]
     assert_nil settings[:reconnect]
     assert_equal false, settings(max_retries: 0)[:reconnect]
@@ -52,11 +52,11 @@ class NetHTTPSettingsTest < NetHTTPTest
   end
 
   def test_an_address_of_ones_own
-    told = Hecaton::NetHTTP.start("name.invalid", port, nil, nil, nil, nil, ipaddr: host) do |http|
+    reported = Hecaton::NetHTTP.start("name.invalid", port, nil, nil, nil, nil, ipaddr: host) do |http|
       assert_equal host, http.ipaddr
       JSON.parse(http.get("/echo").body)
     end
-    assert_includes told["headers"], ["Host", "name.invalid:#{port}"]
+    assert_includes reported["headers"], ["Host", "name.invalid:#{port}"]
   end
 
   def test_keep_alive_timeout_of_nothing_keeps_nothing
@@ -66,10 +66,10 @@ class NetHTTPSettingsTest < NetHTTPTest
   end
 
   def test_ipaddr_may_be_a_name
-    ask = ->(klass, ipaddr) { start(klass, ipaddr: ipaddr) { |http| http.get("/r/1").code } }
-    assert_equal "200", same { |klass| ask.(klass, "localhost") }
-    assert_equal "200", same { |klass| ask.(klass, host) }
-    same_error { |klass| ask.(klass, "name.invalid") }
+    request_once = ->(klass, ipaddr) { start(klass, ipaddr: ipaddr) { |http| http.get("/r/1").code } }
+    assert_equal "200", same { |klass| request_once.(klass, "localhost") }
+    assert_equal "200", same { |klass| request_once.(klass, host) }
+    same_error { |klass| request_once.(klass, "name.invalid") }
   end
 
   def test_what_cannot_be_had_is_refused_by_name

@@ -15,7 +15,7 @@ class NetHTTPTest < ServerTest
   def host = URI(real_server.url).host
   def port = URI(real_server.url).port
 
-  # Connections are kept for longer than a busy machine may need between two requests.
+  # Connections stay open for longer than a busy machine may need between two requests.
   def start(klass = Hecaton::NetHTTP, **options, &block) = klass.start(host, port, keep_alive_timeout: 60, **options, &block)
 
   # The block's value must be equal for each class; returns it.
@@ -31,9 +31,9 @@ class NetHTTPTest < ServerTest
   # The request that the test server received, without the fields about the sender and the connection. Content-Length: 0
   # is dropped too, because the engine leaves it out where a method has no body by itself.
   def arrived_at(response)
-    told = JSON.parse(response.body)
-    headers = told["headers"].reject { |name, value| name == "Connection" || [name, value] == %w[Content-Length 0] }
-    told.slice("method", "path", "body").merge("headers" => headers.sort)
+    reported = JSON.parse(response.body)
+    headers = reported["headers"].reject { |name, value| name == "Connection" || [name, value] == %w[Content-Length 0] }
+    reported.slice("method", "path", "body").merge("headers" => headers.sort)
   end
 
   # The same error of both, by its class; returns that of the drop-in.
@@ -77,8 +77,8 @@ class ReplacedNetHTTPTest < NetHTTPTest
     Hecaton::NetHTTP.shutdown
   end
 
-  def told(response)
-    told = JSON.parse(response.body)
-    [response.code, told["method"], told["path"], told["body"], told["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| name == "connection" }.sort]
+  def reported(response)
+    reported = JSON.parse(response.body)
+    [response.code, reported["method"], reported["path"], reported["body"], reported["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| name == "connection" }.sort]
   end
 end

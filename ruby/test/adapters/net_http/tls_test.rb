@@ -15,7 +15,7 @@ class NetHTTPTlsTest < NetHTTPTest
     end
   end
 
-  def ask(klass, uri, **options) = klass.start(uri.host, uri.port, use_ssl: true, **options) { |http| http.get("/r/1").code }
+  def request_once(klass, uri, **options) = klass.start(uri.host, uri.port, use_ssl: true, **options) { |http| http.get("/r/1").code }
 
   def store = OpenSSL::X509::Store.new.tap { |made| yield made }
 
@@ -28,7 +28,7 @@ class NetHTTPTlsTest < NetHTTPTest
         { cert_store: store { |made| made.add_path(folder) } }, { cert_store: store { |made| made.add_cert(certificate) } },
         { cert_store: store { |made| made.set_default_paths; made.add_file(ca) } },
         { cert_store: store { |made| made.set_default_paths }, ca_file: ca }, { verify_mode: OpenSSL::SSL::VERIFY_NONE }
-      ].each { |trust| assert_equal "200", same { |klass| ask(klass, uri, **trust) }, trust.inspect }
+      ].each { |trust| assert_equal "200", same { |klass| request_once(klass, uri, **trust) }, trust.inspect }
     end
   end
 
@@ -44,16 +44,16 @@ class NetHTTPTlsTest < NetHTTPTest
   def test_who_is_not_trusted
     secure do |uri, _, _|
       [{}, { verify_mode: OpenSSL::SSL::VERIFY_PEER }, { cert_store: store(&:set_default_paths) }].each do |trust|
-        error = same_error { |klass| ask(klass, uri, **trust) }
+        error = same_error { |klass| request_once(klass, uri, **trust) }
         assert_match(/certificate verify failed/, error.message)
         assert_kind_of Hecaton::TLSError, error.cause
       end
     end
-    secure("--tls=expired") { |uri, ca, _| assert_match(/expired/, same_error { |klass| ask(klass, uri, ca_file: ca) }.message) }
+    secure("--tls=expired") { |uri, ca, _| assert_match(/expired/, same_error { |klass| request_once(klass, uri, ca_file: ca) }.message) }
     secure("--tls=wrong-host") do |uri, ca, _|
-      same_error { |klass| ask(klass, uri, ca_file: ca) }
-      assert_equal "200", same { |klass| ask(klass, uri, ca_file: ca, verify_hostname: false) }
-      same_error { |klass| ask(klass, uri, verify_hostname: false) }
+      same_error { |klass| request_once(klass, uri, ca_file: ca) }
+      assert_equal "200", same { |klass| request_once(klass, uri, ca_file: ca, verify_hostname: false) }
+      same_error { |klass| request_once(klass, uri, verify_hostname: false) }
     end
   end
 
@@ -61,15 +61,15 @@ class NetHTTPTlsTest < NetHTTPTest
     secure do |uri, ca, _|
       { purpose: OpenSSL::X509::PURPOSE_SSL_SERVER, time: Time.now, flags: OpenSSL::X509::V_FLAG_CRL_CHECK }.each do |name, value|
         filled = store { |made| made.add_file(ca); made.public_send(:"#{name}=", value) }
-        refused(/cert_store\.#{name}=/) { ask(Hecaton::NetHTTP, uri, cert_store: filled) }
+        refused(/cert_store\.#{name}=/) { request_once(Hecaton::NetHTTP, uri, cert_store: filled) }
       end
     end
   end
 
   def test_what_cannot_be_read
-    error = assert_raises(OpenSSL::SSL::SSLError) { ask(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_file: "/nowhere/ca.pem") }
+    error = assert_raises(OpenSSL::SSL::SSLError) { request_once(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_file: "/nowhere/ca.pem") }
     assert_match(%r{/nowhere/ca\.pem}, error.message)
-    Dir.mktmpdir { |folder| assert_raises(OpenSSL::SSL::SSLError) { ask(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_path: folder) } }
+    Dir.mktmpdir { |folder| assert_raises(OpenSSL::SSL::SSLError) { request_once(Hecaton::NetHTTP, URI("https://127.0.0.1:1"), ca_path: folder) } }
   end
 
   def test_a_certificate_of_the_client
@@ -78,27 +78,27 @@ class NetHTTPTlsTest < NetHTTPTest
       secure("--tls-client", "--tls-client-out", pair) do |uri, ca, _|
         certificate = OpenSSL::X509::Certificate.new(File.read(pair))
         key = OpenSSL::PKey.read(File.read(pair))
-        assert_equal "200", same { |klass| ask(klass, uri, ca_file: ca, cert: certificate, key: key) }
-        assert_raises(OpenSSL::SSL::SSLError) { ask(Hecaton::NetHTTP, uri, ca_file: ca) }
-        refused(/key/) { ask(Hecaton::NetHTTP, uri, ca_file: ca, cert: certificate) }
+        assert_equal "200", same { |klass| request_once(klass, uri, ca_file: ca, cert: certificate, key: key) }
+        assert_raises(OpenSSL::SSL::SSLError) { request_once(Hecaton::NetHTTP, uri, ca_file: ca) }
+        refused(/key/) { request_once(Hecaton::NetHTTP, uri, ca_file: ca, cert: certificate) }
       end
     end
   end
 
   def test_versions
     secure("--tls-1-2") do |uri, ca, _|
-      assert_equal "200", same { |klass| ask(klass, uri, ca_file: ca, min_version: :TLS1_2) }
-      assert_equal "200", same { |klass| ask(klass, uri, ca_file: ca, ssl_version: :SSLv23) }
-      same_error { |klass| ask(klass, uri, ca_file: ca, min_version: :TLS1_3) }
-      same_error { |klass| ask(klass, uri, ca_file: ca, min_version: OpenSSL::SSL::TLS1_3_VERSION) }
+      assert_equal "200", same { |klass| request_once(klass, uri, ca_file: ca, min_version: :TLS1_2) }
+      assert_equal "200", same { |klass| request_once(klass, uri, ca_file: ca, ssl_version: :SSLv23) }
+      same_error { |klass| request_once(klass, uri, ca_file: ca, min_version: :TLS1_3) }
+      same_error { |klass| request_once(klass, uri, ca_file: ca, min_version: OpenSSL::SSL::TLS1_3_VERSION) }
     end
   end
 
   def test_connections_of_other_trust_are_not_shared
     secure do |uri, ca, _|
-      assert_equal "200", ask(Hecaton::NetHTTP, uri, verify_mode: OpenSSL::SSL::VERIFY_NONE)
-      assert_raises(OpenSSL::SSL::SSLError) { ask(Hecaton::NetHTTP, uri) }
-      assert_equal "200", ask(Hecaton::NetHTTP, uri, ca_file: ca)
+      assert_equal "200", request_once(Hecaton::NetHTTP, uri, verify_mode: OpenSSL::SSL::VERIFY_NONE)
+      assert_raises(OpenSSL::SSL::SSLError) { request_once(Hecaton::NetHTTP, uri) }
+      assert_equal "200", request_once(Hecaton::NetHTTP, uri, ca_file: ca)
     end
   end
 

@@ -1,4 +1,4 @@
-# WebMock's stubs of Net::HTTP come first, and what it lets through goes on to Hecaton where Net::HTTP is replaced.
+# WebMock's stubs of Net::HTTP come first, and what it lets through reaches Hecaton where Net::HTTP is replaced.
 require_relative "support"
 require "webmock"
 

@@ -43,14 +43,14 @@ class FaradayProgramTest < Minitest::Test
     when %r{/busy} then busy.shift.then { |status| [status, {}, "now", status == 503 ? "Service Unavailable" : "OK"] }
     when %r{/compressed} then [200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain " * 10), "OK"]
     when %r{/large} then [200, {}, "0123456789" * 30_000, "OK"]
-    else [200, { "Content-Type" => "application/json", "X-Total" => "12" }, JSON.generate(told(request)), "OK"]
+    else [200, { "Content-Type" => "application/json", "X-Total" => "12" }, JSON.generate(reported(request)), "OK"]
     end
   end
 
   # Net::HTTP gives a type of its own to bodies that have none, even to an empty one.
-  def told(request)
-    kept = %w[accept authorization x-client x-request content-length]
-    kept << "content-type" unless request.body.empty?
-    { verb: request.verb, target: request.target, body: request.body.dup.force_encoding("UTF-8").gsub(/\h{32}/, "BOUNDARY"), headers: request.headers.slice(*kept).sort }
+  def reported(request)
+    stored = %w[accept authorization x-client x-request content-length]
+    stored << "content-type" unless request.body.empty?
+    { verb: request.verb, target: request.target, body: request.body.dup.force_encoding("UTF-8").gsub(/\h{32}/, "BOUNDARY"), headers: request.headers.slice(*stored).sort }
   end
 end

@@ -9,18 +9,18 @@ module NetHTTPFamily
   # Code after the changed line, which prints at the end how many clients of Hecaton there are.
   WITNESS = 'at_exit { warn "clients of Hecaton: #{ObjectSpace.each_object(Hecaton::Client).count}" }'.freeze
 
-  # Expects the same output from the program as it is, and with `replacement` in the place of `line`.
+  # Expects the same output from the program as it is, and with `replacement` instead of `line`.
   def assert_same_output(name, line, replacement)
     program = File.read("#{FOLDER}/#{name}.rb")
     assert_operator program.lines.size, :>=, 60
     assert_equal 1, program.lines.count("#{line}\n"), "the program has its line #{line.inspect} once"
-    real, said, asked = run_program(program)
+    real, said, requested = run_program(program)
     assert_empty said.lines.grep(/clients of Hecaton/)
     ours, said, ours_asked = run_program(program.sub("#{line}\n", "#{replacement}; #{WITNESS}\n"))
     assert_match(/clients of Hecaton: [1-9]/, said)
     assert_equal real, ours
     assert_operator real.lines.size, :>=, 15
-    assert_equal asked.values_at("requests", "aborted").sum, ours_asked.values_at("requests", "aborted").sum
+    assert_equal requested.values_at("requests", "aborted").sum, ours_asked.values_at("requests", "aborted").sum
   end
 
   private

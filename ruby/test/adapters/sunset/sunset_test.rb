@@ -60,7 +60,7 @@ class SunsetTest < Minitest::Test
     assert_equal %(</a>; rel=next, <http://b>; rel="sunset"), Hecaton::Sunset.new(app, DATE, link: "http://b").call({})[1]["Link"]
   end
 
-  def test_a_single_answer_is_marked_by_hand
+  def test_a_single_response_is_marked_by_hand
     assert_equal({ "sunset" => SAID, "link" => ["</a>", '<http://b>; rel="sunset"'] }, Hecaton::Sunset.mark({ "link" => ["</a>"] }, DATE, link: "http://b"))
   end
 
@@ -70,7 +70,7 @@ class SunsetTest < Minitest::Test
     assert_match(%r{WARN.*GET /v1/users.*sunset date 2089-12-31T23:59:59Z.*called by pokedex}, log.string)
   end
 
-  def test_who_asks_is_logged
+  def test_the_client_is_logged
     sent = { "HTTP_USER_AGENT" => "pokedex", "HTTP_X_APP_NAME" => "pokedex", "HTTP_X_APP_ENV" => "staging" }
     log = ->(env, **options) { capture_io { reply(middleware: Hecaton::Sunset::LogUserAgent, env: env, **options) }.first }
     assert_equal "user_agent=pokedex; app_name=pokedex; app_env=staging;\n", log.call(sent)
@@ -86,9 +86,9 @@ class SunsetTest < Minitest::Test
   def test_bytes_that_are_no_text
     app = ->(_) { [200, {}, ["ok"]] }
     path, agent = "/v1/\xFF", "a\xFF\u0085\nb"
-    [path, path.b].product([agent, agent.b]).each do |asked, by|
+    [path, path.b].product([agent, agent.b]).each do |requested, by|
       log = StringIO.new
-      env = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/é", "PATH_INFO" => asked, "HTTP_USER_AGENT" => by, "HTTP_X_APP_NAME" => "é" }
+      env = { "REQUEST_METHOD" => "GET", "SCRIPT_NAME" => "/é", "PATH_INFO" => requested, "HTTP_USER_AGENT" => by, "HTTP_X_APP_NAME" => "é" }
       logger = Logger.new(log, formatter: ->(_, _, _, message) { "#{message}\n" })
       app_with = Hecaton::Sunset::LogUserAgent.new(Hecaton::Sunset.new(app, DATE, only: %r{/é/v1}, logger: logger), logger: logger)
       assert_equal [200, SAID], app_with.call(env).then { |status, headers, _| [status, headers["sunset"]] }

@@ -43,7 +43,7 @@ class StubTest < Minitest::Test
     assert_equal [201, [1], {}], Hecaton::Testing.response(status: 201, json: [1], headers: nil).then { |made| [made.status, made.json, made.headers.to_h.except("content-type")] }
   end
 
-  def test_answers
+  def test_responses
     response = Hecaton::Response.new(status: 201, headers: { "a" => "b" }, body: "whole")
     replies = {
       response => [201, "whole"], { status: 404, body: "no" } => [404, "no"], { json: { a: [1] } } => [200, '{"a":[1]}'], 503 => [503, ""],
@@ -59,9 +59,9 @@ class StubTest < Minitest::Test
     Hecaton.stub(:get) { |request| { status: 200, body: request.params.inspect } }
     assert_equal '[["a", "1"]]', get(params: { a: 1 }).body
     Hecaton.stub(:get) { :nonsense }
-    assert_match(/a stub answers with Symbol/, assert_raises(TypeError) { get }.message)
+    assert_match(/a stub returns Symbol/, assert_raises(TypeError) { get }.message)
     Hecaton.stub(:get).returns(Integer)
-    assert_match(/a stub answers with Integer/, assert_raises(TypeError) { get }.message)
+    assert_match(/a stub returns Integer/, assert_raises(TypeError) { get }.message)
   end
 
   def test_failures_are_outcomes
@@ -82,7 +82,7 @@ class StubTest < Minitest::Test
     assert_raises(Hecaton::StatusError) { get(raise_for_status: true) }
   end
 
-  def test_answers_in_turn_and_counts
+  def test_responses_in_turn_and_counts
     stub = Hecaton.stub(:get).returns(503, Hecaton::TimeoutError, "third")
     assert_equal 503, get("/1").status
     assert_raises(Hecaton::TimeoutError) { get("/2") }
@@ -128,7 +128,7 @@ class StubTest < Minitest::Test
       assert matches?(:get, headers: headers, request: given), headers.inspect
     end
     [{ "X-A" => "2" }, { x_a: nil }, { x_b: "2" }, { x_c: /./ }].each { |headers| refute matches?(:get, headers: headers, request: given), headers.inspect }
-    post = ->(sent, **wanted) { matches?(:post, verb: :post, request: sent, **wanted) }
+    post = ->(sent, **expected) { matches?(:post, verb: :post, request: sent, **expected) }
     assert post.({ body: "é" }, body: "é")
     assert post.({ body: StringIO.new("text") }, body: /ex/)
     assert post.({ body: "é" }, body: ->(body) { body == "é" })
@@ -153,7 +153,7 @@ class StubTest < Minitest::Test
     assert matches?(:get, nil, headers: { a: /é/ }, request: { headers: { "a" => "é" } })
   end
 
-  def test_the_last_stub_that_matches_answers
+  def test_the_last_stub_that_matches_responds
     general = Hecaton.stub(:get).returns(200)
     special = Hecaton.stub(:get, "#{SITE}/a").returns(201)
     assert_equal [201, 200], [get("/a").status, get("/b").status]

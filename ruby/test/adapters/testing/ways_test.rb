@@ -25,14 +25,14 @@ class WaysTest < Minitest::Test
   def test_batches_and_their_callbacks
     Hecaton.stub(:get, "#{SITE}/ok").returns(headers: { "A" => "b" }, body: "whole")
     Hecaton.stub(:get, "#{SITE}/bad").returns(500)
-    told = []
+    reported = []
     client.batch(concurrency: 1, per_origin: 1, rate: 1) do |batch|
-      batch.get("#{SITE}/ok").on_success { |response| told << [:ok, response.body] }.on_failure { flunk }
-      batch.get("#{SITE}/bad").on_failure { |outcome| told << [:bad, outcome.status] && batch.get("#{SITE}/ok").on_complete { told << :queued_by_a_callback } }
-      batch.get("#{SITE}/ok").on_headers { |head| told << [head.headers["a"], head.body] }.on_body { |piece| told << piece }.on_complete { |outcome| told << outcome.body }
-      batch.get("#{SITE}/ok", queue: :front).on_complete { told << :first }
+      batch.get("#{SITE}/ok").on_success { |response| reported << [:ok, response.body] }.on_failure { flunk }
+      batch.get("#{SITE}/bad").on_failure { |outcome| reported << [:bad, outcome.status] && batch.get("#{SITE}/ok").on_complete { reported << :queued_by_a_callback } }
+      batch.get("#{SITE}/ok").on_headers { |head| reported << [head.headers["a"], head.body] }.on_body { |piece| reported << piece }.on_complete { |outcome| reported << outcome.body }
+      batch.get("#{SITE}/ok", queue: :front).on_complete { reported << :first }
     end
-    assert_equal [:first, [:ok, "whole"], [:bad, 500], ["b", ""], "whole", "", :queued_by_a_callback], told
+    assert_equal [:first, [:ok, "whole"], [:bad, 500], ["b", ""], "whole", "", :queued_by_a_callback], reported
   end
 
   def test_abort_and_exceptions_in_callbacks
@@ -76,9 +76,9 @@ class WaysTest < Minitest::Test
       [stream.class, stream.status, stream.headers["etag"], stream.url, stream.http_method, stream.success?, stream.attempts.size, stream.each_chunk.to_a]
     end
     assert_equal [Hecaton::Stream, 206, "x", "#{SITE}/a?b", "GET", true, 1, ["text"]], seen
-    kept = nil
-    client.get(SITE) { |stream| kept = stream }
-    assert_raises(RuntimeError) { kept.each_chunk { flunk } }
+    stored = nil
+    client.get(SITE) { |stream| stored = stream }
+    assert_raises(RuntimeError) { stored.each_chunk { flunk } }
     Hecaton.stub(:get).returns(500)
     assert_raises(Hecaton::StatusError) { client(raise_for_status: true).get(SITE) { flunk } }
   end
@@ -98,13 +98,13 @@ class WaysTest < Minitest::Test
   end
 
   def test_events_deprecation_and_cookies
-    told = []
-    subscription = Hecaton.subscribe { |event| told << [event.name, event.payload["http.response.status_code"], event.payload["error.type"]] }
+    reported = []
+    subscription = Hecaton.subscribe { |event| reported << [event.name, event.payload["http.response.status_code"], event.payload["error.type"]] }
     Hecaton.stub(:get).returns({ headers: { "Deprecation" => "@1", "Set-Cookie" => "a=1" } }, Hecaton::ConnectError)
-    own = client(cookies: true, on_deprecation: ->(response) { told << response.deprecation })
+    own = client(cookies: true, on_deprecation: ->(response) { reported << response.deprecation })
     own.get("#{SITE}/")
     assert_raises(Hecaton::ConnectError) { own.get("#{SITE}/") }
-    assert_equal [["attempt.hecaton", 200, nil], ["request.hecaton", 200, nil], Time.at(1), ["attempt.hecaton", nil, "Hecaton::ConnectError"], ["request.hecaton", nil, "Hecaton::ConnectError"]], told
+    assert_equal [["attempt.hecaton", 200, nil], ["request.hecaton", 200, nil], Time.at(1), ["attempt.hecaton", nil, "Hecaton::ConnectError"], ["request.hecaton", nil, "Hecaton::ConnectError"]], reported
     assert_equal ["a=1", 1], [Hecaton::Testing.requests.last.headers["cookie"], own.cookies.size]
   ensure
     subscription&.unsubscribe

@@ -3,7 +3,7 @@ require "test_helper"
 require "open3"
 require "tempfile"
 
-# Cases are snippets of Ruby that print; `url` in them is the test server's, or whatever else they are told.
+# Cases are snippets of Ruby that print; `url` in them is the test server's, or whatever else they are given.
 module Both
   LIB = File.expand_path("../../../lib", __dir__)
   LIBRARIES = { original: ["-rtyphoeus"], dropin: ["-I#{LIB}", "-rhecaton/typhoeus"] }.freeze

@@ -8,9 +8,9 @@ class TyphoeusCacheTest < DropInTest
   class Redis
     attr_reader :expiries
 
-    def initialize = (@kept, @expiries = {}, [])
-    def get(key) = @kept[key]
-    def set(key, value) = @kept[key] = value
+    def initialize = (@stored, @expiries = {}, [])
+    def get(key) = @stored[key]
+    def set(key, value) = @stored[key] = value
     def expire(_key, seconds) = @expiries << seconds
   end
 

@@ -18,7 +18,7 @@ class DropInTest < ServerTest
     request
   end
 
-  # A test server of its own, whose ledger nobody else writes.
+  # A test server of its own, whose log nobody else writes.
   def with_real_server(*arguments)
     real_server = TestServer.new(*arguments)
     yield real_server

@@ -80,16 +80,16 @@ class TyphoeusHydraTest < DropInTest
 
   def test_thousands_of_stubs
     Typhoeus.stub(/stubbed/).and_return(Typhoeus::Response.new(code: 200))
-    assert_equal 6000, answered("http://stubbed.example/")
+    assert_equal 6000, responded("http://stubbed.example/")
   end
 
   # The original's stack is not deep enough.
-  def test_thousands_that_before_answers
+  def test_thousands_that_before_responds_to
     Typhoeus.before { |request| request.finish(Typhoeus::Response.new(code: 200)) && false }
-    assert_equal 6000, answered("http://before.example/")
+    assert_equal 6000, responded("http://before.example/")
   end
 
-  def answered(address)
+  def responded(address)
     hydra = Typhoeus::Hydra.new
     count = 0
     6000.times do
@@ -186,7 +186,7 @@ class TyphoeusHydraTest < DropInTest
     assert_equal [Thread.current], threads.uniq
   end
 
-  def test_pieces_are_told_of_while_others_are_slow
+  def test_pieces_are_handed_over_while_others_are_slow
     hydra = Typhoeus::Hydra.new
     order = []
     hydra.queue(request("/delay/3000") { order << :slow })

@@ -26,7 +26,7 @@ class TyphoeusLoadingTest < Minitest::Test
     assert_equal [["nil", '"Hecaton::Typhoeus::Request"', "false"], true], output
   end
 
-  def test_the_middleware_is_there_when_it_is_asked_for
+  def test_the_middleware_is_there_when_it_is_required
     known = "p defined?(Rack::Typhoeus::Middleware::ParamsDecoder::Helper)"
     assert_equal [["nil"], true], ruby("require 'hecaton/typhoeus'; p defined?(Rack)")
     %w[rack/typhoeus rack/typhoeus/middleware/params_decoder rack/typhoeus/middleware/params_decoder/helper].each do |feature|

@@ -61,14 +61,14 @@ class TyphoeusOptionsTest < DropInTest
     assert_equal 1, field("cookie", cookie: "b=2", headers: { "cookie" => "a=1" }).size
   end
 
-  def test_on_body_hears_nothing_of_a_body_that_is_not_wanted
+  def test_on_body_is_not_called_for_a_body_that_is_not_needed
     { "/status/404" => { failonerror: true }, "/redirect/302/1" => { followlocation: true, maxredirs: 0 } }.each do |path, options|
-      heard = []
+      received = []
       request = request(path, **options)
-      request.on_headers { |response| heard << response.code }
-      request.on_body { |bytes| heard << bytes }
+      request.on_headers { |response| received << response.code }
+      request.on_body { |bytes| received << bytes }
       response = request.run
-      assert_equal [[response.code], ""], [heard, response.body]
+      assert_equal [[response.code], ""], [received, response.body]
       assert_includes %i[http_returned_error too_many_redirects], response.return_code
     end
   end
@@ -124,7 +124,7 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
-  def test_nothing_is_asked_by_nil_but_its_name_counts
+  def test_nil_sets_nothing_but_its_name_counts
     assert_equal 200, response("/r/1", proxy_cainfo: nil, cainfo: nil).code
     refused { response("/r/1", nonsense: nil) }
   end
@@ -158,7 +158,7 @@ class TyphoeusOptionsTest < DropInTest
     assert_equal :operation_timedout, Typhoeus.get(url("/delay/5000")).return_code
   end
 
-  def test_a_request_without_timeout_is_told_of_once
+  def test_a_request_without_timeout_is_warned_of_once
     warnings = [1, 2].map do
       code = "require 'hecaton/typhoeus'; 2.times { Typhoeus.get(#{url("/r/1").inspect}) }; " \
              "h = Typhoeus::Hydra.new; h.queue(Typhoeus::Request.new(#{url("/r/1").inspect})); h.run"
@@ -214,7 +214,7 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
-  def test_connections_are_kept_unless_forbidden
+  def test_connections_are_reused_unless_forbidden
     with_real_server do |real_server|
       3.times { Typhoeus.get("#{real_server.url}/r/1", timeout: 5, connecttimeout: 4) }
       assert_equal 1 + 1, real_server.ledger.fetch("connections")
@@ -223,7 +223,7 @@ class TyphoeusOptionsTest < DropInTest
     end
   end
 
-  def test_the_clients_that_are_kept_are_few
+  def test_the_clients_that_are_held_are_few
     clients = Hecaton::Typhoeus::Clients
     first = clients.for({ connect_timeout: 1 })
     assert_same first, clients.for({ connect_timeout: 1 })
@@ -265,7 +265,7 @@ class TyphoeusOptionsTest < DropInTest
       assert_match(/b.*2/, sent)
       refute_match(/a.*1/, JSON.parse(response("/cookies", cookiefile: jar, cookiesession: true).body).to_s)
       assert_equal ["c=3"], field("Cookie", cookielist: "Set-Cookie: c=3")
-      # Kept for nobody else.
+      # Nobody else reuses it.
       assert_empty field("Cookie", cookiefile: "")
     end
   end

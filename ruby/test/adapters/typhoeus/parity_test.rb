@@ -144,7 +144,7 @@ class TyphoeusParityTest < Minitest::Test
         request.on_complete { |response| log << path }
         request
       end
-      %w[kept/1 kept/2 r/1 kept/3 r/2].each { |path| hydra.queue(make.call(path)) }
+      %w[stored/1 stored/2 r/1 stored/3 r/2].each { |path| hydra.queue(make.call(path)) }
       hydra.add(make.call("kept/0"))
       p log, hydra.queued_requests.size
       hydra.run
@@ -273,7 +273,7 @@ class TyphoeusParityTest < Minitest::Test
       p seen.uniq.size, hydra.memory
       Typhoeus::Config.memoize = nil },
     "cache" => %q{
-      store = Class.new { def get(request) = (@kept ||= {})[request.cache_key]; def set(request, response) = (@kept ||= {})[request.cache_key] = Marshal.dump(response) }.new
+      store = Class.new { def get(request) = (@stored ||= {})[request.cache_key]; def set(request, response) = (@stored ||= {})[request.cache_key] = Marshal.dump(response) }.new
       def store.get(request) = super&.then { |text| Marshal.load(text) }
       first, second, third = Array.new(3) { |number| Typhoeus.get("#{url}/r/8", cache: store, cache_ttl: 5) }
       p first.cached?, second.cached?, second.body == first.body, second.code, second.headers == first.headers, third.total_time == first.total_time

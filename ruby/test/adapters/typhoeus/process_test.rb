@@ -73,7 +73,7 @@ class TyphoeusProcessTest < DropInTest
     assert_equal 200, request("/r/1").run.code
   end
 
-  def test_timeout_leaves_at_once_and_a_further_run_goes_on
+  def test_timeout_leaves_at_once_and_a_further_run_resumes
     with_real_server("--delay", "500ms") do |real_server|
       hydra = Typhoeus::Hydra.new
       codes = []

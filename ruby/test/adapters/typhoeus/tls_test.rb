@@ -33,7 +33,7 @@ class TyphoeusTlsTest < DropInTest
     end
   end
 
-  def test_who_answered
+  def test_the_server_of_an_attempt
     plain = Typhoeus.get(url("/r/1"))
     uri = URI(url("/"))
     assert_equal [uri.host, uri.port, "127.0.0.1", []], [plain.primary_ip, plain.primary_port, plain.local_ip, plain.certinfo]

@@ -18,7 +18,7 @@ class TyphoeusWebMockTest < DropInTest
     super
   end
 
-  def test_stubs_answer
+  def test_stubs_respond
     stub_request(:post, "http://x.example/a?b=1").with(body: "q", headers: { "X-A" => "1" }, basic_auth: %w[me secret])
       .to_return(status: [201, "Made"], body: "hi", headers: { "X" => "y" })
     response = Typhoeus.post("http://x.example/a", params: { b: 1 }, body: "q", headers: { "X-A" => 1 }, userpwd: "me:secret")
@@ -70,10 +70,10 @@ class TyphoeusWebMockTest < DropInTest
     assert_raises(IOError) { Typhoeus.get("http://x.example/e") }
   end
 
-  def test_real_requests_are_told_of_once
+  def test_real_requests_are_reported_once
     WebMock.allow_net_connect!
-    told = []
-    WebMock.after_request { |signature, response| told << [signature.method, response.status.first] }
+    reported = []
+    WebMock.after_request { |signature, response| reported << [signature.method, response.status.first] }
     hydra = Typhoeus::Hydra.new
     hydra.queue(request("/r/1"))
     hydra.run
@@ -81,6 +81,6 @@ class TyphoeusWebMockTest < DropInTest
     pieces = request("/bytes/10")
     pieces.on_body {}
     pieces.run
-    assert_equal [[:get, 200], [:get, 404], [:get, 200]], told
+    assert_equal [[:get, 200], [:get, 404], [:get, 200]], reported
   end
 end

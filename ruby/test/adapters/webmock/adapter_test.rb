@@ -43,7 +43,7 @@ class AdapterTest < ServerTest
     outcome
   end
 
-  def test_a_stub_answers_in_all_ways
+  def test_a_stub_responds_in_all_ways
     stub_request(:post, site("/a")).to_return(status: [201, "Created"], body: "made", headers: { "X-A" => %w[1 2], content_type: "text/plain; charset=utf-8" })
     whole, read, batched = ways(:post, site("/a"), body: "x")
     assert_equal whole, batched
@@ -92,7 +92,7 @@ class AdapterTest < ServerTest
     assert_match(/name="name"\r\n\r\nAda\r\n.*name="file"; filename="upload.*of the file/m, seen)
   end
 
-  def test_answers_in_turn_by_blocks_from_files_and_raw
+  def test_responses_in_turn_by_blocks_from_files_and_raw
     stub_request(:get, site("/turn")).to_return({ body: "1" }, { body: "2" }).then.to_timeout.then.to_return(status: 404)
     assert_equal %w[1 2], Array.new(2) { client.get(site("/turn")).body }
     assert_raises(Hecaton::TimeoutError) { client.get(site("/turn")) }
@@ -159,9 +159,9 @@ class AdapterTest < ServerTest
   end
 
   def test_callbacks_receive_stubbed_and_real_responses
-    told = []
+    reported = []
     real = []
-    WebMock.after_request { |request, response| told << [request.method, request.uri.path, response.status, response.body] }
+    WebMock.after_request { |request, response| reported << [request.method, request.uri.path, response.status, response.body] }
     WebMock.after_request(real_requests_only: true) { |request, response| real << [request.uri.path, response.headers["Content-Length"]] }
     WebMock.after_request(except: [:hecaton]) { flunk }
     stub_request(:get, site("/s")).to_return(status: [200, "Fine"], body: "stubbed")
@@ -169,18 +169,18 @@ class AdapterTest < ServerTest
     ways(:get, url("/bytes/3"))
     client.batch { |batch| batch.get(url("/pieces/2/10/0")).on_body { |piece| piece } }
     assert_raises(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
-    body = told[3].last
-    assert_equal [[:get, "/s", [200, "Fine"], "stubbed"]] * 3 + [[:get, "/bytes/3", [200, "OK"], body]] * 3, told.first(6)
-    assert_equal [3, 20, 7], [body.bytesize, told.last.last.bytesize, told.size]
+    body = reported[3].last
+    assert_equal [[:get, "/s", [200, "Fine"], "stubbed"]] * 3 + [[:get, "/bytes/3", [200, "OK"], body]] * 3, reported.first(6)
+    assert_equal [3, 20, 7], [body.bytesize, reported.last.last.bytesize, reported.size]
     assert_equal ["/bytes/3", "3"], real.first
     assert_equal 4, real.size
   end
 
   def test_parts_of_a_stubbed_body
     stub_request(:get, site).to_return(body: "body", headers: { "X" => "1" })
-    told = []
-    client.batch { |batch| batch.get(site).on_headers { |head| told << head.headers["x"] }.on_body { |piece| told << piece }.on_complete { |outcome| told << outcome.body } }
-    assert_equal ["1", "body", ""], told
+    reported = []
+    client.batch { |batch| batch.get(site).on_headers { |head| reported << head.headers["x"] }.on_body { |piece| reported << piece }.on_complete { |outcome| reported << outcome.body } }
+    assert_equal ["1", "body", ""], reported
   end
 
   def test_coded_bodies_are_decoded_as_those_of_a_server
@@ -194,8 +194,8 @@ class AdapterTest < ServerTest
       WebMock.disable_net_connect!(allow: server.url.delete_prefix("http://"))
       stub_request(:get, site("/there")).to_return(body: "there")
       assert_equal "there", client(redirects: 1).get("#{server.url}/stub").body
-      [-> { client(redirects: 1).get(server.url) }, -> { client(redirects: 1).get_all([server.url]) }, -> { client(redirects: 1).get(server.url) { flunk } }].each do |ask|
-        assert_match(/GET #{away}/, assert_raises(WebMock::NetConnectNotAllowedError, &ask).message)
+      [-> { client(redirects: 1).get(server.url) }, -> { client(redirects: 1).get_all([server.url]) }, -> { client(redirects: 1).get(server.url) { flunk } }].each do |request_once|
+        assert_match(/GET #{away}/, assert_raises(WebMock::NetConnectNotAllowedError, &request_once).message)
       end
       assert_requested :get, "#{server.url}/", times: 3
     end

@@ -94,13 +94,13 @@ class OrderTest < Minitest::Test
   def test_webmock_that_is_not_enabled
     program = <<~RUBY
       client = Hecaton::Client.new(timeout: 5)
-      ask = -> { client.get("http://127.0.0.1:9/") rescue $!.class }
+      request_once = -> { client.get("http://127.0.0.1:9/") rescue $!.class }
       WebMock.stub_request(:get, "http://127.0.0.1:9/").to_return(status: 299)
-      print ask.call, " "
+      print request_once.call, " "
       WebMock.enable!
-      print ask.call.status, " "
+      print request_once.call.status, " "
       WebMock.disable!
-      print ask.call, " ", Hecaton::Interception.active?
+      print request_once.call, " ", Hecaton::Interception.active?
     RUBY
     [%w[hecaton webmock], %w[hecaton/webmock]].each do |order|
       said, = ruby(requires("", order) + program)

@@ -1,4 +1,4 @@
-# A response that is kept, with what its age is counted from.
+# A stored response, with the times that its age is counted from.
 module Hecaton
   class Features
     class Cache
@@ -8,16 +8,16 @@ module Hecaton
         HOP_BY_HOP = %w[connection keep-alive proxy-connection proxy-authenticate proxy-authentication-info transfer-encoding te upgrade
                         trailer].freeze
         # Fields of a 304 that do not describe the stored response.
-        KEPT = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
+        UNCHANGED = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
         # Fields that identify the sender: a response is used for the same values alone. The engine may add them, unseen
         # by features.
         PERSONAL = %w[authorization cookie].freeze
-        # Fields that select a response whatever Vary says. A program's own Host asks for another resource.
+        # Fields that select a response whatever Vary says. A program's own Host names another resource.
         SELECTING = [*PERSONAL, "host"].freeze
-        # The share of its age when it came that a response is taken to be fresh for, if the server does not say (RFC
+        # The share of its age when it came that a response counts as fresh, if the server does not say (RFC
         # 9111 §4.2.2).
         HEURISTIC = 0.1
-        private_constant :HOP_BY_HOP, :KEPT, :PERSONAL, :SELECTING, :HEURISTIC
+        private_constant :HOP_BY_HOP, :UNCHANGED, :PERSONAL, :SELECTING, :HEURISTIC
 
         # Hash.
         attr_reader :fields
@@ -31,10 +31,10 @@ module Hecaton
         end
         private_class_method :sound?
 
-        # The Entry of a response that was asked for, and came, at these times.
-        def self.of(request, response, asked, came)
+        # The Entry of a response with the times of its request and its arrival.
+        def self.of(request, response, sent_at, came)
           dropped = HOP_BY_HOP + names(response.headers, "connection")
-          new(status: response.status, url: response.url, body: response.body.dup, asked: asked, came: came,
+          new(status: response.status, url: response.url, body: response.body.dup, asked: sent_at, came: came,
             headers: response.headers.reject { |name, _| dropped.include?(name) },
             vary: (varies(response.headers) | SELECTING).to_h { |name| [name, selector(name, request.headers)] })
         end
@@ -48,11 +48,11 @@ module Hecaton
         end
         private_class_method :names
 
-        # Whether features see the field of a request, so that the cache can tell what it selects.
+        # Whether features see the field of a request, so that the cache knows what it selects.
         def self.knowable?(name, headers) = name != "*" && (!PERSONAL.include?(name) || headers.key?(name))
 
-        # The value that a field selects by, without differences that mean nothing (RFC 9111 §4.1). Of who asks a hash,
-        # for stores keep it.
+        # The value that a field selects by, without differences that mean nothing (RFC 9111 §4.1). A credential is
+        # hashed, for stores keep it.
         def self.selector(name, headers)
           value = headers[name]&.b&.strip&.gsub(/\s*,\s*/, ",")
           value && PERSONAL.include?(name) ? OpenSSL::Digest::SHA256.hexdigest(value) : value
@@ -92,10 +92,10 @@ module Hecaton
         end
 
         # The Entry after a 304 with these headers.
-        def updated(headers, asked, came)
-          fresh = headers.reject { |name, _| KEPT.include?(name) || HOP_BY_HOP.include?(name) }
+        def updated(headers, sent_at, came)
+          fresh = headers.reject { |name, _| UNCHANGED.include?(name) || HOP_BY_HOP.include?(name) }
           names = fresh.map(&:first)
-          Entry.new(fields.merge(headers: fields[:headers].reject { |name, _| names.include?(name) } + fresh, asked: asked, came: came))
+          Entry.new(fields.merge(headers: fields[:headers].reject { |name, _| names.include?(name) } + fresh, asked: sent_at, came: came))
         end
 
         # The Response, with its age and what the cache did.

@@ -10,7 +10,7 @@ module Hecaton
         PAIR = 120
         private_constant :ENTRY, :PAIR
 
-        # bytes:: most bytes of memory that responses take, as far as it can be told.
+        # bytes:: most bytes of memory that responses take, estimated.
         def initialize(bytes: 64 * 1024 * 1024)
           @most = bytes
           @values = {}
@@ -47,7 +47,7 @@ module Hecaton
           nil
         end
 
-        # How many bytes are kept.
+        # How many bytes are in use.
         def bytes = @lock.synchronize { @total }
 
         private

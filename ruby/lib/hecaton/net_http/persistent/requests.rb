@@ -3,7 +3,7 @@ module Hecaton
   class Persistent
     # Included by Persistent.
     module Requests
-      # Most places that a started object is kept for; beyond, they are made anew. Connections do not depend on it.
+      # Most hosts with a started object each; beyond, objects are made anew. Connections do not depend on it.
       MOST_SESSIONS = 1000
       private_constant :MOST_SESSIONS
 
@@ -14,7 +14,7 @@ module Hecaton
       #
       # Raises Error when the connection was refused or the host is down, and what Net::HTTP raises else.
       def request(uri, request = nil, &block)
-        uri = place(uri)
+        uri = absolute(uri)
         request = request_setup(request || uri)
         response = session_for(uri) { |http| http.request(request, &block) }
         @http_versions["#{uri.hostname}:#{uri.port}"] ||= response.http_version
@@ -24,7 +24,7 @@ module Hecaton
       # Yields a Connection, whose http is started; it may be used by other threads as well. Returns what the block
       # does.
       def connection_for(uri)
-        session_for(place(uri)) { |http| yield Connection.new(http) }
+        session_for(absolute(uri)) { |http| yield Connection.new(http) }
       end
 
       # The request with this object's headers; a URI becomes a GET.
@@ -78,7 +78,7 @@ module Hecaton
       private
 
       # The URI, if requests can go to it. Raises NetHTTP::Refused for others.
-      def place(given)
+      def absolute(given)
         uri = URI(given)
         return uri if uri.is_a?(URI::HTTP) && uri.hostname
 
@@ -95,13 +95,13 @@ module Hecaton
         raise Error, "#{what}: #{proxied ? http.proxy_address : uri.hostname}:#{proxied ? http.proxy_port : uri.port}"
       end
 
-      # The started Hecaton::NetHTTP for a place. One that another thread made at the same time is as good.
+      # The started Hecaton::NetHTTP for a host. One that another thread made at the same time is as good.
       def session_at(use_ssl, host, port)
         sessions = @sessions
-        place = [use_ssl, host, port]
-        sessions[place] || session(use_ssl, host, port, proxy_for(host, port)).tap do |http|
-          kept = sessions.size < MOST_SESSIONS ? sessions : {}
-          @sessions = kept.merge(place => http).freeze if sessions.equal?(@sessions)
+        host_key = [use_ssl, host, port]
+        sessions[host_key] || session(use_ssl, host, port, proxy_for(host, port)).tap do |http|
+          others = sessions.size < MOST_SESSIONS ? sessions : {}
+          @sessions = others.merge(host_key => http).freeze if sessions.equal?(@sessions)
         end
       end
     end

@@ -18,7 +18,7 @@ module Hecaton
       # read_timeout:: to wait for the response, and between two pieces of its body; default nil, which is Net::HTTP's
       #   60.
       # write_timeout:: to write the whole request; default nil.
-      # idle_timeout:: how long an unused connection is kept; default 5, 0 keeps none, nil as long as the server does.
+      # idle_timeout:: how long an unused connection stays open; default 5, 0 closes it at once, nil leaves that to the server.
       # total_timeout:: for the request in all; default nil, see Hecaton::NetHTTP.total_timeout.
       (TLS + TIMES + OTHERS).each do |name|
         attr_reader name
@@ -39,7 +39,7 @@ module Hecaton
       attr_reader :name
       # Hash: added to the headers of every request, beside those of the same name that it has.
       attr_reader :headers
-      # Hash: put in the place of those that a request has.
+      # Hash: which replace those of a request.
       attr_reader :override_headers
       # Hash of "host:port" and the version of HTTP that was used last.
       attr_reader :http_versions
@@ -85,7 +85,7 @@ module Hecaton
         count
       end
 
-      # A Hecaton::NetHTTP for a place, with these settings.
+      # A Hecaton::NetHTTP for a host, with these settings.
       def session(use_ssl, host, port, proxy)
         refuse
         http = NetHTTP.new(host, port, *proxy)
