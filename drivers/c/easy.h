@@ -23,9 +23,9 @@ struct request *request_of(CURL *handle);
 // Counts what became of it.
 void request_ended(struct request *request, CURLcode code);
 
-// Answers commands until told to end, with what a driver says of itself and its three functions.
+// Replies to commands until `bye`, with a driver's description and its three functions.
 int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void));
-// What it says, but for its name, its model and the most requests that it keeps in flight. libcurl sends again what a kept
+// What it says, but for its name, its model and the most requests that it keeps in flight. libcurl re-sends what a reused
 // connection lost without a response.
 #define HELLO(name, model, most) \
     "\"name\":\"" name "\",\"engine\":\"libcurl\",\"models\":[\"" model "\"],\"retries\":\"fixed:5\",\"max_concurrency\":" most

@@ -1,4 +1,4 @@
-// Answers commands line by line; the harness's lines are flat, without escapes, so looking for keys is enough.
+// Replies to commands line by line; the harness's lines are flat, without escapes, so looking for keys is enough.
 #include "kit.h"
 #include "pace.h"
 #include "round.h"
@@ -18,10 +18,10 @@ static const char *value(const char *line, const char *key) {
     return found ? found + strlen(quoted) : "";
 }
 
-static void text(const char *line, const char *key, char *into, size_t room) {
+static void text(const char *line, const char *key, char *into, size_t size) {
     const char *from = value(line, key);
     size_t length = *from == '"' ? strcspn(++from, "\"") : 0;
-    snprintf(into, room, "%.*s", (int)length, from);
+    snprintf(into, size, "%.*s", (int)length, from);
 }
 
 static uint64_t number(const char *line, const char *key) { return strtoull(value(line, key), NULL, 10); }

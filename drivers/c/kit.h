@@ -1,10 +1,10 @@
-// The harness's side of every driver in C: answers commands, hands out requests, verifies and counts responses.
+// The harness's side of every driver in C: replies to commands, hands out requests, verifies and counts responses.
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-// What `prepare` asked for.
+// The settings of `prepare`.
 struct job {
     char method[16], url[512], verify[8], ca[512];
     bool append_id, keepalive;
@@ -17,10 +17,10 @@ struct ticket {
     int64_t taken;
 };
 
-// The body of a response, kept in a buffer that grows.
+// The body of a response, in a buffer that grows.
 struct body {
     char *bytes;
-    size_t length, room;
+    size_t length, capacity;
 };
 
 // The next request; false when all are taken. These three may be called by several threads.
@@ -28,10 +28,10 @@ bool kit_take(struct ticket *ticket);
 // Counts a response whose body has been read, and empties the body for the next.
 void kit_done(long status, struct body *body, const struct ticket *ticket);
 void kit_failed(const char *kind);
-// Collects a body, in the form that libcurl's CURLOPT_WRITEFUNCTION asks for.
+// Collects a body, as libcurl's CURLOPT_WRITEFUNCTION.
 size_t kit_write(char *bytes, size_t size, size_t count, void *body);
 
-// Answers commands until told to end, or prints the version when there is an argument. `hello` is what else the driver
+// Replies to commands until `bye`, or prints the version when there is an argument. `hello` is what else the driver
 // says of itself: members of a JSON object.
 struct driver {
     const char *version, *hello;

@@ -103,8 +103,8 @@ void kit_failed(const char *kind) {
 size_t kit_write(char *from, size_t size, size_t count, void *into) {
     struct body *body = into;
     size_t more = size * count;
-    if (body->length + more > body->room) {
-        char *grown = realloc(body->bytes, body->room = 2 * (body->length + more));
+    if (body->length + more > body->capacity) {
+        char *grown = realloc(body->bytes, body->capacity = 2 * (body->length + more));
         if (!grown) return 0;
         body->bytes = grown;
     }

@@ -1,11 +1,11 @@
-# The harness's side of every driver in Elixir: answers commands, hands out requests, verifies and counts responses.
+# The harness's side of every driver in Elixir: replies to commands, hands out requests, verifies and counts responses.
 defmodule Kit do
   @hello %{
     ok: true, proto: 2, http: ["1.1"], tls: false, keepalive: [true, false], retries: "off", cores: 1,
     verify: ["tail", "json", "none"], methods: ["GET", "HEAD", "OPTIONS", "DELETE"]
   }
 
-  # Answers commands until told to end. `open` gets ready and returns `send`, which gives `{:ok, status, body}` or
+  # Replies to commands until `bye`. `open` gets ready and returns `send`, which gives `{:ok, status, body}` or
   # `{:error, kind}` for a URL; `flow` keeps requests in flight; `close` lets go.
   def run(about, open, flow, close) do
     runtime = "elixir #{System.version()}, erlang/otp #{System.otp_release()}"
@@ -16,33 +16,33 @@ defmodule Kit do
   defp loop(state) do
     case IO.read(:stdio, :line) do
       line when is_binary(line) ->
-        ask = :jiffy.decode(line, [:return_maps])
-        {answer, state} = answer(ask["cmd"], ask, state)
-        IO.puts(:jiffy.encode(Map.put(answer, :id, ask["id"])))
-        if ask["cmd"] == "bye", do: System.halt(0), else: loop(state)
+        command = :jiffy.decode(line, [:return_maps])
+        {reply, state} = reply(command["cmd"], command, state)
+        IO.puts(:jiffy.encode(Map.put(reply, :id, command["id"])))
+        if command["cmd"] == "bye", do: System.halt(0), else: loop(state)
 
       _ended ->
         System.halt(0)
     end
   end
 
-  defp answer("hello", _ask, state), do: {state.hello, state}
-  defp answer("bye", _ask, state), do: {%{ok: true}, state}
+  defp reply("hello", _command, state), do: {state.hello, state}
+  defp reply("bye", _command, state), do: {%{ok: true}, state}
 
-  defp answer("prepare", ask, state) do
+  defp reply("prepare", command, state) do
     if state.job, do: state.close.()
-    {%{ok: true}, %{state | job: ask, send: state.open.(ask)}}
+    {%{ok: true}, %{state | job: command, send: state.open.(command)}}
   end
 
-  defp answer("go", ask, state) do
-    last = ask["first"] + ask["count"] - 1
-    ids = if ask["count"] > 0, do: ask["first"]..last, else: []
-    outcomes = state.flow.(ids, state.job, &request(&1, rem(&1 - ask["first"], ask["lat_every"]) == 0, state))
+  defp reply("go", command, state) do
+    last = command["first"] + command["count"] - 1
+    ids = if command["count"] > 0, do: command["first"]..last, else: []
+    outcomes = state.flow.(ids, state.job, &request(&1, rem(&1 - command["first"], command["lat_every"]) == 0, state))
     sums = Enum.reduce(outcomes, %{ok: true, done: 0, errors: 0, errors_by: %{}, bytes: 0, sum: 0, lat_us: %{}}, &count/2)
     {%{sums | lat_us: for({us, count} <- sums.lat_us, do: [us, count])}, state}
   end
 
-  defp answer(other, _ask, state), do: {%{ok: false, error: "unsupported", what: other}, state}
+  defp reply(other, _command, state), do: {%{ok: false, error: "unsupported", what: other}, state}
 
   defp request(id, timed, %{job: job, send: send}) do
     began = System.monotonic_time(:nanosecond)

@@ -25,14 +25,14 @@ final class ApacheHttpClient {
     if (job.tuned()) pool.setMaxConnPerRoute(job.concurrency()).setMaxConnTotal(job.concurrency());
     pool.setTlsSocketStrategy(new DefaultClientTlsStrategy(Trust.in(job.ca()).context()));
     var builder = HttpClients.custom().setConnectionManager(pool.build()).setDefaultRequestConfig(config);
-    if (!job.keepalive()) builder.setConnectionReuseStrategy((request, answer, context) -> false);
+    if (!job.keepalive()) builder.setConnectionReuseStrategy((request, response, context) -> false);
     var client = builder.disableAutomaticRetries().build();
     return Client.of(client, url -> {
       var request = new HttpUriRequestBase(job.method(), URI.create(url));
       request.setHeader("Accept", job.accept());
-      return client.execute(request, answer -> {
-        byte[] body = answer.getEntity() == null ? new byte[0] : EntityUtils.toByteArray(answer.getEntity());
-        return new Client.Answer(answer.getCode(), body);
+      return client.execute(request, response -> {
+        byte[] body = response.getEntity() == null ? new byte[0] : EntityUtils.toByteArray(response.getEntity());
+        return new Client.Response(response.getCode(), body);
       });
     });
   }

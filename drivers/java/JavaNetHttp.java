@@ -11,7 +11,7 @@ import java.util.Map;
 
 final class JavaNetHttp {
   public static void main(String[] arguments) throws Exception {
-    // It sends a GET again whose kept connection turned out to be closed, and nothing switches that off; nor does
+    // It re-sends a GET whose reused connection turned out to be closed, and nothing switches that off; nor does
     // anything switch off that it keeps connections.
     Kit.run(arguments, Map.of("name", "java-net-http", "version", Runtime.version().toString(), "engine", "pure java",
         "retries", "unknown", "keepalive", List.of(true)), JavaNetHttp::open);
@@ -23,8 +23,8 @@ final class JavaNetHttp {
     HttpClient client = builder.sslContext(Trust.in(job.ca()).context()).build();
     return url -> {
       var request = HttpRequest.newBuilder(URI.create(url)).timeout(timeout).header("Accept", job.accept());
-      var answer = client.send(request.method(job.method(), BodyPublishers.noBody()).build(), BodyHandlers.ofByteArray());
-      return new Client.Answer(answer.statusCode(), answer.body());
+      var response = client.send(request.method(job.method(), BodyPublishers.noBody()).build(), BodyHandlers.ofByteArray());
+      return new Client.Response(response.statusCode(), response.body());
     };
   }
 }

@@ -1,4 +1,4 @@
-// The harness's side of every driver in Java: answers commands, keeps as many threads as requests in flight.
+// The harness's side of every driver in Java: replies to commands, keeps as many threads as requests in flight.
 
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
@@ -31,7 +31,7 @@ final class Kit {
     this.tuned = tuned;
   }
 
-  /** Answers commands until told to end, or prints the client's version if asked; `tuned` is the other argument. */
+  /** Replies to commands until `bye`, or prints the client's version for `--version`; `tuned` is the other argument. */
   static void run(String[] arguments, Map<String, Object> about, Opening opening) throws Exception {
     if (arguments.length > 0 && arguments[arguments.length - 1].equals("--version")) {
       System.out.println(about.get("version"));
@@ -42,53 +42,53 @@ final class Kit {
     System.setOut(System.err); // what a library prints must not stand between the responses
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
     for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-      JsonObject ask = JsonParser.parseString(line).getAsJsonObject();
-      String cmd = ask.get("cmd").getAsString();
-      Map<String, Object> answer = new TreeMap<>(Map.of("id", ask.get("id"), "ok", true));
+      JsonObject command = JsonParser.parseString(line).getAsJsonObject();
+      String cmd = command.get("cmd").getAsString();
+      Map<String, Object> reply = new TreeMap<>(Map.of("id", command.get("id"), "ok", true));
       try {
-        kit.answer(cmd, ask, answer);
+        kit.reply(cmd, command, reply);
       } catch (Exception error) {
-        answer.putAll(Map.of("ok", false, "error", "failed", "what", error.toString()));
+        reply.putAll(Map.of("ok", false, "error", "failed", "what", error.toString()));
       }
-      out.println(new Gson().toJson(answer));
+      out.println(new Gson().toJson(reply));
       if (cmd.equals("bye")) break;
     }
     System.exit(0);
   }
 
-  private void answer(String cmd, JsonObject ask, Map<String, Object> answer) throws Exception {
+  private void reply(String cmd, JsonObject command, Map<String, Object> reply) throws Exception {
     switch (cmd) {
       case "hello" -> {
-        answer.putAll(Map.of("proto", 2, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", true,
+        reply.putAll(Map.of("proto", 2, "runtime", "java " + Runtime.version(), "http", List.of("1.1"), "tls", true,
             "models", List.of("threads"), "keepalive", List.of(true, false), "retries", "off", "max_concurrency", 512));
-        answer.putAll(Map.of("cores", 1, "paces", List.of("rate"), "verify", List.of("tail", "json", "none"),
+        reply.putAll(Map.of("cores", 1, "paces", List.of("rate"), "verify", List.of("tail", "json", "none"),
             "methods", List.of("GET", "HEAD", "DELETE", "OPTIONS")));
-        answer.putAll(about);
-        if (tuned) answer.put("name", about.get("name") + "-tuned");
+        reply.putAll(about);
+        if (tuned) reply.put("name", about.get("name") + "-tuned");
       }
-      case "prepare" -> prepare(ask);
-      case "go" -> answer.putAll(go(ask));
+      case "prepare" -> prepare(command);
+      case "go" -> reply.putAll(go(command));
       case "bye" -> {}
-      default -> answer.putAll(Map.of("ok", false, "error", "unsupported", "what", cmd));
+      default -> reply.putAll(Map.of("ok", false, "error", "unsupported", "what", cmd));
     }
   }
 
-  private void prepare(JsonObject ask) throws Exception {
+  private void prepare(JsonObject command) throws Exception {
     if (client != null) {
       client.close();
       threads.shutdown();
     }
-    job = Job.of(ask, tuned);
+    job = Job.of(command, tuned);
     client = opening.open(job);
     threads = Executors.newFixedThreadPool(job.concurrency());
     ((ThreadPoolExecutor) threads).prestartAllCoreThreads(); // not while the clock runs
   }
 
-  private Map<String, Object> go(JsonObject ask) throws Exception {
-    Round round = new Round(job, ask.get("first").getAsLong(), ask.get("count").getAsLong(), ask.get("lat_every").getAsLong(), Pace.of(ask));
+  private Map<String, Object> go(JsonObject command) throws Exception {
+    Round round = new Round(job, command.get("first").getAsLong(), command.get("count").getAsLong(), command.get("lat_every").getAsLong(), Pace.of(command));
     List<? extends Future<?>> running =
         IntStream.range(0, job.concurrency()).mapToObj(i -> threads.submit(() -> round.work(client))).toList();
     for (Future<?> one : running) one.get();
-    return round.answer();
+    return round.reply();
   }
 }

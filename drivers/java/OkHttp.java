@@ -23,8 +23,8 @@ final class OkHttp {
     return Client.of(pool::evictAll, url -> {
       var request = new Request.Builder().url(url).method(job.method(), null).header("Accept", job.accept());
       if (!job.keepalive()) request.header("Connection", "close");
-      try (var answer = client.newCall(request.build()).execute()) {
-        return new Client.Answer(answer.code(), answer.body().bytes());
+      try (var response = client.newCall(request.build()).execute()) {
+        return new Client.Response(response.code(), response.body().bytes());
       }
     });
   }

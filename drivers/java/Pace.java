@@ -11,17 +11,17 @@ import java.util.concurrent.TimeUnit;
 /** `offsets` is null when the rate is constant. */
 record Pace(long start, double rate, List<String> offsets) {
   /** Null where each request follows the end of another. */
-  static Pace of(JsonObject ask) throws Exception {
-    if (!ask.has("rate")) return null;
+  static Pace of(JsonObject command) throws Exception {
+    if (!command.has("rate")) return null;
     // `start` is on the clock of the day.
-    long left = ask.get("start").getAsLong() - ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
-    List<String> offsets = ask.has("due") ? Files.readAllLines(Path.of(ask.get("due").getAsString())) : null;
-    return new Pace(System.nanoTime() + left * 1000, ask.get("rate").getAsDouble(), offsets);
+    long left = command.get("start").getAsLong() - ChronoUnit.MICROS.between(Instant.EPOCH, Instant.now());
+    List<String> offsets = command.has("due") ? Files.readAllLines(Path.of(command.get("due").getAsString())) : null;
+    return new Pace(System.nanoTime() + left * 1000, command.get("rate").getAsDouble(), offsets);
   }
 
-  /** Waits until the request at this place is due, and returns when that was. */
-  long await(long place) {
-    long due = start + (offsets == null ? (long) (place * 1e9 / rate) : Long.parseLong(offsets.get((int) place)) * 1000);
+  /** Waits until the request at this position is due, and returns when that was. */
+  long await(long position) {
+    long due = start + (offsets == null ? (long) (position * 1e9 / rate) : Long.parseLong(offsets.get((int) position)) * 1000);
     try {
       TimeUnit.NANOSECONDS.sleep(due - System.nanoTime());
     } catch (InterruptedException none) {

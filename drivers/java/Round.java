@@ -33,9 +33,9 @@ final class Round {
       String url = job.appendId() ? job.url() + (first + n) : job.url();
       long start = pace == null ? System.nanoTime() : pace.await(n);
       try {
-        Client.Answer answer = client.send(url);
-        if (answer.status() / 100 != 2) throw new IllegalStateException("status " + answer.status());
-        done(answer.body().length, checkValue(answer.body()), n % every == 0 ? start : 0);
+        Client.Response response = client.send(url);
+        if (response.status() / 100 != 2) throw new IllegalStateException("status " + response.status());
+        done(response.body().length, checkValue(response.body()), n % every == 0 ? start : 0);
       } catch (IllegalStateException status) {
         failed(status.getMessage());
       } catch (Exception error) {
@@ -74,7 +74,7 @@ final class Round {
 
   private synchronized void failed(String kind) { errors.merge(kind, 1L, Long::sum); }
 
-  synchronized Map<String, Object> answer() {
+  synchronized Map<String, Object> reply() {
     return Map.of("done", done, "errors", count - done, "errors_by", errors, "bytes", bytes, "sum", sum & 0xffffffffL,
         "lat_us", latencies.entrySet().stream().map(time -> List.of(time.getKey(), time.getValue())).toList());
   }

@@ -9,8 +9,8 @@ import java.util.Map;
 
 final class UrlConnection {
   public static void main(String[] arguments) throws Exception {
-    // It sends a GET again whose kept connection turned out to be closed, and nothing switches that off. Whether
-    // connections are kept is decided for the whole process when it starts.
+    // It re-sends a GET whose reused connection turned out to be closed, and nothing switches that off. Whether
+    // connections are reused is decided for the whole process when it starts.
     Kit.run(arguments, Map.of("name", "http-url-connection", "version", Runtime.version().toString(), "engine", "pure java",
         "retries", "fixed:1", "keepalive", List.of(true), "tls", false), UrlConnection::open);
   }
@@ -25,7 +25,7 @@ final class UrlConnection {
       int status = connection.getResponseCode();
       // Only what has been read to its end and closed is used again.
       try (InputStream body = status < 400 ? connection.getInputStream() : connection.getErrorStream()) {
-        return new Client.Answer(status, body == null ? new byte[0] : body.readAllBytes());
+        return new Client.Response(status, body == null ? new byte[0] : body.readAllBytes());
       }
     };
   }

@@ -1,9 +1,9 @@
-// The command `ask`: makes one call for an audit, with the client's own defaults, and reports what its caller was told.
+// The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 import { createHash } from 'node:crypto'
 
 const unsupported = (what) => ({ ok: false, error: 'unsupported', what })
 
-// What a client can be asked: `words`, `open()` makes a client, `ask(client, call)` gives a status and the body as a Buffer.
+// Which calls a client can make: `words`, `open()` makes a client, `ask(client, call)` gives a status and the body as a Buffer.
 export function asks ({ words, open = () => null, ask }) {
   let client
   return async (line) => {
@@ -16,12 +16,12 @@ export function asks ({ words, open = () => null, ask }) {
     const call = { method: line.method, url: line.url, fields: Object.fromEntries(new URLSearchParams(line.fields)),
       body: line.body === undefined ? undefined : decodeURIComponent(line.body), timeout: line.timeout_ms, follow: line.follow }
     const from = performance.now()
-    const claim = await told(ask, client, call)
+    const claim = await outcome(ask, client, call)
     return { ok: true, ...claim, ms: Math.round(performance.now() - from) }
   }
 }
 
-async function told (ask, client, call) {
+async function outcome (ask, client, call) {
   try {
     const { status, body } = await ask(client, call)
     return { status, bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') }

@@ -5,8 +5,8 @@ import { run } from './kit.mjs'
 const fetchClient = (job) => {
   const { method, headers } = job
   const send = async (url) => {
-    const answer = await fetch(url, { method, headers, signal: AbortSignal.timeout(job.timeout_ms) })
-    return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
+    const response = await fetch(url, { method, headers, signal: AbortSignal.timeout(job.timeout_ms) })
+    return { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
   }
   return { send }
 }
@@ -15,8 +15,8 @@ const ask = asks({
   words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip'],
   ask: async (_, { method, url, fields, body, timeout, follow }) => {
     const redirect = follow === false ? 'manual' : 'follow'
-    const answer = await fetch(url, { method, headers: fields, body, redirect, signal: AbortSignal.timeout(timeout) })
-    return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
+    const response = await fetch(url, { method, headers: fields, body, redirect, signal: AbortSignal.timeout(timeout) })
+    return { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
   }
 })
 

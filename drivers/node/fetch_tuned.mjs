@@ -7,8 +7,8 @@ const fetchClient = (job) => {
   const dispatcher = new Agent(undiciOptions(job))
   const { method, headers } = job
   const send = async (url) => {
-    const answer = await fetch(url, { method, headers, dispatcher, signal: AbortSignal.timeout(job.timeout_ms) })
-    return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
+    const response = await fetch(url, { method, headers, dispatcher, signal: AbortSignal.timeout(job.timeout_ms) })
+    return { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
   }
   return { send, close: () => dispatcher.close() }
 }

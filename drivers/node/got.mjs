@@ -4,16 +4,16 @@ import got from 'got'
 import { agent, run } from './kit.mjs'
 
 const gotClient = (job) => {
-  const kept = agent(job)
+  const pooled = agent(job)
   const { method, headers, timeout_ms: request } = job
   const client = got.extend({
-    method, headers, agent: { http: kept, https: kept }, timeout: { request }, retry: { limit: 0 }, throwHttpErrors: false, responseType: 'buffer'
+    method, headers, agent: { http: pooled, https: pooled }, timeout: { request }, retry: { limit: 0 }, throwHttpErrors: false, responseType: 'buffer'
   })
   const send = async (url) => {
     const { statusCode, body } = await client(url)
     return { status: statusCode, body: Buffer.from(body) }
   }
-  return { send, close: () => kept.destroy() }
+  return { send, close: () => pooled.destroy() }
 }
 
 const { version } = JSON.parse(readFileSync(new URL('node_modules/got/package.json', import.meta.url)))

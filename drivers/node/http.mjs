@@ -10,10 +10,10 @@ const httpClient = (job) => {
   const { request } = job.url.startsWith('https:') ? https : http
   const options = { method: job.method, headers: job.headers, timeout: job.timeout_ms, agent: agent(job) }
   const send = (url) => new Promise((resolve, reject) => {
-    const sent = request(url, options, (answer) => {
+    const sent = request(url, options, (response) => {
       const parts = []
-      answer.on('data', (part) => parts.push(part)).on('error', reject)
-      answer.on('end', () => resolve({ status: answer.statusCode, body: Buffer.concat(parts) }))
+      response.on('data', (part) => parts.push(part)).on('error', reject)
+      response.on('end', () => resolve({ status: response.statusCode, body: Buffer.concat(parts) }))
     })
     sent.on('error', reject).on('timeout', () => sent.destroy(new Error('timeout'))).end()
   })
@@ -23,10 +23,10 @@ const httpClient = (job) => {
 const ask = asks({
   words: ['method', 'body', 'fields', 'timeout'],
   ask: (_, { method, url, fields, body, timeout }) => new Promise((resolve, reject) => {
-    const sent = http.request(url, { method, headers: fields, timeout }, (answer) => {
+    const sent = http.request(url, { method, headers: fields, timeout }, (response) => {
       const parts = []
-      answer.on('data', (part) => parts.push(part)).on('error', reject)
-      answer.on('end', () => resolve({ status: answer.statusCode, body: Buffer.concat(parts) }))
+      response.on('data', (part) => parts.push(part)).on('error', reject)
+      response.on('end', () => resolve({ status: response.statusCode, body: Buffer.concat(parts) }))
     })
     sent.on('error', reject).on('timeout', () => sent.destroy(new Error('timeout'))).end(body)
   })

@@ -1,4 +1,4 @@
-// The harness's side of every driver in Node: answers commands, hands out requests, verifies and counts responses.
+// The harness's side of every driver in Node: replies to commands, hands out requests, verifies and counts responses.
 import { createInterface } from 'node:readline'
 import { readFileSync, writeSync } from 'node:fs'
 import http from 'node:http'
@@ -10,20 +10,20 @@ const HELLO = { ok: true, proto: 2, runtime: `node ${process.versions.node}`, ht
   methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'], paces: ['rate'] }
 
 // One `go`: as many loops as requests in flight, each awaits `send(url)`, which gives a status and the body as a Buffer.
-async function go (job, send, ask) {
+async function go (job, send, command) {
   const errors = {}
   const latencies = new Map()
-  const end = ask.first + ask.count
-  const pace = paceOf(ask)
-  let [next, untimed, done, bytes, sum] = [ask.first, 0, 0, 0, 0]
+  const end = command.first + command.count
+  const pace = paceOf(command)
+  let [next, untimed, done, bytes, sum] = [command.first, 0, 0, 0, 0]
 
   const loop = async () => {
     while (next !== end) {
       const url = job.append_id ? job.url + next : job.url
-      const place = next - ask.first
+      const position = next - command.first
       next += 1
-      const taken = pace ? await pace.wait(place) : untimed === 0 ? performance.now() : 0
-      untimed = (untimed || ask.lat_every) - 1
+      const taken = pace ? await pace.wait(position) : untimed === 0 ? performance.now() : 0
+      untimed = (untimed || command.lat_every) - 1
       try {
         const { status, body } = await send(url)
         if (status < 200 || status > 299) throw new Error(`status ${status}`)
@@ -39,7 +39,7 @@ async function go (job, send, ask) {
     }
   }
   await Promise.all(Array.from({ length: job.concurrency }, loop))
-  return { ok: true, done, errors: ask.count - done, errors_by: errors, bytes, sum, lat_us: [...latencies] }
+  return { ok: true, done, errors: command.count - done, errors_by: errors, bytes, sum, lat_us: [...latencies] }
 }
 
 // Counts microseconds to eight significant bits, rounded down.
@@ -62,40 +62,40 @@ function digits (text) {
   return parseInt(text, 16)
 }
 
-// The certificates to trust instead of the usual ones; none unless told.
+// The certificates to trust instead of the usual ones; none by default.
 const trusted = ({ ca }) => ca && readFileSync(ca)
 
-// An Agent of node:http or node:https. With a limit of sockets it would keep them alive even when told not to.
+// An Agent of node:http or node:https. With a limit of sockets it would keep them alive against its option.
 export function agent (job) {
-  const kept = { keepAlive: true, maxSockets: job.concurrency, maxFreeSockets: job.concurrency }
+  const pooled = { keepAlive: true, maxSockets: job.concurrency, maxFreeSockets: job.concurrency }
   const { Agent } = job.url.startsWith('https:') ? https : http
-  return new Agent({ ...(job.keepalive ? kept : { keepAlive: false }), ca: trusted(job) })
+  return new Agent({ ...(job.keepalive ? pooled : { keepAlive: false }), ca: trusted(job) })
 }
 
 // Options of undici's Agent: as many connections as requests in flight.
 export const undiciOptions = (job) =>
   ({ connections: job.concurrency, pipelining: job.keepalive ? 1 : 0, connect: { ca: trusted(job), timeout: job.timeout_ms } })
 
-// Answers commands until told to end. `client(job)` gets ready; it returns `send` and, if need be, `close`.
+// Replies to commands until `bye`. `client(job)` gets ready; it returns `send` and, if need be, `close`.
 export async function run (client, about) {
   let driver, job
-  const answer = async (ask) => {
-    if (ask.cmd === 'hello') return { ...HELLO, ...about }
-    if (ask.cmd === 'bye') return { ok: true }
-    if (ask.cmd === 'ask' && about.ask) return await about.ask(ask)
-    if (ask.cmd === 'go') return await go(job, driver.send, ask)
-    if (ask.cmd !== 'prepare') return { ok: false, error: 'unsupported', what: ask.cmd }
+  const reply = async (command) => {
+    if (command.cmd === 'hello') return { ...HELLO, ...about }
+    if (command.cmd === 'bye') return { ok: true }
+    if (command.cmd === 'ask' && about.ask) return await about.ask(command)
+    if (command.cmd === 'go') return await go(job, driver.send, command)
+    if (command.cmd !== 'prepare') return { ok: false, error: 'unsupported', what: command.cmd }
     await driver?.close?.()
-    job = { ...ask, headers: ask.verify === 'json' ? { accept: 'application/json' } : {} }
+    job = { ...command, headers: command.verify === 'json' ? { accept: 'application/json' } : {} }
     driver = await client(job)
     return { ok: true }
   }
   console.log = console.error // what a library prints must not stand between the responses
   for await (const line of createInterface({ input: process.stdin })) {
-    const ask = JSON.parse(line)
-    const text = await answer(ask).catch((error) => ({ ok: false, error: 'failed', what: String(error.message) }))
-    writeSync(1, JSON.stringify({ id: ask.id, ...text }) + '\n')
-    if (ask.cmd === 'bye') break
+    const command = JSON.parse(line)
+    const text = await reply(command).catch((error) => ({ ok: false, error: 'failed', what: String(error.message) }))
+    writeSync(1, JSON.stringify({ id: command.id, ...text }) + '\n')
+    if (command.cmd === 'bye') break
   }
   process.exit(0)
 }

@@ -6,8 +6,8 @@ import { run, undiciOptions } from './kit.mjs'
 const undiciClient = (job) => {
   const dispatcher = new Agent({ ...undiciOptions(job), headersTimeout: job.timeout_ms, bodyTimeout: job.timeout_ms })
   const send = async (url) => {
-    const answer = await request(url, { method: job.method, headers: job.headers, dispatcher })
-    return { status: answer.statusCode, body: Buffer.from(await answer.body.arrayBuffer()) }
+    const response = await request(url, { method: job.method, headers: job.headers, dispatcher })
+    return { status: response.statusCode, body: Buffer.from(await response.body.arrayBuffer()) }
   }
   return { send, close: () => dispatcher.close() }
 }

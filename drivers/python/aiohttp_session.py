@@ -11,7 +11,7 @@ TUNED = "tuned" in sys.argv
 
 class AiohttpDriver(workers.Tasks):
     async def open(self, job):
-        limit = {"limit": job.concurrency} if TUNED else {}  # 100 unless told
+        limit = {"limit": job.concurrency} if TUNED else {}  # 100 by default
         trust = {"ssl": ssl.create_default_context(cafile=job.ca)} if job.ca else {}
         connector = aiohttp.TCPConnector(force_close=not job.keepalive, **limit, **trust)
         timeout = aiohttp.ClientTimeout(total=job.timeout)
@@ -21,8 +21,8 @@ class AiohttpDriver(workers.Tasks):
         )
 
     async def send(self, url):
-        async with self.session.request(self.job.method, url) as answer:
-            return answer.status, await answer.read()
+        async with self.session.request(self.job.method, url) as response:
+            return response.status, await response.read()
 
     async def shut(self):
         await self.session.close()

@@ -1,28 +1,28 @@
-# The command `ask`: makes one call for an audit, with the client's own defaults, and reports what its caller was told.
+# The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 import hashlib
 import time
 import urllib.parse
 from types import SimpleNamespace
 
-_kept = {}
+_state = {}
 
 
-def asks(words, open_client, ask):
-    """Says what a client can be asked: the words, how a client is made, and `ask(client, call)`: status and body."""
-    _kept.update(words=words, open=open_client, ask=ask)
+def asks(words, open_state, ask):
+    """Says which calls a client can make: the words, how a client is made, and `ask(client, call)`: status and body."""
+    _state.update(words=words, open=open_state, ask=ask)
 
 
-def asked(line):  # The reply to `ask`.
-    if not _kept:
+def reply(line):  # To `ask`.
+    if not _state:
         return {"ok": False, "error": "unsupported", "what": "ask"}
     for word in filter(None, line["needs"].split(",")):
-        if word not in _kept["words"]:
+        if word not in _state["words"]:
             return {"ok": False, "error": "unsupported", "what": word}
-    if line["fresh"] or "client" not in _kept:
-        close = getattr(_kept.pop("client", None), "close", None)
+    if line["fresh"] or "client" not in _state:
+        close = getattr(_state.pop("client", None), "close", None)
         if close:
             close()
-        _kept["client"] = _kept["open"]()
+        _state["client"] = _state["open"]()
     call = SimpleNamespace(
         method=line["method"],
         url=line["url"],
@@ -32,13 +32,13 @@ def asked(line):  # The reply to `ask`.
         follow=line.get("follow"),
     )
     begun = time.monotonic()
-    claim = told(call)
+    claim = outcome(call)
     return {"ok": True, **claim, "ms": int((time.monotonic() - begun) * 1000)}
 
 
-def told(call):
+def outcome(call):
     try:
-        status, body = _kept["ask"](_kept["client"], call)
+        status, body = _state["ask"](_state["client"], call)
     except Exception as error:
         return {"class": type(error).__name__, "text": ascii(str(error))[1:-1][:500]}
     return {"status": status, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}

@@ -11,20 +11,20 @@ TUNED = "tuned" in sys.argv
 
 class HttpxDriver(workers.Tasks):
     async def open(self, job):
-        # Unless told it opens 100 connections and keeps 20 that are idle.
+        # By default it opens 100 connections and holds 20 idle ones.
         limits = (
             {"max_connections": job.concurrency, "keepalive_expiry": job.timeout} if TUNED else {"max_connections": 100}
         )
-        kept = (job.concurrency if TUNED else 20) if job.keepalive else 0
-        limits = httpx.Limits(max_keepalive_connections=kept, **limits)
+        idle = (job.concurrency if TUNED else 20) if job.keepalive else 0
+        limits = httpx.Limits(max_keepalive_connections=idle, **limits)
         trust = {"verify": ssl.create_default_context(cafile=job.ca)} if job.ca else {}
         self.client = httpx.AsyncClient(
             limits=limits, timeout=job.timeout, headers=job.headers, trust_env=False, **trust
         )
 
     async def send(self, url):
-        answer = await self.client.request(self.job.method, url)
-        return answer.status_code, answer.content
+        response = await self.client.request(self.job.method, url)
+        return response.status_code, response.content
 
     async def shut(self):
         await self.client.aclose()

@@ -1,4 +1,4 @@
-# The harness's side of every Python driver: answers commands, hands out requests, verifies and counts responses.
+# The harness's side of every Python driver: replies to commands, hands out requests, verifies and counts responses.
 import collections
 import json
 import os
@@ -28,10 +28,10 @@ HELLO = {
 
 
 class Round:  # One `go`.
-    def __init__(self, job, ask):
+    def __init__(self, job, command):
         self.job, self.lock, self.untimed = job, threading.Lock(), 0
-        self.first, self.pace = ask["first"], Pace(ask) if "rate" in ask else None
-        self.next, self.end, self.every = ask["first"], ask["first"] + ask["count"], ask["lat_every"]
+        self.first, self.pace = command["first"], Pace(command) if "rate" in command else None
+        self.next, self.end, self.every = command["first"], command["first"] + command["count"], command["lat_every"]
         self.done_count, self.bytes, self.sum, self.errors, self.latencies = (
             0,
             0,
@@ -46,10 +46,10 @@ class Round:  # One `go`.
                 if self.next == self.end:
                     return
                 url = f"{self.job.url}{self.next}" if self.job.append_id else self.job.url
-                place = self.next - self.first
+                position = self.next - self.first
                 self.next, timed, self.untimed = self.next + 1, self.untimed == 0, (self.untimed or self.every) - 1
             # Who sends a request at a rate waits until it is due.
-            yield url, self.pace.due(place) if self.pace else timed and time.perf_counter_ns()
+            yield url, self.pace.due(position) if self.pace else timed and time.perf_counter_ns()
 
     def done(self, status, body, taken):  # Counts a response whose body has been read.
         if status // 100 != 2:
@@ -70,7 +70,7 @@ class Round:  # One `go`.
         with self.lock:
             self.errors[kind if isinstance(kind, str) else type(kind).__name__] += 1
 
-    def answer(self):
+    def reply(self):
         return {
             "ok": True,
             "done": self.done_count,
@@ -90,31 +90,31 @@ def value(page):  # The check value of a document, plus the numbers of all its r
     return int(page["token"], 16) + sum(record["numbers"] for record in page["records"])
 
 
-def run(driver_class, **about):  # Answers commands until told to end.
+def run(driver_class, **about):  # Replies to commands until `bye`.
     signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
     out, driver, job = os.fdopen(os.dup(1), "w", buffering=1), None, None
     os.dup2(2, 1)  # what a library prints must not stand between the responses
     for line in sys.stdin:
-        ask, answer = json.loads(line), {"ok": True}
+        command, reply = json.loads(line), {"ok": True}
         try:
-            if ask["cmd"] == "hello":
-                answer = {**HELLO, "paces": getattr(driver_class, "paces", []), **about}
-            elif ask["cmd"] == "prepare":
+            if command["cmd"] == "hello":
+                reply = {**HELLO, "paces": getattr(driver_class, "paces", []), **about}
+            elif command["cmd"] == "prepare":
                 driver = driver and driver.close()
                 optional = {"ca": None, "fields": None, "body": None}
-                job = SimpleNamespace(**{**optional, **ask}, timeout=ask["timeout_ms"] / 1000)
+                job = SimpleNamespace(**{**optional, **command}, timeout=command["timeout_ms"] / 1000)
                 job.headers = {"Accept": "application/json"} if job.verify == "json" else fields(job.fields)
                 job.body = job.body and open(job.body, "rb").read()
                 driver = driver_class(job)
-            elif ask["cmd"] == "go":
-                driver.go(round := Round(job, ask))
-                answer = round.answer()
-            elif ask["cmd"] == "ask":
-                answer = asks.asked(ask)
-            elif ask["cmd"] != "bye":
-                answer = {"ok": False, "error": "unsupported", "what": ask["cmd"]}
+            elif command["cmd"] == "go":
+                driver.go(round := Round(job, command))
+                reply = round.reply()
+            elif command["cmd"] == "ask":
+                reply = asks.reply(command)
+            elif command["cmd"] != "bye":
+                reply = {"ok": False, "error": "unsupported", "what": command["cmd"]}
         except Exception as error:
-            answer = {"ok": False, "error": "failed", "what": f"{type(error).__name__}: {error}"}
-        print(json.dumps({"id": ask["id"], **answer}), file=out)
-        if ask["cmd"] == "bye":
+            reply = {"ok": False, "error": "failed", "what": f"{type(error).__name__}: {error}"}
+        print(json.dumps({"id": command["id"], **reply}), file=out)
+        if command["cmd"] == "bye":
             break

@@ -4,13 +4,13 @@ import time
 
 
 class Pace:
-    def __init__(self, ask):  # `start` is on the clock of the day; `due` is a file with an offset in microseconds each
-        self.start = time.perf_counter_ns() + ask["start"] * 1000 - time.time_ns()
-        self.rate = ask["rate"]
-        self.offsets = [int(line) for line in open(ask["due"])] if "due" in ask else None
+    def __init__(self, command):  # `start` is on the wall clock; `due` is a file with an offset in microseconds each
+        self.start = time.perf_counter_ns() + command["start"] * 1000 - time.time_ns()
+        self.rate = command["rate"]
+        self.offsets = [int(line) for line in open(command["due"])] if "due" in command else None
 
-    def due(self, place):
-        return self.start + (self.offsets[place] * 1000 if self.offsets else int(place * 1e9 / self.rate))
+    def due(self, position):
+        return self.start + (self.offsets[position] * 1000 if self.offsets else int(position * 1e9 / self.rate))
 
     @staticmethod
     def left(due):  # Seconds until then.

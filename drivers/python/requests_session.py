@@ -18,22 +18,22 @@ class RequestsDriver(workers.Threads):
 
         def send(url):
             if job.keepalive:
-                answer = session.request(job.method, url, data=job.body, timeout=job.timeout, verify=trust)
+                response = session.request(job.method, url, data=job.body, timeout=job.timeout, verify=trust)
             else:  # as the quickstart does it: a session for each request
-                answer = requests.request(
+                response = requests.request(
                     job.method, url, data=job.body, timeout=job.timeout, headers=job.headers, verify=trust
                 )
-            return answer.status_code, answer.content
+            return response.status_code, response.content
 
         return send
 
 
 def ask(session, call):
     follow = {} if call.follow is None else {"allow_redirects": call.follow}
-    answer = session.request(
+    response = session.request(
         call.method, call.url, headers=call.fields, data=call.body, timeout=call.timeout, **follow
     )
-    return answer.status_code, answer.content
+    return response.status_code, response.content
 
 
 asks.asks(["method", "body", "fields", "timeout", "redirects", "cookies", "gzip", "raw-url"], requests.Session, ask)

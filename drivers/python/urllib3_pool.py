@@ -12,7 +12,7 @@ TUNED = "tuned" in sys.argv
 
 class Urllib3Driver(workers.Threads):
     def __init__(self, job):
-        # The default keeps one connection of a host; its documentation asks threads to set `maxsize`.
+        # The default keeps one connection of a host; its documentation recommends `maxsize` for threads.
         pool = {"maxsize": job.concurrency, "block": True} if TUNED else {}
         self.http = urllib3.PoolManager(retries=False, timeout=job.timeout, ca_certs=job.ca, **pool)
         self.headers = job.headers if job.keepalive else {**job.headers, "Connection": "close"}
@@ -20,8 +20,8 @@ class Urllib3Driver(workers.Threads):
 
     def sender(self, job):
         def send(url):
-            answer = self.http.request(job.method, url, headers=self.headers)
-            return answer.status, answer.data
+            response = self.http.request(job.method, url, headers=self.headers)
+            return response.status, response.data
 
         return send
 
@@ -32,10 +32,10 @@ class Urllib3Driver(workers.Threads):
 
 def ask(http, call):
     follow = {} if call.follow is None else {"redirect": call.follow}
-    answer = http.request(
+    response = http.request(
         call.method, call.url, headers=call.fields or None, body=call.body, timeout=call.timeout, **follow
     )
-    return answer.status, answer.data
+    return response.status, response.data
 
 
 asks.asks(["method", "body", "fields", "timeout", "redirects", "gzip", "raw-url"], urllib3.PoolManager, ask)

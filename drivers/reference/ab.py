@@ -6,14 +6,14 @@ class Ab(kit.Tool):
     about = {"name": "ab", "version": "2.3", "engine": "apr", "http": ["1.0"], "keepalive": [True, False]}
 
     def command(job, concurrency, count):
-        kept = ["-k"] if job["keepalive"] else []
+        keepalive = ["-k"] if job["keepalive"] else []
         return [
             "ab",
             "-q",
             "-S",
             "-d",
             "-r",
-            *kept,
+            *keepalive,
             "-n",
             count,
             "-c",

@@ -47,34 +47,34 @@ def go(tool, job, count):
     }
 
 
-def answer(tool, ask, state):
-    if ask["cmd"] == "hello":
+def reply(tool, command, state):
+    if command["cmd"] == "hello":
         return {**HELLO, **tool.about}
-    if ask["cmd"] == "prepare":
+    if command["cmd"] == "prepare":
         for key, able in [
-            ("verify", ask["verify"] == "none"),
-            ("append_id", not ask["append_id"]),
-            ("keepalive", ask["keepalive"] in tool.about.get("keepalive", [True])),
+            ("verify", command["verify"] == "none"),
+            ("append_id", not command["append_id"]),
+            ("keepalive", command["keepalive"] in tool.about.get("keepalive", [True])),
         ]:
             if not able:
                 return {"ok": False, "error": "unsupported", "what": key}
-        state.update(ask)
-    elif ask["cmd"] == "go":
-        return go(tool, state, ask["count"])
-    elif ask["cmd"] != "bye":
-        return {"ok": False, "error": "unsupported", "what": ask["cmd"]}
+        state.update(command)
+    elif command["cmd"] == "go":
+        return go(tool, state, command["count"])
+    elif command["cmd"] != "bye":
+        return {"ok": False, "error": "unsupported", "what": command["cmd"]}
     return {"ok": True}
 
 
 class Tool:
-    counts = True  # whether it can be told how many requests to send
+    counts = True  # whether its command takes a number of requests
 
     @classmethod
     def run(cls):
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         state = {}
         for line in sys.stdin:
-            ask = json.loads(line)
-            print(json.dumps({"id": ask["id"], **answer(cls, ask, state)}), flush=True)
-            if ask["cmd"] == "bye":
+            command = json.loads(line)
+            print(json.dumps({"id": command["id"], **reply(cls, command, state)}), flush=True)
+            if command["cmd"] == "bye":
                 break

@@ -1,4 +1,4 @@
-# wrk: sends for a second, however many requests are asked for; counts statuses, looks at no body.
+# wrk: sends for a second, however many requests `go` names; counts statuses, looks at no body.
 import kit
 
 

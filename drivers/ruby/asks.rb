@@ -1,9 +1,9 @@
-# The command `ask`: makes one call for an audit, with the client's own defaults, and reports what its caller was told.
+# The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 require "digest"
 require "uri"
 
 module Kit
-  # What is asked. A client's block builds its client once for all calls of a case, by `client`.
+  # The call to make. A client's block builds its client once for all calls of a case, by `client`.
   Call = Struct.new(:method, :url, :fields, :body, :timeout_ms, :follow, :keep) do
     def timeout = timeout_ms && (timeout_ms / 1000.0)
     def client = keep[:client] ||= yield
@@ -11,7 +11,7 @@ module Kit
     def redirects(most) = { nil => nil, true => most, false => 0 }[follow]
   end
 
-  # Says what a client can be asked: the words, and a block that makes a call and returns the status and the body.
+  # Says which calls a client can make: the words, and a block that makes a call and returns the status and the body.
   def self.asks(*words, close: :close, &ask)
     @asks = { words: words, ask: ask, close: close, keep: {} }
   end
@@ -21,10 +21,10 @@ module Kit
     return { ok: false, error: "unsupported", what: "ask" } unless @asks
 
     refused = line[:needs].split(",").find { |word| !@asks[:words].include?(word) }
-    refused ? { ok: false, error: "unsupported", what: refused } : { ok: true, **told(line) }
+    refused ? { ok: false, error: "unsupported", what: refused } : { ok: true, **outcome(line) }
   end
 
-  def self.told(line)
+  def self.outcome(line)
     drop_client if line[:fresh]
     fields = URI.decode_www_form(line[:fields]).to_h
     body = line[:body] && URI.decode_www_form_component(line[:body])
@@ -49,5 +49,5 @@ module Kit
     nil # it may be closed already
   end
 
-  private_class_method :told, :claim_of, :drop_client
+  private_class_method :outcome, :claim_of, :drop_client
 end

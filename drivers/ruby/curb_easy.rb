@@ -6,14 +6,14 @@ class CurbEasyDriver < Kit::Threads
   private
 
   def open
-    Curl::Easy.new do |easy| # libcurl sends nothing again but what a kept connection, already closed, did not take
+    Curl::Easy.new do |easy| # libcurl sends nothing again but what a reused connection, already closed, did not take
       easy.timeout_ms, easy.headers, easy.cacert = @job.timeout_ms, @job.headers, @job.ca
       easy.encoding = "gzip" if @job.gzip?
       easy.set(:forbid_reuse, 1) unless @job.keepalive
     end
   end
 
-  def ask(easy, url)
+  def perform(easy, url)
     easy.url = url
     easy.http(@job.method)
     [easy.response_code, easy.body_str]

@@ -1,4 +1,4 @@
-# Excon: as many threads as requests in flight, each with one Connection, persistent if connections are kept.
+# Excon: as many threads as requests in flight, each with one Connection, persistent if connections are reused.
 require "excon"
 require_relative "threads"
 
@@ -11,7 +11,7 @@ class ExconDriver < Kit::Threads
       connect_timeout: seconds, read_timeout: seconds, write_timeout: seconds)
   end
 
-  def ask(connection, url)
+  def perform(connection, url)
     response = connection.request(method: @job.method, path: URI(url).request_uri, headers: @job.headers)
     [response.status, response.body]
   end

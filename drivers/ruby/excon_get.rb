@@ -1,4 +1,4 @@
-# Excon as its documentation begins: as many threads as requests in flight, each asking by Excon.get and its like.
+# Excon as its documentation begins: as many threads as requests in flight, each sending by Excon.get and its like.
 require "excon"
 require_relative "threads"
 
@@ -11,7 +11,7 @@ class ExconGetDriver < Kit::Threads
       write_timeout: seconds }
   end
 
-  def ask(options, url)
+  def perform(options, url)
     response = Excon.public_send(@job.method.downcase, url, options)
     [response.status, response.body]
   end

@@ -13,7 +13,7 @@ class FaradayNetHttpDriver < Kit::Threads
 
   def open = @connection
 
-  def ask(connection, url)
+  def perform(connection, url)
     response = connection.run_request(@job.method.downcase.to_sym, url, nil, @job.headers)
     [response.status, response.body]
   end

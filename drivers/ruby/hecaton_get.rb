@@ -15,7 +15,7 @@ class HecatonGetDriver < Kit::Threads
 
   def open = @client
 
-  def ask(client, url)
+  def perform(client, url)
     response = client.request(@job.method, url, headers: @headers)
     [response.status, response.body]
   end

@@ -1,4 +1,4 @@
-# Hecaton in the place of Net::HTTP: the other's driver, unchanged.
+# Hecaton instead of Net::HTTP: the other's driver, unchanged.
 require "hecaton/net_http"
 
 Hecaton::NetHTTP.replace!

@@ -14,7 +14,7 @@ class HttpRbDriver < Kit::Threads
     client.timeout(connect: seconds, write: seconds, read: seconds)
   end
 
-  def ask(client, url)
+  def perform(client, url)
     client = open if GET
     response = client.request(@job.method, url, headers: @job.headers, ssl: { ca_file: @job.ca })
     [response.code, response.to_s]

@@ -2,7 +2,7 @@
 require "httpclient"
 require_relative "threads"
 
-# The library sends again what failed on a kept connection, and has no option for it.
+# The library re-sends what failed on a reused connection, and has no option for it.
 class Once < HTTPClient
   private def protect_keep_alive_disconnected = yield
 end
@@ -22,7 +22,7 @@ class HttpclientDriver < Kit::Threads
 
   def open = @client
 
-  def ask(client, url)
+  def perform(client, url)
     response = client.request(@job.method, url, header: @headers)
     [response.status, response.content]
   end

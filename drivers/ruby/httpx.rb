@@ -1,18 +1,18 @@
-# HTTPX: as many threads as requests in flight, each with a session of its own, persistent if connections are kept.
+# HTTPX: as many threads as requests in flight, each with a session of its own, persistent if connections are reused.
 require "httpx"
 require_relative "threads"
 
 class HttpxDriver < Kit::Threads
   private
 
-  def open # the plugin would send again what failed on a connection that was kept
+  def open # the plugin would re-send what failed on a reused connection
     seconds = @job.timeout
     session = @job.keepalive ? HTTPX.plugin(:persistent).with(max_retries: 0) : HTTPX
     session.with(timeout: { connect_timeout: seconds, request_timeout: seconds }, fallback_protocol: "http/1.1",
       ssl: { ca_file: @job.ca, alpn_protocols: %w[http/1.1] }.compact)
   end
 
-  def ask(session, url)
+  def perform(session, url)
     response = session.request(@job.method, url, headers: @job.headers)
     raise response.error if response.is_a?(HTTPX::ErrorResponse)
 

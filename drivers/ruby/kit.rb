@@ -1,4 +1,4 @@
-# The harness's side of every Ruby driver: answers commands, hands out requests, verifies and counts responses.
+# The harness's side of every Ruby driver: replies to commands, hands out requests, verifies and counts responses.
 require "json"
 require_relative "asks"
 require_relative "pace"
@@ -61,14 +61,14 @@ module Kit
     private def value(page) = page["token"].hex + page["records"].sum { |record| record["numbers"] }
     def failed(kind) = @errors[kind.to_s] += 1
 
-    def answer = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
-                   sum: @sum & 0xffffffff, lat_us: @latencies.to_a }
+    def reply = { done: @done, errors: @errors.values.sum, errors_by: @errors, bytes: @bytes,
+                  sum: @sum & 0xffffffff, lat_us: @latencies.to_a }
     private def now = Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)
     # Microseconds to eight significant bits, rounded down.
     private def bucket(micros) = (shift = micros.bit_length - 8).positive? ? micros >> shift << shift : micros
   end
 
-  # Answers commands until told to end. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets
+  # Replies to commands until `bye`. `driver.new(job)` gets ready, its `go(round)` sends a round, its `close` lets
   # go.
   def self.run(driver, **about)
     about[:name] = ARGV.last.delete_prefix("--as=") if ARGV.last&.start_with?("--as=") # the same program on another library
@@ -78,30 +78,30 @@ module Kit
     out = $stdout.dup.tap { |stdout| stdout.sync = true }
     $stdout.reopen($stderr) # what a library prints must not stand between the responses
     while (line = $stdin.gets)
-      out.puts(JSON.generate({ id: (ask = JSON.parse(line, symbolize_names: true))[:id], **answer(ask, driver, about) }))
-      break if ask[:cmd] == "bye"
+      out.puts(JSON.generate({ id: (command = JSON.parse(line, symbolize_names: true))[:id], **reply(command, driver, about) }))
+      break if command[:cmd] == "bye"
     end
   end
 
-  def self.answer(ask, driver, about)
-    case ask[:cmd]
+  def self.reply(command, driver, about)
+    case command[:cmd]
     when "hello" then { ok: true, **HELLO, **about }
-    when "prepare" then prepare(ask, driver, HELLO.merge(about))
-    when "go" then { ok: true, **Round.new(@job, **ask).tap { |round| @driver.go(round) }.answer }
-    when "ask" then asked(ask)
+    when "prepare" then prepare(command, driver, HELLO.merge(about))
+    when "go" then { ok: true, **Round.new(@job, **command).tap { |round| @driver.go(round) }.reply }
+    when "ask" then asked(command)
     when "bye" then { ok: true }
-    else { ok: false, error: "unsupported", what: ask[:cmd] }
+    else { ok: false, error: "unsupported", what: command[:cmd] }
     end
   rescue StandardError => error
     { ok: false, error: "failed", what: "#{error.class}: #{error.message}" }
   end
 
-  def self.prepare(ask, driver, about)
-    return { ok: false, error: "unsupported", what: "keepalive" } unless about[:keepalive].include? ask[:keepalive]
+  def self.prepare(command, driver, about)
+    return { ok: false, error: "unsupported", what: "keepalive" } unless about[:keepalive].include? command[:keepalive]
 
     @driver = @driver&.close && nil
     GC.start # what is left of old connections closes now, and every round starts from a clean heap
-    ENV["SSL_CERT_FILE"] = ask[:ca] if ask[:ca] # where OpenSSL and the gem look for whom to trust
-    (@driver = driver.new(@job = Job.new(**ask.slice(*Job.members)))) && { ok: true }
+    ENV["SSL_CERT_FILE"] = command[:ca] if command[:ca] # where OpenSSL and the gem look for whom to trust
+    (@driver = driver.new(@job = Job.new(**command.slice(*Job.members)))) && { ok: true }
   end
 end

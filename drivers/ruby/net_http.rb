@@ -18,7 +18,7 @@ class NetHttpDriver < Kit::Threads
     end
   end
 
-  def ask(http, url)
+  def perform(http, url)
     response = (http.started? ? http : http.start).request(@verb.new(URI(url), @job.headers), @job.content)
     shut(http) unless @job.keepalive
     [response.code.to_i, response.body.to_s]
@@ -30,8 +30,8 @@ class NetHttpDriver < Kit::Threads
   def shut(http) = (http.finish if http.started?)
 end
 
-# Hecaton in its place keeps connections in a pool, whatever is finished.
-kept = defined?(Hecaton) ? [true] : [true, false]
+# Hecaton instead of it has a pool of connections, whatever is finished.
+keepalive = defined?(Hecaton) ? [true] : [true, false]
 Kit.asks(*%w[method body fields timeout gzip raw-url], close: :finish) do |call|
   uri = URI(call.url)
   http = call.client { Net::HTTP.start(uri.host, uri.port, nil) }
@@ -41,4 +41,4 @@ Kit.asks(*%w[method body fields timeout gzip raw-url], close: :finish) do |call|
 end
 
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"],
-  tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: kept, max_concurrency: 512)
+  tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: keepalive, max_concurrency: 512)

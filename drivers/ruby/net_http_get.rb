@@ -1,4 +1,4 @@
-# Net::HTTP as its documentation begins: as many threads as requests in flight, each asking by Net::HTTP.get_response.
+# Net::HTTP as its documentation begins: as many threads as requests in flight, each sending by Net::HTTP.get_response.
 require "net/http"
 require_relative "threads"
 
@@ -7,7 +7,7 @@ class NetHttpGetDriver < Kit::Threads
 
   def open = nil
 
-  def ask(_, url)
+  def perform(_, url)
     response = Net::HTTP.get_response(URI(url), @job.headers) # it takes no time-out but the library's, of a minute
     [response.code.to_i, response.body]
   end

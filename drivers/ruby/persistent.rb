@@ -19,7 +19,7 @@ module Kit
 
     def open = @http
 
-    def ask(http, url)
+    def perform(http, url)
       uri = URI(url)
       response = http.request(uri, @verb.new(uri, @job.headers))
       [response.code.to_i, response.body.to_s]

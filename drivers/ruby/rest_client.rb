@@ -7,7 +7,7 @@ class RestClientDriver < Kit::Threads
 
   def open = nil
 
-  def ask(_, url)
+  def perform(_, url)
     response = RestClient::Request.execute(method: @job.method, url: url, headers: @job.headers, max_redirects: 0,
       timeout: @job.timeout, ssl_ca_file: @job.ca)
     [response.code, response.body]

@@ -3,8 +3,8 @@
 require_relative "kit"
 
 module Kit
-  # A driver says how a thread's session is made (`open`), how it sends one request (`ask`: a status and a body, or an
-  # exception), and how it ends (`shut`).
+  # A driver says how a thread's session is made (`open`), how it sends one request (`perform`: a status and a body, or
+  # an exception), and how it ends (`shut`).
   class Threads
     # Each thread waits until its request is due.
     def self.paces = ["rate"]
@@ -32,14 +32,14 @@ module Kit
     def send_while_there_are(round, session)
       while (url, taken = @lock.synchronize { round.take })
         Pace.wait(taken) if round.paced?
-        status, body = answer(session, url)
+        status, body = outcome(session, url)
         @lock.synchronize { body ? round.done(status, body, taken) : round.failed(status) }
       end
     end
 
     # The status and the body; when there is none, the kind of the failure.
-    def answer(session, url)
-      ask(session, url)
+    def outcome(session, url)
+      perform(session, url)
     rescue StandardError => error
       error.class
     end

@@ -1,4 +1,4 @@
-# Typhoeus, one request after another: as many threads as requests in flight, each asking by Typhoeus.get and its like.
+# Typhoeus, one request after another: as many threads as requests in flight, each sending by Typhoeus.get and its like.
 require "typhoeus"
 require_relative "threads"
 
@@ -7,12 +7,12 @@ class TyphoeusGetDriver < Kit::Threads
 
   private
 
-  def open # libcurl sends nothing again but what a kept connection, already closed, did not take
+  def open # libcurl sends nothing again but what a reused connection, already closed, did not take
     { headers: @job.headers, timeout_ms: @job.timeout_ms, forbid_reuse: !@job.keepalive, cainfo: @job.ca,
       accept_encoding: ("gzip" if @job.gzip?) }.compact
   end
 
-  def ask(options, url)
+  def perform(options, url)
     response = Typhoeus.public_send(@job.method.downcase, url, options)
     response.code.zero? ? [response.return_code, nil] : [response.code, response.body]
   end

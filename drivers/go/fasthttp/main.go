@@ -16,17 +16,17 @@ func open(job *kit.Job) kit.Client {
 }
 
 func (c client) Send(url string) (int, []byte, error) {
-	request, answer := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	request, response := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(request)
-	defer fasthttp.ReleaseResponse(answer)
+	defer fasthttp.ReleaseResponse(response)
 	request.SetRequestURI(url)
 	request.Header.SetMethod(c.job.Method)
 	request.Header.Set("Accept", c.job.Accept())
 	if !c.job.Keepalive {
 		request.SetConnectionClose()
 	}
-	err := c.DoTimeout(request, answer, c.job.Timeout())
-	return answer.StatusCode(), append([]byte(nil), answer.Body()...), kit.Cause(err)
+	err := c.DoTimeout(request, response, c.job.Timeout())
+	return response.StatusCode(), append([]byte(nil), response.Body()...), kit.Cause(err)
 }
 
 func (c client) Close() { c.CloseIdleConnections() }

@@ -7,11 +7,11 @@ import (
 	"runtime/debug"
 )
 
-func hello(name, version, engine, retries string) answer {
+func hello(name, version, engine, retries string) message {
 	if Tuned() {
 		name += "-tuned"
 	}
-	return answer{"ok": true, "proto": 2, "name": name, "version": version, "runtime": runtime.Version(), "engine": engine,
+	return message{"ok": true, "proto": 2, "name": name, "version": version, "runtime": runtime.Version(), "engine": engine,
 		"http": []string{"1.1"}, "tls": true, "models": []string{"goroutines"}, "keepalive": []bool{true, false},
 		"retries": retries, "paces": []string{"rate"}, "max_concurrency": 10000, "cores": 1, "verify": []string{"tail", "json", "none"},
 		"methods": []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}}

@@ -1,4 +1,4 @@
-// Package kit is the harness's side of every driver in Go: answers commands, hands out requests, verifies and counts responses.
+// Package kit is the harness's side of every driver in Go: replies to commands, hands out requests, verifies and counts responses.
 package kit
 
 import (
@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Job is what a line asks for; `prepare` sets the first seven for the `go`s that follow.
+// Job is what a command says; `prepare` sets the first seven for the `go`s that follow.
 type Job struct {
 	Method, URL, Verify, CA string
 	Keepalive               bool
@@ -52,12 +52,12 @@ type Client interface {
 	Close()
 }
 
-type answer map[string]any
+type message map[string]any
 
-// Tuned tells whether the driver is to set its client up for speed.
+// Tuned says whether the driver is to set its client up for speed.
 func Tuned() bool { return len(os.Args) > 1 && os.Args[1] == "-tuned" }
 
-// Run answers commands until told to end, or prints the client's version when asked for that; `open` gets ready.
+// Run replies to commands until `bye`, or prints the client's version for `--version`; `open` gets ready.
 func Run(name, version, engine, retries string, open func(*Job) Client) {
 	if os.Args[len(os.Args)-1] == "--version" {
 		fmt.Println(version)
@@ -66,28 +66,28 @@ func Run(name, version, engine, retries string, open func(*Job) Client) {
 	var job *Job
 	var client Client
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		ask, reply := new(Job), answer{"ok": true}
-		if err := json.Unmarshal(lines.Bytes(), ask); err != nil {
-			reply = answer{"ok": false, "error": "bad_request", "what": err.Error()}
+		command, reply := new(Job), message{"ok": true}
+		if err := json.Unmarshal(lines.Bytes(), command); err != nil {
+			reply = message{"ok": false, "error": "bad_request", "what": err.Error()}
 		}
-		switch ask.Cmd {
+		switch command.Cmd {
 		case "hello":
 			reply = hello(name, version, engine, retries)
 		case "prepare":
 			if client != nil {
 				client.Close()
 			}
-			job, client = ask, open(ask)
+			job, client = command, open(command)
 		case "go":
-			reply = send(job, client, ask)
+			reply = send(job, client, command)
 		case "bye":
 		default:
-			reply = answer{"ok": false, "error": "unsupported", "what": ask.Cmd}
+			reply = message{"ok": false, "error": "unsupported", "what": command.Cmd}
 		}
-		reply["id"] = ask.ID
+		reply["id"] = command.ID
 		line, _ := json.Marshal(reply)
 		fmt.Println(string(line))
-		if ask.Cmd == "bye" {
+		if command.Cmd == "bye" {
 			return
 		}
 	}

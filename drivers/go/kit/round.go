@@ -20,9 +20,9 @@ type tally struct {
 	latencies                map[int64]uint64
 }
 
-func send(job *Job, client Client, ask *Job) answer {
+func send(job *Job, client Client, command *Job) message {
 	var taken atomic.Uint64
-	pace := paceOf(ask)
+	pace := paceOf(command)
 	var running sync.WaitGroup
 	tallies := make([]tally, job.Concurrency)
 	for i := range tallies {
@@ -30,9 +30,9 @@ func send(job *Job, client Client, ask *Job) answer {
 		go func(own *tally) {
 			defer running.Done()
 			own.errors, own.latencies = map[string]uint64{}, map[int64]uint64{}
-			for n := taken.Add(1) - 1; n < ask.Count; n = taken.Add(1) - 1 {
+			for n := taken.Add(1) - 1; n < command.Count; n = taken.Add(1) - 1 {
 				start := pace.wait(n)
-				own.request(job, client, ask.First+n, n%ask.LatEvery == 0, start)
+				own.request(job, client, command.First+n, n%command.LatEvery == 0, start)
 			}
 		}(&tallies[i])
 	}
@@ -52,7 +52,7 @@ func send(job *Job, client Client, ask *Job) answer {
 	for us, n := range all.latencies {
 		times = append(times, [2]int64{us, int64(n)})
 	}
-	return answer{"ok": true, "done": all.done, "errors": all.failed, "errors_by": all.errors,
+	return message{"ok": true, "done": all.done, "errors": all.failed, "errors_by": all.errors,
 		"bytes": all.bytes, "sum": all.sum & 0xffffffff, "lat_us": times}
 }
 

@@ -26,13 +26,13 @@ func open(job *kit.Job) kit.Client {
 func (c client) Send(url string) (int, []byte, error) {
 	request, _ := http.NewRequest(c.job.Method, url, nil)
 	request.Header.Set("Accept", c.job.Accept())
-	answer, err := c.Do(request)
+	response, err := c.Do(request)
 	if err != nil {
 		return 0, nil, kit.Cause(err)
 	}
-	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	return answer.StatusCode, body, err
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, body, err
 }
 
 func (c client) Close() { c.CloseIdleConnections() }

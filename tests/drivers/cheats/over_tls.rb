@@ -12,7 +12,7 @@ class OverTLS < Kit::Threads
     end
   end
 
-  def ask(http, url)
+  def perform(http, url)
     response = (http.started? ? http : http.start).get(URI(url).request_uri, @job.headers)
     [response.code.to_i, response.body]
   end

@@ -6,7 +6,7 @@ class Verifies < OverTLS
 
   def verify_mode = OpenSSL::SSL::VERIFY_PEER
 
-  def ask(_http, url)
+  def perform(_http, url)
     fresh = open.tap { |one| one.ca_file = @job.ca } # a context of its own: no session to resume
     super(fresh, url)
   ensure

@@ -1,4 +1,4 @@
-//! The command `ask`: one call for an audit, with the client's own defaults, and what its caller was told.
+//! The command `ask`: one call for an audit, with the client's own defaults, and its outcome.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::Answer;
 
-/// What is asked.
+/// The call to make.
 pub struct Call {
     /// Whether a new client with a new pool is to make the call.
     pub fresh: bool,
@@ -20,7 +20,7 @@ pub struct Call {
     pub follow: Option<bool>,
 }
 
-/// Makes calls: the words that the client can be asked, and the function that makes one call.
+/// Makes calls: the words that the client understands, and the function that makes one call.
 pub type Asks<'a> = (&'a [&'a str], &'a mut dyn FnMut(&Call) -> Answer);
 
 /// The reply to `ask`.

@@ -1,4 +1,4 @@
-//! The harness's side of every driver in Rust: answers commands, hands out requests, verifies and counts responses.
+//! The harness's side of every driver in Rust: replies to commands, hands out requests, verifies and counts responses.
 
 mod asks;
 mod hello;
@@ -67,14 +67,14 @@ pub trait Driver {
     fn go(&mut self, round: &Arc<Round>);
 }
 
-/// Answers commands until told to end, or prints the client's version when asked for that.
+/// Replies to commands until `bye`, or prints the client's version for `--version`.
 ///
 /// `name` is the client's, `package` its name in the lock file, `about` what else it says of itself; `open` gets ready.
 pub fn run<D: Driver>(name: &str, package: &str, about: Value, open: impl Fn(Arc<Job>) -> D) {
     run_asked(name, package, about, open, None);
 }
 
-/// The same for a client that an audit can ask.
+/// Runs a client that an audit can also call.
 pub fn run_asked<D: Driver>(
     name: &str,
     package: &str,

@@ -29,7 +29,7 @@ impl Job {
         };
         ClientConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
-            .expect("the provider speaks TLS 1.2 and 1.3")
+            .expect("the provider supports TLS 1.2 and 1.3")
             .with_root_certificates(roots)
             .with_no_client_auth()
     }

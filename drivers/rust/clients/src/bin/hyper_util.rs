@@ -24,17 +24,17 @@ fn main() {
                 builder.pool_max_idle_per_host(0);
             }
             let client: HttpsClient = builder.build(connector.enable_http1().build());
-            move |url| within(job.timeout(), ask(client.clone(), job.clone(), url))
+            move |url| within(job.timeout(), send(client.clone(), job.clone(), url))
         })
     });
 }
 
-async fn ask(client: HttpsClient, job: Arc<Job>, url: String) -> Answer {
+async fn send(client: HttpsClient, job: Arc<Job>, url: String) -> Answer {
     let request = Request::builder()
         .method(job.method.as_str())
         .header("accept", job.accept());
     let request = request.uri(url).body(Empty::new()).map_err(words)?;
-    let answer = client.request(request).await.map_err(words)?;
-    let status = answer.status().as_u16();
-    Ok((status, answer.into_body().collect().await.map_err(words)?.to_bytes()))
+    let response = client.request(request).await.map_err(words)?;
+    let status = response.status().as_u16();
+    Ok((status, response.into_body().collect().await.map_err(words)?.to_bytes()))
 }

@@ -25,8 +25,8 @@ fn main() {
                         true => "timeout".to_string(),
                         false => error.without_url().to_string(),
                     };
-                    let answer = request.send().await.map_err(kind)?;
-                    Ok((answer.status().as_u16(), answer.bytes().await.map_err(kind)?))
+                    let response = request.send().await.map_err(kind)?;
+                    Ok((response.status().as_u16(), response.bytes().await.map_err(kind)?))
                 }
             }
         })

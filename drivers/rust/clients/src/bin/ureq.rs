@@ -15,9 +15,9 @@ fn main() {
             .http_status_as_error(false)
             .proxy(None);
         if tuned() || !job.keepalive {
-            // Unless told it keeps 3 idle connections of a host and 10 in all.
-            let kept = if job.keepalive { job.concurrency } else { 0 };
-            config = config.max_idle_connections(kept).max_idle_connections_per_host(kept);
+            // By default it holds 3 idle connections of a host and 10 in all.
+            let idle = if job.keepalive { job.concurrency } else { 0 };
+            config = config.max_idle_connections(idle).max_idle_connections_per_host(idle);
         }
         if let Some(pem) = job.ca_pem() {
             let certificate = Certificate::from_pem(&pem).expect("a certificate");
@@ -29,9 +29,9 @@ fn main() {
         Threads::new(&job, move |url| {
             let request = Request::builder().method(sent.method.as_str()).uri(url);
             let request = request.header("accept", sent.accept()).body(()).map_err(words)?;
-            let mut answer = agent.run(request).map_err(words)?;
-            let body = answer.body_mut().read_to_vec().map_err(words)?;
-            Ok((answer.status().as_u16(), body.into()))
+            let mut response = agent.run(request).map_err(words)?;
+            let body = response.body_mut().read_to_vec().map_err(words)?;
+            Ok((response.status().as_u16(), body.into()))
         })
     });
 }
