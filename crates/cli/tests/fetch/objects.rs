@@ -158,6 +158,39 @@ fn a_job_is_seen_on_its_way_and_its_products_are_in_the_bucket() {
 }
 
 #[test]
+fn bodies_are_objects_and_a_worker_that_is_killed_leaves_none_out() {
+    let Some(s3) = S3::start() else { return };
+    let (world, proxy) = (World::new(), Proxy::start(&s3));
+    let base = world.server.base_url();
+    // One is longer than a piece of an upload.
+    let urls = (0..9).map(|n| format!("{base}/bytes/{}", 1000 + n));
+    let urls = urls.chain([format!("{base}/bytes/20000000")]);
+    let list = world.write("urls.txt", urls);
+    for at in 1.. {
+        let job = format!("s3://bucket/{at}");
+        let mut plan = hecaton(&["fetch", "plan", "-o", &job, "--keep-body", "files"]);
+        proxy.set(Fault::None);
+        good(&proxy.run(plan.arg(&list)));
+        proxy.set(Fault::Kill(at * 3, at % 2 == 0));
+        let killed = proxy.run(&mut run_part(&job, 0));
+        proxy.set(Fault::None);
+        good(&proxy.run(&mut run_part(&job, 0)));
+        for record in records(&proxy, &job, 10) {
+            let file = record["body"]["file"].as_str().expect("a file");
+            let body = s3.get(&format!("/bucket/{at}/{file}")).expect("its body");
+            assert_eq!(record["bytes"], body.len());
+            let digest = blake3::hash(&body).to_hex();
+            let known = record["hash"].as_str().expect("a digest");
+            assert!(known.ends_with(&digest[..]), "{record}");
+        }
+        if killed.status.is_some() {
+            assert!(at > 3, "{at} kills are too few");
+            break;
+        }
+    }
+}
+
+#[test]
 fn of_workers_that_begin_a_part_at_once_none_sends_twice() {
     let Some(s3) = S3::start() else { return };
     let (world, s3) = (World::new(), Proxy::start(&s3));

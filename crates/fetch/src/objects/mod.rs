@@ -9,6 +9,7 @@ use std::fmt;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -33,8 +34,11 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Bytes of an object that are requested at once.
 pub const PIECE: u64 = 8 << 20;
 
-/// Objects that are read at once.
+/// Objects that are read or written at once.
 const AT_ONCE: usize = 8;
+
+/// Files of at least so many bytes are written one by one.
+const TOGETHER: u64 = 1 << 20;
 
 /// The result of an operation on a store.
 type Stored<T> = std::result::Result<T, StoreError>;
@@ -322,6 +326,35 @@ impl Store {
         }
         let done = self.reactor.block_on(upload.complete());
         done.map(|_| ()).map_err(refused)
+    }
+
+    /// Writes files as objects: small ones at the same time, and long ones in pieces.
+    ///
+    /// # Errors
+    /// As [`upload`](Store::upload).
+    pub fn upload_all(&self, files: &[(PathBuf, String)]) -> Result<()> {
+        let mut small = Vec::new();
+        for (file, name) in files {
+            let about = std::fs::metadata(file).map_err(at("read", file))?;
+            match about.len() < TOGETHER {
+                true => small.push((file, name)),
+                false => self.upload(file, name)?,
+            }
+        }
+        let puts = small.into_iter().map(|(file, name)| async move {
+            let content = std::fs::read(file).map_err(at("read", file))?;
+            let path = self.path(name);
+            let put = self.store.put(&path, PutPayload::from(content)).await;
+            put.map(drop)
+                .map_err(|error| self.failed("write", name, &error))
+        });
+        let mut puts = stream::iter(puts).buffered(AT_ONCE);
+        self.reactor.block_on(async {
+            while let Some(put) = puts.next().await {
+                put?;
+            }
+            Ok(())
+        })
     }
 
     /// Appends an object to a file.

@@ -46,6 +46,12 @@ pub trait Mirror: Send + Sync {
     /// When it cannot be reached.
     fn claim(&self, part: u32, attempt: u32) -> Result<bool>;
 
+    /// Returns when the files are there that these lines of results name as bodies. They are not in the folder any more then.
+    ///
+    /// # Errors
+    /// When it cannot be reached.
+    fn bodies(&self, folder: &Folder, lines: &[u8]) -> Result<()>;
+
     /// Returns when so many bytes of a segment are there.
     ///
     /// # Errors

@@ -6,12 +6,14 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use serde::Deserialize;
 use uuid::Uuid;
 
 use super::{Remote, attempt_of, commit_of, draft_of, home_of, result_of};
-use crate::error::{Result, at};
+use crate::error::{Error, Result, at};
 use crate::objects::PIECE;
 use crate::plan::{Folder, Mirror, Plan};
+use crate::record::Body;
 use crate::run::worker_name;
 
 impl Mirror for Remote {
@@ -96,6 +98,26 @@ impl Mirror for Remote {
         self.store.create(&claim_of(part, attempt), text)
     }
 
+    fn bodies(&self, folder: &Folder, lines: &[u8]) -> Result<()> {
+        if !self.state().has_files {
+            return Ok(());
+        }
+        let mut files = Vec::new();
+        for line in crate::frame::lines(lines) {
+            let stored: Stored = serde_json::from_slice(line)
+                .map_err(|error| Error::failed(format!("a record is damaged: {error}")))?;
+            if let Some(Body::File { file }) = stored.body {
+                files.push((folder.path().join(&file), file));
+            }
+        }
+        self.store.upload_all(&files)?;
+        for (path, _) in files {
+            // It would take space until the job is done.
+            let _ = fs::remove_file(path);
+        }
+        Ok(())
+    }
+
     fn keep(&self, folder: &Folder, part: u32, attempt: u32, bytes: u64) -> Result<()> {
         let known = self.state().kept.get(&(part, attempt)).copied();
         let mut from = known.unwrap_or(0);
@@ -129,6 +151,12 @@ impl Mirror for Remote {
         self.bring_done(folder, &[part])?;
         Ok(is_ours)
     }
+}
+
+/// The piece of a record that names its body.
+#[derive(Deserialize)]
+struct Stored {
+    body: Option<Body>,
 }
 
 impl Remote {

@@ -43,6 +43,8 @@ struct State {
     plan: String,
     /// How much of each of our segments is there, by part and attempt.
     kept: HashMap<(u32, u32), u64>,
+    /// Whether records name files with bodies.
+    has_files: bool,
     /// The parts whose inputs are here.
     inputs: HashSet<u32>,
 }
@@ -102,10 +104,10 @@ fn result_of(part: u32) -> String {
 
 /// Refuses what needs a folder.
 fn refuse(job: &Job) -> Result<()> {
-    let is_inline = matches!(job.results.body, BodyStorage::None | BodyStorage::Inline);
-    let reason = match (is_inline, job.network.redirects_to) {
-        (false, _) => {
-            "a job in object storage keeps bodies in its records (--keep-body inline) or not at all"
+    let is_archive = matches!(job.results.body, BodyStorage::Warc | BodyStorage::Tar);
+    let reason = match (is_archive, job.network.redirects_to) {
+        (true, _) => {
+            "a job in object storage keeps bodies in its records or as files (--keep-body inline or files), and not in archives"
         }
         (_, Reach::Any) => {
             "a job in object storage follows redirects within the same site only (--redirects-to site)"
@@ -212,6 +214,7 @@ impl Remote {
             let name = format!("{}/repeats", self.state().plan);
             self.store.download(&name, &folder.repeats())?;
         }
+        self.state().has_files = started.job.results.body == BodyStorage::Files;
         started.folder = folder.with_mirror(self.clone());
         Ok(started)
     }

@@ -259,6 +259,11 @@ impl Thread {
     }
 
     fn lines(&mut self, part: u32, lines: Batch) -> Result<()> {
+        if let Some(segment) = self.segments.get(&part) {
+            if let Some(mirror) = segment.folder.mirror() {
+                mirror.bodies(&segment.folder, &lines.text)?;
+            }
+        }
         self.packed.clear();
         let archive = lines
             .archive
