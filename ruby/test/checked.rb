@@ -27,7 +27,6 @@ class Hecaton::Native::Cookies; end
 class Hecaton::Native::Batch; end
 class Hecaton::Native::Stream; end
 class Hecaton::Native::BodySource; end
-class Hecaton::Native::Redirection; end
 class Hecaton::Native::Certificates; end
 class Hecaton::Native::Wait; end
 class Hecaton::Native::Driver; end

@@ -28,6 +28,7 @@ mod http2_test_server;
 mod http2_whole;
 mod http2_window;
 mod idle;
+mod intercepted;
 mod limits;
 mod local_address;
 mod phases;

@@ -49,8 +49,7 @@ pub mod fuzzing;
 
 pub use batch::streaming::{InParts, Part};
 pub use batch::{Aborted, Batch, Limits};
-pub use client::hooks::{Changes, Hooks, Upcoming};
-pub use client::redirection::Redirection;
+pub use client::hooks::{Changes, Given, GivenFailure, GivenResponse, Hooks, Upcoming};
 pub use client::sharing::Settings;
 pub use client::stats::Stats;
 pub use client::streaming::Streaming;

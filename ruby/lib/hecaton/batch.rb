@@ -47,6 +47,7 @@ module Hecaton
       @features = features
       @deferral = Deferral.new if features
       @bare = features && request_builder.plain? && !features.attempts?
+      @asked = !native.is_a?(Native::Batch) # Whether the engine may have questions.
     end
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
@@ -313,8 +314,8 @@ module Hecaton
 
     def answer_questions
       while (question = @native.next_question)
-        pending, *facts = question
-        @native.answer(facts.size == 1 ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts))
+        pending, about, *facts = question
+        @native.answer(about == :attempt ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts))
       end
     end
 

@@ -43,6 +43,8 @@ module Hecaton
       while (piece = self.piece)
         piece == LATER ? @parts[@index].wait_readable : whole << piece
       end
+      @parts, @starts = [whole], [nil] # What can be read only once is still to be sent.
+      begin_again
       whole
     end
 

@@ -277,12 +277,11 @@ module Hecaton
         public_headers: public_headers, base_url: base, strict_urls: given[:strict_urls]
       )
       @native = native_client(settings)
-      @intercepted = Interception.settings(settings)
       @response_builder = ResponseBuilder.new(**given.slice(:on_deprecation, :raise_for_status, :max_body), log: log)
     end
 
     # The engine that sends requests: the native one, or its replacement in tests.
-    def engine = Interception.active? ? Interception.engine(@native, @intercepted) : @native
+    def engine = Interception.active? ? Interception.engine(@native) : @native
 
     def native_client(options)
       @parent ? @parent.with(options) : Native::Client.new(options)

@@ -6,29 +6,30 @@ module Hecaton
   # nothing:
   #
   # name:: Symbol, for bypass.
-  # respond(request):: called with each Interception::Request before it is sent. A Response or an Error is the outcome,
-  #   and nothing is sent; nil lets it pass to the next interceptor, and then to the network.
-  # refuse(request):: called when no interceptor has responded, and the request is about to be sent. An Error is the
-  #   outcome; nil lets it pass.
+  # respond(request):: called with an Interception::Request before each attempt, where the client would take a
+  #   connection. A Response or an Error takes the place of the network's; nil lets the attempt pass to the next
+  #   interceptor, and then to the network.
+  # refuse(request):: called when no interceptor has responded, and the attempt is about to be made. An Error takes its
+  #   place; nil lets it pass. An Error of the phase :queue ends the request without an attempt.
   # observes?:: whether observe is called. The body of a stream, and of a request with on_body, is held in memory then.
-  # observe(request, outcome):: called with the network's outcome, a Response or an Error, its body decoded and
-  #   whole. A stream that is left before its end is not observed.
+  # observe(request, outcome):: called with each Response of the network, its body decoded and whole, and with the Error
+  #   that a request has ended in. A stream that is left before its end is not observed.
   #
   # An Error may as well be raised. Any other exception leaves the request (or the batch) as one of a callback would.
   #
-  # For an interceptor's response, the client's settings hold as for one of the network. That covers redirects, cookies,
-  # raise_for_status, on_deprecation, its events and retries (without their waits). Limits of connections, concurrency
-  # and rate do not, nor timeouts. A batch calls them for each request when its turn comes, one by one, and before those
-  # of the network are started.
+  # The client's engine treats an interceptor's response as one of the network. So redirects, retries, cookies,
+  # credentials, concurrency, rate, max_body, the timeout and all other settings hold for it. Three things differ:
+  #
+  # - There is no connection, so no limit of connections applies.
+  # - After an interceptor's outcome a retry does not wait.
+  # - A body is left as it is if it does not begin as the Content-Encoding says. Stubs often have copied headers.
+  #
+  # A batch calls interceptors one by one. It hands over what has ended before it calls them for the next request.
   module Interception
     autoload :Interceptor, File.expand_path("interception/interceptor", __dir__)
 
     BYPASSED = :__hecaton_bypassed
-    # Settings of a client that hold for responses of interceptors.
-    SETTINGS = %i[
-      timeout base_url headers public_headers user_agent decode cookies retry redirects redirects_to_http redirect_hosts
-    ].freeze
-    private_constant :BYPASSED, :SETTINGS
+    private_constant :BYPASSED
 
     @lock = Mutex.new
     @interceptors = [].freeze # Replaced, never changed, so that it is read without the lock.
@@ -62,16 +63,14 @@ module Hecaton
         Thread.current[BYPASSED] = before
       end
 
-      # For the client: those of its settings that engine needs.
-      def settings(all) = all.slice(*SETTINGS)
-
-      # For the client: what stands in for its engine, for one request or one batch.
-      def engine(native, settings)
-        names = Thread.current[BYPASSED]
-        return Engine.new(native, settings, @interceptors) unless names
-
-        Thread.current[BYPASSED] = nil
-        Engine.new(native, settings, names.empty? ? [] : @interceptors.reject { |each| names.include?(each.name) })
+      # For the client: its engine with interceptors in front of the network, for one request or one batch.
+      def engine(native)
+        interceptors = @interceptors
+        if (names = Thread.current[BYPASSED])
+          Thread.current[BYPASSED] = nil
+          interceptors = names.empty? ? [] : interceptors.reject { |each| names.include?(each.name) }
+        end
+        interceptors.empty? ? native : Engine.new(native, interceptors)
       end
 
       private

@@ -99,7 +99,13 @@ impl Shared {
             }
             trace.begin();
             let sent = changed.as_deref().unwrap_or(request);
-            let result = self.attempt(sent, course.order, trace).await;
+            let result = match self.interceptor_of(sent) {
+                None => self.attempt(sent, course.order, trace).await,
+                Some(by) => {
+                    let attempt = self.intercepted(sent, by, course.order, deadline, trace);
+                    Box::pin(attempt).await?
+                }
+            };
             match self.verdict(result, &mut course, request, deadline, trace) {
                 Verdict::End(result) => return result,
                 Verdict::Settle(response) => return Box::pin(response.settle(trace)).await,
@@ -159,6 +165,8 @@ impl Shared {
             return self.end(result.map_err(Failure::only_once), request, course);
         }
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
+        // Tests need not wait for their own stubs.
+        let wait = if trace.given { Duration::ZERO } else { wait };
         Verdict::Again(pause(wait, pass_over(result, trace)))
     }
 
@@ -189,20 +197,22 @@ impl Shared {
         status: u16,
         fields: &[u8],
     ) -> Reading {
-        if status < 300 {
-            return order.reading;
+        match self.may_go_on(order, request, status, fields) {
+            true => Reading::Open,
+            false => order.reading,
         }
+    }
+
+    /// Whether another attempt may follow a response with this status and these headers, as far as rules decide.
+    pub fn may_go_on(&self, order: Order, request: &Request, status: u16, fields: &[u8]) -> bool {
         let may_retry = || {
             let retry = self.retry_by_rule(request).filter(|_| !order.last)?;
             retry.after_status(&request.method, 1, status, fields)
         };
-        let may_go_on = self.may_follow(request, status, fields)
-            || may_retry().is_some()
-            || Shared::demand(request, status, fields).is_some();
-        match may_go_on {
-            true => Reading::Open,
-            false => order.reading,
-        }
+        status >= 300
+            && (self.may_follow(request, status, fields)
+                || may_retry().is_some()
+                || Shared::demand(request, status, fields).is_some())
     }
 
     /// Ends the attempt: the request is re-sent on another connection, or fails.

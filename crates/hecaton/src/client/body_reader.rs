@@ -1,5 +1,6 @@
 //! The unread rest of a response: its body, from HTTP/1.1 or HTTP/2, and its content codings.
 
+use std::collections::VecDeque;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -47,6 +48,7 @@ pub(crate) enum Source {
     Http1(Http1Body),
     /// Dropping it gives the stream back, and resets it unless it has ended.
     Http2(h2::incoming::Incoming),
+    Given(GivenBody),
 }
 
 /// A piece of a body, still in the buffer of the connection or of the decoder.
@@ -71,6 +73,25 @@ impl Deref for Piece<'_> {
         match self {
             Piece::Read(bytes) => bytes,
             Piece::Decoded(slice) => slice,
+        }
+    }
+}
+
+/// A body without a connection: one that the program gave, or one that was read before.
+#[derive(Default)]
+pub(crate) struct GivenBody {
+    /// Pieces that are not empty.
+    pub pieces: VecDeque<Bytes>,
+    /// The failure behind the last piece.
+    pub ending: Option<Failure>,
+    pub trailers: Trailers,
+}
+
+impl GivenBody {
+    fn piece(&mut self) -> Result<Option<Bytes>, Failure> {
+        match (self.pieces.pop_front(), &self.ending) {
+            (None, Some(failure)) => Err(failure.clone()),
+            (piece, _) => Ok(piece),
         }
     }
 }
@@ -192,6 +213,7 @@ impl BodyReader {
         match &mut self.source {
             Source::Http1(body) => body.incoming.take_trailers(),
             Source::Http2(incoming) => incoming.take_trailers(),
+            Source::Given(body) => body.trailers.take(),
         }
     }
 
@@ -226,6 +248,7 @@ impl BodyReader {
                 drop(incoming);
                 self.pool.keep_few();
             }
+            Source::Given(_) => {}
         }
     }
 }
@@ -239,6 +262,7 @@ impl Source {
                 piece.map_err(|failure| body.incoming.with_received(failure, body.framing, http1))
             }
             Source::Http2(incoming) => incoming.piece(config).await,
+            Source::Given(body) => body.piece(),
         }
     }
 
@@ -246,6 +270,7 @@ impl Source {
         match self {
             Source::Http1(body) => body.incoming.is_whole(&mut body.connection.http1, config),
             Source::Http2(incoming) => incoming.is_whole(),
+            Source::Given(body) => body.pieces.is_empty() && body.ending.is_none(),
         }
     }
 }

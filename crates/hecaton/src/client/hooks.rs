@@ -1,8 +1,12 @@
-//! Hooks of a program: its retry predicate, and changes to an attempt before the attempt is made.
+//! Hooks of a program: its retry predicate, changes to an attempt before the attempt is made, and responses in place of the network's.
 
-use futures_util::future::BoxFuture;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::future::{BoxFuture, ready};
 
 use crate::message::error::Error;
+use crate::message::failure::{Kind, Phase};
 use crate::message::response::Response;
 
 /// An attempt that is about to be made.
@@ -18,10 +22,55 @@ pub struct Upcoming {
     pub headers: Vec<(String, Vec<u8>)>,
     /// Whether the request has a body.
     pub has_body: bool,
+    /// Whether a content coding of the response is decoded.
+    pub decodes: bool,
 }
 
 /// Headers to set: a value replaces all fields of that name, and none removes them.
 pub type Changes = Vec<(String, Option<Vec<u8>>)>;
+
+/// What a program gives for an attempt that it intercepts.
+#[derive(Clone, Debug)]
+pub enum Given {
+    /// Nothing: the attempt is made on the network. If `observed`, [`Hooks::observe`] receives its response, unless the request
+    /// ends with that response.
+    Nothing {
+        /// Whether the program observes responses.
+        observed: bool,
+    },
+    /// A response in place of the network's.
+    Response(GivenResponse),
+    /// A failure in place of the network's.
+    Failure(GivenFailure),
+}
+
+/// A response that a program gives. The settings of the client hold for it as for a response of the network.
+#[derive(Clone, Debug)]
+pub struct GivenResponse {
+    /// The status code.
+    pub status: u16,
+    /// The headers.
+    pub headers: Vec<(String, Vec<u8>)>,
+    /// The body. A coding that its `Content-Encoding` names is decoded if the body has it.
+    pub body: Vec<Bytes>,
+    /// The failure behind the last piece of the body; none for a body that is whole.
+    pub ending: Option<GivenFailure>,
+    /// How long the program took to respond, for [`first_byte_timeout`](crate::Config::first_byte_timeout).
+    pub took: Duration,
+}
+
+/// A failure that a program gives.
+#[derive(Clone, Debug)]
+pub struct GivenFailure {
+    /// What went wrong.
+    pub kind: Kind,
+    /// In which phase. With `Queue` the attempt counts as not made, and no other follows.
+    pub phase: Phase,
+    /// Whether the request counts as sent.
+    pub sent: bool,
+    /// The reason.
+    pub detail: String,
+}
 
 /// Decides which requests are sent again, instead of the failures, statuses and methods of [`Retry`](crate::Retry), and changes
 /// attempts before they are made.
@@ -38,6 +87,18 @@ pub trait Hooks: Send + Sync {
         _number: usize,
         _attempt: Upcoming,
     ) -> BoxFuture<'static, Option<Changes>> {
-        Box::pin(std::future::ready(Some(Changes::new())))
+        Box::pin(ready(Some(Changes::new())))
+    }
+
+    /// Called before each attempt of a request that is to be [`intercepted`](crate::Request::intercepted), with its number. A
+    /// request that is re-sent on another connection without a retry rule is still the same attempt.
+    fn respond(&self, _number: usize, _attempt: Upcoming) -> BoxFuture<'static, Given> {
+        Box::pin(ready(Given::Nothing { observed: false }))
+    }
+
+    /// Called with a response of the network after which another attempt may follow, if the program observes responses. The
+    /// program receives the response of the last attempt as the request's outcome.
+    fn observe(&self, _number: usize, _response: Response) -> BoxFuture<'static, ()> {
+        Box::pin(ready(()))
     }
 }

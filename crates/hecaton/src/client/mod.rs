@@ -37,6 +37,9 @@
 //! - The retry predicate (`retry_predicate`, `predicate_retries`) is called between two runs of a request, each of which may
 //!   have redirects. The engine calls it, waits and sends again, so deadline, slot in the batch and list of attempts belong to
 //!   one request.
+//! - A program may respond in place of the network (`intercepted`). It is called where the attempt would get its connection,
+//!   so everything above holds for its responses too: redirects, retries, cookies, credentials, limits and the deadline.
+//!   Only the waits between its attempts are left out, so that tests with stubs take no longer than they must.
 //! - A client on the connections of another (`sharing`) holds its own settings, and pointers to the rest.
 //! - Futures are boxed where most requests do not need them, so that the others stay small enough for malloc's fast path. The
 //!   clock is looked at once a phase.
@@ -48,10 +51,10 @@ mod deadline;
 mod digest;
 pub(crate) mod hooks;
 mod http2;
+mod intercepted;
 mod open_response;
 mod predicate_retries;
 pub(crate) mod redirect_rules;
-pub(crate) mod redirection;
 mod redirects;
 mod resends;
 mod shared;

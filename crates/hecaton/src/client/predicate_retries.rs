@@ -65,7 +65,9 @@ impl Shared {
             {
                 reader.skip(trace.mark).await;
             }
-            sleep(wait).await;
+            if !trace.given {
+                sleep(wait).await;
+            }
             trace.lap();
         }
     }
@@ -78,28 +80,35 @@ fn outcome(
     deadline: &Deadline,
     trace: &Trace,
 ) -> Result<Response, Error> {
-    let attempts = trace.attempts.clone();
-    let mut request = Box::new(request.clone());
-    request.body = Default::default();
     match result {
-        Ok(response) => {
-            let (body, trailers) = response.body.so_far();
-            Ok(Response {
-                status: response.status,
-                fields: response.fields.clone(),
-                body,
-                trailers,
-                attempts,
-                elapsed: trace.mark - deadline.begun,
-                request,
-            })
-        }
+        Ok(response) => Ok(so_far(response, request, deadline, trace)),
         Err(failure) => Err(Error::new(
             failure.clone(),
             request.display_url(),
-            request.redirected,
+            request.redirected.clone(),
             deadline.begun.elapsed(),
-            attempts,
+            trace.attempts.clone(),
         )),
+    }
+}
+
+/// The response so far: the body may be unread.
+pub(super) fn so_far(
+    response: &OpenResponse,
+    request: &Request,
+    deadline: &Deadline,
+    trace: &Trace,
+) -> Response {
+    let mut request = Box::new(request.clone());
+    request.body = Default::default();
+    let (body, trailers) = response.body.so_far();
+    Response {
+        status: response.status,
+        fields: response.fields.clone(),
+        body,
+        trailers,
+        attempts: trace.attempts.clone(),
+        elapsed: trace.mark - deadline.begun,
+        request,
     }
 }

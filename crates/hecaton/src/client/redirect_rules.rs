@@ -37,16 +37,6 @@ impl<'a> Trail<'a> {
         }
     }
 
-    /// Continues after the requests in `seen`.
-    pub fn after(seen: Vec<(Method, String)>, limits: Limits<'a>) -> Trail<'a> {
-        Trail { limits, seen }
-    }
-
-    /// Method and URL of each request so far.
-    pub fn into_seen(self) -> Vec<(Method, String)> {
-        self.seen
-    }
-
     /// Changes the request as this response demands, and returns true. False if the response is for the caller: 300,
     /// 304, and a response without `Location`.
     pub fn follow(
@@ -55,20 +45,10 @@ impl<'a> Trail<'a> {
         status: u16,
         fields: &[u8],
     ) -> Result<bool, Failure> {
-        self.follow_fields(request, status, Fields(fields).iter())
-    }
-
-    /// Does what `follow` does, for header fields from any source.
-    pub fn follow_fields<'f>(
-        &mut self,
-        request: &mut Request,
-        status: u16,
-        fields: impl Iterator<Item = (&'f str, &'f [u8])>,
-    ) -> Result<bool, Failure> {
         if !Redirect::is_one(status) {
             return Ok(false);
         }
-        let location = Redirect::location(fields);
+        let location = Redirect::location(Fields(fields).iter());
         let Some(location) = location.map_err(|why| self.failure(why))? else {
             return Ok(false);
         };

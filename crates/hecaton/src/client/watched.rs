@@ -36,7 +36,8 @@ impl Shared {
             .map_err(|error| refused(error.to_string()))
     }
 
-    fn upcoming(&self, request: &Request, number: usize) -> Upcoming {
+    /// The attempt as the program sees it.
+    pub fn upcoming(&self, request: &Request, number: usize) -> Upcoming {
         let mut bytes = Vec::new();
         encode(request, &self.config, None, &mut bytes);
         let first = bytes.iter().position(|byte| *byte == b'\n');
@@ -50,6 +51,7 @@ impl Shared {
                 .map(|(name, value)| (name.to_owned(), value.to_vec()))
                 .collect(),
             has_body: !request.body.is_empty(),
+            decodes: self.config.decode && !request.flags.has_coding,
         }
     }
 }

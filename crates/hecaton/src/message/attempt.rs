@@ -135,6 +135,10 @@ pub(crate) struct Trace {
     begun: Instant,
     /// How many redirects were followed.
     pub redirects: u16,
+    /// Whether the program gave the outcome of the last attempt.
+    pub given: bool,
+    /// Whether the program observes the response of the last attempt.
+    pub observed: bool,
 }
 
 impl Trace {
@@ -144,10 +148,18 @@ impl Trace {
             mark: begun,
             begun,
             redirects: 0,
+            given: false,
+            observed: false,
         }
     }
 
-    /// Ends the current attempt.
+    /// Whether the current attempt is the one before on another connection.
+    pub fn is_resend(&self) -> bool {
+        let before = self.attempts.iter().rev().nth(1);
+        before.is_some_and(|attempt| attempt.ending == Ending::Resent)
+    }
+
+    /// Begins an attempt.
     pub fn begin(&mut self) {
         let begun = self.mark - self.begun;
         self.attempts.push(Attempt::new(begun, self.redirects));

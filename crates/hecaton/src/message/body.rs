@@ -86,6 +86,13 @@ impl Body {
         }
     }
 
+    /// Counts as sent, for a request to which a program responds in place of the network.
+    pub fn begin(&self) {
+        if let Body::Source(source) = self {
+            source.lock().begun = true;
+        }
+    }
+
     /// Makes it ready to be sent again; false if it can be sent only once, and that has begun.
     pub fn begin_again(&self) -> bool {
         match self {

@@ -23,6 +23,7 @@ struct Inner {
     url: String,
     detail: String,
     code: Option<i32>,
+    given: bool,
     redirects: Vec<Redirect>,
     attempts: Vec<Attempt>,
 }
@@ -42,6 +43,7 @@ impl Error {
             code,
             passing: _,
             ended: _,
+            given,
         } = failure;
         let sent = attempts.iter().any(|attempt| attempt.sent);
         Error(Box::new(Inner {
@@ -52,6 +54,7 @@ impl Error {
             url,
             detail,
             code,
+            given,
             redirects,
             attempts,
         }))
@@ -85,6 +88,11 @@ impl Error {
     /// The operating system's number of the reason, where it gave one: `ECONNREFUSED` and the like.
     pub fn os_error(&self) -> Option<i32> {
         self.0.code
+    }
+
+    /// Whether the program gave this failure in place of the network's: see [`Hooks::respond`](crate::Hooks::respond).
+    pub fn is_given(&self) -> bool {
+        self.0.given
     }
 
     /// The redirects that were followed before, in order.

@@ -103,6 +103,8 @@ pub(crate) struct Failure {
     pub passing: bool,
     /// Whether the peer closed or reset the connection.
     pub ended: bool,
+    /// Whether the program gave it in place of the network's.
+    pub given: bool,
 }
 
 impl Failure {
@@ -115,6 +117,7 @@ impl Failure {
             code: None,
             passing: true,
             ended: false,
+            given: false,
         }
     }
 

@@ -310,6 +310,12 @@ impl Request {
         self
     }
 
+    /// Calls [`Hooks::respond`](crate::Hooks::respond) with this number before each attempt, if the client has hooks.
+    pub fn intercepted(mut self, number: usize) -> Request {
+        self.options.get_or_insert_default().intercepted_as = Some(number);
+        self
+    }
+
     /// The URL with its query; after redirects the last one.
     pub(crate) fn url(&self) -> String {
         let mut url = Vec::new();

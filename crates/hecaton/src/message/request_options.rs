@@ -19,4 +19,6 @@ pub(crate) struct RequestOptions {
     pub predicate_number: Option<usize>,
     /// The number by which the program knows the request, if it observes each attempt.
     pub watched_as: Option<usize>,
+    /// The number by which the program knows the request, if it may respond in place of the network.
+    pub intercepted_as: Option<usize>,
 }

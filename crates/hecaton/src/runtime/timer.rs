@@ -77,6 +77,14 @@ pub(crate) async fn within_rest<T>(
     }
 }
 
+/// The failure of a phase that has ended, if it took longer than its limit.
+pub(crate) fn exceeded(config: &Config, phase: Phase, took: Duration) -> Result<(), Failure> {
+    match limit(config, phase) {
+        Some(limit) if took > limit => Err(too_slow(config, phase)),
+        _ => Ok(()),
+    }
+}
+
 fn limit(config: &Config, phase: Phase) -> Option<Duration> {
     match phase {
         Phase::Resolve => config.resolve_timeout,

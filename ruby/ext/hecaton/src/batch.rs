@@ -7,9 +7,10 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use futures_util::lock::{Mutex, MutexGuard};
-use hecaton::{Changes, InParts, InvalidUrl, Limits, Outcome, Request, Template};
+use hecaton::{Changes, Given, InParts, InvalidUrl, Limits, Outcome, Request, Template};
 use magnus::rb_sys::AsRawValue;
 use magnus::typed_data::Obj;
 use magnus::value::{Opaque, ReprValue};
@@ -20,7 +21,7 @@ use magnus::{
 
 use crate::body_source::{self, BodySource, RubyQueue};
 use crate::client::Engine;
-use crate::hooks::{self, About, Decision, Questions};
+use crate::hooks::{self, About, Decision, Questions, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
@@ -63,6 +64,8 @@ impl Together {
 enum PendingDecision {
     Outcome(Decision<bool>),
     Attempt(Decision<Option<Changes>>),
+    Interception(Decision<Given>, Instant),
+    Observation(Decision<()>),
 }
 
 struct Inner {
@@ -145,7 +148,7 @@ impl Batch {
     fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
         this.own(ruby)?;
         let request = request::get(ruby, &this.template, url);
-        this.queue(ruby, queued, request, None, (false, false, false))?;
+        this.queue(ruby, queued, request, None, (false, RubyHooks::default()))?;
         Ok(queued)
     }
 
@@ -170,15 +173,8 @@ impl Batch {
             Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
             None => false,
         };
-        let has_predicate = request::retry_predicate(ruby, options)?.is_some();
-        let watched = request::watcher(ruby, options)?.is_some();
-        this.queue(
-            ruby,
-            queued,
-            request,
-            source,
-            (front, has_predicate, watched),
-        )?;
+        let ruby_hooks = request::ruby_hooks(ruby, options)?;
+        this.queue(ruby, queued, request, source, (front, ruby_hooks))?;
         Ok(queued)
     }
 
@@ -188,7 +184,7 @@ impl Batch {
         queued: Value,
         request: Result<Request, Refused>,
         source: Option<(Obj<BodySource>, Value)>,
-        (front, has_predicate, watched): (bool, bool, bool),
+        (front, ruby_hooks): (bool, RubyHooks),
     ) -> Result<(), Error> {
         let request = match request {
             Ok(request) => Ok(request),
@@ -227,14 +223,9 @@ impl Batch {
                 return Ok(());
             }
         };
-        if has_predicate || watched {
+        if !ruby_hooks.is_none() {
             inner.ask_questions();
-        }
-        if has_predicate {
-            request = request.ask_retry_predicate(tag);
-        }
-        if watched {
-            request = request.watched(tag);
+            request = ruby_hooks.mark(request, tag);
         }
         inner.newest = Some(tag);
         if front {
@@ -291,11 +282,12 @@ impl Batch {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
         let requests = ruby.get_inner(this.requests);
-        for tag in inner
-            .ruby_queue
-            .iter()
-            .flat_map(|ruby_queue| ruby_queue.take())
-        {
+        let needing = inner.ruby_queue.as_ref();
+        let needing = needing
+            .map(|ruby_queue| ruby_queue.take())
+            .unwrap_or_default();
+        let needs_ruby = !needing.is_empty();
+        for tag in needing {
             // It may have ended meanwhile.
             let request = requests.entry::<Value>(tag as isize)?;
             if !request.is_nil() {
@@ -307,7 +299,7 @@ impl Batch {
             parts.cat(&record::part(ruby, request, part))?;
         }
         let ended_any = !inner.ended.is_empty() || !inner.refused.is_empty();
-        let any = ended_any || !wanting.is_empty() || !parts.is_empty();
+        let any = ended_any || needs_ruby || !parts.is_empty();
         this.hand_over(ruby, inner, ended)?;
         Ok(any)
     }
@@ -335,9 +327,9 @@ impl Batch {
         })
     }
 
-    /// The next question; nil when there is none. A question about an outcome has four values: the request, status or nil,
-    /// record, body or the facts of the error. A question about an attempt has two: the request, and the argument of
-    /// `FeatureRun#before_attempt`.
+    /// The next question; nil when there is none. It begins with the request and what it is about. Behind `:outcome` and
+    /// `:observation` are three values: status or nil, record, body or the facts of the error. Behind `:attempt` and
+    /// `:interception` is the argument of `FeatureRun#before_attempt` and `Interception::Run#respond`.
     fn next_question(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
@@ -350,28 +342,51 @@ impl Batch {
         };
         let requests = ruby.get_inner(this.requests);
         let list = ruby.ary_new_from_values(&[requests.entry::<Value>(question.tag as isize)?]);
-        match question.about {
+        let decision = match question.about {
             About::Outcome(outcome, decision) => {
-                inner.decision = Some(PendingDecision::Outcome(decision));
+                list.push(ruby.to_symbol("outcome"))?;
                 list.cat(&record::values(ruby, *outcome))?;
+                PendingDecision::Outcome(decision)
             }
             About::Attempt(attempt, decision) => {
-                inner.decision = Some(PendingDecision::Attempt(decision));
+                list.push(ruby.to_symbol("attempt"))?;
                 list.push(hooks::upcoming(ruby, &attempt)?)?;
+                PendingDecision::Attempt(decision)
             }
-        }
+            About::Interception(attempt, decision) => {
+                list.push(ruby.to_symbol("interception"))?;
+                list.push(hooks::upcoming(ruby, &attempt)?)?;
+                PendingDecision::Interception(decision, Instant::now())
+            }
+            About::Observation(response, decision) => {
+                list.push(ruby.to_symbol("observation"))?;
+                list.cat(&record::values(ruby, Ok(*response)))?;
+                PendingDecision::Observation(decision)
+            }
+        };
+        inner.decision = Some(decision);
         Ok(Some(list))
     }
 
-    /// Answers the latest question: whether the request is sent again, or the headers of the attempt as a flat list (nil if the
-    /// attempt is not made).
+    /// Answers the latest question: whether the request is sent again, the headers of the attempt as a flat list (nil if the
+    /// attempt is not made), or what `Interception::Run#respond` returned. After the latter `wait` returns
+    /// soon if there are more questions.
     fn answer(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
-        match running(ruby, &mut guard)?.decision.take() {
+        let inner = running(ruby, &mut guard)?;
+        match inner.decision.take() {
             Some(PendingDecision::Outcome(decision)) => decision.give(given.to_bool()),
             Some(PendingDecision::Attempt(decision)) => {
                 decision.give(hooks::changes(Option::<RArray>::try_convert(given)?)?);
             }
+            Some(PendingDecision::Interception(decision, began)) => {
+                decision.give(hooks::given(given, began)?);
+                // Ruby hands over what has ended before it answers another.
+                if let Some(questions) = &inner.questions {
+                    questions.remind();
+                }
+            }
+            Some(PendingDecision::Observation(decision)) => decision.give(()),
             None => {}
         }
         Ok(())

@@ -13,14 +13,13 @@ use bytes::Bytes;
 use futures_util::task::AtomicWaker;
 use hecaton::{Readable, Source};
 use magnus::value::ReprValue;
-use magnus::{Error, Module, Object, RArray, RModule, RString, Ruby, Value, function, method};
+use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
 
 use crate::client::Engine;
 use crate::fibers;
 use crate::gvl;
-use crate::hooks::{self, About, Questions};
+use crate::hooks::{Questions, RubyHooks};
 use crate::process::ProcessLocal;
-use crate::record;
 
 #[magnus::wrap(class = "Hecaton::Native::BodySource", free_immediately, size)]
 pub struct BodySource(Arc<Shared>);
@@ -212,8 +211,8 @@ pub struct Needs {
     pub source: Option<Value>,
     /// What the engine asks.
     pub questions: Option<Arc<Questions>>,
-    /// The `Hecaton::RetryPredicate` that is asked about outcomes, and the `Hecaton::FeatureRun` that is asked about attempts.
-    pub ruby_hooks: (Option<Value>, Option<Value>),
+    /// Who answers that.
+    pub ruby_hooks: RubyHooks,
 }
 
 impl Needs {
@@ -227,17 +226,7 @@ impl Needs {
             .as_ref()
             .and_then(|questions| questions.next())
         {
-            match (question.about, self.ruby_hooks) {
-                (About::Outcome(outcome, answer), (Some(predicate), _)) => {
-                    answer.give(predicate.funcall("again?", record::values(ruby, *outcome))?);
-                }
-                (About::Attempt(attempt, answer), (_, Some(run))) => {
-                    let attempt = hooks::upcoming(ruby, &attempt)?;
-                    let list: Option<RArray> = run.funcall("before_attempt", (attempt,))?;
-                    answer.give(hooks::changes(list)?);
-                }
-                _ => unreachable!("only what has somebody to ask is asked about"),
-            }
+            self.ruby_hooks.answer(ruby, question.about)?;
         }
         Ok(())
     }

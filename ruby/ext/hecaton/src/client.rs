@@ -12,9 +12,8 @@ use crate::batch::Batch;
 use crate::body_source::{self, BodySource, Needs, RubyQueue};
 use crate::cookies::{Cookies, Home};
 use crate::fibers;
-use crate::hooks::Questions;
+use crate::hooks::{Questions, RubyHooks};
 use crate::process::ProcessLocal;
-use crate::redirection::Redirection;
 use crate::request::given;
 use crate::settings::config;
 use crate::shared::{Shared, shared};
@@ -118,11 +117,8 @@ impl Client {
         let (engine, derived) = this.engine(ruby)?;
         let client = derived.as_ref().unwrap_or(&engine.client);
         let source = request::body_source(body)?;
-        let ruby_hooks = (
-            request::retry_predicate(ruby, options)?,
-            request::watcher(ruby, options)?,
-        );
-        let outcome = if source.is_none() && ruby_hooks.0.is_none() && ruby_hooks.1.is_none() {
+        let ruby_hooks = request::ruby_hooks(ruby, options)?;
+        let outcome = if source.is_none() && ruby_hooks.is_none() {
             fibers::wait(ruby, &engine, client.send(request))?
         } else {
             let (client, request, needs) = needs(ruby, client, request, source, ruby_hooks)?;
@@ -150,21 +146,17 @@ impl Client {
         let (engine, derived) = this.engine(ruby)?;
         let client = derived.as_ref().unwrap_or(&engine.client);
         let source = request::body_source(body)?;
-        let ruby_hooks = (
-            request::retry_predicate(ruby, options)?,
-            request::watcher(ruby, options)?,
-        );
-        let (opened, source) =
-            if source.is_none() && ruby_hooks.0.is_none() && ruby_hooks.1.is_none() {
-                (fibers::wait(ruby, &engine, client.open(request))?, None)
-            } else {
-                let (client, request, needs) = needs(ruby, client, request, source, ruby_hooks)?;
-                let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
-                (
-                    opened,
-                    needs.source.map(|source| (needs.ruby_queue, source)),
-                )
-            };
+        let ruby_hooks = request::ruby_hooks(ruby, options)?;
+        let (opened, source) = if source.is_none() && ruby_hooks.is_none() {
+            (fibers::wait(ruby, &engine, client.open(request))?, None)
+        } else {
+            let (client, request, needs) = needs(ruby, client, request, source, ruby_hooks)?;
+            let opened = body_source::wait(ruby, &engine, &needs, client.open(request))?;
+            (
+                opened,
+                needs.source.map(|source| (needs.ruby_queue, source)),
+            )
+        };
         let values = match opened {
             Err(error) => record::failure(ruby, &error),
             Ok(stream) => {
@@ -178,24 +170,6 @@ impl Client {
             }
         };
         Ok(ruby.ary_new_from_values(&values))
-    }
-
-    /// The redirection of a request with these arguments.
-    fn redirection(
-        ruby: &Ruby,
-        this: &Client,
-        method: Value,
-        url: Value,
-        headers: Option<RArray>,
-        body: Option<Value>,
-        options: Option<RHash>,
-    ) -> Result<Redirection, Error> {
-        let template = &this.template;
-        let request = request::build(ruby, template, method, url, headers, body, None, options);
-        let request = request.map_err(|refused| refused.raised(ruby))?;
-        let (engine, derived) = this.engine(ruby)?;
-        let client = derived.as_ref().unwrap_or(&engine.client);
-        Ok(Redirection::new(client.redirection(request)))
     }
 
     fn batch(
@@ -297,7 +271,7 @@ fn needs(
     client: &hecaton::Client,
     request: Request,
     source: Option<(Obj<BodySource>, Value)>,
-    ruby_hooks: (Option<Value>, Option<Value>),
+    ruby_hooks: RubyHooks,
 ) -> Result<(hecaton::Client, Request, Needs), Error> {
     let ruby_queue = Arc::new(RubyQueue::default());
     let (mut client, mut request) = (client.clone(), request);
@@ -305,16 +279,11 @@ fn needs(
         request = request::with_source(ruby, request, &native, (ruby_queue.clone(), 0))?;
     }
     let mut questions = None;
-    if ruby_hooks.0.is_some() || ruby_hooks.1.is_some() {
+    if !ruby_hooks.is_none() {
         let asking = Questions::new(ruby_queue.clone());
         client = client.with_hooks(asking.clone());
         questions = Some(asking);
-    }
-    if ruby_hooks.0.is_some() {
-        request = request.ask_retry_predicate(0);
-    }
-    if ruby_hooks.1.is_some() {
-        request = request.watched(0);
+        request = ruby_hooks.mark(request, 0);
     }
     let source = source.map(|(_, source)| source);
     let needs = Needs {
@@ -348,7 +317,6 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("with", method!(Client::with, 1))?;
     class.define_method("perform", method!(Client::perform, 6))?;
     class.define_method("open", method!(Client::open, 7))?;
-    class.define_method("redirection", method!(Client::redirection, 5))?;
     class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("stats", method!(Client::stats, 0))?;

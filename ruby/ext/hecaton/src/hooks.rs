@@ -1,20 +1,27 @@
-//! Asks Ruby whether a request is sent again, and how an attempt is made. The engine runs without the GVL, so a question ends
+//! Calls Ruby while a request is under way: its retry predicate, its features, and who intercepts its attempts. The engine runs without the GVL, so a question ends
 //! the wait, as a needed piece of a body does. Ruby's thread answers it and waits again.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
+use std::time::Instant;
 
 use futures_util::future::BoxFuture;
-use hecaton::{Changes, Hooks, Outcome, Upcoming};
-use magnus::{Error, RArray, RString, Ruby, TryConvert};
+use hecaton::{
+    Changes, Given, GivenFailure, GivenResponse, Hooks, Kind, Outcome, Phase, Request, Response,
+    Upcoming,
+};
+use magnus::value::ReprValue;
+use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 
 use crate::body_source::RubyQueue;
+use crate::record;
 
 /// Questions without an answer.
 pub struct Questions {
     ruby_queue: Arc<RubyQueue>,
-    pending: Mutex<Vec<Question>>,
+    pending: Mutex<VecDeque<Question>>,
 }
 
 /// A question about the request with this tag.
@@ -29,6 +36,102 @@ pub enum About {
     Outcome(Box<Outcome>, Decision<bool>),
     /// How an attempt is to be made.
     Attempt(Upcoming, Decision<Option<Changes>>),
+    /// What an interceptor gives for an attempt.
+    Interception(Upcoming, Decision<Given>),
+    /// A response of the network, for observers.
+    Observation(Box<Response>, Decision<()>),
+}
+
+impl About {
+    /// Whether the request still waits for the answer.
+    fn is_needed(&self) -> bool {
+        match self {
+            About::Outcome(_, decision) => decision.is_needed(),
+            About::Attempt(_, decision) => decision.is_needed(),
+            About::Interception(_, decision) => decision.is_needed(),
+            About::Observation(_, decision) => decision.is_needed(),
+        }
+    }
+}
+
+/// The Ruby objects that a request calls.
+#[derive(Clone, Copy, Default)]
+pub struct RubyHooks {
+    /// The `Hecaton::RetryPredicate`, if no rules decide.
+    pub predicate: Option<Value>,
+    /// The `Hecaton::FeatureRun`, if a feature sees each attempt.
+    pub features: Option<Value>,
+    /// The `Hecaton::Interception::Run`, if there are interceptors.
+    pub interception: Option<Value>,
+}
+
+impl RubyHooks {
+    /// Whether the request calls none.
+    pub fn is_none(&self) -> bool {
+        self.predicate.is_none() && self.features.is_none() && self.interception.is_none()
+    }
+
+    /// The request with the number by which the hooks know it.
+    pub fn mark(&self, mut request: Request, number: usize) -> Request {
+        if self.predicate.is_some() {
+            request = request.ask_retry_predicate(number);
+        }
+        if self.features.is_some() {
+            request = request.watched(number);
+        }
+        if self.interception.is_some() {
+            request = request.intercepted(number);
+        }
+        request
+    }
+
+    /// Calls the object that a question is for, and gives its answer.
+    pub fn answer(&self, ruby: &Ruby, about: About) -> Result<(), Error> {
+        match (about, self) {
+            (
+                About::Outcome(outcome, decision),
+                &RubyHooks {
+                    predicate: Some(predicate),
+                    ..
+                },
+            ) => {
+                decision.give(predicate.funcall("again?", record::values(ruby, *outcome))?);
+            }
+            (
+                About::Attempt(attempt, decision),
+                &RubyHooks {
+                    features: Some(run),
+                    ..
+                },
+            ) => {
+                let list = run.funcall("before_attempt", (upcoming(ruby, &attempt)?,))?;
+                decision.give(changes(list)?);
+            }
+            (
+                About::Interception(attempt, decision),
+                &RubyHooks {
+                    interception: Some(run),
+                    ..
+                },
+            ) => {
+                let began = Instant::now();
+                let list = run.funcall("respond", (upcoming(ruby, &attempt)?,))?;
+                decision.give(given(list, began)?);
+            }
+            (
+                About::Observation(response, decision),
+                &RubyHooks {
+                    interception: Some(run),
+                    ..
+                },
+            ) => {
+                let _: Value = run.funcall("observe", record::values(ruby, Ok(*response)))?;
+                decision.give(());
+            }
+            _ => unreachable!("only what has somebody to ask is asked about"),
+        }
+        Ok(())
+    }
 }
 
 /// Receives the answer.
@@ -44,9 +147,24 @@ impl Questions {
         })
     }
 
-    /// The next question; each is returned once.
+    /// The oldest question whose request still waits for the answer; each is returned once. The number of another request may
+    /// have become that of one which has ended.
     pub fn next(&self) -> Option<Question> {
-        lock(&self.pending).pop()
+        let mut pending = lock(&self.pending);
+        loop {
+            let question = pending.pop_front()?;
+            if question.about.is_needed() {
+                return Some(question);
+            }
+        }
+    }
+
+    /// Has Ruby called again, if there are more questions.
+    pub fn remind(&self) {
+        let tag = lock(&self.pending).front().map(|question| question.tag);
+        if let Some(tag) = tag {
+            self.ruby_queue.add(tag);
+        }
     }
 
     fn ask<T: Send + 'static>(
@@ -56,7 +174,7 @@ impl Questions {
     ) -> BoxFuture<'static, T> {
         let decision = Decision(Arc::default());
         let about = about(Decision(decision.0.clone()));
-        lock(&self.pending).push(Question { tag, about });
+        lock(&self.pending).push_back(Question { tag, about });
         self.ruby_queue.add(tag);
         Box::pin(poll_fn(move |cx| {
             let mut decision = lock(&decision.0);
@@ -79,9 +197,24 @@ impl Hooks for Questions {
     fn before_attempt(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Option<Changes>> {
         self.ask(tag, |decision| About::Attempt(attempt, decision))
     }
+
+    fn respond(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Given> {
+        self.ask(tag, |decision| About::Interception(attempt, decision))
+    }
+
+    fn observe(&self, tag: usize, response: Response) -> BoxFuture<'static, ()> {
+        self.ask(tag, |decision| {
+            About::Observation(Box::new(response), decision)
+        })
+    }
 }
 
 impl<T> Decision<T> {
+    /// Whether there is still a request that waits for it.
+    fn is_needed(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Sets the answer.
     pub fn give(&self, given: T) {
         let mut decision = lock(&self.0);
@@ -93,7 +226,8 @@ impl<T> Decision<T> {
     }
 }
 
-/// An attempt as Ruby's `FeatureRun#before_attempt` takes it: number, method, URL, headers as a flat list, and whether there is a body.
+/// An attempt as `FeatureRun#before_attempt` and `Interception::Run#respond` take it: number, method, URL, headers as a flat list,
+/// whether there is a body, and whether a coded response is decoded.
 pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     let fields = ruby.ary_new();
     for (name, value) in &attempt.headers {
@@ -106,6 +240,7 @@ pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     list.push(ruby.str_new(&attempt.url))?;
     list.push(fields)?;
     list.push(attempt.has_body)?;
+    list.push(attempt.decodes)?;
     Ok(list)
 }
 
@@ -122,6 +257,53 @@ pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
         changes.push((String::try_convert(name)?, value));
     }
     Ok(Some(changes))
+}
+
+/// The answer of `Interception::Run#respond`, which was called at that moment: true or false for nothing, with and without
+/// observers; status, headers, pieces of the body, and the failure behind them or nil; or a failure.
+pub fn given(value: Value, began: Instant) -> Result<Given, Error> {
+    let Some(list) = RArray::from_value(value) else {
+        let observed = value.to_bool();
+        return Ok(Given::Nothing { observed });
+    };
+    if list.len() == FAILURE {
+        return Ok(Given::Failure(failure(list)?));
+    }
+    let (status, fields, pieces, ending) =
+        <(u16, RArray, RArray, Option<RArray>)>::try_convert(value)?;
+    let mut headers = Vec::new();
+    let mut flat = fields.into_iter();
+    while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
+        let value = RString::try_convert(value)?.to_bytes();
+        headers.push((String::try_convert(name)?, value.to_vec()));
+    }
+    let mut body = Vec::new();
+    for piece in pieces {
+        body.push(RString::try_convert(piece)?.to_bytes());
+    }
+    Ok(Given::Response(GivenResponse {
+        status,
+        headers,
+        body,
+        ending: ending.map(failure).transpose()?,
+        took: began.elapsed(),
+    }))
+}
+
+/// How many values a failure has.
+const FAILURE: usize = 3;
+
+/// A failure from the name of its class, its phase and whether the request was sent. Ruby has the Error itself.
+fn failure(list: RArray) -> Result<GivenFailure, Error> {
+    let kind: String = list.entry(0)?;
+    let phase: String = list.entry(1)?;
+    let known = Phase::ALL.into_iter().find(|known| known.name() == phase);
+    Ok(GivenFailure {
+        kind: record::kind(&kind).unwrap_or(Kind::Cancelled),
+        phase: known.unwrap_or(Phase::FirstByte),
+        sent: list.entry(2)?,
+        detail: String::new(),
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -4,7 +4,6 @@
 //! default. All that is unsafe is in `gvl.rs`.
 //!
 //! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and `body_source` turn
-//! Ruby's arguments into a request. `redirection` follows its redirects for stubs, and `retry_predicate` lets Ruby decide about
 //! retries. `batch` or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in
 //! `shared`, and `signal` ends a wait. `record` turns the
 //! outcome into Ruby's values, and `fields` its headers on demand, and `who_answered` the certificates. `process` separates values that a fork would share.
@@ -24,8 +23,6 @@ mod client;
 mod cookies;
 
 mod request;
-
-mod redirection;
 
 mod body_source;
 
@@ -66,7 +63,6 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
         who_answered::init(ruby, native)
     })?;
     client::init(ruby, native)?;
-    redirection::init(ruby, native)?;
     batch::init(ruby, native)?;
     body_source::init(ruby, native)?;
     fibers::init(ruby, native)?;

@@ -87,6 +87,7 @@ pub fn refused(ruby: &Ruby, error: &InvalidUrl) -> [Value; 3] {
         error.url().into_value_with(ruby),
         format!("{error} (nothing had been sent)").into_value_with(ruby),
         ruby.qnil().into_value_with(ruby),
+        false.into_value_with(ruby),
     ]);
     [
         ruby.qnil().into_value_with(ruby),
@@ -113,18 +114,29 @@ pub fn of_stream(ruby: &Ruby, stream: &Streaming) -> Value {
     record.into_value_with(ruby)
 }
 
-/// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil.
+/// The classes of errors.
+const CLASSES: [(Kind, &str); 8] = [
+    (Kind::Timeout, "TimeoutError"),
+    (Kind::Resolve, "ResolveError"),
+    (Kind::Connect, "ConnectError"),
+    (Kind::Tls, "TLSError"),
+    (Kind::Protocol, "ProtocolError"),
+    (Kind::Body, "BodyError"),
+    (Kind::Redirect, "RedirectError"),
+    (Kind::Cancelled, "CancelledError"),
+];
+
+/// The kind of error of which this is the class.
+pub fn kind(class: &str) -> Option<Kind> {
+    let known = CLASSES.iter().find(|(_, name)| *name == class);
+    known.map(|(kind, _)| *kind)
+}
+
+/// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil, whether an interceptor
+/// gave the error.
 fn facts(ruby: &Ruby, error: &Failure) -> RArray {
-    let class = match error.kind() {
-        Kind::Timeout => "TimeoutError",
-        Kind::Resolve => "ResolveError",
-        Kind::Connect => "ConnectError",
-        Kind::Tls => "TLSError",
-        Kind::Protocol => "ProtocolError",
-        Kind::Body => "BodyError",
-        Kind::Redirect => "RedirectError",
-        Kind::Cancelled => "CancelledError",
-    };
+    let class = CLASSES.iter().find(|(kind, _)| *kind == error.kind());
+    let class = class.map_or("Error", |(_, name)| name);
     ruby.ary_new_from_values(&[
         ruby.to_symbol(class).into_value_with(ruby),
         ruby.to_symbol(error.phase().name()).into_value_with(ruby),
@@ -132,6 +144,7 @@ fn facts(ruby: &Ruby, error: &Failure) -> RArray {
         error.url().into_value_with(ruby),
         error.to_string().into_value_with(ruby),
         error.os_error().into_value_with(ruby),
+        error.is_given().into_value_with(ruby),
     ])
 }
 

@@ -11,6 +11,7 @@ use magnus::{Error, Integer, RArray, RHash, RString, Ruby, StaticSymbol, TryConv
 
 use crate::body_source::{BodySource, RubyQueue};
 use crate::cookies::Cookies;
+use crate::hooks::RubyHooks;
 use crate::settings;
 
 /// Why no request could be made.
@@ -117,20 +118,16 @@ fn sent_again(ruby: &Ruby, request: Request, options: RHash) -> Result<Request, 
     Ok(request.retry(retry))
 }
 
-/// The retry predicate of the request; none if rules decide.
-pub fn retry_predicate(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
-    match options {
-        None => Ok(None),
-        Some(options) => options.lookup(symbol(ruby, "predicate")),
-    }
-}
-
-/// The `Hecaton::FeatureRun` that sees each attempt, if the request has one.
-pub fn watcher(ruby: &Ruby, options: Option<RHash>) -> Result<Option<Value>, Error> {
-    match options {
-        None => Ok(None),
-        Some(options) => options.lookup(symbol(ruby, "attempts")),
-    }
+/// The Ruby objects that are called while the request is under way.
+pub fn ruby_hooks(ruby: &Ruby, options: Option<RHash>) -> Result<RubyHooks, Error> {
+    let Some(options) = options else {
+        return Ok(RubyHooks::default());
+    };
+    Ok(RubyHooks {
+        predicate: options.lookup(symbol(ruby, "predicate"))?,
+        features: options.lookup(symbol(ruby, "attempts"))?,
+        interception: options.lookup(symbol(ruby, "interception"))?,
+    })
 }
 
 /// A GET without other options.

@@ -16,6 +16,7 @@ use magnus::{
 
 use crate::body_source::{self, Needs, RubyQueue};
 use crate::client::Engine;
+use crate::hooks::RubyHooks;
 use crate::process::{self, ProcessLocal};
 use crate::signal::Signal;
 use crate::{fibers, record};
@@ -110,7 +111,7 @@ impl Stream {
                             ruby_queue: ruby_queue.clone(),
                             source: Some(ruby.get_inner(*source)),
                             questions: None,
-                            ruby_hooks: (None, None),
+                            ruby_hooks: RubyHooks::default(),
                         };
                         body_source::wait(ruby, &engine, &needs, next)?
                     }

@@ -52,13 +52,14 @@ module Hecaton
     end
     private_class_method :write_attempt
 
-    def self.lines(fields)
-      fields.map do |name, value|
+    # The fields. ArgumentError for what no response has.
+    def self.checked(fields)
+      fields.each do |name, value|
         raise ArgumentError, "the response's field #{name.inspect} has a line break in it" if "#{name}#{value}".b.match?(/[\r\n]/n)
-
-        "#{name}: #{value}\r\n".b
-      end.join
+      end
     end
+
+    def self.lines(fields) = checked(fields).map { |name, value| "#{name}: #{value}\r\n".b }.join
     private_class_method :lines
   end
 end

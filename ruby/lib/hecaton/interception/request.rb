@@ -1,28 +1,33 @@
-# A request as interceptors see it: about as it would go on the wire.
+# A request as interceptors see it: as it would go on the wire.
 module Hecaton
   module Interception
-    # Read-only. Fields that the engine adds at the last moment are missing: Host, Content-Length and the like.
+    # Read-only. Host, Content-Length and Transfer-Encoding are among its headers only if the program has set them.
     class Request
       # String: "GET" and the like.
       attr_reader :http_method
       # String: the absolute URL with its query, without credentials and fragment.
       attr_reader :url
 
-      # For the engine's stand-in. own are the fields of the request itself, [name, value, name, value].
-      def initialize(http_method, url, own, content, sender)
-        @http_method = http_method
-        @url = url
-        @own = own
-        @content = content
-        @headers = sender.headers(url, own) # Now, for cookies may change.
-      end
-
-      # Headers: the client's and the request's, with User-Agent, Accept, Accept-Encoding, Authorization and Cookie.
+      # Headers: all that goes on the wire but the fields above.
       attr_reader :headers
 
+      # For a Run. fields: [name, value, name, value] as they go on the wire. content: String, BodySource or nil.
+      def initialize(http_method, url, fields, content)
+        @http_method = http_method
+        @url = url
+        @headers = Headers.new(fields.map { |text| Request.text(text) }.each_slice(2).to_a)
+        @content = content
+      end
+
+      # Bytes as UTF-8, if they are that.
+      def self.text(bytes)
+        text = bytes.dup.force_encoding(Encoding::UTF_8)
+        text.valid_encoding? ? text : bytes
+      end
+
       # String, nil for none. A body that is read while it is sent (an IO, a file, an object with each) is read whole by
-      # this call. It is then sent as that String.
-      def body = @content.is_a?(BodySource) ? @content = @content.read : @content
+      # this call, and sent all the same.
+      def body = @content.is_a?(BodySource) ? @content.read : @content
 
       # Array of [name, value]: the query's parameters, decoded.
       def params
@@ -32,9 +37,6 @@ module Hecaton
 
       # Anything that interceptors want to remember of it, by their names.
       def notes = @notes ||= {}
-
-      # For the engine's stand-in: what is to be sent, a String, a BodySource or nil; and the fields it was made of.
-      attr_reader :content, :own
 
       # Method and URL, short.
       def inspect = "#<Hecaton::Interception::Request #{self}>"

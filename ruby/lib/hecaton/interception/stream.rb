@@ -1,7 +1,7 @@
-# Reads the bodies of streams while interceptors are active. Both have the methods of Native::Stream.
+# The bodies of streams without the network, and while there are interceptors. Both have the methods of Native::Stream.
 module Hecaton
   module Interception
-    # The body of an interceptor's response.
+    # The body of a Response that was made by hand.
     class Given
       # String.
       attr_reader :record
@@ -24,38 +24,26 @@ module Hecaton
       def close = nil
     end
 
-    # The body of a response of the network, which the course receives as a whole when it has been read to its end.
-    class Tee
-      # The rest of a body, as one String; nil if it fails.
-      def self.rest(native)
-        rest = "".b
-        while (chunk = native.chunk)
-          return unless chunk.is_a?(String)
-
-          rest << chunk
-        end
-        rest
-      ensure
-        native.close
-      end
-
-      def initialize(native, course)
+    # The body of a response that interceptors may have given, and may observe.
+    class Stream
+      def initialize(native, run, status)
         @native = native
-        @course = course
-        @read = "".b if course.observes?
+        @run = run
+        @status = status
+        @read = "".b if run.due?
       end
 
       # As Native::Stream#chunk.
       def chunk
         chunk = @native.chunk
-        if chunk.is_a?(String) then @read&.<<(chunk)
-        elsif chunk.nil? then tell
-        end
+        return @run.values(nil, *chunk).drop(1) if chunk.is_a?(Array)
+
+        chunk ? @read&.<<(chunk) : observe
         chunk
       end
 
       # As Native::Stream#record.
-      def record = @course.merged_record(@native.record)
+      def record = @run.own_facts(@native.record)
 
       # As Native::Stream#close.
       def close = @native.close
@@ -63,9 +51,9 @@ module Hecaton
       private
 
       # Once, though the end may be read twice.
-      def tell
+      def observe
         read, @read = @read, nil
-        @course.told_in_pieces(@native.record, read) if read
+        @run.observe(@status, @native.record, read) if read
       end
     end
   end

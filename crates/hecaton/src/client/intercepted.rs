@@ -1,0 +1,290 @@
+//! Attempts to which a program responds in place of the network: stubs of tests, and recorders.
+//!
+//! The program is called where an attempt would get its connection. What it gives is then an attempt like any other. Its body
+//! is read by the `BodyReader`, with the same limits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderName, Method};
+
+use super::body_reader::{BodyReader, GivenBody, Source, decoder};
+use super::deadline::Deadline;
+use super::hooks::{Given, GivenFailure, GivenResponse, Hooks, Upcoming};
+use super::open_response::{Body, OpenResponse, Order, Reading};
+use super::predicate_retries::so_far;
+use super::shared::Shared;
+use crate::message::attempt::{Ending, Trace};
+use crate::message::broken::Broken;
+use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::fields::Fields;
+use crate::message::head::BadHead;
+use crate::message::request::Request;
+use crate::runtime::timer::exceeded;
+
+/// A program's hooks, and the number by which they know a request.
+type Interceptor<'a> = (&'a dyn Hooks, usize);
+
+impl Shared {
+    /// Who intercepts the attempts of this request, if anybody does.
+    pub(super) fn interceptor_of(&self, request: &Request) -> Option<Interceptor<'_>> {
+        let number = request.options.as_ref()?.intercepted_as?;
+        Some((&**self.hooks.as_ref()?, number))
+    }
+
+    /// An attempt to which the program responds, or else the network. An `Err` outside means that the program has refused the
+    /// request, and that the attempt was not made.
+    pub(super) async fn intercepted(
+        self: &Arc<Self>,
+        request: &Request,
+        by: Interceptor<'_>,
+        order: Order,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<Result<OpenResponse, Broken>, Failure> {
+        let given = match trace.is_resend() {
+            true => None,
+            false => self.given(request, by, order, deadline, trace).await?,
+        };
+        if let Some(result) = given {
+            return Ok(result);
+        }
+        match self.attempt(request, order, trace).await {
+            Ok(response) if trace.observed => Ok(self
+                .observed(response, request, by, order, deadline, trace)
+                .await),
+            result => Ok(result),
+        }
+    }
+
+    /// What the program gives for an attempt; none if the attempt is made on the network.
+    async fn given(
+        self: &Arc<Self>,
+        request: &Request,
+        (hooks, number): Interceptor<'_>,
+        order: Order,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<Option<Result<OpenResponse, Broken>>, Failure> {
+        trace.attempt().phase = Phase::FirstByte;
+        let upcoming = self.intercepted_attempt(request, trace.attempts.len());
+        let given = hooks.respond(number, upcoming).await;
+        trace.given = !matches!(given, Given::Nothing { .. });
+        trace.observed = matches!(given, Given::Nothing { observed: true });
+        // The program may have taken longer than the request has.
+        let late = deadline.left() == Duration::ZERO;
+        match given {
+            Given::Failure(failure) if failure.phase == Phase::Queue => {
+                trace.attempts.pop();
+                Err(failure.into_failure())
+            }
+            _ if late => {
+                let failure = deadline.used_up(trace.attempts.last());
+                Ok(Some(Err(Broken::Failed(failure))))
+            }
+            Given::Nothing { .. } => {
+                trace.lap();
+                trace.attempt().phase = Phase::Queue;
+                Ok(None)
+            }
+            Given::Failure(failure) => {
+                let attempt = trace.attempt();
+                (attempt.sent, attempt.phase) = (failure.sent, failure.phase);
+                if failure.sent {
+                    request.body.begin();
+                }
+                Ok(Some(Err(Broken::Failed(failure.into_failure()))))
+            }
+            Given::Response(response) => {
+                let result = self.given_response(response, request, order, trace).await;
+                Ok(Some(result.map_err(Broken::Failed)))
+            }
+        }
+    }
+
+    /// The attempt as an interceptor sees it: without the headers that the engine adds last, `Host` and the framing of the body.
+    fn intercepted_attempt(&self, request: &Request, number: usize) -> Upcoming {
+        let own_host = request.host != request.origin.host_header();
+        let own_framing = request.framing().is_some();
+        let mut upcoming = self.upcoming(request, number);
+        upcoming.headers.retain(|(name, _)| {
+            let is = |other: &str| name.eq_ignore_ascii_case(other);
+            (own_host || !is("host"))
+                && (own_framing || !is("content-length") && !is("transfer-encoding"))
+        });
+        upcoming
+    }
+
+    /// A response that the program gave, read as one of the network.
+    async fn given_response(
+        self: &Arc<Self>,
+        given: GivenResponse,
+        request: &Request,
+        order: Order,
+        trace: &mut Trace,
+    ) -> Result<OpenResponse, Failure> {
+        trace.attempt().sent = true;
+        request.body.begin();
+        exceeded(&self.config, Phase::FirstByte, given.took)?;
+        let malformed = |why: BadHead| {
+            Failure::new(Kind::Protocol, Phase::FirstByte, why.to_string()).for_good()
+        };
+        let fields = self.head_of(&given.headers).map_err(malformed)?;
+        trace.attempt().first_byte_time = trace.lap();
+        let status = given.status;
+        trace.attempt().phase = Phase::Read;
+        trace.attempt().status = Some(status);
+        let body = match request.method == Method::HEAD || matches!(status, 204 | 304) {
+            true => GivenBody::default(),
+            false => given_body(given),
+        };
+        let decoder = match is_coded(&body, &fields) {
+            true => decoder(request, &self.config, &fields)?,
+            false => None,
+        };
+        let reading = self.reading_of(order, request, status, &fields);
+        let reader = BodyReader::new(Source::Given(body), decoder, self);
+        let body = reader.body(reading, trace).await?;
+        Ok(OpenResponse {
+            status,
+            fields,
+            body,
+        })
+    }
+
+    /// The header fields as a block, within the client's limits.
+    fn head_of(&self, headers: &[(String, Vec<u8>)]) -> Result<Vec<u8>, BadHead> {
+        if headers.len() > self.config.max_header_fields {
+            return Err(BadHead::TooManyFields(self.config.max_header_fields));
+        }
+        let mut block = Vec::new();
+        for (name, value) in headers {
+            let name = HeaderName::from_bytes(name.as_bytes());
+            let name = name.map_err(|_| "a header's name is invalid")?;
+            if value.iter().any(|byte| matches!(byte, b'\r' | b'\n' | 0)) {
+                return Err("a header's value contains a line break".into());
+            }
+            for part in [name.as_str().as_bytes(), b": ", value.trim_ascii(), b"\r\n"] {
+                block.extend_from_slice(part);
+            }
+        }
+        match block.len() > self.config.max_header_bytes {
+            true => Err(BadHead::TooManyBytes(self.config.max_header_bytes)),
+            false => Ok(block),
+        }
+    }
+
+    /// Has the program observe a response of the network after which another attempt may follow. Its body is read for that.
+    async fn observed(
+        self: &Arc<Self>,
+        response: OpenResponse,
+        request: &Request,
+        (hooks, number): Interceptor<'_>,
+        order: Order,
+        deadline: &Deadline,
+        trace: &mut Trace,
+    ) -> Result<OpenResponse, Broken> {
+        let (status, fields) = (response.status, &response.fields[..]);
+        let may_go_on = self.may_go_on(order, request, status, fields)
+            || self.retry_predicate_of(request).is_some();
+        if !may_go_on {
+            return Ok(response);
+        }
+        let mut response = response.settle(trace).await.map_err(Broken::Failed)?;
+        trace.end(Ending::Status(response.status), trace.mark);
+        let told = so_far(&response, request, deadline, trace);
+        hooks.observe(number, told).await;
+        if self.reading_of(order, request, response.status, &response.fields) == Reading::Open {
+            response.body = Body::Open(self.read_before(response.body));
+        }
+        Ok(response)
+    }
+
+    /// A body that has been read, as one that is still to be read.
+    fn read_before(&self, body: Body) -> Box<BodyReader> {
+        let (body, trailers) = body.into_whole();
+        let given = GivenBody {
+            pieces: Some(body)
+                .into_iter()
+                .filter(|body| !body.is_empty())
+                .collect(),
+            ending: None,
+            trailers,
+        };
+        BodyReader::new(Source::Given(given), None, self)
+    }
+}
+
+impl GivenFailure {
+    fn into_failure(self) -> Failure {
+        let failure = Failure::new(self.kind, self.phase, self.detail);
+        Failure {
+            given: true,
+            ..failure
+        }
+    }
+}
+
+fn given_body(given: GivenResponse) -> GivenBody {
+    let pieces = given.body.into_iter().filter(|piece| !piece.is_empty());
+    GivenBody {
+        pieces: pieces.collect(),
+        ending: given.ending.map(GivenFailure::into_failure),
+        trailers: None,
+    }
+}
+
+/// Whether a body begins as its last coding does. Headers of stubs are often copied from a response whose body was decoded. The
+/// coding `br` has no beginning of its own, so such a body is left as it is.
+fn is_coded(body: &GivenBody, fields: &[u8]) -> bool {
+    let codings = Fields(fields)
+        .iter()
+        .filter(|(name, _)| *name == "content-encoding");
+    let Some(last) = codings
+        .filter_map(|(_, value)| value.rsplit(|byte| *byte == b',').next())
+        .last()
+    else {
+        return false;
+    };
+    let mut first = [0; 4];
+    for (place, byte) in first.iter_mut().zip(body.pieces.iter().flatten()) {
+        *place = *byte;
+    }
+    match &last.trim_ascii().to_ascii_lowercase()[..] {
+        b"gzip" | b"x-gzip" => first.starts_with(&[0x1F, 0x8B]),
+        // RFC 1950 §2.2.
+        b"deflate" => first[0] & 0x0F == 8 && u16::from_be_bytes([first[0], first[1]]) % 31 == 0,
+        b"zstd" => first == [0x28, 0xB5, 0x2F, 0xFD],
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn a_body_is_decoded_only_if_it_begins_as_its_coding() {
+        let coded = |coding: &str, body: &'static [u8]| {
+            let fields = format!("content-encoding: {coding}\r\n");
+            let (first, rest) = body.split_at(body.len().min(1));
+            let pieces = [first, rest].map(Bytes::from_static).into();
+            let body = GivenBody {
+                pieces,
+                ..GivenBody::default()
+            };
+            is_coded(&body, fields.as_bytes())
+        };
+        assert!(coded("gzip", b"\x1F\x8B\x08"));
+        assert!(coded("br, X-GZIP", b"\x1F\x8B\x08"));
+        assert!(coded("deflate", b"\x78\x9C\x01"));
+        assert!(coded("zstd", b"\x28\xB5\x2F\xFD\x00"));
+        assert!(!coded("gzip", b"plain"));
+        assert!(!coded("gzip, br", b"\x1F\x8B\x08"));
+        assert!(!coded("deflate", b"plain"));
+        assert!(!coded("deflate", b""));
+        assert!(!coded("br", b"\x1F\x8B"));
+    }
+}
