@@ -38,6 +38,11 @@ int64_t pace_due(uint64_t id) {
     return start_ns + (place < listed ? offsets_us[place] * 1000 : (int64_t)((double)place * 1e9 / per_second));
 }
 
+int64_t pace_left(int64_t due) {
+    int64_t left = per_second > 0 ? due - pace_clock(CLOCK_MONOTONIC) : 0;
+    return left > 0 ? left : 0;
+}
+
 void pace_wait(int64_t due) {
     struct timespec until = {.tv_sec = due / 1000000000, .tv_nsec = due % 1000000000};
     if (per_second > 0) while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL));

@@ -1,11 +1,14 @@
 # pycurl: one CurlMulti that refills itself, as its example retriever-multi.py does; the handles are used again.
 import io
+import time
 
 import kit
 import pycurl
 
 
 class PycurlDriver:
+    paces = ["rate"]
+
     def __init__(self, job):
         self.multi, self.idle = pycurl.CurlMulti(), [pycurl.Curl() for _ in range(job.concurrency)]
         self.multi.setopt(pycurl.M_MAXCONNECTS, job.concurrency)
@@ -22,8 +25,10 @@ class PycurlDriver:
             [handle.setopt(getattr(pycurl, name), value) for handle in self.idle]
 
     def go(self, round):
-        running = self.fill(round)
-        while running:
+        self.requests, self.next = iter(round), None
+        running, left = self.fill(round)
+        while running or self.next:
+            running or time.sleep(left)  # Nothing is in flight until the next request is due.
             self.multi.perform()
             _, done, failed = self.multi.info_read()
             for handle, code in [(handle, 0) for handle in done] + [(handle, code) for handle, code, _ in failed]:
@@ -31,17 +36,22 @@ class PycurlDriver:
                 status = code or handle.getinfo(pycurl.RESPONSE_CODE)
                 round.failed(f"curl {code}") if code else round.done(status, handle.body.getvalue(), handle.taken)
                 self.idle.append(handle)
-            running += self.fill(round) - len(done) - len(failed)
-            done or failed or self.multi.select(1.0)
+            started, left = self.fill(round)
+            running += started - len(done) - len(failed)
+            done or failed or started or self.multi.select(min(left or 1.0, 1.0))
 
-    def fill(self, round):  # Starts as many requests as there are idle handles; returns how many.
-        for handle, (url, handle.taken) in (started := list(zip(self.idle, round))):
-            handle.body = io.BytesIO()
+    def fill(self, round):  # Starts what is due, as far as handles are idle: how many, and seconds until the next.
+        started = 0
+        while self.idle and (self.next or (request := next(self.requests, None))):
+            url, taken = self.next = self.next or request
+            if round.pace and (left := round.pace.left(taken)) > 0:
+                return started, left
+            handle, self.next = self.idle.pop(), None
+            handle.taken, handle.body, started = taken, io.BytesIO(), started + 1
             handle.setopt(pycurl.URL, url)
             handle.setopt(pycurl.WRITEDATA, handle.body)
             self.multi.add_handle(handle)
-        del self.idle[: len(started)]
-        return len(started)
+        return started, 0.0
 
     def close(self):
         self.multi.close()

@@ -4,6 +4,9 @@ require "async/http"
 require_relative "kit"
 
 class AsyncHttpDriver
+  # Each task waits until its request is due.
+  def self.paces = ["rate"]
+
   def initialize(job)
     @job, @reactor = job, Async::Reactor.new # kept, and its connections with it
     endpoint = Async::HTTP::Endpoint.parse(job.url, timeout: job.timeout)
@@ -22,6 +25,7 @@ class AsyncHttpDriver
   def work(round)
     while (url, taken = round.take)
       begin
+        Kit::Pace.wait(taken) if round.paced?
         response = @client.public_send(@job.method.downcase, URI(url).request_uri, @job.headers)
         round.done(response.status, response.read.to_s, taken)
       rescue StandardError => error

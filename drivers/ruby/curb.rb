@@ -14,7 +14,19 @@ class CurbDriver
     @handles = Array.new(job.concurrency) { handle }
   end
 
-  def go(round) = (@round = round) && @handles.each { |easy| send_next(easy) } && @multi.perform
+  # At a rate the block of `perform` sends what is due while other requests are in flight.
+  def self.paces = ["rate"]
+
+  def go(round)
+    @round, @idle = round, @handles.dup
+    Curl::Multi.default_timeout = round.paced? ? 1 : 100 # milliseconds from one call of the block to the next
+    while take
+      Kit::Pace.wait(@next.last) if round.paced? # nothing is in flight
+      send_due
+      round.paced? ? @multi.perform { send_due } : @multi.perform
+    end
+  end
+
   def close = @multi.close
 
   private
@@ -25,15 +37,31 @@ class CurbDriver
       easy.encoding = "gzip" if @job.gzip?
       easy.set(:forbid_reuse, 1) unless @job.keepalive
       easy.set(:customrequest, @job.method) unless @job.method == "GET"
-      easy.on_success { send_next(easy, @round.done(easy.response_code, easy.body_str, easy.taken)) }
-      easy.on_missing { send_next(easy, @round.failed("status #{easy.response_code}")) }
-      easy.on_failure { |_, (kind, _)| send_next(easy, @round.failed(kind)) } # a status of 5xx, too
+      easy.on_success { ended(easy, done(easy)) }
+      easy.on_missing { ended(easy, done(easy)) }
+      easy.on_redirect { ended(easy, done(easy)) }
+      # A status of 5xx comes here too.
+      easy.on_failure { |_, (kind, _)| ended(easy, kind == Curl::Err::CurlOK ? done(easy) : @round.failed(kind)) }
     end
   end
 
-  def send_next(easy, _counted = nil) # once its last response, if there was one, has been counted
-    easy.url, easy.taken = @round.take
-    @multi.add(easy) if easy.url
+  def done(easy) = @round.done(easy.response_code, easy.body_str, easy.taken)
+
+  def ended(easy, _counted) # once its response has been counted
+    @idle << easy
+    send_due
+  end
+
+  # Taken when it can be sent: in the closed loop its latency counts from then.
+  def take = @next ||= (@round.take unless @idle.empty?)
+
+  def send_due
+    while take && (!@round.paced? || Kit::Pace.left(@next.last).zero?)
+      easy = @idle.pop
+      easy.url, easy.taken = @next
+      @next = nil
+      @multi.add(easy)
+    end
   end
 end
 

@@ -4,6 +4,9 @@ require "em-http/version"
 require_relative "kit"
 
 class EmHttpRequestDriver
+  # A timer wakes it when a request is due.
+  def self.paces = ["rate"]
+
   def initialize(job)
     @job, @ended, @connections = job, Queue.new, Array.new(job.concurrency)
     STARTED.pop unless EM.reactor_running?
@@ -23,6 +26,11 @@ class EmHttpRequestDriver
     url, taken = round.take
     return ((@working -= 1).zero? && @ended << true) unless url
 
+    left = round.paced? ? Kit::Pace.left(taken) : 0
+    left.positive? ? EM.add_timer(left) { start(index, round, url, taken) } : start(index, round, url, taken)
+  end
+
+  def start(index, round, url, taken)
     request = (@connections[index] ||= connection).public_send(@job.method.downcase, options(url))
     request.callback { round.done(request.response_header.status, request.response, taken); send_next(index, round) }
     request.errback { @connections[index] = nil; round.failed(request.error); send_next(index, round) }

@@ -1,8 +1,11 @@
 # Faraday on Hecaton: requests in parallel that refill themselves, each finished request queueing the next.
+# At a rate: threads that share the connection.
 require "hecaton/faraday"
-require_relative "kit"
+require_relative "single"
 
 class FaradayHecatonDriver
+  prepend Kit::SingleAtARate
+
   def initialize(job)
     @job = job
     @manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: job.concurrency, raise_errors: false)
@@ -15,6 +18,11 @@ class FaradayHecatonDriver
   def close = @faraday.close
 
   private
+
+  def single(url)
+    response = @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers)
+    [response.status, response.body]
+  end
 
   def send_next(round)
     url, taken = round.take

@@ -1,10 +1,13 @@
 # Faraday on Typhoeus: one Hydra that refills itself, each finished request queueing the next.
+# At a rate: threads without a Hydra.
 require "typhoeus"
 require "faraday"
 require "typhoeus/adapters/faraday"
-require_relative "kit"
+require_relative "single"
 
 class FaradayTyphoeusDriver
+  prepend Kit::SingleAtARate
+
   def initialize(job)
     @job, @hydra = job, Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
     @faraday = Faraday.new(request: { timeout: job.timeout }, ssl: { ca_file: job.ca }) do |faraday|
@@ -16,6 +19,11 @@ class FaradayTyphoeusDriver
   def close = Typhoeus::Pool.clear
 
   private
+
+  def single(url)
+    response = @faraday.run_request(@job.method.downcase.to_sym, url, nil, @job.headers)
+    response.status.zero? ? [kind(response.env), nil] : [response.status, response.body]
+  end
 
   def send_next(round)
     url, taken = round.take

@@ -1,8 +1,11 @@
-# Hecaton: one batch a round that refills itself, each finished request queueing the next.
+# Hecaton: one batch a round that refills itself, each finished request queueing the next. At a rate: threads that share
+# the client.
 require "hecaton"
-require_relative "kit"
+require_relative "single"
 
 class HecatonDriver
+  prepend Kit::SingleAtARate
+
   def initialize(job)
     @job = job
     @method = job.method
@@ -20,6 +23,11 @@ class HecatonDriver
   def close = @client.close
 
   private
+
+  def single(url)
+    response = @client.request(@method, url, **@options)
+    [response.status, response.body]
+  end
 
   def send_next(round, batch)
     url, taken = round.take

@@ -11,9 +11,13 @@ module Kit
     # When the request at this place is due, in nanoseconds.
     def due(place) = @start + (@offsets ? @offsets[place] * 1000 : (place * 1e9 / @rate).to_i)
 
+    # Seconds until then; 0 when it is over.
+    def self.left(due) = [(due - Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)) / 1e9, 0].max
+
+    # In a fiber with a scheduler, the others continue meanwhile.
     def self.wait(due)
-      while (left = due - Process.clock_gettime(Process::CLOCK_MONOTONIC, :nanosecond)).positive?
-        sleep(left / 1e9)
+      while (left = self.left(due)).positive?
+        sleep(left)
       end
     end
   end

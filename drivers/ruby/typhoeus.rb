@@ -1,8 +1,10 @@
-# Typhoeus: one Hydra that refills itself, each finished request queueing the next.
+# Typhoeus: one Hydra that refills itself, each finished request queueing the next. At a rate: threads without a Hydra.
 require "typhoeus"
-require_relative "kit"
+require_relative "single"
 
 class TyphoeusDriver
+  prepend Kit::SingleAtARate
+
   def initialize(job)
     @job = job
     @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
@@ -19,6 +21,11 @@ class TyphoeusDriver
   def close = Typhoeus::Pool.clear
 
   private
+
+  def single(url)
+    response = Typhoeus::Request.new(url, @options).run
+    response.code.zero? ? [response.return_code, nil] : [response.code, response.body]
+  end
 
   def send_next(round)
     url, taken = round.take

@@ -111,3 +111,19 @@ fn who_cannot_send_at_a_rate_is_refused_with_a_sentence() {
         run(hecaton("cheats").args(line.split(' '))).assert(2, &[words]);
     }
 }
+
+/// A check has the same rules as a sweep. One more finds a driver that waits for responses at a rate, which a sweep only shows as late.
+#[test]
+fn a_check_finds_who_ignores_a_rate_and_who_waits_for_responses() {
+    for (client, words) in [
+        ("ignores-the-rate", "came before they were due"),
+        (
+            "waits-at-a-rate",
+            "1 requests were in flight at once, though 7 were due",
+        ),
+    ] {
+        let ending = run(hecaton("cheats").args(["drivers", "check", client]));
+        ending.assert(1, &["docs/driver-protocol.md"]);
+        assert!(ending.stdout.contains(words), "{}", ending.stdout);
+    }
+}

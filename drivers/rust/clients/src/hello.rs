@@ -9,7 +9,7 @@ pub fn hello(name: &str, package: &str, about: &Value) -> Value {
     let mut hello = json!({
         "ok": true, "proto": 2, "name": name.to_owned() + if tuned() { "-tuned" } else { "" }, "version": version(package), "runtime": "native", "engine": package,
         "http": ["1.1"], "tls": true, "models": ["async"], "keepalive": [true, false], "retries": "off",
-        "max_concurrency": 10_000, "cores": 1, "verify": ["tail", "json", "none"],
+        "max_concurrency": 10_000, "cores": 1, "paces": ["rate"], "verify": ["tail", "json", "none"],
         "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
     });
     for (key, value) in about.as_object().into_iter().flatten() {

@@ -2,6 +2,7 @@
 
 mod asks;
 mod hello;
+mod pace;
 mod round;
 mod tls;
 pub mod workers;

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::pace::Pace;
 use crate::{Answer, Job};
 
 /// One `go`, shared by all that send.
@@ -17,6 +18,7 @@ pub struct Round {
     count: u64,
     lat_every: u64,
     taken: AtomicU64,
+    pace: Option<Pace>,
     tally: Mutex<Tally>,
 }
 
@@ -55,16 +57,26 @@ impl Round {
             count: number("count"),
             lat_every: number("lat_every").max(1),
             taken: AtomicU64::new(0),
+            pace: Pace::of(ask),
             tally: Mutex::default(),
         }
     }
 
-    /// The next URL, and when it was taken if it is to be timed; none when all are taken.
+    /// How long until a request that was taken is due; no time where each follows the end of another.
+    pub fn left(&self, taken: Option<Instant>) -> Duration {
+        let due = taken.filter(|_| self.pace.is_some());
+        due.map_or(Duration::ZERO, |due| due.saturating_duration_since(Instant::now()))
+    }
+
+    /// The next URL, and when it was taken if it is to be timed; none when all are taken. At a rate, when it is due instead.
     pub fn take(&self) -> Option<(String, Option<Instant>)> {
         let n = self.taken.fetch_add(1, Ordering::Relaxed);
         let url = &self.job.url;
         (n < self.count).then(|| {
-            let timed = n.is_multiple_of(self.lat_every).then(Instant::now);
+            let timed = match &self.pace {
+                Some(pace) => Some(pace.due(n)),
+                None => n.is_multiple_of(self.lat_every).then(Instant::now),
+            };
             match self.job.append_id {
                 true => (format!("{url}{}", self.first + n), timed),
                 false => (url.clone(), timed),

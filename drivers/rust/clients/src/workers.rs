@@ -23,6 +23,7 @@ impl Threads {
             std::thread::spawn(move || {
                 for round in rounds {
                     while let Some((url, taken)) = round.take() {
+                        std::thread::sleep(round.left(taken));
                         round.ended(send(&url), taken);
                     }
                     let _ = done.send(());
@@ -77,6 +78,10 @@ where
             let (round, send) = (round.clone(), self.send.clone());
             self.runtime.spawn(async move {
                 while let Some((url, taken)) = round.take() {
+                    let left = round.left(taken);
+                    if !left.is_zero() {
+                        tokio::time::sleep(left).await;
+                    }
                     round.ended(send(url).await, taken);
                 }
             })

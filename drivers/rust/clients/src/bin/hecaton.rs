@@ -11,23 +11,35 @@ struct Hecaton(Reactor, Client);
 impl Driver for Hecaton {
     fn go(&mut self, round: &Arc<Round>) {
         let mut batch = Batch::new(self.1.clone(), round.job.concurrency);
-        let next = |batch: &mut Batch<_>| {
-            let Some((url, taken)) = round.take() else { return };
-            let request = Request::new(&round.job.method, &url).expect("a request");
-            let accept = round.job.accept().as_bytes();
-            batch.push(taken, request.header("accept", accept).expect("a header"));
-        };
-        (0..round.job.concurrency).for_each(|_| next(&mut batch));
-        let mut outcomes = Vec::new();
-        while !batch.is_empty() {
-            self.0.block_on(batch.wait(&mut outcomes));
+        let (mut next, mut outcomes) = (None, Vec::new());
+        loop {
+            while batch.len() < batch.concurrency() {
+                next = next.or_else(|| round.take());
+                let Some((url, taken)) = next.take_if(|(_, taken)| round.left(*taken).is_zero()) else {
+                    break;
+                };
+                batch.push(taken, request(round, &url));
+            }
+            // Only a request that is not yet due is left here.
+            let left = next.as_ref().map(|(_, taken)| round.left(*taken));
+            match left {
+                Some(left) if batch.is_empty() => std::thread::sleep(left),
+                Some(left) => drop(self.0.block_on_at_most(batch.wait(&mut outcomes), left)),
+                None if batch.is_empty() => return,
+                None => self.0.block_on(batch.wait(&mut outcomes)),
+            }
             for (taken, outcome) in outcomes.drain(..) {
                 let answer = outcome.map(|response| (response.status(), response.into_body()));
                 round.ended(answer.map_err(|error| format!("{:?}", error.kind())), taken);
-                next(&mut batch);
             }
         }
     }
+}
+
+fn request(round: &Round, url: &str) -> Request {
+    let request = Request::new(&round.job.method, url).expect("a request");
+    let accept = round.job.accept().as_bytes();
+    request.header("accept", accept).expect("a header")
 }
 
 /// One call, with the engine's defaults.

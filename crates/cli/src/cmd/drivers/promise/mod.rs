@@ -4,6 +4,7 @@
 mod asked;
 mod failure;
 mod idle;
+mod pace;
 mod secure;
 mod work;
 
@@ -20,6 +21,7 @@ use hecaton_lab::spec::{Ability, Approach, Manifest};
 
 use failure::{counts_refusals, counts_statuses, refuses_the_unheard, refuses_to_verify};
 use idle::{ends, is_idle};
+use pace::keeps_a_rate;
 use secure::speaks_tls;
 use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 
@@ -27,7 +29,7 @@ use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const PROMISES: [Promise; 15] = [
+pub const PROMISES: [Promise; 16] = [
     ("says hello", |check| check.ask(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
@@ -46,6 +48,10 @@ pub const PROMISES: [Promise; 15] = [
     (
         "2 in flight over https, if it says that it can: the same, and it refuses an unknown certificate",
         speaks_tls,
+    ),
+    (
+        "at a rate, if it says that it can: each request is sent when it is due, and its latency counts from then",
+        keeps_a_rate,
     ),
     ("times every k-th request when told to", times_some),
     ("verifies JSON, if it says that it can", |check| {
@@ -86,9 +92,9 @@ pub const REFERENCE_PROMISES: [Promise; 9] = [
     ),
     ("counts responses of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
-    PROMISES[12],
     PROMISES[13],
     PROMISES[14],
+    PROMISES[15],
 ];
 
 /// The tools of a check.

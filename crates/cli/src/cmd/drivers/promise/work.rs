@@ -37,41 +37,53 @@ pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, tls: bool) 
 }
 
 /// Bytes of small and larger bodies.
-const BODIES: [usize; 2] = [133, 13801];
+pub(super) const BODIES: [usize; 2] = [133, 13801];
 
-/// Visits small and larger bodies as a sweep does, and lets the same rules judge; as many in flight as the driver can.
+/// Small and larger bodies, over connections as the client can use them, as many in flight as it can.
 fn reason_to_reject(
     check: &Check<'_>,
     asked: &mut Asked,
     concurrency: usize,
     tls: bool,
 ) -> Result<Option<String>> {
-    let Asked {
-        driver,
-        hello,
-        warm,
-    } = asked;
-    let concurrency = concurrency.min(hello.max_concurrency);
-    let delay = Delay::Fixed(Duration::from_millis(3));
     let load = |keepalive: bool, body_bytes: usize| Load {
         body_bytes,
         keepalive,
-        concurrency,
-        delay,
+        concurrency: concurrency.min(asked.hello.max_concurrency),
+        delay: Delay::Fixed(Duration::from_millis(3)),
         tls,
         ..Load::PLAIN
     };
-    let ways = hello.keepalive.iter();
+    let ways = asked.hello.keepalive.iter();
     let loads = ways.flat_map(|keepalive| BODIES.map(|body_bytes| load(*keepalive, body_bytes)));
+    let loads: Vec<Load> = loads.collect();
+    let rejected = visit(check, asked, &loads, |round| rejection(&[round]))?;
+    Ok(rejected.map(|(load, reason)| {
+        let way = match load.keepalive {
+            true => "",
+            false => " and a new connection each",
+        };
+        format!("with bodies of {} bytes{way}, {reason}", load.body_bytes)
+    }))
+}
+
+/// Measures each load for a moment as a sweep does, until a round is rejected: with which load, and why.
+pub(super) fn visit(
+    check: &Check<'_>,
+    asked: &mut Asked,
+    loads: &[Load],
+    judge: impl Fn(&Round) -> Option<String>,
+) -> Result<Option<(Load, String)>> {
+    let Asked { driver, warm, .. } = asked;
     let client = &check.manifest.client;
     let sweep = Sweep {
         p99: None,
         clients: vec![check.manifest.clone()],
-        cells: loads.map(|load| Cell::new(client, load)).collect(),
+        cells: loads.iter().map(|load| Cell::new(client, *load)).collect(),
         controls: Vec::new(),
         usual: Load {
-            delay,
-            tls,
+            delay: loads[0].delay,
+            tls: loads[0].tls,
             ..Load::PLAIN
         },
         rounds: 1,
@@ -81,7 +93,7 @@ fn reason_to_reject(
         seed: 1,
         target: Target::TestServer,
     };
-    let servers = match tls {
+    let servers = match loads[0].tls {
         true => Servers::secure(secure_server()?)?,
         false => Servers::clear(server()?),
     };
@@ -90,23 +102,15 @@ fn reason_to_reject(
         runner.warm_up(driver)?;
     }
     for cell in sweep.cells.clone() {
-        let (keepalive, body_bytes) = (cell.load.keepalive, cell.load.body_bytes);
+        let load = cell.load;
         let trial = Trial {
             cell,
             invocation: 0,
             block: 0,
             order: 0,
         };
-        let round: Round = runner.trial(driver, &trial)?;
-        if let Some(reason) = rejection(&[&round]) {
-            let way = if keepalive {
-                ""
-            } else {
-                " and a new connection each"
-            };
-            return Ok(Some(format!(
-                "with bodies of {body_bytes} bytes{way}, {reason}"
-            )));
+        if let Some(reason) = judge(&runner.trial(driver, &trial)?) {
+            return Ok(Some((load, reason)));
         }
     }
     Ok(None)
