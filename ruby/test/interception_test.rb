@@ -316,12 +316,12 @@ class InterceptionTest < ServerTest
     assert_equal [503], patient.get("http://a.test/", timeout: 5).attempts.map(&:status)
   end
 
-  def test_limits_hold_for_answers
+  def test_limits_hold_for_given_responses
     require "zlib"
     large = reply(200, {}, "x" * 1000)
-    answers = [[{ max_body: 999 }, Hecaton::BodyError, /larger than/, large], [{ max_body: 999 }, Hecaton::BodyError, /larger than/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x" * 1000))],
+    cases = [[{ max_body: 999 }, Hecaton::BodyError, /larger than/, large], [{ max_body: 999 }, Hecaton::BodyError, /larger than/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x" * 1000))],
                [{ max_header_bytes: 99 }, Hecaton::ProtocolError, /max_header_bytes/, reply(200, { "A" => "b" * 99 })], [{}, Hecaton::BodyError, /undecodable/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x")[0...-3])]]
-    answers.each do |settings, kind, message, given|
+    cases.each do |settings, kind, message, given|
       one = intercept { given }
       single = error_of(kind) { client(**settings).get("http://a.test/") }
       batched = client(**settings).get_all(["http://a.test/"]).first
@@ -333,7 +333,7 @@ class InterceptionTest < ServerTest
     assert_equal 1000, client(max_body: 999).get("http://a.test/") { |stream| stream.each_chunk.to_a.join.bytesize }
   end
 
-  def test_timeouts_hold_for_answers
+  def test_timeouts_hold_for_given_responses
     one = intercept { sleep(0.2) && reply }
     error = error_of(Hecaton::TimeoutError) { client.get("http://a.test/", timeout: 0.1) }
     assert_equal [:total, 1, true], [error.phase, error.attempts.size, error.message.include?("the deadline of 100ms passed")]
@@ -345,7 +345,7 @@ class InterceptionTest < ServerTest
     assert_equal 200, client(first_byte_timeout: 60).get("http://a.test/").status
   end
 
-  def test_concurrency_holds_for_answers
+  def test_concurrency_holds_for_given_responses
     most = under_way = 0
     intercept { reply.tap { most = [most, under_way += 1].max } }
     client.batch(concurrency: 2) { |batch| 6.times { |index| batch.get("http://a.test/#{index}").on_complete { under_way -= 1 } } }
@@ -356,7 +356,7 @@ class InterceptionTest < ServerTest
     assert_equal [0, 1, 2], seen.grep(Integer)
   end
 
-  def test_digest_authentication_and_features_work_on_answers
+  def test_digest_authentication_and_features_work_on_given_responses
     one = intercept { |request| request.headers["authorization"] ? reply(200, {}, request.headers["x-attempt"]) : reply(401, "WWW-Authenticate" => 'Digest realm="r", nonce="n", qop="auth"') }
     feature = Class.new { def before_attempt(request, number) = request.with(headers: { "X-Attempt" => number.to_s }) }.new
     response = client(digest_auth: %w[user pass], features: [feature]).get("http://a.test/")
@@ -376,8 +376,8 @@ class InterceptionTest < ServerTest
     assert_equal 16, one.asked.size
   end
 
-  # A recorder needs each of them, for a retry of its recording asks for each of them.
-  def test_each_answer_of_the_network_is_observed
+  # A recorder needs each of them: when its recording is replayed, the client retries again.
+  def test_each_response_of_the_network_is_observed
     bodies = %w[first second third]
     statuses = [503, 503, 200]
     Scripted.run("/" => ->(_) { Scripted.response(statuses.shift, {}, bodies.shift) }) do |server|
@@ -396,7 +396,7 @@ class InterceptionTest < ServerTest
     end
   end
 
-  def test_a_request_that_is_sent_again_on_another_connection_is_asked_about_once
+  def test_a_request_that_is_re_sent_is_intercepted_once
     closing = [true, false]
     Scripted.run("/" => ->(_) { closing.shift ? raise(IOError) : Scripted.response(200, {}, "there") }) do |server|
       one = intercept

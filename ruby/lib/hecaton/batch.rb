@@ -47,7 +47,7 @@ module Hecaton
       @features = features
       @deferral = Deferral.new if features
       @bare = features && request_builder.plain? && !features.attempts?
-      @asked = !native.is_a?(Native::Batch) # Whether the engine may have questions.
+      @has_questions = !native.is_a?(Native::Batch) # Interceptors are called through the engine.
     end
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
