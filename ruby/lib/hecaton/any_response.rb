@@ -5,7 +5,7 @@ module Hecaton
     # Whether the status is 2xx.
     def success? = status.between?(200, 299)
 
-    # The same.
+    # Another name of success?.
     def ok? = success?
 
     # Whether the status is 3xx, with a Location or without (as 304).

@@ -49,7 +49,7 @@ module Hecaton
       @pairs.filter_map { |key, value| value if key == name }
     end
 
-    # The same as [], but for an absent field what the block returns, or the default, or a KeyError.
+    # The value of a field, as by []. An absent field gives the block's value, or the default, or a KeyError.
     def fetch(name, *default)
       raise ArgumentError, "fetch takes a name and one default" if default.size > 1
 

@@ -29,7 +29,7 @@ module Hecaton
     # Whether there is a response and its status is 2xx.
     def success? = false
 
-    # The same.
+    # Another name of success?.
     def ok? = success?
 
     # Whether there is a response and its status is 3xx.

@@ -182,7 +182,7 @@ module Hecaton
         flat
       end
 
-      # The same for a URL as it was given, and for no parameters.
+      # Adds parameters to a URL as it was given; without parameters the URL is not changed.
       def with_params(url, params) = params && !url.nil? ? with_query(url.to_s, params) : url
 
       # The URL with these parameters behind those it has, and without fragment.

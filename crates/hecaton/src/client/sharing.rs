@@ -44,7 +44,7 @@ impl Client {
         self.separate_through(self.0.config.proxy.clone())
     }
 
-    /// The same through another proxy.
+    /// A separate client through another proxy.
     pub fn separate_through(&self, proxy: Proxy) -> Result<Client, InvalidRequest> {
         let config = Config {
             proxy,

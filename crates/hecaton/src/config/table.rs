@@ -2,13 +2,13 @@
 //!
 //! A row has the text for people, the name, the type in the engine and the default. Then it says whether the setting is of
 //! connections or of each request, and the type in Ruby (as in RBS). Where 0 has a special meaning, the row says which.
-//! The settings below `gem`
-//! are Ruby's: the engine gets them with each request, or not at all, and the type behind `engine` is what it gets.
+//! The settings below `gem` are Ruby's. The engine gets them with each request, or not at all; the type behind `engine` is
+//! what it gets.
 //!
-//! From it come [`Config`] with its defaults, which settings a derived client may change, what the bridge reads
-//! (`for_each_setting`), and the files that `tests/settings` writes: Ruby's keywords (`ruby/lib/hecaton/settings.rb`), their
-//! signatures (`ruby/sig/hecaton/settings.rbs`), and `docs/settings.md`. The texts are written for Ruby: where one names a
-//! `ConnectError`, a program in Rust gets an error of kind [`Connect`](crate::Kind::Connect), and nil is the default.
+//! The table yields [`Config`] with its defaults, the settings that a derived client may change, and what the bridge reads
+//! (`for_each_setting`). `tests/settings` writes three files from it: Ruby's keywords (`ruby/lib/hecaton/settings.rb`), their
+//! signatures (`ruby/sig/hecaton/settings.rbs`) and `docs/settings.md`. The texts are written for Ruby. Where one names a
+//! `ConnectError`, a program in Rust gets an error of kind [`Connect`](crate::Kind::Connect); nil is the default.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -135,8 +135,9 @@ settings! {
     ($) timeout;
 
     /// The total deadline of a request, from its start to the last byte of the body,
-    /// connecting included. Required: ArgumentError without it. Fractions count. Or a Hash of this one, as total, and
-    /// others below by the names that they have before _timeout: { total: 5, connect: 1, first_byte: 2 }.
+    /// connecting included. Required: ArgumentError without it. Fractions count. A Hash sets
+    /// this limit and others at once: { total: 5, connect: 1, first_byte: 2 }. Its keys are the names below without
+    /// _timeout.
     timeout: Duration = timeout, request, "seconds | limits", zero "every request fails";
     /// The longest time that opening a connection may take. Default 3, which survives one lost SYN. If the name has several addresses,
     /// each is tried when the one before failed or had 0.25 s alone (RFC 8305), all within this time.
@@ -144,7 +145,7 @@ settings! {
     /// The longest time that turning a name into addresses may take. Default none, as for the other timeouts below: the total
     /// alone. Each ends in a TimeoutError whose phase says which.
     resolve_timeout: Option<Duration> = None, connection, "seconds?", zero "no time";
-    /// Addresses that are known without asking: { "host:port" => ["127.0.0.1", …] }. Default none.
+    /// Addresses to use instead of DNS: { "host:port" => ["127.0.0.1", …] }. Default none.
     resolve: Addresses = Addresses::default(), connection, "Hash[String, String | Array[String]]?";
     /// The addresses that may be connected to. The check is made right before connecting, on the address
     /// itself. So it covers names, URLs with addresses, and redirects alike. :public forbids addresses that are
@@ -160,12 +161,12 @@ settings! {
     /// The address of this machine that connections are opened from, "192.0.2.7". Only addresses of its
     /// kind, IPv4 or IPv6, are connected to then. Not with unix_socket. Default none: the system chooses.
     local_address: Option<ZonedAddress> = None, connection, "String?";
-    /// The URL of the proxy for all requests, with USER:PASSWORD@ if the proxy demands them; false for none.
+    /// The URL of the proxy for all requests, or false for none. It has USER:PASSWORD@ if the proxy demands them.
     /// Default: as curl, what the environment names in http_proxy, https_proxy and all_proxy, in lower case or upper
-    /// (HTTP_PROXY not in CGI programs), read here. The client speaks to the proxy without TLS ("http://HOST:PORT") or
-    /// with it ("https://…"). The certificate of a proxy is verified as a server's, but pins do not apply, and
-    /// client_cert is not sent. Through "socks5://…" and "socks4://…" names are resolved here; through "socks5h://…"
-    /// and "socks4a://…" the proxy resolves them. A request to an http URL is handed to the proxy, and an https URL
+    /// (HTTP_PROXY not in CGI programs), read here. The client connects to the proxy without TLS ("http://HOST:PORT")
+    /// or with it ("https://…"). The certificate of a proxy is verified as a server's, but pins do not apply, and
+    /// client_cert is not sent. Names are resolved here for "socks5://…" and "socks4://…", and by the
+    /// proxy for "socks5h://…" and "socks4a://…". A request to an http URL is handed to the proxy, and an https URL
     /// gets a tunnel. If the proxy refuses a tunnel, the request is a ConnectError; if it refuses an http request, that
     /// is the Response. A Proxy-Authorization among headers goes only to a proxy that the request is handed to. A
     /// tunnel has the credentials of this URL.
@@ -180,8 +181,8 @@ settings! {
     send_timeout: Option<Duration> = None, request, "seconds?", zero "no time";
     /// The longest time from the last byte of the request to the head of the response. Default none.
     first_byte_timeout: Option<Duration> = None, request, "seconds?", zero "no time";
-    /// How long a request with Expect: 100-continue waits for the server to ask for its body before it
-    /// sends it anyway. Default 1; 0 sends it at once. After a final response, such as 417, no body is sent.
+    /// How long a request with Expect: 100-continue waits for the server's 100 before it sends its
+    /// body anyway. Default 1; 0 sends it at once. After a final response, such as 417, no body is sent.
     expect_timeout: Duration = Duration::from_secs(1), request, "seconds?", zero "the body is sent at once";
     /// The longest time between two pieces of the body. Default none. It does not limit the whole: a body that drips is
     /// ended by the total deadline.
@@ -197,12 +198,12 @@ settings! {
     /// Most requests that wait for a connection because of these two limits. A further request is a
     /// ConnectError at once, whose phase is :queue. Default none; 0 lets none wait.
     max_queue: Option<usize> = None, connection, "Integer?", zero "none waits";
-    /// Whether requests are sent again. nil (the default) is never, and true is with the engine's defaults. An
+    /// Whether requests are sent again. nil (the default) is never. true uses the engine's defaults. An
     /// Integer is the most tries after the first. A Hash has some of the settings below. Each try is listed in
-    /// attempts, and all of them share the timeout.
+    /// attempts. All tries share the timeout.
     /// max: most tries after the first, default 2.
-    /// methods: which methods, default the idempotent ones, GET HEAD OPTIONS TRACE PUT DELETE. A request of which
-    /// nothing was sent is retried whatever its method.
+    /// methods: which methods, default the idempotent ones, GET HEAD OPTIONS TRACE PUT DELETE. If nothing of
+    /// a request was sent, it is retried whatever its method.
     /// on: which errors, default :resolve, :connect, :timeout, :protocol and :body. There is :tls too.
     /// statuses: which statuses, Integers and Ranges of them, default none.
     /// interval: seconds before the first retry, default 0.1. A longer Retry-After takes precedence.
@@ -213,17 +214,17 @@ settings! {
     /// that is read in pieces, it gets the head alone. It runs in the thread that waits. An exception in it leaves the
     /// request, or the batch.
     retry: Option<Retry> = None, request, "bool | Integer | retry_options | nil", zero "each is sent once";
-    /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more, on a new
-    /// connection, when its connection was closed or reset before a byte of the response (RFC 9110 §9.2.2). The server
-    /// may have ended an idle connection just then, or be reloading. The attempt is listed as :resent and is no retry, so
+    /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new
+    /// connection. This happens when its connection ended before a byte of the response (RFC 9110 §9.2.2). The server
+    /// may have closed an idle connection just then, or be reloading. The attempt is listed as :resent and is no retry, so
     /// it does not depend on retry. Default true. POST and PATCH are never sent again once a byte was sent. Any request
     /// is sent once more, too, if a new connection ended before anything was sent.
     reconnect: bool = true, request, "bool?";
-    /// Most redirects of one request that are followed (301, 302, 303, 307, 308; RFC 9110 §15.4); true is 10.
-    /// Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError:
-    /// one too many, a circle, a way from https to http, or a Location that is no HTTP URL. 301, 302 and 303 make a GET
-    /// of a POST. On the way to another scheme, host or port, the request loses its Host, the user and password of a
-    /// URL, and all headers but public ones. That holds for the client's headers and for the request's own. Name in
+    /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10.
+    /// Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError.
+    /// Such are one too many, a circle, one from https to http, and a Location that is not an HTTP URL. 301, 302 and
+    /// 303 make a GET of a POST. A redirect to another scheme, host or port drops the request's Host, credentials and
+    /// all headers but public ones. That holds for the client's headers and for the request's own. Name in
     /// public_headers what may go along.
     redirects: u32 = 0, request, "Integer | bool | nil", zero "none followed";
     /// Whether redirects may lead from https to http. Default false.
@@ -232,43 +233,43 @@ settings! {
     /// and addresses. The host that redirects is always allowed. A redirect to any other host is a RedirectError.
     /// Default nil: any.
     redirect_hosts: Option<Vec<String>> = None, request, "Array[String]?";
-    /// A Cookies jar, which clients may share, or true for one of its own: keeps the cookies that responses
-    /// set, and sends them back. Default none: cookies are headers like others.
+    /// A Cookies jar, which clients may share, or true for one of its own. The jar stores the cookies that
+    /// responses set, and sends them back. Default none: cookies are headers like others.
     cookies: Option<Cookies> = None, request, "Cookies | bool | nil";
     /// "1.1" or "2" alone, or as numbers. Default nil: over TLS the server chooses (ALPN), and without TLS it is
     /// "1.1". With "2" and no TLS the server must be known to support it (RFC 9113 §3.3). Over HTTP/2 the requests to
     /// an origin share one connection, up to the number of streams that the server allows, and then another one. So
-    /// limits count connections. Pings of the server are answered while no thread waits, too.
+    /// limits count connections. The client responds to pings while no thread waits, too.
     http: Protocol = Protocol::Auto, connection, "String | Numeric | nil";
     /// The authorities that may sign a server's certificate, instead of the system's: the path of a PEM file, or
-    /// its text. Default: the system's, or those of SSL_CERT_FILE and SSL_CERT_DIR. Files are read here, once.
+    /// its text. Default: the system's, or what SSL_CERT_FILE and SSL_CERT_DIR name. Files are read here, once.
     /// A certificate names its hosts as subject alternative names; a common name alone does not count.
     ca: Option<Pem> = None, connection, "pem?";
     /// Lists of revoked certificates (CRLs): the path of a PEM file, or its text. Each certificate of a chain must be
     /// in the scope of one, and not on it; one that is out of date, or missing, is a TLSError. Files are read here,
     /// once. Default none: nothing is known of revocations.
     crl: Option<Pem> = None, connection, "pem?";
-    /// The certificate, with its chain, that the client shows to a server that demands one: path or text of PEM; the key may
-    /// stand in it too. Default none.
+    /// The certificate, with its chain, for servers that demand one: path or text of PEM. It may contain the
+    /// key, too. Default none.
     client_cert: Option<Pem> = None, connection, "pem?";
-    /// The private key of client_cert: path or text of PEM. Default: it stands in client_cert too.
+    /// The private key of client_cert: path or text of PEM. Default: it is in client_cert.
     client_key: Option<Pem> = None, connection, "pem?";
     /// The oldest version of TLS, "1.2" (the default) or "1.3".
     tls_min: TlsVersion = TlsVersion::Tls12, connection, "String?";
     /// Array of "sha256/" and the base64 of the SHA-256 of a SubjectPublicKeyInfo. The key of a server's own
     /// certificate must be among them. All else is verified as without pins. Default none.
     pins: Vec<String> = Vec::new(), connection, "Array[String]?";
-    /// Whether a server's certificate must be valid, trusted and for the host asked. Default true. Dangerous
-    /// when false: anyone on the way can read and change everything; old, odd and weak certificates are taken too.
+    /// Whether a server's certificate must be valid, trusted and for the requested host. Default true. Dangerous
+    /// when false: anyone on the way can read and change everything. Old, odd and weak certificates are accepted, too.
     /// The server must still have the key of its certificate, and pins hold still.
     verify: bool = true, connection, "bool?";
-    /// Whether it must be for the host asked, beside being valid and trusted. Default true. Dangerous
+    /// Whether it must be for the requested host, beside being valid and trusted. Default true. Dangerous
     /// when false, unless ca or pins say whom to trust: whoever has any certificate of a trusted authority can pass for
     /// the server.
     verify_hostname: bool = true, connection, "bool?";
-    /// How long an unused connection is kept. Default 30; 0 closes it after each response.
+    /// How long an unused connection stays open. Default 30; 0 closes it after each response.
     idle_timeout: Duration = Duration::from_secs(30), connection, "seconds?", zero "closed after each response";
-    /// Most connections that are kept idle, to all origins together. Default none; 0 closes each after its
+    /// Most connections that stay open while idle, to all origins together. Default none; 0 closes each after its
     /// response.
     max_idle: Option<usize> = None, connection, "Integer?", zero "closed after each response";
     /// How many seconds old a connection may be when a request is sent on it. Default none.
@@ -297,11 +298,10 @@ settings! {
     ///
     /// Two different lengths, a length beside a coding, and whatever else two readers could frame in two ways stay refused.
     lenient: bool = false, request, "bool?";
-    /// Whether bodies in gzip, deflate, br and zstd are asked for and decoded. Default true. A request with an
+    /// Whether bodies in gzip, deflate, br and zstd are requested and decoded. Default true. A request with an
     /// Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
     decode: bool = true, request, "bool?";
-    /// Requests in flight in a batch. Default 200. Over HTTP/1.1 that is as many connections to a server,
-    /// if all requests go to the same one. A server of a few threads may leave most of them waiting until they time
+    /// Requests in flight in a batch. Default 200. Over HTTP/1.1 each has a connection of its own. A server of a few threads may leave most of them waiting until they time
     /// out; per_origin limits that.
     concurrency: usize = 200, request, "Integer?", zero "counts as 1";
     /// The `User-Agent` of requests that carry none. Default app_name, or else "hecaton/VERSION".
@@ -321,9 +321,9 @@ settings! {
         app_name: request, "name?";
         /// The environment of the program, "staging" and the like: sent as X-App-Env. Default none.
         app_env: request, "name?";
-        /// Fields for every request, as in #request. One that a request names itself takes their place, and
-        /// nil there leaves them out. With a base_url they go to its scheme, host and port alone, but for public ones;
-        /// without one to every URL asked for. Redirects to elsewhere take along public ones alone.
+        /// Fields for every request, as in #request. A request's own field replaces the one here, and
+        /// nil there leaves it out. With a base_url these fields go only to its scheme, host and port, but for public ones.
+        /// Without a base_url they go to every requested URL. Redirects to elsewhere take along public ones alone.
         headers: request, "fields?", engine "Array[String]";
         /// Array of names of headers that may go anywhere, and whose values the log shows. Default none.
         /// These always may: Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection,
@@ -332,13 +332,13 @@ settings! {
         /// Prefer, Priority, Range, Repr-Digest, TE and User-Agent. Authorization, Cookie and Proxy-Authorization never
         /// may.
         public_headers: request, "Array[name]?", engine "Array[String]?";
-        /// What the URLs of requests are relative to: "users" beside "http://host/v1" is "http://host/v1/users",
-        /// with a slash at the end of the base or without. "/users" begins at the host, "http://host/users", and "" is the
-        /// base with a slash; all else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a
+        /// What the URLs of requests are relative to. "users" beside "http://host/v1" is "http://host/v1/users",
+        /// with a slash at the end of the base or without. "/users" is "http://host/users", and "" is the base with a slash.
+        /// All else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a
         /// password in it are as basic_auth. Default none.
         base_url: request, "url?", engine "String?";
         /// Whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII
-        /// and the like are encoded as browsers do (WHATWG), and what is valid goes on the wire as it stands. Control
+        /// and the like are encoded as browsers do (WHATWG). Valid URLs are sent unchanged. Control
         /// characters are always refused, and beside a base_url backslashes.
         strict_urls: request, "bool?", engine "bool?";
         /// User and password of every request, as in #request. They go where headers do. Default none.
@@ -348,11 +348,11 @@ settings! {
         /// User and password for digest authentication of every request, as in #request. They go where headers do. Default
         /// none.
         digest_auth: request, "credentials?", engine "credentials?";
-        /// An Array of objects that see each request before it is sent, and each outcome before it is returned:
-        /// see Features and docs/features.md. Default none.
+        /// An Array of objects that see each request before it is sent, and each outcome before it is returned.
+        /// See Features and docs/features.md. Default none.
         features: request, "Array[Features::feature]?";
-        /// A Logger, or what has its info and debug: gets a line for each request that has ended, and at level debug
-        /// the heads, without secrets: see RequestLog. Default none.
+        /// A Logger, or an object with its info and debug. It gets a line for each request that has ended. At level
+        /// debug it gets the heads, too, without secrets. See RequestLog. Default none.
         logger: request, "_Logger?";
     }
 }

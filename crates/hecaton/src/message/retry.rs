@@ -27,8 +27,8 @@ pub struct Retry {
     pub interval: Duration,
     /// The factor of each further wait. Default 2.
     pub backoff: f64,
-    /// The share of the wait that is left to chance, 0 to 1, so that clients do not come back all
-    /// at once: the wait is cut by up to this share. Default 0.5.
+    /// The random share of the wait, 0 to 1: each wait is cut by up to this share. Clients then do not come back all at
+    /// once. Default 0.5.
     pub jitter: f64,
 }
 

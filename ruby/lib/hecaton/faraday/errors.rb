@@ -17,7 +17,7 @@ module Faraday
             mapped
           end
 
-          # The same for what the engine takes for no argument.
+          # Raises Faraday's error for an argument that the engine refuses.
           def refusal(error, env)
             raise Faraday::Error.new(error).exception(with_url(error.message, env)), cause: error
           rescue Faraday::Error => refused

@@ -85,7 +85,7 @@ module Faraday
           client.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout, &block)
         end
 
-        # The same without a block, and by the short way for headers that are Strings, as most are.
+        # Sends without a block, and by the short way for headers that are Strings, as most are.
         def send_with(client)
           flat = @headers.flatten
           return send_to(client) unless flat.all?(String)

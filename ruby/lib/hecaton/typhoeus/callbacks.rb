@@ -17,14 +17,14 @@ module Hecaton
             list
           end
 
-          # The same, if the response is a success.
+          # Called with the Response if it is a success.
           def on_success(&block)
             list = @on_success ||= []
             list << block if block
             list
           end
 
-          # The same, if it is none.
+          # Called with the Response if it is a failure.
           def on_failure(&block)
             list = @on_failure ||= []
             list << block if block

@@ -30,7 +30,7 @@ module Hecaton
         value.zero? ? nil : value.ceil / 1000.0
       end
 
-      # The same for seconds.
+      # Seconds, nil for 0.
       def seconds(name, value)
         value = number(name, value)
         value.zero? ? nil : value

@@ -18,7 +18,7 @@ module Rack
             hash
           end
 
-          # The same with a copy.
+          # Decodes a copy of a Hash.
           def decode(hash) = decode!(hash.dup)
 
           private

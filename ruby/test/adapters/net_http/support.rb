@@ -25,7 +25,7 @@ class NetHTTPTest < ServerTest
     ours
   end
 
-  # The same within a started object of each.
+  # Expects equal results within a started object of each.
   def same_started(**options, &block) = same { |klass| start(klass, **options, &block) }
 
   # The request that the test server received, without the fields about the sender and the connection. Content-Length: 0

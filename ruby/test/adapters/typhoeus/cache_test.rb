@@ -14,7 +14,7 @@ class TyphoeusCacheTest < DropInTest
     def expire(_key, seconds) = @expiries << seconds
   end
 
-  # The same of Dalli.
+  # A stand-in for Dalli.
   class Dalli < Redis
     def set(key, value, ttl)
       @expiries << ttl
