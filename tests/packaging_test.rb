@@ -1,5 +1,5 @@
-# What the gems are made by: the pages in them and their links, the check of the documentation, and what a gem says that
-# finds no engine.
+# The making of the gems: the pages in them and their links, the check of the documentation, and the error of a gem
+# without an engine.
 # After `rake package:native`, whose folder is looked at.
 require "minitest/autorun"
 require "open3"

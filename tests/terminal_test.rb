@@ -1,4 +1,4 @@
-# What a person sees in a terminal: the view of a run, and what is left of it at its end, by itself or by Ctrl-C.
+# The view of a run in a terminal, and the lines that remain when the run ends, by itself or by Ctrl-C.
 require "minitest/autorun"
 require "io/console"
 require "open3"

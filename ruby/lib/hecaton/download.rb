@@ -1,7 +1,11 @@
 # Downloads to a file, which appears only when it is whole; and resumes where an earlier download stopped.
 module Hecaton
-  # The result of Client#download. path: String, the path of the file; size: its bytes; resumed: bytes of it that an
-  # earlier download had brought; response: the Response without body, whose attempts are all that were made.
+  # The result of Client#download.
+  #
+  # path:: String, the path of the file.
+  # size:: Integer, its bytes.
+  # resumed:: Integer, the bytes of it that an earlier download had brought.
+  # response:: the Response without body. Its attempts are those of the whole download.
   Download = Struct.new(:path, :size, :resumed, :response, keyword_init: true)
 
   # Included by Client.

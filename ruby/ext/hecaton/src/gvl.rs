@@ -142,8 +142,8 @@ extern "C" fn forget_inherited() {
     hecaton::forget_inherited();
 }
 
-/// Defines functions that other Ractors may call too. That is right for those that read an outcome: they share nothing, or
-/// only what threads may share, and look up no class for the first time (`define` in `lib.rs` did).
+/// Defines functions that other Ractors may call too. That is right for functions that read an outcome. They share nothing, or
+/// only what threads may share. They look up no class for the first time: `define` in `lib.rs` did.
 pub fn for_all_ractors<T>(define: impl FnOnce() -> T) -> T {
     // SAFETY: both calls set a flag of Ruby's for this library, which says of functions that are defined while it is set that
     // any Ractor may call them. `ruby/test/ractor_test.rb` calls them.

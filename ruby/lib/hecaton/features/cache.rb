@@ -27,8 +27,8 @@ module Hecaton
       MOST_VARIANTS = 10
       # A URL with a user, who is not to be in a key.
       LOGIN = %r{\A[a-z]+://[^/?#]*@}i
-      # What became of a request: the Entry that was found, when it was sent, whether it is to be validated, at which
-      # URL, and whether the outcome is the cache's own.
+      # The state of a request: the Entry that was found, the time when it was sent, and its directives. Then whether the
+      # entry is to be validated, the URL, and whether the outcome is the cache's own.
       State = Struct.new(:entry, :sent_at, :directives, :validating, :url, :given)
       private_constant :HEURISTIC, :SAFE, :ERRORS, :CONDITIONS, :MOST_VARIANTS, :LOGIN, :State
 
