@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::s3::{Fault, Proxy, S3};
-use crate::support::{Ending, World, end_of, ending, hecaton};
+use crate::support::{Ending, World, end_of, ending, hecaton, until};
 
 #[test]
 fn a_list_is_read_from_a_bucket_in_pieces() {
@@ -216,10 +216,18 @@ fn a_store_that_is_killed_and_started_again_loses_nothing() {
     });
     let proxy = Proxy::start(&s3);
     planned(&world, &proxy, JOB, 600, &["-X", "POST", "-c", "4"]);
-    let worker = proxy.with(&mut run_part(JOB, 0)).spawn().unwrap();
+    let mut worker = proxy.with(&mut run_part(JOB, 0)).spawn().unwrap();
     for _ in 0..3 {
         let seen = world.server.summary().requests;
-        world.wait_for(seen + 50);
+        let has_come = || world.server.summary().requests >= seen + 50;
+        until(|| has_come() || worker.try_wait().unwrap().is_some());
+        if !has_come() {
+            break;
+        }
+        s3.kill();
+        // More requests than the crate that sends them repeats by itself.
+        let before = proxy.requests();
+        until(|| proxy.requests() > before + 40 || worker.try_wait().unwrap().is_some());
         s3.again();
     }
     good(&end_of(worker));

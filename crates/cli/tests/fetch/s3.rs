@@ -270,6 +270,11 @@ impl Proxy {
         (state.fault, state.puts, state.process, state.lost) = (fault, 0, None, false);
     }
 
+    /// How many requests there were.
+    pub fn requests(&self) -> usize {
+        self.state.lock().unwrap().requests
+    }
+
     /// How many requests for a list of objects there were since this was called last.
     pub fn lists(&self) -> usize {
         std::mem::take(&mut self.state.lock().unwrap().lists)

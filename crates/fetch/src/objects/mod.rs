@@ -22,14 +22,21 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path;
 use object_store::{
-    Error as StoreError, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
+    BackoffConfig, Error as StoreError, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode,
+    PutPayload, RetryConfig,
 };
 
 use self::engine::Engine;
 use crate::error::{Error, Result, at};
 
-/// The deadline of one request. `object_store` itself retries, for three minutes.
+/// The deadline of one request.
 const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// How long a request that failed is sent again.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// The longest pause before a request is sent again.
+const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
 /// Bytes of an object that are requested at once.
 pub const PIECE: u64 = 8 << 20;
@@ -75,7 +82,19 @@ pub struct Found {
     pub modified: SystemTime,
 }
 
-fn bucket_of(scheme: &str, url: &str) -> Result<Arc<dyn ObjectStore>> {
+/// Ten tries can be over within two seconds, because the pauses are drawn by chance.
+fn patience() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            max_backoff: LONGEST_PAUSE,
+            ..BackoffConfig::default()
+        },
+        max_retries: usize::MAX,
+        retry_timeout: PATIENCE,
+    }
+}
+
+fn bucket_of(scheme: &str, url: &str, retry: RetryConfig) -> Result<Arc<dyn ObjectStore>> {
     let mut config = Config::new(TIMEOUT);
     // Pieces are small, and bytes are wanted as they are stored.
     config.max_body = usize::MAX;
@@ -88,6 +107,7 @@ fn bucket_of(scheme: &str, url: &str) -> Result<Arc<dyn ObjectStore>> {
             AmazonS3Builder::from_env()
                 .with_url(url)
                 .with_http_connector(engine)
+                .with_retry(retry)
                 .build()
                 .map_err(refused)?,
         ),
@@ -95,6 +115,7 @@ fn bucket_of(scheme: &str, url: &str) -> Result<Arc<dyn ObjectStore>> {
             GoogleCloudStorageBuilder::from_env()
                 .with_url(url)
                 .with_http_connector(engine)
+                .with_retry(retry)
                 .build()
                 .map_err(refused)?,
         ),
@@ -102,6 +123,7 @@ fn bucket_of(scheme: &str, url: &str) -> Result<Arc<dyn ObjectStore>> {
             MicrosoftAzureBuilder::from_env()
                 .with_url(url)
                 .with_http_connector(engine)
+                .with_retry(retry)
                 .build()
                 .map_err(refused)?,
         ),
@@ -127,10 +149,25 @@ impl Store {
         let reactor = Reactor::new();
         Ok(Store {
             reactor: reactor.map_err(|error| Error::failed(format!("cannot start: {error}")))?,
-            store: bucket_of(scheme, &format!("{scheme}://{bucket}"))?,
+            store: bucket_of(
+                scheme,
+                &format!("{scheme}://{bucket}"),
+                RetryConfig::default(),
+            )?,
             prefix,
             url: url.trim_end_matches('/').to_owned(),
         })
+    }
+
+    /// The same for a store that has responded: when it is away, or has too much to do, it is waited for.
+    ///
+    /// # Errors
+    /// When a setting is missing.
+    pub fn patient(self) -> Result<Store> {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or_default();
+        let bucket = rest.split('/').next().unwrap_or_default();
+        let store = bucket_of(scheme, &format!("{scheme}://{bucket}"), patience())?;
+        Ok(Store { store, ..self })
     }
 
     /// Its URL.

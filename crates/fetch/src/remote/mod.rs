@@ -121,10 +121,13 @@ impl Remote {
     /// The job at this URL, whether it is there or not.
     ///
     /// # Errors
-    /// When the URL cannot be used.
+    /// When the URL cannot be used, or the store does not respond.
     pub fn open(url: &str) -> Result<Arc<Remote>> {
+        let store = Store::open(url)?;
+        // A wrong address must not be waited for.
+        store.about(PLAN)?;
         Ok(Arc::new(Remote {
-            store: Store::open(url)?,
+            store: store.patient()?,
             state: Mutex::default(),
             bringing: Mutex::default(),
         }))

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use super::Nats;
-use crate::s3::S3;
+use crate::s3::{Fault, Proxy, S3};
 use crate::support::{World, end_of, ending, hecaton, until};
 
 const JOB: &str = "s3://bucket/job";
@@ -127,4 +127,47 @@ fn three_workers_share_a_bucket_while_one_is_killed_and_one_sleeps() {
 
 fn humantime(time: Duration) -> String {
     format!("{}s", time.as_secs())
+}
+
+#[test]
+fn a_worker_of_a_bucket_survives_a_kill_at_any_put() {
+    let Some(s3) = S3::start() else { return };
+    let (proxy, nats) = (Proxy::start(&s3), Nats::start());
+    let mut tried = 0;
+    // Every fifth put, before the server has it or after.
+    for (at, before) in (1..).step_by(5).map(|at| (at, at % 2 == 0)) {
+        let world = World::new();
+        let job = format!("s3://bucket/{at}-{before}");
+        let run = |arguments: &[&str]| proxy.run(hecaton(arguments).arg(&job));
+        proxy.set(Fault::None);
+        let list = world.list(0..30);
+        let list = list.to_str().expect("a path");
+        let parts = ["--per-host", "4", "-c", "4", "--part-size", "8"];
+        let plan = [&["fetch", "plan", list, "-X", "POST"], &parts[..], &["-o"]].concat();
+        assert_eq!(run(&plan).status, Some(0));
+        let enqueue = ["fetch", "enqueue", "--lease", "1s", "--nats", &nats.url()];
+        assert_eq!(run(&enqueue).status, Some(0));
+        proxy.set(Fault::Kill(at, before));
+        let worker = ["fetch", "worker", "--nats", &nats.url()];
+        let killed = run(&worker);
+        proxy.set(Fault::None);
+        let ended = run(&worker);
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        let shown = run(&["fetch", "show"]);
+        let numbers = shown.stdout.lines().map(|line| {
+            let record: Value = serde_json::from_str(line).unwrap();
+            record["n"].as_u64().unwrap()
+        });
+        let mut numbers: Vec<u64> = numbers.collect();
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..30), "killed at {at}, {before}");
+        assert_eq!(world.server.summary().duplicates, 0);
+        tried += 1;
+        if killed.status.is_some() {
+            assert_eq!(killed.status, Some(0), "{}", killed.stderr);
+            break;
+        }
+    }
+    println!("{tried} kills");
+    assert!(tried > 3, "{tried} kills are too few to show anything");
 }
