@@ -17,7 +17,7 @@ module Kit
       private
 
       def open = nil
-      def ask(_session, url) = @single.call(url)
+      def perform(_session, url) = @single.call(url)
     end
 
     def self.prepended(driver) = driver.define_singleton_method(:paces) { ["rate"] }
