@@ -84,8 +84,10 @@ pub struct GivenParts {
     to_do: VecDeque<u32>,
     /// The parts that must be done before the first of an addition.
     first: Vec<(u32, u32)>,
-    /// Whether the run ends only when all of them are done, also those that another worker took over.
-    waits: bool,
+    /// Whether a part that another worker took over and left is taken back. A scheduler that hands out single parts decides that
+    /// itself: a copy of a task that it started beside the first must not be fought over.
+    takes_back: bool,
+    /// Parts that another worker took over. The run waits for them.
     elsewhere: Vec<u32>,
     looked: Instant,
 }
@@ -99,8 +101,10 @@ impl Supply for GivenParts {
     }
 
     fn is_over(&mut self) -> bool {
-        let folder = &self.folder;
-        self.elsewhere.retain(|part| !folder.commit(*part).exists());
+        let (folder, takes_back) = (&self.folder, self.takes_back);
+        self.elsewhere.retain(|part| {
+            !folder.commit(*part).exists() && (takes_back || is_held(folder, *part))
+        });
         self.to_do.is_empty() && self.elsewhere.is_empty()
     }
 
@@ -109,7 +113,7 @@ impl Supply for GivenParts {
     }
 
     fn left(&mut self, part: u32) {
-        if self.waits && !self.folder.commit(part).exists() {
+        if !self.folder.commit(part).exists() {
             self.elsewhere.push(part);
         }
     }
@@ -129,7 +133,7 @@ impl GivenParts {
 
     /// A part that another worker took over and left without finishing it.
     fn abandoned(&mut self) -> Option<u32> {
-        if self.looked.elapsed() < LOOK {
+        if !self.takes_back || self.looked.elapsed() < LOOK {
             return None;
         }
         self.looked = Instant::now();
@@ -189,7 +193,7 @@ impl GivenParts {
             folder: folder.clone(),
             to_do,
             first,
-            waits: parts.is_empty(),
+            takes_back: parts.is_empty(),
             elsewhere: Vec::new(),
             looked: Instant::now(),
         };
