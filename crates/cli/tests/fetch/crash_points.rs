@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use crate::file_server::{Behaviour, FileServer};
+use crate::paged_server::PagedServer;
 use crate::support::{World, ending, hecaton};
 
 /// How many operations of each command a sample has.
@@ -377,6 +378,41 @@ fn redirects_to_other_parts_survive_a_kill_at_any_operation() {
         after: |world, _| {
             let records = world.records();
             assert_eq!(crate::support::count(&records, "response"), 36);
+        },
+        is_once: false,
+    });
+}
+
+/// A server of pages, the same in all cases.
+fn paged() -> &'static PagedServer {
+    static STARTED: OnceLock<PagedServer> = OnceLock::new();
+    STARTED.get_or_init(PagedServer::start)
+}
+
+/// The same number of inputs, of which all URLs have three pages.
+fn list_of_pages(world: &World) -> PathBuf {
+    let urls: Vec<String> = paged().urls("json", 36, 3).collect();
+    let more = [urls[7].clone(), "not a URL".to_owned()];
+    world.write("urls.txt", urls.into_iter().chain(more))
+}
+
+#[test]
+fn pages_survive_a_kill_at_any_operation() {
+    check(&Case {
+        list: list_of_pages,
+        name: "fetch LIST --next",
+        around: ALONE,
+        before: NOTHING,
+        command: |world, list| world.fetch(list, &[&SMALL[..], &["--next", "json:/next"]].concat()),
+        after: |world, _| {
+            let mut found: Vec<_> = world
+                .lines()
+                .iter()
+                .filter_map(|page| Some((page["n"].as_u64()?, page["page"].as_u64()?)))
+                .collect();
+            found.sort_unstable();
+            let all = (0..36).flat_map(|n| (1..=3).map(move |page| (n, page)));
+            assert!(found.iter().copied().eq(all), "{found:?}");
         },
         is_once: false,
     });

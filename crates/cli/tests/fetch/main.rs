@@ -23,6 +23,8 @@ mod objects;
 mod outages;
 mod own_settings;
 mod pace;
+mod paged_server;
+mod pages;
 mod rate;
 mod reading;
 mod redirects;

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -16,7 +16,7 @@ fn hosts(world: &World, text: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn run_with_secrets(world: &World, list: &PathBuf, arguments: &[&str]) -> Ending {
+fn run_with_secrets(world: &World, list: &Path, arguments: &[&str]) -> Ending {
     let mut command = world.fetch(list, arguments);
     command.env("KEY_A", "hidden").env("LOGIN_A", "joe:secret");
     ending(&mut command)

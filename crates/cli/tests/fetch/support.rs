@@ -94,15 +94,26 @@ impl World {
     /// The records of all parts that are done, by the numbers of their inputs; each must be there once.
     pub fn records(&self) -> BTreeMap<u64, Value> {
         let mut found = BTreeMap::new();
-        for file in files(&self.out().join("results")) {
-            for line in unpacked(&file).lines() {
-                let record: Value = serde_json::from_str(line).expect("a record is JSON");
-                let number = record["n"].as_u64().expect("a record has a number");
+        for record in self.lines() {
+            let number = record["n"].as_u64().expect("a record has a number");
+            // Pages that others follow have records beside the one that completes their input.
+            if record["more"] != true {
                 let earlier = found.insert(number, record);
                 assert!(earlier.is_none(), "two records of {number}");
             }
         }
         found
+    }
+
+    /// All records, those of all pages too.
+    pub fn lines(&self) -> Vec<Value> {
+        let files = files(&self.out().join("results"));
+        let texts = files.iter().map(|file| unpacked(file));
+        let lines = texts.flat_map(|text| {
+            let lines = text.lines().map(serde_json::from_str);
+            lines.collect::<Vec<_>>()
+        });
+        lines.collect::<Result<_, _>>().expect("a record is JSON")
     }
 
     /// Waits until the server has received this many requests.

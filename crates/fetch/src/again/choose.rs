@@ -64,7 +64,8 @@ type Versions = HashMap<u64, Version>;
 /// The version of a record's response; none if nothing names it.
 fn version(record: Record) -> Option<(u64, Version)> {
     let is_one = matches!(record.outcome, Outcome::Response | Outcome::Unchanged);
-    let is_safe = matches!(&*record.method, "GET" | "HEAD");
+    // Pages that come may be others than those that there are.
+    let is_safe = matches!(&*record.method, "GET" | "HEAD") && record.page.is_none();
     let version = Version {
         url: record.location.unwrap_or(record.url),
         validators: record.validators.filter(|_| is_one && is_safe)?,

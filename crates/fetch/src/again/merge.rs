@@ -12,7 +12,7 @@ use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::plan::{Folder, sync_folder_of, write_whole};
 use crate::record::Outcome;
-use crate::segment::{Commit, Piece, Tally, head_of, load, scan};
+use crate::segment::{Commit, Piece, Tally, head_of, is_followed, load, scan};
 
 /// Writes a part's results anew, with the new records in this file. To do so twice changes nothing.
 pub fn merge(folder: &Folder, (new, id): (&Path, Option<&str>), part: u32) -> Result<()> {
@@ -31,8 +31,10 @@ pub fn merge(folder: &Folder, (new, id): (&Path, Option<&str>), part: u32) -> Re
     let mut results = ResultsWriter::create(&draft).map_err(refused)?;
     let mut tally = Tally::default();
     let mut add = |line: &[u8]| {
-        if let Some((_, outcome, ok)) = head_of(line) {
-            tally.count(outcome, ok);
+        match head_of(line) {
+            _ if is_followed(line) => tally.pages += 1,
+            Some((_, outcome, ok)) => tally.count(outcome, ok),
+            None => {}
         }
         results.add_lines(line)
     };

@@ -9,7 +9,7 @@ use roaring::RoaringTreemap;
 use crate::error::{Error, Result, sentence};
 use crate::frame::Packer;
 use crate::plan::Folder;
-use crate::segment::{Counted, Piece, Tally, head_of, visit};
+use crate::segment::{Counted, Piece, Tally, head_of, is_followed, visit};
 
 /// A frame of so many bytes, packed, is kept as it is.
 const GOOD: usize = 24 << 10;
@@ -38,6 +38,10 @@ pub fn finalize(
         };
         for line in crate::frame::lines(lines) {
             let (number, outcome, ok) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
+            if is_followed(line) {
+                tally.pages += 1;
+                continue;
+            }
             tally.count(outcome, ok);
             if !seen.insert(number) {
                 twice = Some(number);

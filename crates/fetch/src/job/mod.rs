@@ -97,6 +97,11 @@ pub struct RequestSettings {
     pub bearer: Option<String>,
     /// Send an `Idempotency-Key`: the same for an input whenever it is sent, so that it may be sent again.
     pub idempotency_key: bool,
+    /// Where a response says which page is next: `json:/next`, `link:next`, `css:a.next@href` or `re:…`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// Most pages of an input.
+    pub max_pages: u32,
 }
 
 impl Default for RequestSettings {
@@ -109,6 +114,8 @@ impl Default for RequestSettings {
             auth: None,
             bearer: None,
             idempotency_key: false,
+            next: None,
+            max_pages: 1000,
         }
     }
 }

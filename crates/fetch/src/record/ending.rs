@@ -25,6 +25,10 @@ pub struct Ending<'a> {
     pub outcome: Outcome,
     /// Whether the response is good; none before that is known.
     pub ok: Option<bool>,
+    /// Whether another page follows.
+    pub more: bool,
+    /// The number of the page.
+    pub page: Option<u32>,
     /// Where a redirect led.
     pub location: Option<&'a str>,
     /// How the redirects go on from there.

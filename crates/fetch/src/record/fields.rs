@@ -101,7 +101,7 @@ macro_rules! fields {
             )*
         }
 
-        /// The fields, in the order in which they are written. The first three are read without the rest (`segment::head_of`).
+        /// The fields, in the order in which they are written. The first four are read without the rest (`segment::head_of`, `is_followed`).
         pub static FIELDS: &[Field] = &[$(Field {
             key: stringify!($key),
             about: &[$($about),+],
@@ -122,6 +122,9 @@ fields! {
     /// Whether there is a response that passes the check.
     ok: bool = Written::Value,
         [name("ok", Bool, |it| it.ok.into(), |it| it.ok.into())];
+    /// Whether the record of another page of the input follows.
+    more: Option<bool> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("more", Bool, |it| it.more.into(), |it| it.more.then_some(true).into()).used(Used::IfThere)];
     /// The line of the input, from 1 in its file.
     line: u64 = Written::Value,
         [name("line", Integer, |it| it.line.into(), |it| it.line.into())];
@@ -133,10 +136,13 @@ fields! {
     /// The URL of the request.
     url: String [default, skip_serializing_if = "String::is_empty"] = Written::Value,
         [name("url", Text, |it| (&*it.url).into(), |it| it.url.into())];
-    /// Where a redirect led: the URL of the final response, or the URL that was not fetched.
+    /// Where a redirect or a next page led: the URL of the final response, or the URL that was not fetched.
     location: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("location", Text, |it| it.location.as_deref().into(), |it| it.location.into())];
-    /// How the redirects go on from there, while they wait for a round of their own.
+    /// The number of the page, from 1, if the job follows pages.
+    page: Option<u32> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("page", Integer, |it| it.page.map(u64::from).into(), |it| it.page.map(u64::from).into()).used(Used::IfThere)];
+    /// How the redirects go on from there, while they wait for a round of their own; or the next page.
     onward: Option<Way> [default, skip_serializing_if = "Option::is_none"] =
         Written::By(|it, line| json(line, it.onward)), [];
     /// The status of the response.
@@ -150,7 +156,7 @@ fields! {
         name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.map(|it| it.1).into()),
         name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.map(|it| it.2).into()),
     ];
-    /// Why it was skipped, or is unknown.
+    /// Why it was skipped, is unknown, or has no further page.
     why: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("why", Text, |it| it.why.as_deref().into(), |it| it.why.into())];
     /// Whether any byte of the request was sent, where that is in question.

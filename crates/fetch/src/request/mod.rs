@@ -15,9 +15,9 @@ use uuid::Uuid;
 
 use self::headers::headers;
 use self::hosts::{HostHeaders, Own};
-pub use self::onward::{Onward, Step, step};
+pub use self::onward::{Onward, Step, next_page, step};
 use self::parts::Text;
-pub use self::rendered::Rendered;
+pub use self::rendered::{Rendered, digest_of};
 use crate::error::{Error, Result};
 use crate::job::{Hosts, RequestSettings, split_header};
 use crate::plan::Content;

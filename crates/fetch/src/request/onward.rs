@@ -79,6 +79,32 @@ pub fn step<'a>(
     })
 }
 
+/// The request for a next page, whose URL a response names. `earlier` is where redirects and pages led so far.
+///
+/// # Errors
+/// Why it is not fetched: the rules of redirects hold for it.
+pub fn next_page(
+    found: &str,
+    rendered: &Rendered<'_>,
+    earlier: Option<&Onward>,
+    reach: Reach,
+) -> Result<Onward, String> {
+    let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
+    let (here, there, url) =
+        resolve(here, found).ok_or_else(|| format!("{found:?} is not a URL"))?;
+    match refusal(&here, &there, (0, 1), reach) {
+        Some(why) => Err(why),
+        None => Ok(Onward {
+            has_left: earlier.is_some_and(|onward| onward.has_left)
+                || here.origin() != there.origin(),
+            is_get: earlier.is_some_and(|onward| onward.is_get),
+            followed: 0,
+            before: 0,
+            url,
+        }),
+    }
+}
+
 /// Both URLs as they are judged, and the second as it is sent.
 fn resolve(here: &str, location: &str) -> Option<(Url, Url, String)> {
     let mut url = hecaton::join(here, location).ok()?;

@@ -53,6 +53,13 @@ fn is_canonical(url: &str) -> bool {
     is_host && path.bytes().all(|byte| is_plain(byte) || byte == b'.') && !path.contains("/.")
 }
 
+/// The digest of a URL: URLs that are one request have one.
+pub fn digest_of(url: &str) -> u64 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(canonical(url).as_bytes());
+    hasher.finish128().h1
+}
+
 impl Rendered<'_> {
     /// The same on its own.
     pub fn into_owned(self) -> Rendered<'static> {

@@ -255,6 +255,8 @@ impl Keeper {
             digest,
             body,
             taken,
+            next: None,
+            why: None,
         })
     }
 

@@ -23,6 +23,8 @@ pub struct Tried {
     pub begun: SystemTime,
     /// Where a redirect led.
     pub location: Option<String>,
+    /// The number of the page, if the job follows pages.
+    pub page: Option<u32>,
 }
 
 /// The parts of a response that are recorded.
@@ -40,6 +42,10 @@ pub struct KeptResponse<'a> {
     pub body: Option<Body>,
     /// The values that were taken from it.
     pub taken: Map<String, Value>,
+    /// The next page, if that is fetched.
+    pub next: Option<Way>,
+    /// Why it is not.
+    pub why: Option<String>,
 }
 
 impl RecordWriter {
@@ -60,6 +66,9 @@ impl RecordWriter {
             digest: kept.digest,
             body: kept.body.as_ref(),
             taken: Some(&kept.taken),
+            more: kept.next.is_some(),
+            onward: kept.next.as_ref(),
+            why: kept.why.as_deref(),
             validators: validators(about.1, response),
             ..of_response(about, tried, response)
         };
@@ -243,6 +252,7 @@ fn of_try<'a>(
 ) -> Ending<'a> {
     Ending {
         location: tried.location.as_deref(),
+        page: tried.page,
         attempts: tried.attempts,
         ..of((planned, Some(rendered)), outcome)
     }

@@ -17,6 +17,7 @@ mod hosts;
 mod keep;
 mod limits;
 mod line;
+mod pages;
 mod part;
 mod proxies;
 mod response_facts;

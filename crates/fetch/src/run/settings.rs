@@ -5,6 +5,7 @@ use std::time::Duration;
 use hecaton::{Addresses, AllowAddress, Client, Config, Cookies, Networks, Protocol};
 
 use super::keep::Keeper;
+use super::pages::Paging;
 use super::{descriptors, goal, proxies};
 use crate::error::{Error, Result};
 use crate::host::{Host, HostNames, Whose};
@@ -157,6 +158,7 @@ pub fn check(job: &Job) -> Result<()> {
     goal::check(job.fail_if.as_deref())?;
     HostNames::new(&job.hosts)?;
     proxies::all(job)?;
+    Paging::new(job)?;
     Keeper::new(&job.results, true, (&Folder::at(""), None))?;
     client(job).map(drop)
 }

@@ -211,7 +211,8 @@ impl Announced {
         written
             .and_then(|()| sync_folder_of(&path))
             .map_err(at("write", &path))?;
-        if known.done.len() >= LONG {
+        // A checkpoint does not say which pages inputs have had.
+        if known.done.len() >= LONG && known.unfinished.is_empty() {
             // The next attempt need not read what came before this one.
             checkpoint::write(folder, (part, attempt), bytes.len() as u64, &known);
         }

@@ -17,6 +17,9 @@ use crate::record::Outcome;
 pub struct Tally {
     /// Records.
     pub records: u64,
+    /// Pages that others follow, whose records are beside those.
+    #[serde(skip_serializing_if = "is_none")]
+    pub pages: u64,
     /// Good responses.
     pub ok: u64,
     /// Responses.
@@ -35,6 +38,10 @@ pub struct Tally {
     pub unknown: u64,
     /// Those that were none.
     pub invalid: u64,
+}
+
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Tally {
@@ -57,6 +64,7 @@ impl Tally {
     /// Counts the records of another.
     pub fn add(&mut self, other: &Tally) {
         self.records += other.records;
+        self.pages += other.pages;
         self.ok += other.ok;
         self.responses += other.responses;
         self.unchanged += other.unchanged;

@@ -8,6 +8,7 @@
 mod attempt;
 mod checkpoint;
 mod commit;
+mod pages;
 mod recovered;
 mod scan;
 mod writer;
@@ -16,6 +17,7 @@ pub use self::attempt::{
     Announced, Attempt, Claim, Counted, announce, claim, counted, is_held, newest,
 };
 pub use self::commit::{Commit, Tally, load, settle};
+pub use self::pages::{Pages, Unfinished};
 pub use self::recovered::Recovered;
-pub use self::scan::{Piece, head_of, scan, visit};
+pub use self::scan::{Piece, head_of, is_followed, scan, visit};
 pub use self::writer::{Batch, Finishing, Report, Writer};

@@ -7,7 +7,8 @@ use roaring::RoaringTreemap;
 
 use super::attempt::Attempt;
 use super::commit::Tally;
-use super::scan::{Piece, head_of};
+use super::pages::{self, Unfinished};
+use super::scan::{Piece, head_of, is_followed};
 
 /// The state of a part's inputs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -18,6 +19,8 @@ pub struct Recovered {
     pub intents: RoaringTreemap,
     /// How those that are done ended.
     pub tally: Tally,
+    /// Inputs that have records of some of their pages.
+    pub unfinished: Unfinished,
     /// Archives of bodies, and how many bytes of each have records.
     pub archives: BTreeMap<String, u64>,
     /// One of which the lines are still to come.
@@ -35,6 +38,12 @@ impl Recovered {
                 self.archives.extend(self.archive.take());
                 for line in crate::frame::lines(lines) {
                     let (number, outcome, ok) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
+                    if is_followed(line) {
+                        self.tally.pages += 1;
+                        pages::note(&mut self.unfinished, line)?;
+                        continue;
+                    }
+                    self.unfinished.remove(&number);
                     if self.done.insert(number) {
                         self.tally.count(outcome, ok);
                     }

@@ -102,6 +102,18 @@ pub fn visit(
 
 /// The beginning of a record: the number of its input, the outcome, and whether it is a good response.
 pub fn head_of(line: &[u8]) -> Option<(u64, Outcome, bool)> {
+    let (number, outcome, ok, _) = head_and_rest(line)?;
+    Some((number, outcome, ok))
+}
+
+/// Whether a record is of a page that another follows: then it is not the record that completes its input.
+pub fn is_followed(line: &[u8]) -> bool {
+    let head = head_and_rest(line);
+    head.is_some_and(|(_, _, ok, rest)| ok && rest.starts_with(b"true,\"more\":true"))
+}
+
+/// The beginning of a record, and the rest of its line from the value of `ok` on.
+fn head_and_rest(line: &[u8]) -> Option<(u64, Outcome, bool, &[u8])> {
     let rest = line.strip_prefix(b"{\"n\":")?;
     let end = rest.iter().position(|byte| !byte.is_ascii_digit())?;
     let number = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
@@ -109,7 +121,7 @@ pub fn head_of(line: &[u8]) -> Option<(u64, Outcome, bool)> {
     let is_named = |outcome: &Outcome| rest.starts_with(outcome.name().as_bytes());
     let outcome = Outcome::ALL.into_iter().find(is_named)?;
     let rest = rest[outcome.name().len()..].strip_prefix(b"\",\"ok\":")?;
-    Some((number, outcome, rest.first() == Some(&b't')))
+    Some((number, outcome, rest.first() == Some(&b't'), rest))
 }
 
 #[cfg(test)]
@@ -155,6 +167,8 @@ mod tests {
     fn the_head_of_a_line_is_read() {
         let line = b"{\"n\":17,\"outcome\":\"response\",\"ok\":true,\"line\":1}";
         assert_eq!(head_of(line), Some((17, Outcome::Response, true)));
+        let page = b"{\"n\":17,\"outcome\":\"response\",\"ok\":true,\"more\":true,\"line\":1}";
+        assert!(is_followed(page) && !is_followed(line) && !is_followed(b""));
         let line = b"{\"n\":0,\"outcome\":\"skipped\",\"ok\":false,\"line\":1}";
         assert_eq!(head_of(line), Some((0, Outcome::Skipped, false)));
         for bad in [

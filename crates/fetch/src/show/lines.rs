@@ -1,5 +1,6 @@
 //! The records of a folder, line by line: of parts that are done, and what is known of the others.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use roaring::RoaringTreemap;
 use crate::error::{Error, Result, at};
 use crate::plan::{Folder, Plan};
 use crate::record::Record;
-use crate::segment::{Piece, counted, head_of, load, scan, visit};
+use crate::segment::{Piece, counted, head_of, is_followed, load, scan, visit};
 
 /// Visits each line of the results until the visitor says false.
 ///
@@ -46,7 +47,7 @@ fn each_of_part(
     if result.exists() {
         return each_of_file(&result, take);
     }
-    let mut seen = RoaringTreemap::new();
+    let (mut seen, mut pages) = (RoaringTreemap::new(), HashMap::<u64, u32>::new());
     // A crash between the commit and the move leaves the segments.
     let counts = match load(folder, part)? {
         Some(commit) => Ok(commit.counts),
@@ -54,7 +55,15 @@ fn each_of_part(
     };
     let read = counts.and_then(|counts| {
         let mut note = |line: &[u8]| {
-            seen.extend(head_of(line).map(|(number, ..)| number));
+            if let Some((number, ..)) = head_of(line) {
+                match is_followed(line) {
+                    true => *pages.entry(number).or_default() += 1,
+                    false => {
+                        pages.remove(&number);
+                        seen.insert(number);
+                    }
+                }
+            }
             take(line)
         };
         visit(folder, part, &counts, &mut |piece, _| {
@@ -65,6 +74,11 @@ fn each_of_part(
     if read.is_err() && result.exists() {
         return each_of_file(&result, &mut |line| match head_of(line) {
             Some((number, ..)) if seen.contains(number) => Ok(()),
+            // The records of pages are in their order.
+            Some((number, ..)) if pages.get(&number).is_some_and(|left| *left > 0) => {
+                pages.entry(number).and_modify(|left| *left -= 1);
+                Ok(())
+            }
             _ => take(line),
         });
     }

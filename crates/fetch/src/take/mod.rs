@@ -12,7 +12,10 @@ use serde_json::{Map, Value};
 
 use crate::expression::pointer;
 
+mod next;
 mod page;
+
+pub use self::next::Next;
 
 /// Most matches of a list.
 const MOST: usize = 10_000;

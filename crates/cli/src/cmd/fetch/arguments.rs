@@ -52,6 +52,13 @@ pub struct JobArguments {
     /// Send an Idempotency-Key with each request, so that a POST may be sent again.
     #[arg(long)]
     idempotency_key: bool,
+    /// Fetch the next page that each response names, and record each page: json:/POINTER, link:next (the header Link),
+    /// css:SELECTOR@href or re:PATTERN.
+    #[arg(long, value_name = "WHERE")]
+    next: Option<String>,
+    /// The most pages of an input [default: 1000]
+    #[arg(long, value_name = "N")]
+    max_pages: Option<u32>,
     /// A header of the responses to keep in the records. May be repeated.
     #[arg(long = "keep-header", value_name = "NAME")]
     keep_headers: Vec<String>,
@@ -204,6 +211,8 @@ impl JobArguments {
         set_some(&mut request.auth, &self.auth);
         set_some(&mut request.bearer, &self.bearer);
         request.idempotency_key |= self.idempotency_key;
+        set_some(&mut request.next, &self.next);
+        set(&mut request.max_pages, &self.max_pages);
         let results = &mut job.results;
         results.headers.extend(self.keep_headers.iter().cloned());
         set(&mut results.body, &self.keep_body);

@@ -117,6 +117,7 @@ fn path(stream: &mut TcpStream) -> std::io::Result<Option<String>> {
 fn most(before: &Tally, now: &Tally) -> Tally {
     Tally {
         records: before.records.max(now.records),
+        pages: before.pages.max(now.pages),
         ok: before.ok.max(now.ok),
         responses: before.responses.max(now.responses),
         unchanged: before.unchanged.max(now.unchanged),

@@ -14,6 +14,7 @@ use crate::request::{Onward, Rendered, Step, step};
 use crate::run::hosts::{Change, Took};
 use crate::run::keep::Keeper;
 use crate::run::line::{RecordWriter, Tried, kind_name};
+use crate::run::pages::Following;
 use crate::run::part::{OpenPart, Pending, Unfollowed};
 use crate::run::verdict::{judge, wait};
 use crate::run::watch::News;
@@ -104,6 +105,10 @@ impl Driver<'_> {
                 .onward
                 .as_ref()
                 .map(|onward| onward.url.clone()),
+            page: self
+                .paging
+                .as_ref()
+                .map(|_| 1 + pages_before(&flight.pending)),
         };
         let refused = match way {
             Step::Stay => None,
@@ -116,12 +121,23 @@ impl Driver<'_> {
                 tried.location = Some(onward.url.clone());
                 let rendered = rendered.into_owned();
                 let writing = (&mut self.records, self.job.pace.robots);
-                let Err((pending, why)) = part.follow(flight.pending, onward, &rendered, writing)
+                let Err(unfollowed) = part.follow(flight.pending, onward, &rendered, writing)
                 else {
                     return Ok(());
                 };
+                let (pending, why) = *unfollowed;
                 let (why, way) = match why {
                     Unfollowed::Refused(why) => (why, None),
+                    // The round that follows redirects begins with a first page.
+                    Unfollowed::OtherPart(onward) if pending.pages.is_some() => {
+                        let to = onward.url;
+                        (
+                            format!(
+                                "a further page leads to a host of another part of the job, {to}"
+                            ),
+                            None,
+                        )
+                    }
                     Unfollowed::OtherPart(onward) => {
                         (String::new(), Some(way_of(onward, &pending)))
                     }
@@ -136,7 +152,7 @@ impl Driver<'_> {
                     (&pending.planned, &rendered),
                     (&outcome, Some(&*why), repeatable),
                 );
-                let kept = (&self.keeper, Stored::Whole(None));
+                let kept = (&self.keeper, (Stored::Whole(None), None));
                 let kept = record(part, &mut self.records, about, &tried, came, kept);
                 let of = (part.number, part.attempt);
                 return unless_taken_over(self.folder, of, kept).map(|_| ());
@@ -148,8 +164,21 @@ impl Driver<'_> {
             Some(ok) if !self.has_conditions => Stored::Unchanged(ok),
             _ => body,
         };
-        let kept = (&self.keeper, body);
+        let next = match (&self.paging, &outcome, &refused) {
+            (Some(paging), Ok(response), None) => {
+                let is_here = |url: &str| part.has_host_of(url);
+                Some(paging.following((response, &rendered), &flight.pending, is_here))
+            }
+            _ => None,
+        };
+        let (following, pages) = next.unzip();
+        let kept = (&self.keeper, (body, following.as_ref()));
         let kept = record(part, &mut self.records, about, &tried, came, kept);
+        if let (Ok(true), Some(Following::Page(onward)), Some(pages)) = (&kept, following, pages) {
+            let rendered = rendered.into_owned();
+            self.follow_page((flight, index), (onward, pages), &rendered);
+            return Ok(());
+        }
         if let Some(partials) = &mut part.partials {
             partials.forget(flight.pending.planned.number);
         }
@@ -187,6 +216,22 @@ fn way_of(onward: Onward, pending: &Pending) -> Way {
     }
 }
 
+/// Where the next page is.
+fn way_to(onward: &Onward) -> Way {
+    Way {
+        url: onward.url.clone(),
+        followed: 0,
+        attempts: 0,
+        is_get: onward.is_get,
+        has_left: onward.has_left,
+    }
+}
+
+/// How many pages of an input have their records.
+fn pages_before(pending: &Pending) -> u32 {
+    pending.pages.as_ref().map_or(0, |pages| pages.number)
+}
+
 /// Where an outcome leads.
 fn leads(
     outcome: &hecaton::Outcome,
@@ -203,15 +248,15 @@ fn leads(
     }
 }
 
-/// Writes the record of an outcome, or of a redirect that is not followed, and why.
+/// Writes the record of an outcome, or of a redirect that is not followed, and why. Returns whether another page follows it.
 fn record(
     part: &mut OpenPart,
     records: &mut RecordWriter,
     about: (&Planned, &Rendered<'_>),
     tried: &Tried,
     (outcome, refused, repeatable): (&hecaton::Outcome, Option<&str>, bool),
-    (keeper, body): (&Keeper, Stored),
-) -> std::io::Result<()> {
+    (keeper, (body, following)): (&Keeper, (Stored, Option<&Following>)),
+) -> std::io::Result<bool> {
     match (outcome, refused) {
         (Ok(response), Some(why)) => {
             let out = part.record(Outcome::Error, false);
@@ -223,17 +268,30 @@ fn record(
                 Stored::TooLarge(why) => {
                     let out = part.record(Outcome::Error, false);
                     records.without_body(out, about, tried, response, &why);
-                    return Ok(());
+                    return Ok(false);
                 }
                 Stored::Unchanged(ok) => {
                     let out = part.record(Outcome::Unchanged, ok);
                     records.unchanged(out, about, tried, response, ok);
-                    return Ok(());
+                    return Ok(false);
                 }
             };
-            let kept = keeper.keep(&mut part.sink, about, tried, (response, whole))?;
-            let out = part.record(Outcome::Response, kept.ok);
+            let mut kept = keeper.keep(&mut part.sink, about, tried, (response, whole))?;
+            // What is no good response is the last page, whatever it says.
+            match following.filter(|_| kept.ok) {
+                Some(Following::Page(onward)) => kept.next = Some(way_to(onward)),
+                Some(Following::Refused(why)) => {
+                    (kept.ok, kept.why) = (false, Some(why.clone()));
+                }
+                Some(Following::Nothing) | None => {}
+            }
+            let is_followed = kept.next.is_some();
+            let out = match is_followed {
+                true => part.page(),
+                false => part.record(Outcome::Response, kept.ok),
+            };
             records.response(out, about, tried, response, kept);
+            return Ok(is_followed);
         }
         // The server may have acted on it, and `again` sends errors by default.
         (Err(error), _) if !repeatable => {
@@ -245,7 +303,7 @@ fn record(
             records.error(out, about, tried, error);
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<String> {

@@ -1,10 +1,11 @@
 //! The loop of a thread: `sending` (the next requests), `ending` (outcomes), `bodies` and `receiving` (large ones), `conditional`
-//! (those that may be unchanged), `robots` (robots.txt), `closing` (parts that end), `reporting` (progress).
+//! (those that may be unchanged), `next_page` (further pages), `robots` (robots.txt), `closing` (parts that end), `reporting` (progress).
 
 mod bodies;
 mod closing;
 mod conditional;
 mod ending;
+mod next_page;
 mod receiving;
 mod reporting;
 mod robots;
@@ -19,6 +20,7 @@ use hecaton::Reactor;
 use super::batches::Batches;
 use super::keep::Keeper;
 use super::line::RecordWriter;
+use super::pages::Paging;
 use super::part::{OpenPart, Pending};
 use super::proxies;
 use super::slots::ThreadSlots;
@@ -114,6 +116,8 @@ pub struct Driver<'a> {
     bodies: bodies::Bodies,
     /// Whether the requests of the job have conditions of their own.
     has_conditions: bool,
+    /// How pages are followed, if they are.
+    paging: Option<Paging>,
     ended: Ended,
     parts_done: u64,
     /// Records of parts that were there when they were opened.
@@ -158,6 +162,7 @@ impl<'a> Driver<'a> {
             file: InputFile::open(folder)?,
             bodies: bodies::Bodies::new(job, &keeper, shared.threads),
             has_conditions: conditional::has_own(job),
+            paging: Paging::new(job)?,
             keeper,
             supply: shared.supply,
             open: Vec::new(),

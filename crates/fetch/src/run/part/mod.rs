@@ -20,11 +20,11 @@ use super::limits::PartLimits;
 use super::line;
 use super::view::PartView;
 use crate::error::Result;
-use crate::host::LastHost;
+use crate::host::{Host, LastHost};
 use crate::plan::{Folder, Index, Part, Plan, Planned};
 use crate::record::Outcome;
 use crate::request::Rendered;
-use crate::segment::{Batch, Claim, Counted, Tally};
+use crate::segment::{Batch, Claim, Counted, Tally, Unfinished};
 use crate::sink::{Partials, Sink};
 
 /// A frame is written when it has so many bytes.
@@ -78,6 +78,8 @@ pub struct OpenPart {
     index: Index,
     done: RoaringTreemap,
     intents: RoaringTreemap,
+    /// Inputs that begin at a further page.
+    unfinished: Unfinished,
     last: LastHost,
     /// The robots.txt rules of its hosts.
     robots: Sites,
@@ -139,6 +141,7 @@ impl OpenPart {
             index,
             done: known.done,
             intents: known.intents,
+            unfinished: known.unfinished,
             last: LastHost::default(),
             robots: Sites::default(),
             robots_room: usize::MAX,
@@ -197,6 +200,18 @@ impl OpenPart {
         self.tally.count(outcome, ok);
         self.lines_since.get_or_insert_with(Instant::now);
         &mut self.lines
+    }
+
+    /// Counts the record of a page that another follows; where its line goes.
+    pub fn page(&mut self) -> &mut Vec<u8> {
+        self.tally.pages += 1;
+        self.lines_since.get_or_insert_with(Instant::now);
+        &mut self.lines
+    }
+
+    /// Whether the limits of a URL's host are this part's.
+    pub fn has_host_of(&self, url: &str) -> bool {
+        Host::of(url).is_ok_and(|host| self.index.has(host.as_str()))
     }
 
     /// When the lines are to be written; none if there are none.

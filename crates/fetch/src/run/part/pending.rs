@@ -2,6 +2,7 @@
 
 use crate::plan::{Content, Planned, Way};
 use crate::request::Onward;
+use crate::segment::Pages;
 
 /// An input whose request waits for its turn.
 pub struct Pending {
@@ -21,10 +22,15 @@ pub struct Pending {
     pub furthest: u64,
     /// Where redirects led it, if they did.
     pub onward: Option<Box<Onward>>,
+    /// The pages that it has had, if it is at a further one.
+    pub pages: Option<Box<Pages>>,
 }
 
 /// About how many bytes one takes beside its content.
 const OWN_WEIGHT: usize = 128;
+
+/// About how many bytes each page that it has had takes.
+const OF_A_PAGE: usize = 16;
 
 impl Pending {
     /// One that was not tried yet.
@@ -38,6 +44,15 @@ impl Pending {
             is_robots: false,
             furthest: 0,
             onward: None,
+            pages: None,
+        }
+    }
+
+    /// One at its next page.
+    pub fn at_page(pages: Pages, way: Way, planned: Planned, cursor: u16) -> Pending {
+        Pending {
+            pages: Some(Box::new(pages)),
+            ..Pending::on(Some(way), planned, cursor)
         }
     }
 
@@ -68,7 +83,9 @@ impl Pending {
 
     /// About how many bytes of memory it takes.
     pub fn weight(&self) -> usize {
+        let pages = self.pages.as_ref().map_or(0, |pages| pages.seen.len());
         OWN_WEIGHT
+            + OF_A_PAGE * pages
             + match &self.planned.held {
                 Content::Url(url) => url.len(),
                 Content::Columns(columns) => columns

@@ -83,8 +83,7 @@ impl OpenPart {
     /// Queues one before the others of its host, because its last try was none.
     pub fn resume(&mut self, host: u32, mut pending: Pending) {
         pending.put_back += 1;
-        self.groups[usize::from(pending.cursor)].joined(&pending);
-        self.hosts.push_front(host, pending);
+        self.queue_first(host, pending);
     }
 
     /// How many groups of hosts are read side by side.
@@ -109,6 +108,11 @@ impl OpenPart {
     pub(super) fn queue(&mut self, host: u32, pending: Pending) {
         self.groups[usize::from(pending.cursor)].joined(&pending);
         self.hosts.push(host, pending);
+    }
+
+    fn queue_first(&mut self, host: u32, pending: Pending) {
+        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.hosts.push_front(host, pending);
     }
 
     /// Reads some inputs of each group that may be read on; false if there were none.
@@ -181,10 +185,17 @@ impl OpenPart {
             return;
         }
         let Ok(rendered) = rendered else { return };
-        let way = planned
-            .earlier
-            .as_ref()
-            .and_then(|earlier| earlier.way.clone());
+        let unfinished = self.unfinished.remove(&planned.number);
+        let (pages, way) = match unfinished {
+            Some((pages, way)) => (Some(pages), Some(way)),
+            None => (None, None),
+        };
+        let way = way.or_else(|| {
+            planned
+                .earlier
+                .as_ref()
+                .and_then(|earlier| earlier.way.clone())
+        });
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
         match self.host(url, (cursor, reading.robots)) {
             Err(why) => self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
@@ -194,7 +205,11 @@ impl OpenPart {
             }
             Ok(host) => {
                 drop(rendered);
-                self.queue(host, Pending::on(way, planned, cursor));
+                let pending = match (pages, way) {
+                    (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
+                    (_, way) => Pending::on(way, planned, cursor),
+                };
+                self.queue(host, pending);
             }
         }
     }
@@ -226,17 +241,17 @@ impl OpenPart {
         mut onward: Onward,
         rendered: &Rendered<'_>,
         (writer, robots): (&mut RecordWriter, bool),
-    ) -> std::result::Result<(), (Pending, Unfollowed)> {
+    ) -> std::result::Result<(), Box<(Pending, Unfollowed)>> {
         let url = &onward.url;
         let name = match self.last.of(url) {
             Ok((name, _)) => name,
-            Err(error) => return Err((pending, Unfollowed::Refused(error.to_string()))),
+            Err(error) => return Err(Box::new((pending, Unfollowed::Refused(error.to_string())))),
         };
         if !self.index.has(name) {
-            return Err((pending, Unfollowed::OtherPart(onward)));
+            return Err(Box::new((pending, Unfollowed::OtherPart(onward))));
         }
         match self.host(url, (pending.cursor, robots)) {
-            Err(why) => return Err((pending, Unfollowed::Refused(why))),
+            Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
             Ok(host) if self.forbids(host, url) => {
                 let about = (&pending.planned, Some(rendered));
                 self.forbidden(host, writer, about);
@@ -244,7 +259,11 @@ impl OpenPart {
             Ok(host) => {
                 (onward.before, pending.put_back) = (pending.attempts, 0);
                 pending.onward = Some(Box::new(onward));
-                self.queue(host, pending);
+                match pending.pages {
+                    None => self.queue(host, pending),
+                    // Few inputs are in the middle of their pages, because what is known of them takes memory.
+                    Some(_) => self.queue_first(host, pending),
+                }
             }
         }
         Ok(())

@@ -1,0 +1,117 @@
+//! A server whose responses name their next page.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// The server, and what it was asked for.
+pub struct PagedServer {
+    pub port: u16,
+    requests: Arc<Mutex<BTreeMap<String, u32>>>,
+    /// While this is so, the second page of `/broken` is a 404.
+    pub is_broken: Arc<AtomicBool>,
+    count: Arc<AtomicU64>,
+}
+
+impl PagedServer {
+    pub fn start() -> PagedServer {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let server = PagedServer {
+            port: listener.local_addr().expect("an address").port(),
+            requests: Arc::default(),
+            is_broken: Arc::new(true.into()),
+            count: Arc::default(),
+        };
+        let (requests, is_broken) = (server.requests.clone(), server.is_broken.clone());
+        let count = server.count.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (requests, is_broken) = (requests.clone(), is_broken.clone());
+                let count = count.clone();
+                std::thread::spawn(move || {
+                    serve(&stream, |path| {
+                        *requests.lock().unwrap().entry(path.to_owned()).or_default() += 1;
+                        count.fetch_add(1, Ordering::SeqCst);
+                        response(path, is_broken.load(Ordering::SeqCst))
+                    });
+                });
+            }
+        });
+        server
+    }
+
+    /// URLs of the first of so many pages each.
+    pub fn urls(&self, form: &str, inputs: u32, pages: u32) -> impl Iterator<Item = String> {
+        let base = format!("http://127.0.0.1:{}/{form}", self.port);
+        (0..inputs).map(move |input| format!("{base}/{input}/{pages}/1"))
+    }
+
+    /// How often each path was requested.
+    pub fn requests(&self) -> BTreeMap<String, u32> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// How many requests there were.
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::SeqCst)
+    }
+}
+
+fn serve(mut stream: &TcpStream, mut response: impl FnMut(&str) -> String) {
+    let mut lines = BufReader::new(stream).lines().map_while(Result::ok);
+    while let Some(first) = lines.next() {
+        while lines.next().is_some_and(|line| !line.is_empty()) {}
+        let path = first.split(' ').nth(1).unwrap_or_default();
+        if stream.write_all(response(path).as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// `/FORM/INPUT/PAGES/PAGE`: how the page names the next one, which input it is, how many pages that has, and which this is.
+fn response(path: &str, is_broken: bool) -> String {
+    if path == "/robots.txt" {
+        return written("200 OK", "", "User-agent: *\nDisallow: /json/3/3/2\n");
+    }
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let number = |index: usize| {
+        parts
+            .get(index)
+            .and_then(|part| part.parse().ok())
+            .unwrap_or(0u64)
+    };
+    let (form, input, pages, page) = (parts[0], number(1), number(2), number(3));
+    let next = format!("/{form}/{input}/{pages}/{}", page + 1);
+    let json = |next: &str| format!("{{\"input\":{input},\"page\":{page},\"next\":{next}}}");
+    let quoted = format!("{next:?}");
+    match form {
+        "link" if page < pages => {
+            let link = format!("Link: </other>; rel=prev, <{next}>; rel=\"next\"\r\n");
+            written("200 OK", &link, "page")
+        }
+        "link" => written("200 OK", "", "page"),
+        "broken" if page == 2 && is_broken => written("404 Not Found", "", &json(&quoted)),
+        "json" | "broken" if page >= pages => written("200 OK", "", &json("null")),
+        "json" | "broken" | "forever" => written("200 OK", "", &json(&quoted)),
+        "loop" => {
+            let next = format!("\"/loop/{input}/{pages}/{}#top\"", page % pages + 1);
+            written("200 OK", "", &json(&next))
+        }
+        "away" => written("200 OK", "", &json("\"http://away.localhost/secret\"")),
+        "text" => written("200 OK", "", "no JSON"),
+        "redirect" if page == 2 => written("302 Found", "Location: ./3\r\n", ""),
+        "redirect" if page == 3 => written("200 OK", "", &json("\"4\"")),
+        "redirect" if page == 4 => written("200 OK", "", &json("null")),
+        "redirect" => written("200 OK", "", &json(&quoted)),
+        _ => written("404 Not Found", "", ""),
+    }
+}
+
+fn written(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+    )
+}

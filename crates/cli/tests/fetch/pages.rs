@@ -1,0 +1,273 @@
+//! Pages: each response names the next one, and each page has a record of its input.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+use crate::paged_server::PagedServer;
+use crate::support::{World, end_of, ending, hecaton, until};
+
+const NEXT: [&str; 2] = ["--next", "json:/next"];
+
+/// The pages of each input, in order; all but the last say that more follow.
+fn pages(world: &World) -> BTreeMap<u64, Vec<Value>> {
+    let mut inputs: BTreeMap<u64, Vec<Value>> = BTreeMap::new();
+    for line in world.lines() {
+        let number = line["n"].as_u64().expect("a number");
+        inputs.entry(number).or_default().push(line);
+    }
+    for pages in inputs.values() {
+        let more = pages.iter().map(|page| page["more"] == true);
+        let last = pages.len() - 1;
+        assert!(
+            more.eq((0..pages.len()).map(|page| page < last)),
+            "{pages:?}"
+        );
+    }
+    inputs
+}
+
+fn numbers(pages: &[Value]) -> Vec<u64> {
+    pages
+        .iter()
+        .filter_map(|page| page["page"].as_u64())
+        .collect()
+}
+
+#[test]
+fn each_page_is_a_record_of_its_input() {
+    for (form, next) in [
+        ("json", "json:/next"),
+        ("link", "link:next"),
+        ("json", "re:\"next\":\"([^\"]*)"),
+    ] {
+        let (world, server) = (World::new(), PagedServer::start());
+        let list = world.write("urls.txt", server.urls(form, 6, 3));
+        world.run(&list, &["--next", next, "--part-size", "2"]);
+        let inputs = pages(&world);
+        assert_eq!(inputs.len(), 6, "{next}");
+        for (number, pages) in &inputs {
+            assert_eq!(numbers(pages), [1, 2, 3], "{next}");
+            assert!(
+                pages
+                    .iter()
+                    .all(|page| page["ok"] == true && page["attempts"] == 1)
+            );
+            assert!(pages[0]["location"].is_null());
+            let third = format!("/{form}/{number}/3/3");
+            assert!(pages[2]["location"].as_str().unwrap().ends_with(&third));
+        }
+        let requests = server.requests();
+        assert!(
+            requests.len() == 18 && requests.values().all(|count| *count == 1),
+            "{requests:?}"
+        );
+        let mut export = hecaton(&["fetch", "export", "--csv", "-"]);
+        let table = ending(export.arg(world.out()));
+        assert_eq!(table.stdout.lines().count(), 19, "{}", table.stderr);
+        assert!(
+            table.stdout.lines().next().unwrap().contains(",page,"),
+            "{}",
+            table.stdout
+        );
+        let mut show = hecaton(&["fetch", "show", "--where", "page == 2 and more"]);
+        assert_eq!(ending(show.arg(world.out())).stdout.lines().count(), 6);
+    }
+}
+
+#[test]
+fn pages_end_where_nobody_may_or_can_follow() {
+    for (form, requests, why) in [
+        ("forever", 4, "more pages than the allowed 4"),
+        ("loop", 3, "was fetched before"),
+        ("away", 1, "leads to another site"),
+        ("text", 1, "is not JSON"),
+    ] {
+        let (world, server) = (World::new(), PagedServer::start());
+        let list = world.write("urls.txt", server.urls(form, 2, 3));
+        world.run_to(3, &list, &[&NEXT[..], &["--max-pages", "4"]].concat());
+        assert_eq!(server.count(), 2 * requests, "{form}");
+        for pages in pages(&world).values() {
+            assert_eq!(numbers(pages), (1..=requests).collect::<Vec<_>>(), "{form}");
+            let (last, others) = pages.split_last().unwrap();
+            assert!(others.iter().all(|page| page["ok"] == true));
+            assert_eq!((&last["ok"], &last["status"]), (&false.into(), &200.into()));
+            let told = last["why"].as_str().unwrap();
+            assert!(told.contains(why), "{form}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_page_may_be_redirected() {
+    let (world, server) = (World::new(), PagedServer::start());
+    let list = world.write("urls.txt", server.urls("redirect", 2, 3));
+    world.run(&list, &NEXT);
+    for pages in pages(&world).values() {
+        assert_eq!(numbers(pages), [1, 2, 3]);
+        let ends: Vec<&str> = pages
+            .iter()
+            .filter_map(|page| page["location"].as_str())
+            .collect();
+        assert!(
+            ends[0].ends_with("/3") && ends[1].ends_with("/4"),
+            "{ends:?}"
+        );
+    }
+}
+
+#[test]
+fn a_page_that_fails_is_the_last_and_again_begins_with_the_first() {
+    let (world, server) = (World::new(), PagedServer::start());
+    let list = world.write(
+        "urls.txt",
+        server.urls("broken", 3, 3).chain(server.urls("json", 1, 2)),
+    );
+    world.run(&list, &NEXT);
+    let first = pages(&world);
+    assert_eq!(
+        first.values().map(Vec::len).collect::<Vec<_>>(),
+        [2, 2, 2, 2]
+    );
+    assert_eq!(
+        (&first[&0][1]["status"], &first[&0][1]["ok"]),
+        (&404.into(), &false.into())
+    );
+    server.is_broken.store(false, Ordering::SeqCst);
+    let mut again = hecaton(&["fetch", "again", "--where", "status == 404"]);
+    let again = ending(again.arg(world.out()));
+    assert_eq!(again.status, Some(0), "{}", again.stderr);
+    for (number, pages) in pages(&world) {
+        let expected: &[u64] = if number < 3 { &[1, 2, 3] } else { &[1, 2] };
+        assert_eq!(numbers(&pages), expected);
+    }
+}
+
+#[test]
+fn kills_between_pages_leave_each_page_once() {
+    const INPUTS: u32 = 60;
+    const PAGES: u32 = 8;
+    let (world, server) = (World::new(), PagedServer::start());
+    let list = world.write("urls.txt", server.urls("json", INPUTS, PAGES));
+    let arguments = [
+        &NEXT[..],
+        &["-c", "4", "--rate", "200", "--part-size", "30"],
+    ]
+    .concat();
+    for kills in 1..=4 {
+        let at = server.count() + 30 + 17 * kills;
+        let child = world.fetch(&list, &arguments).spawn().unwrap();
+        until(|| server.count() >= at);
+        kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
+        assert_eq!(end_of(child).status, None, "kill {kills} came too late");
+    }
+    world.run(&list, &arguments);
+    let inputs = pages(&world);
+    assert_eq!(inputs.len(), INPUTS as usize);
+    let all: Vec<u64> = (1..=u64::from(PAGES)).collect();
+    for (number, pages) in &inputs {
+        assert_eq!(numbers(pages), all, "input {number}");
+    }
+    // What had its record was not requested again: only what was in flight or in a frame that was not written.
+    let repeated = server.count() - u64::from(INPUTS * PAGES);
+    assert!(
+        repeated < u64::from(INPUTS * PAGES),
+        "{repeated} were repeated"
+    );
+}
+
+#[test]
+fn pages_are_requests_like_any_other() {
+    let (world, server) = (World::new(), PagedServer::start());
+    let list = world.write("urls.txt", server.urls("json", 4, 3));
+    world.run(&list, &[&NEXT[..], &["--rate", "20", "--robots"]].concat());
+    let inputs = pages(&world);
+    assert_eq!(numbers(&inputs[&2]), [1, 2, 3]);
+    let forbidden = &inputs[&3];
+    assert_eq!(
+        (forbidden.len(), &forbidden[1]["why"]),
+        (2, &"robots".into())
+    );
+    let mut starts: Vec<_> = inputs
+        .values()
+        .flatten()
+        .filter_map(|page| page["at"].as_str())
+        .collect();
+    starts.sort_unstable();
+    let [first, last] =
+        [starts[0], starts[starts.len() - 1]].map(|at| humantime::parse_rfc3339(at).unwrap());
+    // Ten pages have nine intervals of 50 ms between them; a start is noted a little after it was decided.
+    assert_eq!(starts.len(), 10);
+    let took = last.duration_since(first).unwrap();
+    assert!(took >= Duration::from_millis(400), "{took:?}");
+}
+
+#[test]
+fn a_page_of_a_stranger_does_not_lead_into_ones_own_network() {
+    let (world, server) = (World::new(), PagedServer::start());
+    let port = server.port;
+    let list = world.write(
+        "urls.txt",
+        std::iter::once(format!("http://shop.example:{port}/away/0/3/1")),
+    );
+    let known = format!("shop.example:{port}:127.0.0.1");
+    world.run_to(
+        3,
+        &list,
+        &[&NEXT[..], &["--resolve", &known, "--redirects-to", "any"]].concat(),
+    );
+    let pages = &pages(&world)[&0];
+    let why = pages[0]["why"].as_str().unwrap();
+    assert!(why.contains("network of your own"), "{why}");
+    assert_eq!(server.count(), 1);
+}
+
+#[test]
+fn the_bodies_of_all_pages_are_archived() {
+    let (world, server) = (World::new(), PagedServer::start());
+    let list = world.write("urls.txt", server.urls("json", 5, 3));
+    world.run(&list, &[&NEXT[..], &["--keep-body", "warc"]].concat());
+    let bodies = world.out().join("bodies");
+    let how = format!(
+        "cat {}/* | zcat | grep -ac 'WARC-Type: response'",
+        bodies.display()
+    );
+    let found = ending(
+        Command::new("sh")
+            .args(["-c", &how])
+            .stdout(std::process::Stdio::piped()),
+    );
+    assert_eq!(found.stdout.trim(), "15");
+    let mut places: Vec<String> = world
+        .lines()
+        .iter()
+        .map(|page| page["body"].to_string())
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    assert_eq!(places.len(), 15);
+}
+
+#[test]
+fn what_cannot_be_followed_is_refused() {
+    let (world, server) = (World::new(), PagedServer::start());
+    let list = world.write("urls.txt", server.urls("json", 1, 3));
+    for (arguments, word) in [
+        (&["--next", "/next"][..], "json:/POINTER"),
+        (&["--next", "link:next", "-X", "POST"], "GET requests"),
+        (
+            &["--next", "link:next", "--keep-body", "files"],
+            "inline, warc or none",
+        ),
+        (&["--next", "link:next", "--max-pages", "0"], "max_pages 0"),
+    ] {
+        let refused = world.run_to(2, &list, arguments);
+        assert!(refused.stderr.contains(word), "{}", refused.stderr);
+    }
+    assert_eq!(server.count(), 0);
+}

@@ -1,0 +1,38 @@
+//! The next page of an input: queued at its host, behind what waits there.
+
+use crate::record::Outcome;
+use crate::request::{Onward, Rendered};
+use crate::run::part::{Pending, Unfollowed};
+use crate::segment::Pages;
+
+use super::{Driver, Flight};
+
+impl Driver<'_> {
+    /// Queues the next page of an input whose last page has its record.
+    pub(super) fn follow_page(
+        &mut self,
+        (flight, index): (Flight, usize),
+        (onward, pages): (Onward, Pages),
+        rendered: &Rendered<'_>,
+    ) {
+        let pending = Pending {
+            pages: Some(Box::new(pages)),
+            attempts: 0,
+            furthest: 0,
+            ..flight.pending
+        };
+        let part = &mut self.open[index];
+        let writing = (&mut self.records, self.job.pace.robots);
+        let Err(unfollowed) = part.follow(pending, onward, rendered, writing) else {
+            return;
+        };
+        let (pending, why) = *unfollowed;
+        // Both were looked at before, so that this is not expected.
+        let why = match why {
+            Unfollowed::Refused(why) => why,
+            Unfollowed::OtherPart(onward) => format!("{} is of another part", onward.url),
+        };
+        let about = (&pending.planned, Some(rendered));
+        part.unsent(&mut self.records, about, Outcome::Skipped, &why);
+    }
+}

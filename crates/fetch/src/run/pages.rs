@@ -1,0 +1,117 @@
+//! The pages of an input: which comes next, and why one is not fetched.
+//!
+//! Each page has a record. All but the last say that more follows, and where: a worker that resumes the part after a crash begins
+//! there, with the pages that the records name.
+
+use hecaton::Response;
+
+use super::part::Pending;
+use crate::error::{Error, Result};
+use crate::job::{BodyStorage, Job, Reach};
+use crate::request::{Onward, Rendered, digest_of, next_page};
+use crate::segment::Pages;
+use crate::take::Next;
+
+/// How a job follows pages.
+pub struct Paging {
+    next: Next,
+    most: u32,
+    reach: Reach,
+}
+
+/// What follows a page.
+pub enum Following {
+    /// Nothing: it is the last.
+    Nothing,
+    /// This page.
+    Page(Onward),
+    /// A page that is not fetched, and why.
+    Refused(String),
+}
+
+impl Paging {
+    /// That of a job; none if it follows no pages.
+    ///
+    /// # Errors
+    /// When the job cannot follow pages.
+    pub fn new(job: &Job) -> Result<Option<Paging>> {
+        let Some(next) = &job.request.next else {
+            return Ok(None);
+        };
+        let refused = |why: &str| Err(Error::usage(format!("next {why}")));
+        if job.request.method != "GET" || job.request.body.is_some() {
+            return refused("follows pages of GET requests without a body alone");
+        }
+        if matches!(job.results.body, BodyStorage::Files | BodyStorage::Tar) {
+            return refused(
+                "makes several bodies of an input: use --keep-body inline, warc or none",
+            );
+        }
+        if job.request.max_pages == 0 {
+            return refused("has max_pages 0: use at least 1");
+        }
+        Ok(Some(Paging {
+            next: Next::parse(next).map_err(|error| Error::usage(error.to_string()))?,
+            most: job.request.max_pages,
+            reach: job.network.redirects_to,
+        }))
+    }
+
+    /// What follows the page that came, and which pages the input has had then.
+    pub fn following(
+        &self,
+        (response, rendered): (&Response, &Rendered<'_>),
+        pending: &Pending,
+        is_here: impl Fn(&str) -> bool,
+    ) -> (Following, Pages) {
+        let mut pages = pending.pages.as_deref().cloned().unwrap_or_default();
+        let here = pending.onward.as_ref().map_or(&*rendered.url, |it| &it.url);
+        pages
+            .seen
+            .extend([digest_of(&rendered.url), digest_of(here)]);
+        pages.number += 1;
+        let followed = self.find(response, (rendered, pending), &mut pages, is_here);
+        let following = match followed {
+            Ok(None) => Following::Nothing,
+            Ok(Some(onward)) => Following::Page(onward),
+            Err(why) => Following::Refused(why),
+        };
+        (following, pages)
+    }
+
+    fn find(
+        &self,
+        response: &Response,
+        (rendered, pending): (&Rendered<'_>, &Pending),
+        pages: &mut Pages,
+        is_here: impl Fn(&str) -> bool,
+    ) -> std::result::Result<Option<Onward>, String> {
+        let links = response.headers();
+        let links = links.filter(|(name, _)| name.eq_ignore_ascii_case("link"));
+        let content_type = response.header("content-type");
+        let content_type = content_type.and_then(|value| std::str::from_utf8(value).ok());
+        let body = (&response.body()[..], content_type);
+        let Some(found) = self.next.find(body, links.map(|(_, value)| value))? else {
+            return Ok(None);
+        };
+        let onward = next_page(&found, rendered, pending.onward.as_deref(), self.reach)
+            .map_err(|why| format!("the next page is not fetched: {why}"))?;
+        if !pages.seen.insert(digest_of(&onward.url)) {
+            return Err(format!("the next page was fetched before: {}", onward.url));
+        }
+        if pages.number >= self.most {
+            let most = self.most;
+            return Err(format!(
+                "there are more pages than the allowed {most}: the next is {}",
+                onward.url
+            ));
+        }
+        if !is_here(&onward.url) {
+            return Err(format!(
+                "the next page is on a host of another part of the job: {}",
+                onward.url
+            ));
+        }
+        Ok(Some(onward))
+    }
+}

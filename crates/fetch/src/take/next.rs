@@ -1,0 +1,219 @@
+//! The URL of the next page: `json:/next`, `link:next` (of the header `Link`, RFC 8288), `css:a.next@href` or `re:PATTERN`.
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::{Take, TakeError};
+
+/// Where the URL of the next page is.
+#[derive(Clone, Debug)]
+pub struct Next {
+    text: String,
+    from: Where,
+}
+
+#[derive(Clone, Debug)]
+enum Where {
+    /// The link with this relation.
+    Link(String),
+    /// In the body; whether that must be JSON.
+    Body(Box<Take>, bool),
+}
+
+impl Next {
+    /// Reads `json:/pointer`, `link:RELATION`, `css:SELECTOR@ATTRIBUTE` or `re:PATTERN`.
+    ///
+    /// # Errors
+    /// When it is none of them.
+    pub fn parse(text: &str) -> Result<Next, TakeError> {
+        let body = |from: &str| Take::parse(&format!("next={from}"));
+        let from = if let Some(relation) = text.strip_prefix("link:").filter(|it| !it.is_empty()) {
+            Where::Link(relation.to_ascii_lowercase())
+        } else if let Some(pointer) = text.strip_prefix("json:/") {
+            Where::Body(Box::new(body(&format!("/{pointer}"))?), true)
+        } else if text.starts_with("css:") || text.starts_with("re:") {
+            Where::Body(Box::new(body(text)?), false)
+        } else {
+            return Err(TakeError(format!(
+                "the next page {text:?} does not say where it is: write json:/POINTER, link:next, css:SELECTOR@href or re:PATTERN"
+            )));
+        };
+        Ok(Next {
+            text: text.to_owned(),
+            from,
+        })
+    }
+
+    /// What a response says of its next page; none if it is the last. `links` are the values of its `Link` headers.
+    ///
+    /// # Errors
+    /// Why nobody knows.
+    pub fn find<'a>(
+        &self,
+        (body, content_type): (&[u8], Option<&str>),
+        links: impl Iterator<Item = &'a [u8]>,
+    ) -> Result<Option<String>, String> {
+        let (take, is_json) = match &self.from {
+            Where::Link(relation) => return Ok(link(links, relation)),
+            Where::Body(take, is_json) => (take, *is_json),
+        };
+        let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+        if is_json && serde_json::from_slice::<IgnoredAny>(text).is_err() {
+            return Err(format!(
+                "the body is not JSON, and {} says where the next page is",
+                self.text
+            ));
+        }
+        match take.take(body, content_type) {
+            Value::Null | Value::Bool(false) => Ok(None),
+            Value::String(url) if url.is_empty() => Ok(None),
+            Value::String(url) => Ok(Some(url)),
+            other => {
+                let kind = match other {
+                    Value::Number(_) => "a number",
+                    Value::Array(_) => "a list",
+                    Value::Object(_) => "an object",
+                    _ => "true",
+                };
+                Err(format!("{} is {kind}, and no URL", self.text))
+            }
+        }
+    }
+}
+
+/// The target of the first link with this relation.
+fn link<'a>(values: impl Iterator<Item = &'a [u8]>, relation: &str) -> Option<String> {
+    for value in values {
+        let Ok(mut rest) = std::str::from_utf8(value) else {
+            continue;
+        };
+        while let Some((_, behind)) = rest.split_once('<') {
+            let (target, behind) = behind.split_once('>')?;
+            let (parameters, after) = parameters(behind);
+            rest = after;
+            // Only the first `rel` of a link counts (RFC 8288 §3.3), and it may name several relations.
+            let rel = parameters.iter().find(|(name, _)| name == "rel");
+            let mut named = rel
+                .iter()
+                .flat_map(|(_, value)| value.split_ascii_whitespace());
+            if named.any(|named| named.eq_ignore_ascii_case(relation)) {
+                return Some(target.trim().to_owned());
+            }
+        }
+    }
+    None
+}
+
+/// The parameters of a link, with names in lower case, and what follows the comma behind them.
+fn parameters(text: &str) -> (Vec<(String, String)>, &str) {
+    let mut found = Vec::new();
+    let mut rest = text.trim_start();
+    while let Some(behind) = rest.strip_prefix(';') {
+        let end = behind.find(['=', ';', ',']).unwrap_or(behind.len());
+        let name = behind[..end].trim().to_ascii_lowercase();
+        rest = &behind[end..];
+        let mut value = String::new();
+        if let Some(behind) = rest.strip_prefix('=') {
+            (value, rest) = parameter(behind.trim_start());
+        }
+        found.push((name, value));
+        rest = rest.trim_start();
+    }
+    (found, rest.find(',').map_or("", |comma| &rest[comma + 1..]))
+}
+
+/// A value, quoted or not, and the rest.
+fn parameter(text: &str) -> (String, &str) {
+    let Some(quoted) = text.strip_prefix('"') else {
+        let end = text.find([';', ',']).unwrap_or(text.len());
+        return (text[..end].trim().to_owned(), &text[end..]);
+    };
+    let mut value = String::new();
+    let mut characters = quoted.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '"' => return (value, &quoted[at + 1..]),
+            '\\' => value.extend(characters.next().map(|(_, escaped)| escaped)),
+            other => value.push(other),
+        }
+    }
+    (value, "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_link(values: &[&str]) -> Option<String> {
+        let next = Next::parse("link:next").unwrap();
+        next.find((b"", None), values.iter().map(|value| value.as_bytes()))
+            .unwrap()
+    }
+
+    #[test]
+    fn the_link_to_the_next_page_is_found() {
+        let found = Some("/2?a=1,2;b".to_owned());
+        for values in [
+            &["</2?a=1,2;b>; rel=next"][..],
+            &["</2?a=1,2;b>;rel=\"next\""],
+            &["</1>; rel=\"prev\"; title=\"a, <b>; \\\"c\\\"\", </2?a=1,2;b>; REL=\"last Next\""],
+            &["</1>; rel=prev", "</2?a=1,2;b>; x; rel=next"],
+            &[
+                "garbage </1>; rel=\"prev, </2?a=1,2;b>; rel=next\"",
+                "</2?a=1,2;b>;rel=next",
+            ],
+        ] {
+            assert_eq!(of_link(values), found, "{values:?}");
+        }
+        for values in [
+            &[][..],
+            &["</2>"],
+            &["</2>; rel=prev; rel=next"],
+            &["</2; rel=next"],
+            &["</2>; rel=\"nextpage\""],
+            &["</2>; rel"],
+        ] {
+            assert_eq!(of_link(values), None, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn the_next_page_is_found_in_bodies() {
+        let find = |how: &str, body: &str| {
+            let next = Next::parse(how).unwrap();
+            next.find((body.as_bytes(), None), std::iter::empty())
+        };
+        let json = |body: &str| find("json:/links/next", body);
+        assert_eq!(json(r#"{"links":{"next":"/2"}}"#), Ok(Some("/2".into())));
+        for last in [
+            "{}",
+            r#"{"links":{"next":null}}"#,
+            r#"{"links":{"next":""}}"#,
+            r#"{"links":{"next":false}}"#,
+            r#"{"links":[]}"#,
+        ] {
+            assert_eq!(json(last), Ok(None), "{last}");
+        }
+        for unknown in [
+            "",
+            "<html>",
+            r#"{"links":{"next":7}}"#,
+            r#"{"links":{"next":{}}}"#,
+        ] {
+            assert!(json(unknown).is_err(), "{unknown}");
+        }
+        let html = "<a class=next href='?page=2'>more</a>";
+        assert_eq!(find("css:a.next@href", html), Ok(Some("?page=2".into())));
+        assert_eq!(find("re:page=(\\d)", html), Ok(Some("2".into())));
+        for wrong in ["", "next", "json:next", "link:", "css:", "re:(", "/next"] {
+            assert!(Next::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_link_is_read_without_a_panic(value in ".{0,60}") {
+            of_link(&[&value]);
+        }
+    }
+}
