@@ -95,6 +95,13 @@ fn response(path: &str, is_broken: bool) -> String {
         "broken" if page == 2 && is_broken => written("404 Not Found", "", &json(&quoted)),
         "json" | "broken" if page >= pages => written("200 OK", "", &json("null")),
         "json" | "broken" | "forever" => written("200 OK", "", &json(&quoted)),
+        // Longer than a body that goes to the disk as it comes.
+        "long" => {
+            let next = if page < pages { &quoted } else { "null" };
+            let padding = "x".repeat(3 << 19);
+            let body = format!("{{\"padding\":{padding:?},\"next\":{next}}}");
+            written("200 OK", "", &body)
+        }
         "loop" => {
             let next = format!("\"/loop/{input}/{pages}/{}#top\"", page % pages + 1);
             written("200 OK", "", &json(&next))

@@ -36,6 +36,8 @@ pub struct Keeper {
     storage: BodyStorage,
     inline_limit: usize,
     decode: bool,
+    /// Whether something else looks for anything in bodies.
+    is_read: bool,
     /// The folder that bodies are below, and what the names of their files begin with.
     home: PathBuf,
     prefix: String,
@@ -83,6 +85,7 @@ impl Keeper {
             storage: settings.body,
             inline_limit: settings.inline_limit,
             decode,
+            is_read: false,
             // A round is in a folder below the job's, and ends there.
             home: match round {
                 Some(_) => folder.path().parent().unwrap_or(folder.path()).to_owned(),
@@ -92,6 +95,11 @@ impl Keeper {
                 .map(|round| format!("again-{round}-"))
                 .unwrap_or_default(),
         })
+    }
+
+    /// The same where bodies are read for something else, such as the next page.
+    pub fn for_reading(self, is_read: bool) -> Keeper {
+        Keeper { is_read, ..self }
     }
 
     /// Refuses a check that names a field that no input and no response has.
@@ -125,7 +133,10 @@ impl Keeper {
     /// Whether bodies may go to the disk as they come, because nothing looks for anything in them.
     pub fn streams(&self) -> bool {
         let check = self.check.as_ref();
-        self.has_files() && self.takes.is_empty() && !check.is_some_and(Expression::needs_body)
+        self.has_files()
+            && !self.is_read
+            && self.takes.is_empty()
+            && !check.is_some_and(Expression::needs_body)
     }
 
     /// What the names of all attempts at a part begin with.

@@ -143,7 +143,8 @@ impl<'a> Driver<'a> {
             &job.results,
             job.network.decode,
             (folder, plan.round.as_deref()),
-        )?;
+        )?
+        .for_reading(job.request.next.is_some());
         Ok(Driver {
             shared,
             folder,
