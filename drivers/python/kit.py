@@ -23,6 +23,7 @@ HELLO = {
     "cores": 1,
     "verify": ["tail", "json", "none"],
     "sends": ["fields"],
+    "knows": ["expect", "urls"],
     "methods": ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
 }
 
@@ -45,14 +46,16 @@ class Round:  # One `go`.
             with self.lock:
                 if self.next == self.end:
                     return
-                url = f"{self.job.url}{self.next}" if self.job.append_id else self.job.url
+                mix = self.job.mix
+                url = f"{self.job.url}{self.next}" if self.job.append_id else mix[self.next % len(mix)]
                 position = self.next - self.first
                 self.next, timed, self.untimed = self.next + 1, self.untimed == 0, (self.untimed or self.every) - 1
             # Who sends a request at a rate waits until it is due.
             yield url, self.pace.due(position) if self.pace else timed and time.perf_counter_ns()
 
     def done(self, status, body, taken):  # Counts a response whose body has been read.
-        if status // 100 != 2:
+        spans = self.job.expected
+        if not (any(first <= status <= last for first, last in spans) if spans else status // 100 == 2):
             return self.failed(f"status {status}")
         try:
             verify = self.job.verify
@@ -101,10 +104,12 @@ def run(driver_class, **about):  # Replies to commands until `bye`.
                 reply = {**HELLO, "paces": getattr(driver_class, "paces", []), **about}
             elif command["cmd"] == "prepare":
                 driver = driver and driver.close()
-                optional = {"ca": None, "fields": None, "body": None}
+                optional = {"ca": None, "fields": None, "body": None, "urls": None, "expect": None}
                 job = SimpleNamespace(**{**optional, **command}, timeout=command["timeout_ms"] / 1000)
                 job.headers = {"Accept": "application/json"} if job.verify == "json" else fields(job.fields)
                 job.body = job.body and open(job.body, "rb").read()
+                job.mix = open(job.urls).read().splitlines() if job.urls else [job.url]
+                job.expected = job.expect and [tuple(map(int, span.split("-"))) for span in job.expect.split(",")]
                 driver = driver_class(job)
             elif command["cmd"] == "go":
                 driver.go(round := Round(job, command))

@@ -5,24 +5,29 @@ require_relative "pace"
 
 module Kit
   HELLO = { proto: 2, runtime: "#{RUBY_ENGINE} #{RUBY_ENGINE_VERSION}", http: ["1.1"], tls: false, keepalive: [true], retries: "off",
-            cores: 1, verify: %w[tail json none], sends: %w[fields], methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
+            cores: 1, verify: %w[tail json none], sends: %w[fields], knows: %w[expect urls],
+            methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
 
   # The settings of `prepare`.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, :fields, :body,
-    keyword_init: true) do
+    :urls, :expect, keyword_init: true) do
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
     # `fields` and `body` are files.
     def headers = @headers ||= verify == "json" ? { "Accept" => "application/json" } : lines.to_h { |line| line.split(": ", 2) }
     def content = @content ||= (File.binread(body) if body)
+    # The URLs that take turns; nil for one.
+    def mix = @mix ||= (File.readlines(urls, chomp: true) if urls)
+    # The ranges of statuses that count as success; nil for the usual one.
+    def successes = @successes ||= expect&.split(",")&.map { |range| Range.new(*range.split("-").map(&:to_i)) }
     private def lines = fields ? File.readlines(fields, chomp: true) : []
   end
 
   # One `go`. Threads that share it must take turns.
   class Round
     def initialize(job, first:, count:, lat_every:, **more)
-      @url, @append_id = job.url, job.append_id
+      @url, @mix, @append_id, @successes = job.url, job.mix, job.append_id, job.successes
       @json, @verified = job.verify == "json", job.verify != "none"
       @next, @end, @every, @untimed = first, first + count, lat_every, 0
       @first, @pace = first, (Pace.new(**more) if more[:rate])
@@ -37,7 +42,7 @@ module Kit
       return if (id = @next) == @end
 
       @next = id + 1
-      url = @append_id ? "#{@url}#{id}" : @url
+      url = @append_id ? "#{@url}#{id}" : @mix ? @mix[id % @mix.size] : @url
       return [url, @pace.due(id - @first)] if @pace
       return [url, nil] if (@untimed -= 1) >= 0
 
@@ -47,7 +52,7 @@ module Kit
 
     # Counts a response whose body has been read.
     def done(status, body, taken = nil)
-      return failed("status #{status}") unless status / 100 == 2
+      return failed("status #{status}") unless success?(status)
 
       @sum += @json ? value(JSON.parse(body)) : body.byteslice(-8, 8).hex if @verified
       @bytes += body.bytesize
@@ -56,6 +61,8 @@ module Kit
     rescue JSON::ParserError, NoMethodError, TypeError # not JSON, or no check value in it
       failed("check value")
     end
+
+    private def success?(status) = @successes ? @successes.any? { |range| range.cover?(status) } : status / 100 == 2
 
     # The check value of a document, plus the numbers of all its records.
     private def value(page) = page["token"].hex + page["records"].sum { |record| record["numbers"] }

@@ -30,7 +30,7 @@ READERS = [(width, scheme, True) for width in (390, 1280) for scheme in ("light"
 SMALLEST_TEXT = 9
 
 # Most bytes of a page.
-LARGEST = 200_000
+LARGEST = 225_000
 
 # Width of a sheet of A4 between margins of 1 cm, in pixels of 1/96 inch.
 PAPER = 718

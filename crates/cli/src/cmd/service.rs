@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use hecaton_lab::spec::{Extras, Target, Usage};
+use hecaton_lab::spec::{Expected, Extras, Target, Usage};
 
 /// What requests to a server of the user's own have besides a method and a URL.
 #[derive(Args)]
@@ -18,23 +18,35 @@ pub struct ServiceArguments {
     /// A PEM file with the certificates to trust at an https URL, instead of the system's.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
+    /// Which statuses count as success at a URL, as in 'status == 200 or status == 404'. Default: 200 to 299.
+    #[arg(long, value_name = "EXPRESSION", value_parser = |text: &str| text.parse::<Expected>())]
+    expect: Option<Expected>,
     /// Allow a URL on another machine, which gets as many requests as the clients can send.
     #[arg(long)]
     i_own_this_host: bool,
 }
 
 impl ServiceArguments {
-    /// The target that a URL is; `requests` are those of a round, none for as many as fill its time.
+    /// The target that a URL is, or a file of URLs as `@FILE`; `requests` are those of a round, none for as many as fill its time.
     ///
     /// # Errors
     /// When the URL or an option is wrong, or a file cannot be read.
     pub fn target(&self, method: Option<&str>, url: &str, requests: Option<u64>) -> Result<Target> {
         let body = self.data.as_deref().map(content).transpose()?;
         let usual = if body.is_some() { "POST" } else { "GET" };
-        let extras = Extras::new(&self.headers, body, self.ca.clone())?;
+        let mut extras = Extras::new(&self.headers, body, self.ca.clone())?;
+        extras.expect = self.expect.clone();
+        let url = match url.strip_prefix('@') {
+            Some(path) => {
+                let text = std::fs::read_to_string(path)
+                    .with_context(|| format!("cannot read {path}, the file of URLs"))?;
+                extras.mix(&text)?
+            }
+            None => url.to_owned(),
+        };
         let method = method.unwrap_or(usual);
         let owned = self.i_own_this_host;
-        Ok(Target::foreign(method, url, requests, extras, owned)?)
+        Ok(Target::foreign(method, &url, requests, extras, owned)?)
     }
 
     /// Fails when an option was given although there is no URL.
@@ -46,6 +58,7 @@ impl ServiceArguments {
             ("--header", !self.headers.is_empty()),
             ("--data", self.data.is_some()),
             ("--ca", self.ca.is_some()),
+            ("--expect", self.expect.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => bail!(Usage(format!(

@@ -201,7 +201,7 @@ impl Server {
 
 /// Whether a word names clients: whatever is neither a method nor looks like a URL.
 fn is_name(word: &str, catalogue: &Catalogue) -> bool {
-    let is_url = word.contains(['/', ':', '.']) || word == "localhost";
+    let is_url = word.contains(['/', ':', '.']) || word.starts_with('@') || word == "localhost";
     let names = word.split(',');
     names.into_iter().any(|name| catalogue.find(name).is_ok()) || !(is_method(word) || is_url)
 }

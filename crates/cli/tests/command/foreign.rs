@@ -185,7 +185,77 @@ fn a_status_everywhere_ends_a_run_at_once_with_a_sentence() {
     let line = format!("sweep {} --client net-http --quiet --out", service.url);
     let ending = run(with_ruby(&line).arg(place.path()));
     ending.assert(1, &["responds with status 404", &service.url]);
-    assert!(service.requests.lock().unwrap().len() <= 3);
+    assert_eq!(service.requests.lock().unwrap().len(), 1);
+    let service = Service::start(|_| 401);
+    let line = format!("sweep {} --client net-http --quiet --out", service.url);
+    let ending = run(with_ruby(&line).arg(place.path().join("401")));
+    ending.assert(
+        1,
+        &[
+            "responds with status 401",
+            "send credentials",
+            "Authorization",
+        ],
+    );
+    assert_eq!(service.requests.lock().unwrap().len(), 1);
+}
+
+#[test]
+fn the_expected_statuses_are_successes_and_no_others() {
+    let sweep = |expect: &str| {
+        let service = Service::start(|number| if number % 2 == 1 { 404 } else { 200 });
+        let place = tempfile::tempdir().unwrap();
+        let line = format!(
+            "sweep {} 40 2 --client net-http -c 1 --json --quiet",
+            service.url
+        );
+        let mut command = with_ruby(&line);
+        let ending = run(command
+            .args(["--expect", expect, "--out"])
+            .arg(place.path().join("run")));
+        let errors = serde_json::from_str::<Value>(&ending.stdout)
+            .ok()
+            .and_then(|printed| printed["rows"][0]["errors"].as_u64());
+        (ending, errors)
+    };
+    let (ending, errors) = sweep("status == 200 or status == 404");
+    ending.assert(0, &[]);
+    assert_eq!(errors, Some(0));
+    // Every second request of the two rounds.
+    assert_eq!(sweep("status == 200").1, Some(40));
+    let (ending, _) = sweep("status == 204");
+    ending.assert(1, &["responds with status", "`status == 204` was expected"]);
+    sweep("status = 200").0.assert(2, &["status == 200"]);
+}
+
+#[test]
+fn urls_of_a_file_take_turns() {
+    let service = Service::start(|_| 200);
+    let place = tempfile::tempdir().unwrap();
+    let urls = place.path().join("urls");
+    std::fs::write(&urls, format!("# two\n{0}/a\n{0}/b\n", service.url)).unwrap();
+    let line = format!(
+        "sweep @{} 40 1 --client net-http -c 2 --quiet --out",
+        urls.display()
+    );
+    run(with_ruby(&line).arg(place.path().join("run"))).assert(0, &[]);
+    let requests = service.requests.lock().unwrap();
+    let of = |path: &str| {
+        let begins = format!("GET /api/{path} ");
+        requests
+            .iter()
+            .filter(|request| request.starts_with(&begins))
+            .count()
+    };
+    assert_eq!(of("a") + of("b"), requests.len());
+    assert!(
+        of("a") >= 20 && of("b") >= 20,
+        "{} and {}",
+        of("a"),
+        of("b")
+    );
+    let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
+    assert!(page.contains("and 1 URL more in turn"), "{page}");
 }
 
 #[test]

@@ -4,7 +4,6 @@ use serde::Serialize;
 
 use super::rows::Row;
 use super::rules::behind;
-use super::stats::median;
 use super::verdict::body_words;
 use super::words::figure;
 use crate::ledger::Document;
@@ -70,14 +69,13 @@ fn at_rate(rounds: &[Round], row: &Row) -> Option<AtRate> {
     let rate = row.load.rate?;
     let cell = row.cell();
     let own: Vec<&Round> = rounds.iter().filter(|round| round.cell == cell).collect();
-    let asked: Vec<f64> = own.iter().filter_map(|round| round.per_second).collect();
     let behind = behind(&own);
     Some(AtRate {
         client: row.client.clone(),
         body_bytes: row.load.body_bytes,
         concurrency: row.load.concurrency,
         rate,
-        per_second: median(&asked)?,
+        per_second: row.due_per_second?,
         done_per_second: row.requests_per_second,
         p50_ms: row.p50_ms,
         p99_ms: row.p99_ms,

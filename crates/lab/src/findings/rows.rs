@@ -4,6 +4,7 @@ use hecaton_test_server::{Interval, Times};
 use serde::Serialize;
 
 use super::cells::{Cells, seconds, speed};
+use super::percentiles::Percentiles;
 use super::rules::{Foreign, in_flight, rejection, sooner_than_the_loader, warnings};
 use super::server::{Server, server};
 use super::stats::{Estimate, centre, median};
@@ -44,6 +45,12 @@ pub struct Row {
     /// Upper end of the same.
     #[serde(skip)]
     pub p99_high_ms: Option<f64>,
+    /// All latencies as percentiles; absent when the driver gave none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percentiles: Option<Percentiles>,
+    /// Requests per second that were due, median over the rounds; none in the closed loop.
+    #[serde(skip)]
+    pub due_per_second: Option<f64>,
     /// How many latencies were claimed.
     #[serde(skip)]
     pub latencies: u64,
@@ -163,7 +170,9 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         .collect();
     let latencies = latencies(rounds);
     let ms = |us: f64| us.round() / 1e3;
-    let p99 = quantile_with_interval(&latencies, 0.99);
+    let percentiles = Percentiles::of(&latencies);
+    let p99 = percentiles.as_ref().and_then(|all| all.at(99.0)).copied();
+    let due: Vec<f64> = rounds.iter().filter_map(|round| round.per_second).collect();
     let rejected = rejection(rounds);
     let witnessed = rounds.iter().all(|round| round.seen.is_some());
     let seen: Vec<&Interval> = rounds
@@ -185,9 +194,11 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
             .unwrap_or(0.0),
         cpu_ms_per_request: median(&per_request),
         p50_ms: latencies.quantile(0.5).map(ms),
-        p99_ms: p99.map(|(value, _)| ms(value)),
-        p99_low_ms: p99.map(|(_, [low, _])| ms(low)),
-        p99_high_ms: p99.map(|(_, [_, high])| ms(high)),
+        p99_ms: p99.map(|it| it.ms),
+        p99_low_ms: p99.map(|it| it.low_ms),
+        p99_high_ms: p99.map(|it| it.high_ms),
+        percentiles,
+        due_per_second: cell.load.rate.and_then(|_| median(&due)),
         latencies: latencies.len(),
         in_flight: in_flight(rounds).map(|all| (all * 100.0).round() / 100.0),
         server: server(rounds, &cell.load.wait()),
@@ -230,14 +241,4 @@ fn latencies(rounds: &[&Round]) -> Times {
     let claims = rounds.iter().map(|round| &round.claim.latencies_us);
     claims.for_each(|claimed| all.merge(claimed));
     all
-}
-
-/// A quantile and its 95 % confidence interval by ranks, which are binomial; none where too few times are beyond it.
-fn quantile_with_interval(times: &Times, share: f64) -> Option<(f64, [f64; 2])> {
-    let n = times.len() as f64;
-    let slack = 1.96 * (share * (1.0 - share) / n).sqrt();
-    let (low, high) = (share - slack, share + slack);
-    let inside = low > 0.0 && high < 1.0;
-    let at = |share| times.quantile(share).filter(|_| inside);
-    Some((at(share)?, [at(low)?, at(high)?]))
 }

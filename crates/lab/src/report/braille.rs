@@ -117,7 +117,7 @@ fn horizontal_axis(across: &Across, width: usize, style: &Style) -> [String; 2] 
     let places = spread(across, width);
     let mut labels = String::new();
     for at in &across.grid {
-        let text = at.to_string();
+        let text = across.label(*at);
         let start = (places.at(*at) - text.len() as f64 / 2.0).round().max(0.0) as usize;
         if labels.is_empty() || start > labels.len() {
             labels = format!("{labels:start$}{text}");

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// A line of all keys, then a line for each record. A missing value is an empty field.
+/// A line of all keys, then a line for each record. A missing value is an empty field. An object has no column: no field can hold it.
 pub(super) fn csv(records: &[Value]) -> String {
     let mut names: Vec<&String> = Vec::new();
     for key in records
@@ -10,7 +10,8 @@ pub(super) fn csv(records: &[Value]) -> String {
         .filter_map(Value::as_object)
         .flat_map(|record| record.keys())
     {
-        if !names.contains(&key) {
+        let is_object = records.iter().any(|record| record[key].is_object());
+        if !is_object && !names.contains(&key) {
             names.push(key);
         }
     }
@@ -26,12 +27,18 @@ pub(super) fn csv(records: &[Value]) -> String {
 }
 
 fn field(value: &Value) -> String {
+    let text = plain(value);
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text,
+    }
+}
+
+fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
-        Value::String(text) if text.contains([',', '"', '\n', '\r']) => {
-            format!("\"{}\"", text.replace('"', "\"\""))
-        }
         Value::String(text) => text.clone(),
+        Value::Array(all) => all.iter().map(plain).collect::<Vec<_>>().join("; "),
         other => other.to_string(),
     }
 }
@@ -47,5 +54,12 @@ mod tests {
         assert_eq!(field(&json!("a,b \"c\"")), "\"a,b \"\"c\"\"\"");
         assert_eq!(field(&json!(null)), "");
         assert_eq!(field(&json!(12.5)), "12.5");
+        assert_eq!(field(&json!(["a, b", "c"])), "\"a, b; c\"");
+    }
+
+    #[test]
+    fn an_object_has_no_column() {
+        let records = [json!({"a": 1, "b": {"c": 2}}), json!({"a": 3, "d": 4})];
+        assert_eq!(csv(&records), "a,d\r\n1,\r\n3,4\r\n");
     }
 }

@@ -154,8 +154,8 @@ fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
         .iter()
         .filter(|place| **place <= chart.across.grid.last().copied().unwrap_or(1.0))
     {
-        let text = place.to_string();
-        let half = text.len() as f64 * 3.1 + 2.0;
+        let text = chart.across.label(*place);
+        let half = text.chars().count() as f64 * 3.1 + 2.0;
         if across.at(*place) - half >= free_from {
             svg.text("tick middle", (across.at(*place), y), &text);
             free_from = across.at(*place) + half;

@@ -202,6 +202,7 @@ mod tests {
             title: "concurrency",
             grid: vec![1.0, 10.0, 100.0],
             log: true,
+            labels: Vec::new(),
         };
         let spread = Spread::new(&across, 0.0, 200.0);
         assert_eq!(

@@ -165,7 +165,13 @@ impl Session<'_> {
 
     /// A client whose tries at one's own service all failed. A status is the service's, and ends the run: the others would get it too.
     fn give_up(&mut self, client: &str, kind: &str) -> Result<()> {
-        let Target::Foreign { method, url, .. } = &self.sweep.target else {
+        let Target::Foreign {
+            method,
+            url,
+            extras,
+            ..
+        } = &self.sweep.target
+        else {
             return Ok(());
         };
         // The baseline loader tells no number.
@@ -174,10 +180,15 @@ impl Session<'_> {
                 "" => "another status than 2xx".to_owned(),
                 number => format!("status {number}"),
             };
-            bail!(
-                "{method} {url} responds with {status}, so nothing was measured; correct the URL, or send what the service \
-                 needs with --header and --data"
-            );
+            let what = match (status.as_str(), &extras.expect) {
+                ("status 401" | "status 403", _) => {
+                    "send credentials, as in -H 'Authorization: Bearer …'".to_owned()
+                }
+                (_, Some(expect)) => format!("`{expect}` was expected; correct the URL or --expect"),
+                _ => "correct the URL, send what the service needs with --header and --data, or name the status with --expect"
+                    .to_owned(),
+            };
+            bail!("{method} {url} responds with {status}, so nothing was measured; {what}");
         }
         self.gone.push(client.to_owned());
         let https = match url.starts_with("https:") {
@@ -373,6 +384,17 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     }
     if extras.body.is_some() && !sends("body") {
         return Some(format!("{name} does not send a body"));
+    }
+    let knows = |what: &str| hello.knows.iter().any(|known| known == what);
+    if extras.expect.is_some() && !knows("expect") {
+        return Some(format!(
+            "{name} cannot be told which statuses to expect; its driver counts 200 to 299"
+        ));
+    }
+    if extras.urls.is_some() && !knows("urls") {
+        return Some(format!(
+            "{name} sends to one URL, and not to several in turn"
+        ));
     }
     if !hello.methods.contains(method) {
         return Some(format!("{name} does not send {method}"));

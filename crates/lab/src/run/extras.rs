@@ -20,6 +20,8 @@ pub struct Files {
     pub body: Option<PathBuf>,
     /// Certificates to trust.
     pub ca: Option<PathBuf>,
+    /// URLs that take turns, a line each.
+    pub urls: Option<PathBuf>,
 }
 
 impl Files {
@@ -34,6 +36,7 @@ impl Files {
             fields: None,
             body: None,
             ca: None,
+            urls: None,
         })
     }
 
@@ -53,6 +56,9 @@ impl Files {
         let failed = || format!("cannot write {}", folder.display());
         if !extras.fields.is_empty() {
             files.fields = Some(keep(&folder, extras.fields.as_bytes()).with_context(failed)?);
+        }
+        if !extras.mix.is_empty() {
+            files.urls = Some(keep(&folder, extras.mix.as_bytes()).with_context(failed)?);
         }
         if let Some(body) = &extras.body {
             files.body = Some(keep(&folder, body).with_context(failed)?);

@@ -16,7 +16,7 @@ use super::warm_up::{Later, WarmUp};
 use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify};
 use crate::plan::Load;
 use crate::plan::Trial;
-use crate::spec::{Amount, Job, Rate, Sweep, Target};
+use crate::spec::{Amount, Expected, Job, Rate, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
@@ -404,7 +404,8 @@ impl<'a> Runner<'a> {
         Ok(self.servers.close(cell).unwrap_or_default())
     }
 
-    /// Tries one's own service with one request, and up to two more if that fails; returns the kind of the last failure if all do.
+    /// Tries one's own service with one request, and up to two more if that fails; returns the kind of the last failure if all do. A
+    /// status from 400 to 499 is no matter of luck, and the first is the last.
     ///
     /// # Errors
     /// When the driver does not do its part.
@@ -424,7 +425,12 @@ impl<'a> Runner<'a> {
                 return Ok(None);
             }
             let kind = claim.errors_by.into_keys().next();
-            failure = Some(kind.unwrap_or_else(|| "without a word".into()));
+            let kind = kind.unwrap_or_else(|| "without a word".into());
+            let is_final = kind.starts_with("status 4");
+            failure = Some(kind);
+            if is_final {
+                break;
+            }
         }
         Ok(failure)
     }
@@ -599,6 +605,11 @@ impl<'a> Runner<'a> {
             ca,
             fields: self.files.fields.clone(),
             body: self.files.body.clone(),
+            urls: self.files.urls.clone(),
+            expect: match &self.sweep.target {
+                Target::Foreign { extras, .. } => extras.expect.as_ref().map(Expected::ranges),
+                Target::TestServer => None,
+            },
             timeout_ms: (REQUEST_TIMEOUT + 10 * self.wait(cell)).as_millis() as u64,
         }
     }

@@ -46,6 +46,9 @@ pub struct Hello {
     /// What else its requests can have: `fields` and `body`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<String>,
+    /// What else `prepare` may have: `expect`, `urls`.
+    #[serde(default)]
+    pub knows: Vec<String>,
     /// How else than in the closed loop it can send requests: `rate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paces: Vec<String>,
@@ -91,6 +94,12 @@ pub struct Prepare {
     /// A file with the body of every request; none where they have none. Only for drivers that say they send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<PathBuf>,
+    /// A file with the URLs that take turns, a line each; none where all requests have one. Only for drivers that say they know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urls: Option<PathBuf>,
+    /// Ranges of statuses that count as success, as in `200-299,404-404`; none for 200 to 299. Only for drivers that say they know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
 }
 
 /// Which requests to send, and when.
@@ -256,6 +265,8 @@ mod tests {
             ca: None,
             fields: None,
             body: None,
+            urls: None,
+            expect: None,
         };
         assert_eq!(
             text(2, Command::Prepare(prepare)),

@@ -40,6 +40,15 @@ pub enum Arrivals {
 }
 
 impl Rate {
+    /// The same arrivals at one request a second: what rates have in common that differ in the amount alone.
+    #[must_use]
+    pub fn of_any_amount(self) -> Rate {
+        Rate {
+            amount: Amount::PerSecond(1),
+            ..self
+        }
+    }
+
     /// When the requests of a round at so many per second are due: microseconds after its begin.
     pub fn offsets_us(self, per_second: f64, count: u64) -> Vec<u64> {
         let gap = 1e6 / per_second;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
-use super::Usage;
+use super::{Expected, Usage};
 
 /// The server under the clients.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -40,6 +40,15 @@ pub struct Extras {
     /// Bytes of the body; absent where requests have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_body_bytes: Option<u64>,
+    /// How many URLs take turns; absent where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urls: Option<u64>,
+    /// Which statuses count as success; absent for those from 200 to 299.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<Expected>,
+    /// The URLs that take turns, a line each; empty where there is one.
+    #[serde(skip)]
+    pub mix: String,
     /// The header fields, a line each.
     #[serde(skip)]
     pub fields: String,
@@ -83,7 +92,36 @@ impl Extras {
             fields,
             body,
             ca,
+            ..Extras::default()
         })
+    }
+
+    /// Lets the URLs of a text take turns, a line each; empty lines and those that begin with `#` are none. Returns the first URL.
+    ///
+    /// # Errors
+    /// [`Usage`] when there is none, or when two are of different origins: a client keeps connections to one.
+    pub fn mix(&mut self, text: &str) -> Result<String, Usage> {
+        let lines = text.lines().map(str::trim);
+        let urls: Vec<&str> = lines
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+            .collect();
+        let Some(first) = urls.first() else {
+            return Err(Usage("the file of URLs has none; write one a line".into()));
+        };
+        let (origin, mut mix) = (absolute(first)?.origin(), String::new());
+        for url in &urls {
+            let parsed = absolute(url)?;
+            if parsed.origin() != origin {
+                return Err(Usage(format!(
+                    "`{url}` and `{first}` are of different origins; the URLs of a mix have scheme, host and port in common"
+                )));
+            }
+            mix += &format!("{parsed}\n");
+        }
+        if urls.len() > 1 {
+            (self.urls, self.mix) = (Some(urls.len() as u64), mix);
+        }
+        Ok((*first).to_owned())
     }
 }
 
@@ -106,16 +144,7 @@ impl Target {
                 "`{method}` is not an HTTP method; write GET, HEAD, POST, …"
             )));
         }
-        if let Some(meant) = with_scheme(url) {
-            return Err(Usage(format!(
-                "`{url}` has no scheme; did you mean {meant}?"
-            )));
-        }
-        let parsed = Url::parse(url).map_err(|error| {
-            Usage(format!(
-                "`{url}` is not a URL ({error}); write it whole, as in http://127.0.0.1:8080/path"
-            ))
-        })?;
+        let parsed = absolute(url)?;
         if !matches!(parsed.scheme(), "http" | "https") || parsed.host().is_none() {
             return Err(Usage(format!(
                 "`{url}` is neither http nor https; write it as in http://127.0.0.1:8080/path"
@@ -145,6 +174,19 @@ impl Target {
     pub fn is_test_server(&self) -> bool {
         matches!(self, Target::TestServer)
     }
+}
+
+fn absolute(url: &str) -> Result<Url, Usage> {
+    if let Some(meant) = with_scheme(url) {
+        return Err(Usage(format!(
+            "`{url}` has no scheme; did you mean {meant}?"
+        )));
+    }
+    Url::parse(url).map_err(|error| {
+        Usage(format!(
+            "`{url}` is not a URL ({error}); write it whole, as in http://127.0.0.1:8080/path"
+        ))
+    })
 }
 
 /// The URL that was meant by a host and perhaps a port without a scheme; none for anything else.
@@ -214,6 +256,28 @@ mod tests {
                 Extras::new(&[wrong.to_owned()], None, None).is_err(),
                 "{wrong}"
             );
+        }
+    }
+
+    #[test]
+    fn urls_of_one_origin_take_turns() {
+        let mut extras = Extras::default();
+        let first = extras.mix("# a comment\nhttp://127.0.0.1:1/a b\n\nhttp://127.0.0.1:1/c\n");
+        assert_eq!(first.unwrap(), "http://127.0.0.1:1/a b");
+        assert_eq!(
+            (extras.urls, &*extras.mix),
+            (Some(2), "http://127.0.0.1:1/a%20b\nhttp://127.0.0.1:1/c\n")
+        );
+        for (wrong, words) in [
+            ("# nothing", "has none"),
+            (
+                "http://127.0.0.1:1/\nhttp://127.0.0.1:2/",
+                "different origins",
+            ),
+            ("http://127.0.0.1:1/\n/path", "not a URL"),
+        ] {
+            let says = Extras::default().mix(wrong).unwrap_err().0;
+            assert!(says.contains(words), "{says}");
         }
     }
 

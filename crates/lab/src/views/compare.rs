@@ -334,6 +334,7 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
                 title: "requests of a batch",
                 grid: batches.iter().map(|batch| batch.size as f64).collect(),
                 log: false,
+                labels: Vec::new(),
             },
             plots: vec![Plot {
                 title: unit.into(),

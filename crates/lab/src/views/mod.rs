@@ -7,6 +7,7 @@ mod changed;
 mod common;
 mod compare;
 pub(crate) mod form;
+mod percentiles;
 mod rates;
 mod shootout;
 mod sweep;

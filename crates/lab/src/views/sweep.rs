@@ -11,14 +11,14 @@ use crate::ledger::Document;
 use crate::plan::{Cell, Load};
 use crate::spec::{BASELINE_LOADER, load_words};
 
-/// One client under loads that differ in concurrency alone.
+/// One client under loads that differ in concurrency alone, or in the rate alone.
 struct Group<'a> {
     name: String,
     client: &'a str,
     /// Its position among all: colour and marker follow it, in every chart the same.
     place: usize,
     bytes: usize,
-    /// In ascending concurrency.
+    /// In ascending concurrency or rate.
     rows: Vec<&'a Row>,
     advice: Option<&'a Recommendation>,
 }
@@ -47,7 +47,10 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
         true => Block::Table(advised(run, &groups)),
         false => Block::Table(super::rates::table(run, at_rates)),
     };
-    let charts = |bytes| overview(&of(bytes), bytes, &groups);
+    let charts = |bytes| match at_rates.is_empty() {
+        true => overview(&of(bytes), bytes, &groups),
+        false => latency_over_rate(&of(bytes), bytes, run.plan.p99_ms),
+    };
     let all = bodies
         .iter()
         .map(|bytes| Chart::Lines(charts(*bytes)))
@@ -77,6 +80,14 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     if run.unfinished.is_none() && !of_clients.is_empty() {
         let said = vec![Block::Verdicts(of_clients)];
         sections.push(Section::new("Each client in words", Media::PAGE, said).folded());
+    }
+    let latencies: Vec<Chart> = bodies
+        .iter()
+        .flat_map(|bytes| percentiles(&of(*bytes), *bytes))
+        .collect();
+    if !latencies.is_empty() {
+        let charts = vec![Block::Charts(latencies)];
+        sections.push(Section::new("Latency from p50 to p99.9", Media::PAGE, charts).folded());
     }
     let panels = groups.iter().map(|group| Chart::Lines(panel(group)));
     let panels = vec![Block::Charts(panels.collect())];
@@ -128,7 +139,15 @@ fn job(run: &Document) -> String {
     let target = serde_json::to_value(&run.plan.target).unwrap_or_default();
     match (target["method"].as_str(), target["url"].as_str()) {
         (Some(method), Some(url)) => {
-            format!("{method} {url}, as the clients themselves count")
+            let others = match target["urls"].as_u64() {
+                Some(urls) => format!(" and {} more in turn", plural(urls - 1, "URL")),
+                None => String::new(),
+            };
+            let expect = match target["expect"].as_str() {
+                Some(expect) => format!(", success is {expect}"),
+                None => String::new(),
+            };
+            format!("{method} {url}{others}{expect}, as the clients themselves count")
         }
         _ => format!(
             "GET from the lab's own server (delay {}), every response verified",
@@ -154,19 +173,17 @@ fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
     let mut rows: Vec<&Row> = findings.rows.iter().collect();
     let kind = |row: &Row| {
         let load = Load {
-            concurrency: 0,
+            concurrency: row.load.rate.map_or(0, |_| row.load.concurrency),
             body_bytes: 0,
+            rate: row.load.rate.map(|rate| rate.of_any_amount()),
             ..row.load
         };
         Cell::new(&row.client, load)
     };
-    rows.sort_by_key(|row| {
-        (
-            row.load.body_bytes,
-            order(&row.client),
-            kind(row),
-            row.load.concurrency,
-        )
+    let key = |row: &Row| (row.load.body_bytes, order(&row.client), kind(row));
+    rows.sort_by(|a, b| {
+        let then = || across(a).total_cmp(&across(b));
+        key(a).cmp(&key(b)).then_with(then)
     });
     let mut kinds: Vec<Cell> = rows.iter().map(|row| kind(row)).collect();
     kinds.sort_by_key(|cell| order(&cell.client));
@@ -178,7 +195,10 @@ fn groups<'a>(run: &Document, findings: &'a Findings) -> Vec<Group<'a>> {
             .filter(|kind| kind.client == row.client)
             .count()
             == 1;
-        let words = load_words(&cell.load, &run.plan.usual()).replace("concurrency 0", "");
+        let words = load_words(&cell.load, &run.plan.usual())
+            .replace("concurrency 0", "")
+            .replace("rate poisson:1", "arrivals by chance")
+            .replace("rate 1", "even arrivals");
         let words = words.trim_start_matches(", ");
         Group {
             name: match alone || words.is_empty() {
@@ -220,6 +240,14 @@ impl Group<'_> {
 
     fn recommended(&self) -> Option<&Row> {
         self.rows.iter().copied().find(|row| self.recommends(row))
+    }
+
+    fn latencies_of<'b>(&'b self, row: &'b Row) -> super::percentiles::Client<'b> {
+        super::percentiles::Client {
+            name: &self.name,
+            colour: self.colour(),
+            row,
+        }
     }
 
     fn colour(&self) -> Colour {
@@ -291,6 +319,10 @@ fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
         col("client", 0, |it: &(&Group, &Row)| it.0.name.clone()).words(),
         col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.load.concurrency.to_string()),
     ];
+    if rows.iter().any(|(_, row)| row.load.rate.is_some()) {
+        let rate = |it: &(&Group, &Row)| optional(it.1.load.rate, |rate| rate.to_string());
+        columns.push(col("rate", 0, rate));
+    }
     columns.extend(figures(|it: &(&Group, &Row)| it.1));
     let advice = |row: &Row| {
         groups
@@ -335,7 +367,7 @@ fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
             body_words(bytes)
         ),
         width: 410.0,
-        across: across(groups),
+        across: axis(groups),
         plots: vec![Plot {
             title: "requests/s".into(),
             height: 220.0,
@@ -355,29 +387,157 @@ fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
     }
 }
 
-/// Every concurrency at which a client was measured.
-fn across(groups: &[&Group]) -> Across {
-    let grid: BTreeSet<usize> = groups
+/// p99 of all clients over the rate; p50 where no row has enough latencies for p99. The budget is a line of its own.
+fn latency_over_rate(groups: &[&Group], bytes: usize, budget_ms: Option<f64>) -> Lines {
+    let rows = || groups.iter().flat_map(|group| group.valid());
+    let (title, latency): (_, fn(&Row) -> Option<f64>) =
+        match rows().any(|row| row.p99_ms.is_some()) {
+            true => ("p99 in ms", |row| row.p99_ms),
+            false => ("p50 in ms", |row| row.p50_ms),
+        };
+    let point = |row: &Row| {
+        let y = latency(row)?;
+        let range = match (row.p99_low_ms, row.p99_high_ms) {
+            (Some(low), Some(high)) => (low, high),
+            _ => (y, y),
+        };
+        let hint = format!("{}: {title} {}", at(row), small(y));
+        Some(Point {
+            x: across(row),
+            y,
+            range,
+            hint,
+        })
+    };
+    let mut series: Vec<Series> = groups
+        .iter()
+        .map(|group| Series {
+            name: group.name.clone(),
+            colour: group.colour(),
+            stroke: Stroke::Line,
+            points: group.valid().filter_map(point).collect(),
+            crosses: Vec::new(),
+        })
+        .collect();
+    let grid = grid(groups);
+    if let (Some(budget), Some(first), Some(last)) = (budget_ms, grid.first(), grid.last()) {
+        let ends = [*first, *last].map(|x| Point {
+            x,
+            y: budget,
+            range: (budget, budget),
+            hint: String::new(),
+        });
+        series.push(Series {
+            name: format!("budget of {} ms", figure(budget)),
+            stroke: Stroke::Bound,
+            points: ends.into(),
+            ..Series::default()
+        });
+    }
+    let words: Vec<String> = groups
+        .iter()
+        .map(|group| format!("{}: {}", group.name, in_words(group)))
+        .collect();
+    Lines {
+        name: format!("all-{bytes}"),
+        heading: capital(&body_words(bytes)),
+        title: format!("Latency over the rate, {}", body_words(bytes)),
+        width: 410.0,
+        across: axis(groups),
+        plots: vec![Plot {
+            title: title.into(),
+            height: 220.0,
+            most: 0.0,
+            ticks: 5,
+            log: true,
+            series,
+        }],
+        band: None,
+        words: words.join(" "),
+    }
+}
+
+/// The latencies of all clients: at their recommended concurrencies, or at each rate that was asked for.
+fn percentiles<'a>(groups: &[&'a Group<'a>], bytes: usize) -> Vec<Chart> {
+    let rates: BTreeSet<_> = groups
+        .iter()
+        .flat_map(|group| group.valid())
+        .filter_map(|row| row.load.rate)
+        .collect();
+    if rates.is_empty() {
+        let advised = groups
+            .iter()
+            .filter_map(|group| Some(group.latencies_of(group.recommended()?)));
+        let heading = format!("{}, at the recommended concurrency", body_words(bytes));
+        let chart = super::percentiles::chart(
+            format!("percentiles-{bytes}"),
+            heading,
+            &advised.collect::<Vec<_>>(),
+        );
+        return chart.into_iter().collect();
+    }
+    let at_rate = |rate| {
+        let rows = |group: &&'a Group<'a>| {
+            let row = group.valid().find(|row| row.load.rate == Some(rate))?;
+            Some(group.latencies_of(row))
+        };
+        let clients: Vec<_> = groups.iter().filter_map(rows).collect();
+        let name = rate.to_string().replace(['%', ':'], "-");
+        let heading = format!("{}, rate {rate}", body_words(bytes));
+        super::percentiles::chart(format!("percentiles-{bytes}-{name}"), heading, &clients)
+    };
+    rates.into_iter().filter_map(at_rate).collect()
+}
+
+/// Where a row stands in charts: its rate, or its concurrency in the closed loop.
+fn across(row: &Row) -> f64 {
+    row.due_per_second.unwrap_or(row.load.concurrency as f64)
+}
+
+/// The same in words.
+fn at(row: &Row) -> String {
+    match row.due_per_second {
+        Some(rate) => format!("{} requests/s", figure(rate)),
+        None => format!("concurrency {}", row.load.concurrency),
+    }
+}
+
+/// Every concurrency or rate at which a client was measured.
+fn grid(groups: &[&Group]) -> Vec<f64> {
+    let mut grid: Vec<f64> = groups
         .iter()
         .flat_map(|group| &group.rows)
-        .map(|row| row.load.concurrency)
+        .map(|row| across(row))
         .collect();
+    grid.sort_by(f64::total_cmp);
+    grid.dedup();
+    grid
+}
+
+fn axis(groups: &[&Group]) -> Across {
+    let grid = grid(groups);
+    let mut rows = groups.iter().flat_map(|group| &group.rows);
+    let (title, labels) = match rows.any(|row| row.load.rate.is_some()) {
+        true => (
+            "requests due per second",
+            grid.iter().map(|at| count(at.round() as u64)).collect(),
+        ),
+        false => ("concurrency", Vec::new()),
+    };
     Across {
-        title: "concurrency",
-        grid: grid
-            .into_iter()
-            .map(|concurrency| concurrency as f64)
-            .collect(),
+        title,
+        labels,
+        grid,
         log: true,
     }
 }
 
 fn speeds(group: &Group, bound: bool) -> Series {
     let point = |row: &Row| Point {
-        x: row.load.concurrency as f64,
+        x: across(row),
         y: row.requests_per_second,
         range: speed_range(row),
-        hint: format!("concurrency {}: {}", row.load.concurrency, speed_words(row)),
+        hint: format!("{}: {}", at(row), speed_words(row)),
     };
     Series {
         name: group.name.clone(),
@@ -399,13 +559,11 @@ fn panel(group: &Group) -> Lines {
         let point = |row: &Row| {
             let y = value(row)?;
             let hint = match stroke {
-                Stroke::Marks => {
-                    format!("concurrency {}: CPU {} %", row.load.concurrency, figure(y))
-                }
+                Stroke::Marks => format!("{}: CPU {} %", at(row), figure(y)),
                 _ => String::new(),
             };
             Some(Point {
-                x: row.load.concurrency as f64,
+                x: across(row),
                 y,
                 range: (y, y),
                 hint,
@@ -450,7 +608,7 @@ fn panel(group: &Group) -> Lines {
             body_words(group.bytes)
         ),
         width: 410.0,
-        across: across(&[group]),
+        across: axis(&[group]),
         plots: vec![
             Plot {
                 ticks: 4,
@@ -491,6 +649,17 @@ fn in_words(group: &Group) -> String {
     let Some(fastest) = fastest else {
         return "every row was rejected.".into();
     };
+    if fastest.load.rate.is_some() {
+        let each = group.valid().map(|row| {
+            let p99 = optional(row.p99_ms, |p99| format!("p99 {} ms", small(p99)));
+            format!(
+                "at {} p50 {} ms, {p99}",
+                at(row),
+                optional(row.p50_ms, small)
+            )
+        });
+        return each.collect::<Vec<_>>().join("; ") + ".";
+    }
     let speed = figure(fastest.requests_per_second);
     let mut words = format!(
         "fastest at concurrency {} with {speed} requests/s",

@@ -2,6 +2,7 @@
 
 use hecaton_lab::findings::{judge_run, rejection, warnings};
 use hecaton_lab::ledger::Document;
+use hecaton_lab::report;
 use hecaton_lab::run::Round;
 use hecaton_test_server::Times;
 use serde_json::json;
@@ -117,4 +118,59 @@ fn sending_late_is_a_figure_and_no_offence() {
         says.contains("requests reached the server later than they were due: by 40"),
         "{says}"
     );
+}
+
+/// The rate is what the points of a line differ in, so it is what is across, and each client is one line.
+#[test]
+fn charts_of_a_rate_have_the_rate_across_and_the_budget_as_a_line() {
+    let run = run(Some(50.0));
+    let findings = judge_run(&run);
+    let page = report::view(&run, &findings).html();
+    for words in [
+        "requests due per second",
+        "Latency over the rate",
+        "budget of 50.0 ms",
+        "400 requests/s: p99 in ms 48",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!(
+        !page.contains("over concurrency") && !page.contains("honest, rate"),
+        "{page}"
+    );
+}
+
+#[test]
+fn latencies_are_drawn_from_p50_to_p99_9_with_their_number() {
+    let run = run(None);
+    let findings = judge_run(&run);
+    let row = findings
+        .rows
+        .iter()
+        .find(|row| row.due_per_second == Some(400.0))
+        .unwrap();
+    let all = row.percentiles.as_ref().unwrap();
+    let rounds = run
+        .rounds
+        .iter()
+        .filter(|round| round.per_second == Some(400.0))
+        .count();
+    assert_eq!(all.n, 1000 * rounds as u64);
+    assert!(
+        all.at(50.0).unwrap().ms < 2.1 && all.at(99.0).unwrap().ms > 47.0,
+        "{all:?}"
+    );
+    let view = report::view(&run, &findings);
+    let page = view.html();
+    for words in [
+        "Latency from p50 to p99.9",
+        ">p50<",
+        ">p99.9<",
+        "latency in ms, n = 12,000",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+    let row = &view.json()["rows"][0]["percentiles"];
+    assert_eq!(row["ms"][0][0], 50.0, "{row}");
+    assert!(row["ms"][0][1].as_f64().unwrap() < 2.1, "{row}");
 }

@@ -61,7 +61,12 @@ fn charts_are_whole_documents_with_their_colours() {
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         names,
-        ["all-133.svg", "typhoeus-133.svg", "baseline-133.svg"]
+        [
+            "all-133.svg",
+            "percentiles-133.svg",
+            "typhoeus-133.svg",
+            "baseline-133.svg"
+        ]
     );
     for (name, chart) in &files {
         assert!(
