@@ -54,13 +54,13 @@ fn first_name(text: &str) -> String {
 #[test]
 fn stages_import_only_from_earlier_ones() {
     let mut seen = 0;
-    for (place, stage) in STAGES.iter().enumerate() {
+    for (position, stage) in STAGES.iter().enumerate() {
         for path in sources(&here().join("src").join(stage)) {
             let source = fs::read_to_string(&path).unwrap();
             for name in imports(&source) {
                 seen += usize::from(STAGES.contains(&name.as_str()));
                 assert!(
-                    !STAGES[place + 1..].contains(&name.as_str()) && name != BESIDE,
+                    !STAGES[position + 1..].contains(&name.as_str()) && name != BESIDE,
                     "{} imports {name}",
                     path.display()
                 );

@@ -48,11 +48,11 @@ fn conditions(folder: &Path) -> Conditions {
 
 #[test]
 fn an_experiment_can_be_measured_from_any_program() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let (mut planned, mut done) = (0, 0);
     let measured = measure(
         &experiment(),
-        &conditions(place.path()),
+        &conditions(temporary.path()),
         &mut |progress| match progress {
             Progress::Begun(rounds, _) => planned = rounds,
             Progress::Measured(_) => done += 1,
@@ -76,9 +76,9 @@ fn an_experiment_can_be_measured_from_any_program() {
 }
 
 #[test]
-fn what_was_measured_until_it_was_stopped_is_kept() {
-    let place = tempfile::tempdir().unwrap();
-    let conditions = conditions(place.path());
+fn what_was_measured_until_it_was_stopped_remains() {
+    let temporary = tempfile::tempdir().unwrap();
+    let conditions = conditions(temporary.path());
     let stop = conditions.stop.clone();
     let stopped = measure(&experiment(), &conditions, &mut |progress| {
         if matches!(progress, Progress::Measured(_)) {
@@ -88,6 +88,6 @@ fn what_was_measured_until_it_was_stopped_is_kept() {
     let error = stopped.err().expect("it was stopped");
     assert!(error.is::<Interrupted>());
     assert!(format!("{error:#}").contains("INCOMPLETE 1/6"), "{error:#}");
-    let kept = read(place.path()).unwrap();
-    assert_eq!((kept.rounds.len(), kept.unfinished), (1, Some(6)));
+    let remaining = read(temporary.path()).unwrap();
+    assert_eq!((remaining.rounds.len(), remaining.unfinished), (1, Some(6)));
 }

@@ -18,7 +18,7 @@ fn the_kept_schema_is_that_of_the_types() {
     if std::env::var_os("HECATON_UPDATE").is_some() {
         std::fs::write(&path, &schema).expect("the schema can be written");
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let remaining = std::fs::read_to_string(&path).unwrap_or_default();
     let hint = "docs/schemas/run.schema.json is out of date: run HECATON_UPDATE=1 cargo test -p hecaton-lab --test schema";
-    assert!(kept == schema, "{hint}\n{schema}");
+    assert!(remaining == schema, "{hint}\n{schema}");
 }

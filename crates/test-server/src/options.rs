@@ -103,8 +103,8 @@ pub struct RoundSpec {
     /// each in its own order.
     pub draw: u32,
     /// The length of a simulated round trip. Every response waits one of them. The first response of a connection waits longer,
-    /// because a server cannot delay the opening itself: one more for TCP, and one (TLS 1.3) or two (TLS 1.2) more for TLS. 0 adds
-    /// nothing; ignored when `gate` is given.
+    /// because a server cannot delay the opening itself. It waits one more for TCP, and for TLS one (1.3) or two (1.2). 0 adds
+    /// nothing. Ignored when `gate` is given.
     pub round_trip: Duration,
     /// Hold every response until this many requests are held at once, or until no new one has arrived
     /// for 500 ms. None and 0 hold nothing.

@@ -9,9 +9,9 @@
 //! Decisions:
 //!
 //! - The `h2` crate (which hyper uses): over HTTP/2 the work is in the protocol.
-//! - A connection is a task of the client's runtime. So a waiting thread drives it, and the keeper while nobody waits. A
-//!   connection that was left alone is checked before it is used: if the kernel has unread bytes of it (a GOAWAY, its end),
-//!   they are read first. The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`),
+//! - A connection is a task of the client's runtime. So a waiting thread drives it, and the keeper while nobody waits. An
+//!   idle connection is checked before it is used. Unread bytes in the kernel, such as a GOAWAY or the connection's end, are
+//!   read first. The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`),
 //!   and pauses after some reads (`instrumented`). The task holds no handle that sends requests, so it ends with the client.
 //!   The sockets of a closed client are closed at once, driven or not (`link`).
 //! - A request is re-sent if the peer did nothing for it. The peer says so by REFUSED_STREAM, or by a GOAWAY that names an

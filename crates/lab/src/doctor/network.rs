@@ -1,11 +1,11 @@
-//! Limits that many connections meet: descriptors, backlog, ports.
+//! Limits on many connections: descriptors, backlog, ports.
 
 use nix::sys::resource::{Resource, getrlimit};
 
 use super::Finding;
 use super::text::Root;
 
-/// Connections at once that a run may well ask for: a pool twice over, for the last closes while the next opens.
+/// Connections at once that a run may well need: a pool twice over, for the last closes while the next opens.
 const WANTED: u64 = 4096;
 
 /// Connections that may wait to be accepted.

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_calm_core_is_told_from_a_noisy_one() {
+    fn a_calm_core_is_distinguished_from_a_noisy_one() {
         let steady = vec![Duration::from_micros(1000); 500];
         assert_eq!(judge(steady.clone()).standing, Standing::Good);
         let mut noisy = steady;

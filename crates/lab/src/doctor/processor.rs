@@ -1,4 +1,4 @@
-//! Cores, their clock, and who else wants them.
+//! Cores, their clock, and who else uses them.
 
 use super::text::Root;
 use super::{Finding, Standing};
@@ -121,7 +121,7 @@ fn battery(root: &Root) -> Option<Finding> {
     match mains.iter().max()? {
         0 => Some(Finding::mend(
             "power",
-            "from the battery: the clock is kept low",
+            "from the battery: the clock stays low",
             "plug it in",
         )),
         _ => Some(Finding::good("power", "from the mains")),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_one_core_are_told_from_cores() {
+    fn threads_of_one_core_are_distinguished_from_cores() {
         let path = "sys/devices/system/cpu/cpu0/topology/thread_siblings_list";
         let pinning = Pinning {
             client_core: 0,

@@ -34,9 +34,9 @@ pub struct Batch {
     pub async_average_ms: f64,
     /// How many times faster all at once is, paired by loop.
     pub speed_up: Option<Estimate>,
-    /// Most requests that the test server saw in flight during the batches sent at once; none without a ledger.
+    /// Most requests that the test server saw in flight during the batches sent at once; none without a log.
     pub in_flight: Option<u64>,
-    /// Most connections that one of those used; none without a ledger.
+    /// Most connections that one of those used; none without a log.
     pub connections: Option<u64>,
     /// Why a row is not ranked, in either way.
     pub rejected: Option<String>,

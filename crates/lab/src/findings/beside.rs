@@ -52,7 +52,7 @@ impl Beside<'_> {
         sentences.extend(self.broken());
         if !found.failed.is_empty() {
             sentences.push(format!(
-                "Asked for after, and missing: {}.",
+                "Requested after, and missing: {}.",
                 listed(&found.failed)
             ));
         }
@@ -155,7 +155,7 @@ fn listed(rows: &[Row]) -> String {
     words.collect::<Vec<_>>().join(", ")
 }
 
-/// The load of a row in words: what tells it from the others of its client.
+/// The load of a row in words: how it differs from the others of its client.
 pub fn load(row: &Row, with_body: bool) -> String {
     let body = with_body.then(|| body_words(row.load.body_bytes));
     let words = body.into_iter().chain([load_words(&row.load, &row.usual)]);

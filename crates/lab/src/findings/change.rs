@@ -133,8 +133,8 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
         rows.iter().filter(lacks).cloned().collect()
     };
     let (gone, added) = (only(&old_rows, &new_rows), only(&new_rows, &old_rows));
-    let asked = |row: &&Row| new.plan.asks_for(&row.cell());
-    let failed = gone.iter().filter(asked).cloned().collect();
+    let requested = |row: &&Row| new.plan.asks_for(&row.cell());
+    let failed = gone.iter().filter(requested).cloned().collect();
     let both = new_rows.into_iter().filter_map(|row| {
         let before = old_rows.iter().find(|old| key(old) == key(&row))?;
         Some(change(before.clone(), row, &old_cells, &new_cells))

@@ -14,7 +14,7 @@ pub use super::batches::Batch;
 pub use super::keepalive::RoundTrip;
 pub use super::pair::Pair;
 
-/// A comparison, judged.
+/// A comparison and its verdicts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Compared {
@@ -38,7 +38,7 @@ pub enum What {
     Batches(Vec<Batch>),
 }
 
-/// Judges the rounds of a comparison; `rows` sum up the same rounds.
+/// Finds the verdicts of a comparison; `rows` sum up the same rounds.
 pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row]) -> Compared {
     let cells = Cells::new(rounds);
     let (mut verdict, what) = match comparison {
@@ -68,7 +68,7 @@ pub fn compared(comparison: &Comparison, rounds: &[Round], rows: &[Row]) -> Comp
     }
     if rounds.iter().any(|round| round.seen.is_none()) {
         verdict.push(
-            "UNVERIFIED: this server kept no ledger, so these are the client's own claims.".into(),
+            "UNVERIFIED: this server has no log, so these are the client's own claims.".into(),
         );
     }
     Compared { verdict, what }

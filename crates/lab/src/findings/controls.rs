@@ -88,12 +88,12 @@ impl Group {
     fn again(&self, cells: &Cells) -> Option<Again> {
         let twin = self.twin.as_ref()?;
         let first = first(twin);
-        let place = self.cells.iter().position(|cell| *cell == first)?;
+        let index = self.cells.iter().position(|cell| *cell == first)?;
         let estimate = cells.ratio(&first, twin)?;
         Some(Again {
             ratio: estimate.value,
             interval: [estimate.low, estimate.high],
-            apart: self.family.apart(place, self.cells.len())?,
+            apart: self.family.apart(index, self.cells.len())?,
             client: first.client,
             estimate,
         })
@@ -109,7 +109,7 @@ fn first(twin: &Cell) -> Cell {
     }
 }
 
-/// Cells of clients whose rows count, by what is asked of them.
+/// Cells of clients whose rows count, by their load.
 fn under_one_load(cells: &Cells, rows: &[Row]) -> Vec<Vec<Cell>> {
     let client =
         |row: &&Row| row.rejected.is_none() && !row.is_baseline_loader() && row.speed.is_some();

@@ -82,16 +82,13 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
 
 fn verified(trust: &Trust) -> Fact {
     if trust.unwitnessed {
-        let words = "UNVERIFIED: the server kept no ledger, these are the clients' own claims";
+        let words = "UNVERIFIED: the server has no log, these are the clients' own claims";
         return Fact::new(Tone::Warning, words);
     }
     let rows = plural(trust.rows as u64, "row");
     Fact::new(
         Tone::Good,
-        format!(
-            "{} of {rows} verified by the server's ledger",
-            trust.verified
-        ),
+        format!("{} of {rows} verified by the server's log", trust.verified),
     )
 }
 

@@ -1,10 +1,10 @@
 //! Compares many rows with each other at once. Each row gets an interval of its speed, and two rows differ if their
-//! intervals do not meet. All of these statements together are wrong in at most 5 % of experiments.
+//! intervals do not overlap. All of these statements together are wrong in at most 5 % of experiments.
 //!
 //! A row's figure in a block is the logarithm of its speed without what the block did to all rows. Its centre is the
 //! trimmed mean of these, its error that of Yuen (*The Two-Sample Trimmed t for Unequal Population Variances*,
 //! Biometrika 1974). Simulation gives the width of the intervals. It repeats experiments with equal numbers of rows,
-//! rounds and processes, equal scatter in each row and no difference between rows. In 95 % of them all intervals meet
+//! rounds and processes, equal scatter in each row and no difference between rows. In 95 % of them all intervals overlap
 //! (the maximum over all pairs: Westfall and Young, *Resampling-Based Multiple Testing*, 1993).
 
 use rand::rngs::StdRng;
@@ -59,7 +59,7 @@ impl Family {
     /// Letters for each row, `a` for the fastest; two rows share one exactly when they are not apart. Empty with too few
     /// rounds.
     ///
-    /// Rows that all meet have a point in common, so each letter stands for one point, from the highest down.
+    /// Rows that all overlap have a point in common, so each letter stands for one point, from the highest down.
     pub fn letters(&self) -> Vec<String> {
         let mut points: Vec<f64> = self.intervals.iter().map(|(low, _)| *low).collect();
         points.sort_unstable_by(|a, b| b.total_cmp(a));
@@ -99,9 +99,9 @@ impl Family {
     }
 }
 
-/// The letters of these places, which follow one another: `a`, `bc`, or `b–f` for more than three.
-fn words(places: &[usize]) -> String {
-    match places {
+/// The letters of these positions, which follow one another: `a`, `bc`, or `b–f` for more than three.
+fn words(positions: &[usize]) -> String {
+    match positions {
         [first, _, _, .., last] => format!("{}–{}", letter(*first), letter(*last)),
         few => few.iter().map(|place| letter(*place)).collect(),
     }
@@ -117,7 +117,7 @@ fn letter(place: usize) -> String {
     }
 }
 
-/// The centre and error of each row. One that scatters less than a typical one, by chance, is judged as a typical one.
+/// The centre and error of each row. One that scatters less than a typical one, by chance, is treated as a typical one.
 fn summaries(rows: &[Vec<f64>], invocations: &[u32]) -> Vec<Summary> {
     let (centred, means) = residuals(rows);
     let inflation = luck_of_processes(&centred, invocations);
@@ -144,14 +144,14 @@ fn summaries(rows: &[Vec<f64>], invocations: &[u32]) -> Vec<Summary> {
 fn trimmed(values: &mut [f64]) -> (f64, f64) {
     values.sort_unstable_by(f64::total_cmp);
     let (n, cut) = (values.len(), values.len() / TRIMMED);
-    let kept = &values[cut..n - cut];
-    let centre = mean(kept);
-    let (least, most) = (kept[0], kept[kept.len() - 1]);
-    let kept = kept.len() as f64;
+    let middle = &values[cut..n - cut];
+    let centre = mean(middle);
+    let (least, most) = (middle[0], middle[middle.len() - 1]);
+    let middle = middle.len() as f64;
     for value in values.iter_mut() {
         *value = value.clamp(least, most);
     }
-    (centre, (squares(values) / (kept * (kept - 1.0))).sqrt())
+    (centre, (squares(values) / (middle * (middle - 1.0))).sqrt())
 }
 
 /// The residuals of each row, without its own mean and the mean of each block; and the means of the rows.
@@ -195,7 +195,7 @@ fn luck_of_processes(residuals: &[Vec<f64>], invocations: &[u32]) -> f64 {
     ratio.max(1.0).sqrt()
 }
 
-/// How many errors an interval reaches to either side so that in 95 % of experiments without a difference all meet.
+/// How many errors an interval reaches to either side so that in 95 % of experiments without a difference all overlap.
 fn width(scatter: &[f64], invocations: &[u32]) -> f64 {
     let mut random = StdRng::seed_from_u64(0x1a6);
     let mut rows = vec![vec![0.0; invocations.len()]; scatter.len()];
@@ -214,7 +214,7 @@ fn width(scatter: &[f64], invocations: &[u32]) -> f64 {
     percentile(&widest, CONFIDENCE).unwrap_or(f64::INFINITY)
 }
 
-/// How many errors wide intervals must be for all to meet.
+/// How many errors wide intervals must be for all to overlap.
 fn gap(rows: &[Summary]) -> f64 {
     let mut widest: f64 = 0.0;
     for (place, one) in rows.iter().enumerate() {
@@ -277,7 +277,7 @@ mod tests {
                 ends.iter().map(|(low, width)| (f64::from(*low), f64::from(low + width))).collect();
             let family = Family { intervals };
             let groups = family.letters();
-            let places = |text: &str| -> Vec<char> {
+            let positions = |text: &str| -> Vec<char> {
                 match text.split_once('–') {
                     Some((from, to)) => (from.chars().next().unwrap()..=to.chars().next().unwrap()).collect(),
                     None => text.chars().collect(),
@@ -285,7 +285,7 @@ mod tests {
             };
             for one in 0..groups.len() {
                 for other in 0..groups.len() {
-                    let (a, b) = (places(&groups[one]), places(&groups[other]));
+                    let (a, b) = (positions(&groups[one]), positions(&groups[other]));
                     let shared = a.iter().any(|letter| b.contains(letter));
                     prop_assert_eq!(shared, one == other || family.apart(one, other) == Some(false));
                 }

@@ -15,19 +15,19 @@ use crate::spec::{Goal, Promise};
 pub struct Judgement {
     /// The goal in words.
     pub what: String,
-    /// The measured figure; none if the goal could not be judged.
+    /// The measured figure; none if the goal could not be measured.
     pub value: Option<f64>,
     /// Ends of the interval; none when there is none.
     pub interval: Option<[f64; 2]>,
     /// The limit.
     pub asked: f64,
-    /// Whether the value is on the right side of the limit; none when it could not be judged.
+    /// Whether the value is on the right side of the limit; none when it could not be measured.
     pub met: Option<bool>,
     /// All of it in one line.
     pub sentence: String,
 }
 
-/// Judges a goal in every cell of its client in which it is asked. `rows` are those of `rounds`; without any, the
+/// Checks a goal in every cell of its client for which it is set. `rows` are those of `rounds`; without any, the
 /// judgement says that nothing was measured.
 pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement> {
     let promise = &goal.promise;
@@ -75,7 +75,7 @@ fn peer<'a>(row: &Row, client: &str, rows: &'a [Row]) -> Option<&'a Row> {
     })
 }
 
-/// Two judgements of one load: requests per second, and CPU time of a request. `loads` are judged in all.
+/// Two verdicts on one load: requests per second, and CPU time of a request. `loads` are compared in all.
 fn not_slower(
     row: &Row,
     than: &str,
@@ -174,15 +174,15 @@ fn memory(row: &Row, asked: f64) -> Judgement {
 
 /// A row is rejected when a single request failed, was lost or was sent twice.
 fn answered(row: &Row, rounds: &[Round]) -> Judgement {
-    let what = format!("all answered, {} {}", row.client, place(row));
+    let what = format!("all responses, {} {}", row.client, place(row));
     let of_row = || rounds.iter().filter(|round| round.cell == row.cell());
     let asked: u64 = of_row().map(|round| round.count).sum();
     let done: u64 = of_row().map(|round| round.claim.done).sum();
     let met = done == asked && row.verified;
     let doubt = match &row.rejected {
         Some(reason) => format!(" ({reason})"),
-        None if row.verified => ", as the ledger saw it".into(),
-        None => " (without a ledger)".into(),
+        None if row.verified => ", as the server's log says".into(),
+        None => " (without a log)".into(),
     };
     let sentence = format!(
         "{what}: {} of {}{doubt}: {}",

@@ -68,12 +68,12 @@ pub(super) fn round_trips(rows: &[Row], cells: &Cells) -> Vec<RoundTrip> {
     found
 }
 
-fn predict(trip: &mut RoundTrip, (kept, new): (f64, f64)) {
+fn predict(trip: &mut RoundTrip, (reused, new): (f64, f64)) {
     let round_trip = trip.round_trip_ms as f64;
-    let (kept, new) = (round_trip + kept, NEW * round_trip + new);
-    trip.predicted_keep_alive_ms = Some(kept);
+    let (reused, new) = (round_trip + reused, NEW * round_trip + new);
+    trip.predicted_keep_alive_ms = Some(reused);
     trip.predicted_new_ms = Some(new);
-    trip.predicted_gain = Some(new / kept);
+    trip.predicted_gain = Some(new / reused);
 }
 
 fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
@@ -85,14 +85,14 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
             .find(|row| row.load.keepalive == keepalive)
             .map(Row::cell)
     };
-    let (kept, new) = (of(true)?, of(false)?);
-    let rejected = [&kept, &new]
+    let (reused, new) = (of(true)?, of(false)?);
+    let rejected = [&reused, &new]
         .into_iter()
         .find_map(|cell| row_of(cell, rows)?.rejected.clone());
-    let gain = cells.ratio(&kept, &new).filter(|_| rejected.is_none());
+    let gain = cells.ratio(&reused, &new).filter(|_| rejected.is_none());
     Some(RoundTrip {
         round_trip_ms: trip,
-        keep_alive_ms: milliseconds(&kept, cells),
+        keep_alive_ms: milliseconds(&reused, cells),
         new_ms: milliseconds(&new, cells),
         gain,
         predicted_keep_alive_ms: None,
@@ -102,7 +102,7 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
     })
 }
 
-/// Time of one request, as many at once as the cell asks for.
+/// Time of one request, as many at once as the cell says.
 fn milliseconds(cell: &Cell, cells: &Cells) -> Option<Estimate> {
     let concurrency = cell.load.concurrency as f64;
     let times: Vec<Sample> = cells

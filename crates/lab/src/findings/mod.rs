@@ -1,4 +1,4 @@
-//! Judges rounds: rows, rejections, recommendations and sentences. Pure; reads and writes nothing.
+//! Turns rounds into findings: rows, rejections, recommendations and sentences. Pure; reads and writes nothing.
 
 mod batches;
 mod beside;
@@ -79,7 +79,7 @@ pub fn ratio(rounds: &[Round], cell: &Cell, than: &Cell) -> Option<Estimate> {
     cells::Cells::new(rounds).ratio(cell, than)
 }
 
-/// Judges all rounds of a run. `usual` is the load that need not be told of each row.
+/// Finds what all rounds of a run say. `usual` is the load that rows need not repeat.
 pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
     let cells = cells::Cells::new(rounds);
     let rows = rows::rows(&cells, usual);
@@ -100,7 +100,7 @@ pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
     }
 }
 
-/// Judges a run by its rounds and by what was asked of them.
+/// Finds what a run says, by its rounds and their loads.
 pub fn judge_run(run: &Document) -> Findings {
     let mut findings = judge(&run.rounds, &run.plan.usual());
     let rates = rates::sentences(run, &findings.rates);

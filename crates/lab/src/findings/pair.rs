@@ -69,7 +69,7 @@ fn sentence(first: &str, second: &str, ratio: &Estimate) -> String {
         Statement::More | Statement::Less => format!("{first} is {figures} as fast as {second}."),
         Statement::Same => format!("{first} and {second} are equivalent: {figures}."),
         Statement::Unclear => format!(
-            "{first} and {second} are not clearly different: {figures}; more --rounds would tell."
+            "{first} and {second} are not clearly different: {figures}; more --rounds would decide."
         ),
         Statement::TooFew => format!(
             "{first} was {figures} as fast as {second}; six rounds or more would say so with 95 % confidence."

@@ -190,7 +190,9 @@ mod tests {
     fn intervals_that_do_not_know_of_processes_are_too_narrow() {
         let alone = |samples: Vec<Sample>| -> Vec<Sample> {
             let numbered = samples.into_iter().zip(0..);
-            numbered.map(|((value, _), place)| (value, place)).collect()
+            numbered
+                .map(|((value, _), position)| (value, position))
+                .collect()
         };
         let found = covered(|random| ratio(&alone(paired(random, 4, 0.03)), CONFIDENCE).unwrap());
         assert!(found < RUNS * 90 / 100, "{found}");
@@ -198,15 +200,15 @@ mod tests {
 
     /// Twelve rounds of six processes without luck tell a difference of 10 % nearly always: what the correction costs.
     #[test]
-    fn a_difference_is_still_told() {
+    fn a_difference_is_still_found() {
         let mut random = StdRng::seed_from_u64(3);
-        let told = (0..100).filter(|_| {
+        let reported = (0..100).filter(|_| {
             let samples: Vec<Sample> = paired(&mut random, 6, 0.0)
                 .into_iter()
                 .map(|(value, process)| (value / TRUTH * 1.10, process))
                 .collect();
             ratio(&samples, CONFIDENCE).unwrap().low > 1.0
         });
-        assert!(told.count() >= 90);
+        assert!(reported.count() >= 90);
     }
 }

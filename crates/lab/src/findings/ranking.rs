@@ -169,7 +169,7 @@ fn verdict(ranked: &[Entry], cells: &Cells, family: &Family) -> String {
     let together: Vec<&str> = ranked
         .iter()
         .enumerate()
-        .filter(|(place, _)| *place == 0 || family.apart(0, *place) == Some(false))
+        .filter(|(position, _)| *position == 0 || family.apart(0, *position) == Some(false))
         .map(|(_, entry)| entry.row.client.as_str())
         .collect();
     if together.len() > 1 {

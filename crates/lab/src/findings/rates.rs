@@ -23,7 +23,7 @@ pub struct AtRate {
     pub body_bytes: usize,
     /// Most requests that may be in flight.
     pub concurrency: usize,
-    /// The rate as it was asked for.
+    /// The rate as the user wrote it.
     pub rate: Rate,
     /// Requests per second that it was for this client, median over the rounds.
     pub per_second: f64,
@@ -35,14 +35,14 @@ pub struct AtRate {
     pub p99_ms: Option<f64>,
     /// How many latencies these are.
     pub n: u64,
-    /// By how many milliseconds requests reached the server later than they were due, at p99; none without a ledger.
+    /// By how many milliseconds requests reached the server later than they were due, at p99; none without a log.
     pub behind_p99_ms: Option<f64>,
     /// Why it does not count; none when it does.
     pub rejected: Option<String>,
 }
 
 impl AtRate {
-    /// Whether the client does what is asked of it.
+    /// Whether the client keeps up with the rate.
     pub fn is_kept(&self) -> bool {
         self.rejected.is_none() && self.done_per_second >= KEPT * self.per_second
     }

@@ -23,8 +23,8 @@ pub struct Recommendation {
     /// The recommended load as documents show it.
     #[serde(flatten)]
     pub told: Told,
-    /// The recommended load. Its concurrency is the smallest measured one that is not shown to have less than [`ENOUGH`] of the best
-    /// speed: its paired ratio to the best has an upper bound of at least that.
+    /// The recommended load. Its concurrency is the smallest measured one whose speed may still be [`ENOUGH`] of the best: the
+    /// upper bound of its paired ratio to the best is at least that.
     #[serde(skip)]
     pub load: Load,
     /// The higher concurrencies that are not shown to have less either, so that nothing decides between them and it.

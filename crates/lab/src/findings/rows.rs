@@ -1,4 +1,4 @@
-//! One row per cell: what was measured, summed up, and whether the ledger agrees.
+//! One row per cell: what was measured, summed up, and whether the server's log agrees.
 
 use hecaton_test_server::{Interval, Times};
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct Row {
     /// The load as documents and tables show it.
     #[serde(flatten)]
     pub told: Told,
-    /// The usual load of the run: what need not be told of each row.
+    /// The usual load of the run: what rows need not repeat.
     #[serde(skip)]
     pub usual: Load,
     /// Median over the rounds.
@@ -57,18 +57,18 @@ pub struct Row {
     /// Requests in flight on average, by the claimed latencies; none without any.
     #[serde(skip)]
     pub in_flight: Option<f64>,
-    /// The load of the test server; none without a ledger.
+    /// The load of the test server; none without a log.
     #[serde(skip)]
     pub server: Option<Server>,
     /// Highest resident memory of any round, in megabytes (10⁶ bytes).
     pub peak_rss_mb: f64,
     /// Failed requests over all rounds, in the driver's words.
     pub errors: u64,
-    /// Most connections that a measured round used; none without a ledger.
+    /// Most connections that a measured round used; none without a log.
     pub connections: Option<u64>,
-    /// Requests that the test server saw again, over all rounds and probes; none without a ledger.
+    /// Requests that the test server saw again, over all rounds and probes; none without a log.
     pub duplicates: Option<u64>,
-    /// Most requests in flight that the test server saw, probes included; none without a ledger.
+    /// Most requests in flight that the test server saw, probes included; none without a log.
     pub peak_in_flight: Option<u64>,
     /// Share of the baseline loader's speed at equal body size and concurrency, paired by block. None if the baseline
     /// loader has no valid row, or if this row is rejected.

@@ -102,7 +102,7 @@ pub fn hodges_lehmann(differences: &[f64]) -> Option<Estimate> {
     centre_at(differences, CONFIDENCE)
 }
 
-/// The same, with an interval of at least this confidence.
+/// The Hodges–Lehmann centre, with an interval of at least this confidence.
 pub fn centre_at(differences: &[f64], confidence: f64) -> Option<Estimate> {
     if differences.is_empty() || differences.iter().any(|d| !d.is_finite()) {
         return None;
@@ -131,7 +131,7 @@ pub fn centre(values: &[Sample]) -> Option<Estimate> {
     processes::ratio(values, CONFIDENCE)
 }
 
-/// A ratio where `together` of them are judged, from the ratios of all blocks: each interval is so wide that all of them hold the truth
+/// A ratio where `together` of them are compared, from the ratios of all blocks: each interval is so wide that all of them hold the truth
 /// with [`CONFIDENCE`] (Bonferroni).
 ///
 /// None without ratios, or when one is not a positive number.
@@ -214,7 +214,7 @@ mod tests {
         let ratios: Vec<Sample> = pairs
             .iter()
             .zip(0..)
-            .map(|((a, b), place)| (a / b, place))
+            .map(|((a, b), index)| (a / b, index))
             .collect();
         ratio_of(&ratios, together)
     }
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(few.against(1.0), Statement::TooFew);
     }
 
-    /// Ratios that are judged together need wider intervals, and so more rounds before there is one at all.
+    /// Ratios that are compared together need wider intervals, and so more rounds before there is one at all.
     #[test]
     fn of_many_ratios_each_has_a_wider_interval() {
         let mut random = StdRng::seed_from_u64(5);
@@ -330,7 +330,7 @@ mod tests {
 
     /// Twelve ratios of equals: in all but one run of twenty, none of the twelve intervals misses the truth.
     #[test]
-    fn ratios_that_are_judged_together_err_together() {
+    fn ratios_that_are_compared_together_err_together() {
         let mut random = StdRng::seed_from_u64(9);
         let (together, runs) = (12, 300);
         let mut errs = |judged: usize| {
@@ -392,8 +392,8 @@ mod tests {
     fn drift_makes_false_winners_unless_rounds_interleave() {
         let mut random = StdRng::seed_from_u64(8);
         let (rounds, runs) = (12_u32, 1_500);
-        let mut speed = |place: u32| {
-            (1.0 - 0.06 * f64::from(place) / f64::from(2 * rounds)) * noise(&mut random)
+        let mut speed = |index: u32| {
+            (1.0 - 0.06 * f64::from(index) / f64::from(2 * rounds)) * noise(&mut random)
         };
         let (mut apart, mut interleaved) = (0, 0);
         for _ in 0..runs {

@@ -12,12 +12,12 @@ use crate::spec::{Job, Rate};
 pub struct Told {
     /// Bytes of the response's body.
     pub body_bytes: usize,
-    /// Mean delay of the test server before each response, in milliseconds; 0 when it answers at once. Only of rows.
+    /// Mean delay of the test server before each response, in milliseconds; 0 when it responds at once. Only of rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay_ms: Option<f64>,
-    /// Requests asked to be in flight.
+    /// Requests that should be in flight.
     pub concurrency: usize,
-    /// Whether connections are kept; absent means yes.
+    /// Whether connections are reused; absent means yes.
     #[serde(skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
     /// The test server's delay; absent for that of the plan.
@@ -62,7 +62,7 @@ impl Told {
         }
     }
 
-    /// The same with the mean delay, which rows have.
+    /// What a row says: the mean delay, too.
     pub(super) fn of_row(load: &Load, usual: &Load) -> Told {
         Told {
             delay_ms: Some(load.delay.mean().as_secs_f64() * 1e3),

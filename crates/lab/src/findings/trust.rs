@@ -1,4 +1,4 @@
-//! How far a run may be trusted: what was verified, how much room the server left, what else the machine did.
+//! How far a run may be trusted: what was verified, how much spare time the server had, what else the machine did.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ use crate::plan::Cell;
 pub struct Trust {
     /// Rows of clients and of the baseline loader.
     pub rows: usize,
-    /// Rows of which the ledger confirms everything.
+    /// Rows of which the server's log confirms everything.
     pub verified: usize,
     /// Rows that are not ranked.
     pub rejected: usize,
-    /// Whether there are rows that no ledger could check.
+    /// Whether there are rows that no log could check.
     pub unwitnessed: bool,
     /// How the baseline loader compares with the fastest client; none without a baseline loader.
     pub headroom: Option<Headroom>,
-    /// The load of the test server, in the worst of the rows behind the verdicts; none without a ledger.
+    /// The load of the test server, in the worst of the rows behind the verdicts; none without a log.
     pub server: Option<Server>,
     /// Share of all rounds during which others took more of the machine than they should; none where that is not known.
     pub noisy: Option<f64>,

@@ -1,4 +1,4 @@
-//! The ledger's view of a row beside the plan: the table that decides whom to believe.
+//! The server's log of a row beside the plan: the table that decides whom to believe.
 
 use super::Row;
 use crate::run::Round;
@@ -6,7 +6,7 @@ use crate::run::Round;
 /// Counts over all measured rounds of a row, and its probes where that is said.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
-    /// Requests asked for.
+    /// Requests of the plan.
     pub asked: u64,
     /// Different requests that arrived.
     pub arrived: u64,
@@ -16,13 +16,13 @@ pub struct Truth {
     pub foreign: u64,
     /// Requests that the driver says failed.
     pub failed: u64,
-    /// Those of them that it says took too long, as far as its words for failures tell.
+    /// Those of them that it says took too long, as far as its words for failures say.
     pub timed_out: u64,
     /// Connections opened while the rounds were measured; those of the probes were there before.
     pub opened: u64,
     /// Most connections that a round used.
     pub connections: u64,
-    /// Requests that were asked to be in flight together.
+    /// Requests that should have been in flight together.
     pub concurrency: u64,
     /// Most requests in flight together, probes included.
     pub in_flight: u64,
@@ -47,7 +47,7 @@ impl Truth {
     }
 }
 
-/// Adds up the rounds of a row; none when there was no ledger.
+/// Adds up the rounds of a row; none when there was no log.
 pub fn truth(rounds: &[Round], row: &Row) -> Option<Truth> {
     let cell = row.cell();
     let own = rounds.iter().filter(|round| round.cell == cell);

@@ -38,8 +38,8 @@ fn verdicts_for(
     let mut sentences: Vec<String> = ranked
         .iter()
         .enumerate()
-        .map(|(place, (advice, row))| {
-            let others = if place == 0 {
+        .map(|(position, (advice, row))| {
+            let others = if position == 0 {
                 &ranked[1..]
             } else {
                 &ranked[..1]
@@ -81,7 +81,7 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>) -> String
     )
 }
 
-/// Higher concurrencies that this run cannot tell from the recommended one.
+/// Higher concurrencies that this run cannot distinguish from the recommended one.
 fn tie(advice: &Recommendation) -> String {
     let others: Vec<String> = advice.tied.iter().map(usize::to_string).collect();
     let others: Vec<&str> = others.iter().map(String::as_str).collect();

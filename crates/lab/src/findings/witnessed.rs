@@ -8,13 +8,13 @@ use crate::run::Round;
 pub struct Witnessed {
     /// Whose they are.
     pub name: String,
-    /// Counts; none when there was no ledger.
+    /// Counts; none when there was no log.
     pub seen: Option<Truth>,
     /// Whether it is a load generator, which sends no ids.
     pub reference: bool,
-    /// The ledger's verdict on all its rows.
+    /// The log's verdict on all its rows.
     pub ledger: String,
-    /// Whether the ledger contradicts any.
+    /// Whether the log contradicts any.
     pub wrong: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The document of a run: what was asked, where it was measured, and every round.
+//! The document of a run: what was requested, where it was measured, and every round.
 
 use hecaton_test_server::Delay;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::spec::{Comparison, Experiment, Job, Kind, Sweep, Target};
 /// Version of the document's keys; a reader refuses another one.
 pub const SCHEMA: u32 = 1;
 
-/// Everything that a run found out, before it is judged.
+/// Everything that a run found out, before findings are made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Document {
@@ -24,7 +24,7 @@ pub struct Document {
     pub command: String,
     /// Where and with what it was measured.
     pub environment: Environment,
-    /// What was asked.
+    /// What was requested.
     pub plan: PlanRecord,
     /// How many rounds were planned, where the run did not come to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,12 +34,12 @@ pub struct Document {
     /// Every process of every client, in the order in which they were started.
     #[serde(default)]
     pub starts: Vec<Start>,
-    /// Clients that were asked for and could not be measured, in sentences.
+    /// Clients that were requested and could not be measured, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
 }
 
-/// The plan, as kept on disk.
+/// The plan, as written to disk.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlanRecord {
@@ -95,7 +95,7 @@ impl PlanRecord {
             && self.body_bytes.contains(&cell.load.body_bytes)
     }
 
-    /// The usual load: what a reader need not be told of each cell.
+    /// The usual load: what cells need not repeat.
     pub fn usual(&self) -> Load {
         Load {
             delay: self.delay,

@@ -1,4 +1,4 @@
-//! Where and with what a run was measured, so that its figures can be judged and repeated.
+//! Where and with what a run was measured, so that its figures can be understood and repeated.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -52,11 +52,11 @@ pub struct ClientRecord {
     pub runtime: String,
     /// The library that does the work.
     pub engine: String,
-    /// How requests are kept in flight.
+    /// How the client holds requests in flight.
     pub models: Vec<String>,
     /// Whether the client repeats failed requests.
     pub retries: String,
-    /// The language of its users, by its manifest; absent for the baseline loader, and in documents from before it was kept.
+    /// The language of its users, by its manifest; absent for the baseline loader, and in documents from before it was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How its driver uses it, by its manifest; absent likewise.
@@ -84,7 +84,7 @@ impl ClientRecord {
 }
 
 impl Environment {
-    /// Looks around. `root` is the project's folder, where the revision is asked for.
+    /// Looks around. `root` is the project's folder, whose revision is read.
     pub fn collect(root: &Path, descriptors: u64, pinning: Option<Pinning>) -> Environment {
         let core = pinning.map_or(0, |pinning| pinning.client_core);
         Environment {

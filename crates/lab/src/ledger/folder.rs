@@ -122,7 +122,7 @@ impl Folder {
         Ok(path)
     }
 
-    /// Takes an empty run away; what the drivers wrote stays, since an error may speak of it.
+    /// Takes an empty run away; what the drivers wrote stays, since an error may refer to it.
     pub fn discard(&self) {
         self.clear();
         let _ = std::fs::remove_dir(&self.path);
@@ -145,7 +145,7 @@ impl Folder {
         Ok(path)
     }
 
-    /// The SHA-256 of `run.json` in hexadecimal digits: who keeps it can tell later that nobody has changed the document.
+    /// The SHA-256 of `run.json` in hexadecimal digits: who stores it can prove later that nobody has changed the document.
     ///
     /// # Errors
     /// When the run is not finished.

@@ -40,11 +40,11 @@ fn is_unfinished(path: &Path) -> bool {
 /// When the folder or a run in it cannot be read.
 pub fn runs_below(folder: &Path) -> Result<Vec<(String, Document)>> {
     let mut runs = Vec::new();
-    for place in folders(folder)? {
-        let parts = if place.join("run.json").exists() {
-            vec![place]
+    for run_folder in folders(folder)? {
+        let parts = if run_folder.join("run.json").exists() {
+            vec![run_folder]
         } else {
-            folders(&place)?
+            folders(&run_folder)?
         };
         for part in parts
             .into_iter()

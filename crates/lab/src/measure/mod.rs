@@ -1,6 +1,6 @@
 //! Measures an experiment, from its limits to its document: all that a front end must not do by itself.
 //!
-//! A verb of the command is: parse, [`measure()`], view. Whoever calls hears what happens meanwhile, and decides where
+//! A verb of the command is: parse, [`measure()`], view. The caller is notified of what happens meanwhile, and decides where
 //! results are printed.
 
 mod record;
@@ -30,7 +30,7 @@ pub struct Conditions {
     pub folder: PathBuf,
     /// The program that is the baseline loader, as `PROGRAM baseline-loader`.
     pub program: PathBuf,
-    /// The command line that asked for it, as the document tells it.
+    /// The command line of it, as the document repeats it.
     pub command: String,
     /// How long a driver may be late beyond three times what is expected.
     pub patience: Duration,
@@ -62,7 +62,7 @@ pub struct Measured {
     pub broken: Vec<String>,
 }
 
-/// Measures an experiment, and tells `progress` how far it is.
+/// Measures an experiment, and reports to `progress` how far it is.
 ///
 /// # Errors
 /// Whatever goes wrong first. What was measured until then stays on disk, and the sentence says where.

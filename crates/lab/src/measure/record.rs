@@ -1,4 +1,4 @@
-//! One experiment as it is measured: its folder, its document, and the rounds that are kept when it ends early.
+//! One experiment as it is measured: its folder, its document, and the rounds that remain when it ends early.
 
 use anyhow::{Error, Result};
 
@@ -48,7 +48,7 @@ impl Record {
         })
     }
 
-    /// Keeps what an event tells, every round at once.
+    /// Records what an event says, every round at once.
     pub(super) fn note(
         &mut self,
         event: Event<'_>,

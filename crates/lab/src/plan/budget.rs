@@ -20,13 +20,13 @@ const CALIBRATION: f64 = 0.5;
 /// So many times the warm-up takes the look after the last round.
 const LATER: f64 = 4.0;
 
-/// A round at a rate begins so long after the driver was told.
+/// A round at a rate begins so long after the command to the driver.
 const LEAD: f64 = 0.1;
 
 /// Requests per second of a client whose number of requests is fixed, which says nothing of its speed.
 const FIXED_RATE: f64 = 1500.0;
 
-/// Requests per second and connection that a foreign server is thought to answer.
+/// Requests per second and connection that a foreign server is thought to respond to.
 const FOREIGN_RATE: f64 = 500.0;
 
 /// A guess of the whole run's length; it tends to be too long rather than too short.
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn a_fixed_number_of_requests_takes_its_time_however_long_rounds_are() {
         let fixed = |delay: &str| {
-            let mut asked = sweep(delay, 10);
-            asked.cells[0].load.requests = Some(3000);
-            estimate(&asked).as_secs_f64()
+            let mut requested = sweep(delay, 10);
+            requested.cells[0].load.requests = Some(3000);
+            estimate(&requested).as_secs_f64()
         };
         assert!((20.0..22.0).contains(&fixed("0")), "{}", fixed("0"));
         assert!((300.0..302.0).contains(&fixed("10ms")), "{}", fixed("10ms"));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_delay_makes_rounds_longer_than_asked() {
+    fn a_long_delay_makes_rounds_longer_than_requested() {
         let estimate = estimate(&sweep("1s", 100)).as_secs_f64();
         assert!(estimate > 30.0, "{estimate}");
     }

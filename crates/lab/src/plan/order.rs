@@ -2,7 +2,7 @@
 //!
 //! Drifts during a run (heat, other programs) then affect all clients alike, and cells of one block can be compared
 //! in pairs. A long block lasts a minute, in which a machine changes. It is therefore cut into groups of cells that
-//! are compared first: the clients under one load, or those of one language if there are many. Stretches, and the
+//! are compared first: the clients under one load, or the clients of one language if there are many. Stretches, and the
 //! cells of each, follow one another in random order.
 
 use std::collections::BTreeMap;
@@ -156,13 +156,13 @@ mod tests {
             let clients: Vec<Manifest> = clients.map(|(n, language)| client(n, language)).collect();
             let names = clients.iter().map(|known| known.client.clone());
             let names: Vec<String> = names.chain([BASELINE_LOADER.into()]).collect();
-            let asked = Sweep {
+            let requested = Sweep {
                 p99: None,
                 cells: cells(&names, &concurrency, &[133]),
                 clients,
                 ..sweep(2, 1, 3)
             };
-            trials(&asked)
+            trials(&requested)
         };
         let changes = |trials: &[Trial], of: &dyn Fn(&Cell) -> String| {
             trials

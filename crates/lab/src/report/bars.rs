@@ -29,7 +29,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// Names and labels get the room that they need, and bars the rest.
+    /// Names and labels get the space that they need, and bars the rest.
     fn new(chart: &Bars, wide: bool) -> Layout {
         if !wide {
             return Layout {
@@ -62,7 +62,7 @@ impl Layout {
     }
 }
 
-/// From a value to its place across.
+/// From a value to its horizontal position.
 enum Scale {
     Linear(Linear),
     /// A doubling is as far as a halving.
@@ -201,10 +201,10 @@ fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) 
     let end = scale.at(bar.value);
     match chart.same {
         None => {
-            let class = if bar.hollow {
-                "beam hollow"
-            } else {
-                beam(bar.colour.place())
+            let class = match (bar.hollow, beam(bar.colour.place())) {
+                (true, "beam light") => "beam hollow light",
+                (true, _) => "beam hollow",
+                (false, class) => class,
             };
             svg.rect(class, (layout.plot.0, down), (end - layout.plot.0, thick));
         }
@@ -260,7 +260,7 @@ fn axis(svg: &mut Svg, scale: &Scale, (top, bottom): (f64, f64)) {
         return;
     };
     let mut free_from = f64::MIN;
-    // 1 has its place; the others stand where room is left.
+    // 1 is always shown; the others stand where space is left.
     let one = scale.at(1.0);
     for tick in TICKS
         .into_iter()

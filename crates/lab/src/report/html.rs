@@ -90,7 +90,7 @@ fn page(view: &View, policy: &str, middle: Markup) -> Markup {
     }
 }
 
-/// The richest data for which there is room.
+/// The richest data for which there is space.
 fn data(view: &View, room: usize) -> String {
     let embedded = |(value, words): &(Value, &str)| {
         let text = shortened(value).to_string().replace('<', "\\u003c"); // JSON that cannot end its element

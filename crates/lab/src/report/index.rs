@@ -1,4 +1,4 @@
-//! The page that leads to every run of a folder, grouped by what was asked, the newest first.
+//! The page that leads to every run of a folder, grouped by question, the newest first.
 
 use std::collections::BTreeMap;
 

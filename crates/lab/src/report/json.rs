@@ -10,7 +10,7 @@ use crate::ledger::{Document, Environment, PlanRecord};
 use crate::run::{Round, Start};
 use crate::views::{judged, ranked, standing};
 
-/// A run: what was asked, where it was measured, every round, and what was found.
+/// A run: what was requested, where it was measured, every round, and what was found.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FullDocument<'a> {
@@ -20,7 +20,7 @@ pub struct FullDocument<'a> {
     pub command: &'a str,
     /// Where and with what it was measured.
     pub environment: &'a Environment,
-    /// What was asked.
+    /// What was requested.
     pub plan: &'a PlanRecord,
     /// How many rounds were planned; absent where all were made.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -76,7 +76,7 @@ fn recommends(run: &Document) -> bool {
     run.plan.comparison.is_none() && run.unfinished.is_none() && !is_all_noise(run)
 }
 
-/// The verdict, the share of noisy rounds, then every client: the ranked in their order, the others without a place.
+/// The verdict, the share of noisy rounds, then every client: the ranked in their order, the others without a rank.
 fn standings(ranking: &Ranking, unfinished: Option<u64>) -> Value {
     let all = ranking
         .ranked

@@ -90,8 +90,8 @@ impl View {
 
 /// The name of a chart as that of a file: a document from elsewhere does not choose where that is.
 fn plain(name: &str) -> String {
-    let kept = |c: char| c.is_alphanumeric() || "-_.".contains(c);
+    let allowed = |c: char| c.is_alphanumeric() || "-_.".contains(c);
     name.chars()
-        .map(|c| if kept(c) { c } else { '-' })
+        .map(|c| if allowed(c) { c } else { '-' })
         .collect()
 }

@@ -3,7 +3,7 @@
 use crate::views::form::Across;
 
 /// Round numbers from 0 to at least `most`. The steps are 1, 2, 2.5 or 5 times a power of ten that need `fewest` to
-/// `fewest` + 3 ticks. The step with the least room above the data is taken.
+/// `fewest` + 3 ticks. The step with the least space above the data is taken.
 pub(super) fn ticks(most: f64, fewest: usize) -> Vec<f64> {
     let most = if most.is_finite() && most > 0.0 {
         most
@@ -121,10 +121,10 @@ fn decades(least: f64, most: f64) -> Vec<f64> {
         .position(|(tick, _)| *tick >= most * (1.0 - 1e-9));
     let (first, last) = (first.unwrap_or(0), last.unwrap_or(all.len() - 1));
     let dense = (most / least).log10() < 2.0;
-    let shown = |place: usize, is_power: bool| dense || is_power || place == first || place == last;
+    let shown = |index: usize, is_power: bool| dense || is_power || index == first || index == last;
     let between = all.iter().enumerate().take(last + 1).skip(first);
-    let kept = between.filter(|(place, (_, is_power))| shown(*place, *is_power));
-    kept.map(|(_, (tick, _))| *tick).collect()
+    let chosen = between.filter(|(index, (_, is_power))| shown(*index, *is_power));
+    chosen.map(|(_, (tick, _))| *tick).collect()
 }
 
 /// Maps what was measured to a range across: by its logarithm, or in proportion.

@@ -5,7 +5,7 @@
 pub struct Style {
     /// Columns; views use at most 120 and need at least 60.
     pub width: usize,
-    /// Whether ANSI colours are understood and wanted.
+    /// Whether ANSI colours are understood and allowed.
     pub color: bool,
     /// Whether braille and box-drawing characters can be shown; else plain ASCII.
     pub unicode: bool,
@@ -15,7 +15,7 @@ pub struct Style {
 const COLORS: [u8; 6] = [32, 166, 36, 175, 178, 74];
 
 impl Style {
-    /// Asks the environment. `terminal` says whether the output is one: a file or a pipe gets no colours.
+    /// Reads the environment. `terminal` says whether the output is one: a file or a pipe gets no colours.
     ///
     /// `NO_COLOR` (not empty) and `TERM=dumb` switch to plain ASCII without colours, as does a locale that is not UTF-8;
     /// in a pipe an unset locale is taken as UTF-8.
@@ -48,8 +48,8 @@ impl Style {
         self.paint("1;33", text)
     }
 
-    pub(super) fn client(&self, place: usize, text: &str) -> String {
-        self.paint(&format!("38;5;{}", COLORS[place % COLORS.len()]), text)
+    pub(super) fn client(&self, position: usize, text: &str) -> String {
+        self.paint(&format!("38;5;{}", COLORS[position % COLORS.len()]), text)
     }
 
     fn paint(&self, code: &str, text: &str) -> String {

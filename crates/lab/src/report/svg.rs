@@ -18,7 +18,7 @@ pub(super) fn escape(text: &str) -> String {
         '>' => "&gt;".into(),
         '"' => "&quot;".into(),
         '\'' => "&#39;".into(),
-        // Control characters have no place in HTML, and no shape.
+        // Control characters are not allowed in HTML, and no shape.
         c if c.is_control() && c != '\n' && c != '\t' => '\u{fffd}'.to_string(),
         c => c.to_string(),
     };

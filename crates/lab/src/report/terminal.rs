@@ -7,7 +7,7 @@ use super::style::Style;
 use crate::findings::Tone;
 use crate::views::form::{Block, Chart, Look, Media, Table, Verdict, View};
 
-/// Fewest characters that a name is shortened to, and how many it keeps while columns of these ranks have room.
+/// Fewest characters that a name is shortened to, and how many it keeps while columns of these ranks have space.
 const SHORTEST: usize = 12;
 const SHORT: usize = 24;
 const WANTED: u8 = 3;
@@ -84,7 +84,7 @@ fn drawn_chart(chart: &Chart, style: &Style) -> Vec<String> {
     }
 }
 
-/// The table without what there is no room for: columns and intervals by rank, then the ends of names.
+/// The table without what does not fit: columns and intervals by rank, then the ends of names.
 fn fitting(mut table: Table, style: &Style) -> Table {
     loop {
         let widest = drawn(
@@ -103,22 +103,22 @@ fn fitting(mut table: Table, style: &Style) -> Table {
             return table;
         }
         let columns = table.columns.iter().enumerate();
-        let ranks = columns.flat_map(|(place, column)| {
+        let ranks = columns.flat_map(|(position, column)| {
             [
-                (column.rank, place, true),
-                (column.interval_rank, place, false),
+                (column.rank, position, true),
+                (column.interval_rank, position, false),
             ]
         });
         let least = ranks
             .filter(|(rank, ..)| *rank > 0)
-            .max_by_key(|(rank, place, _)| (*rank, *place));
+            .max_by_key(|(rank, position, _)| (*rank, *position));
         let longest = names(&table).max().unwrap_or(0);
         match least {
             Some((rank, ..)) if rank <= WANTED && longest > SHORT => {
                 shorten_names(&mut table, widest - style.width, SHORT);
             }
-            Some((_, place, true)) => leave_out(&mut table, place),
-            Some((_, place, false)) => leave_out_intervals(&mut table, place),
+            Some((_, position, true)) => leave_out(&mut table, position),
+            Some((_, position, false)) => leave_out_intervals(&mut table, position),
             None => {
                 shorten_names(&mut table, widest - style.width, SHORTEST);
                 return table;
@@ -127,24 +127,24 @@ fn fitting(mut table: Table, style: &Style) -> Table {
     }
 }
 
-fn leave_out(table: &mut Table, place: usize) {
-    table.columns.remove(place);
+fn leave_out(table: &mut Table, position: usize) {
+    table.columns.remove(position);
     for line in &mut table.lines {
-        line.cells.remove(place);
+        line.cells.remove(position);
     }
     for cells in &mut table.foot {
-        cells.remove(place);
+        cells.remove(position);
     }
 }
 
-fn leave_out_intervals(table: &mut Table, place: usize) {
-    table.columns[place].interval_rank = 0;
+fn leave_out_intervals(table: &mut Table, position: usize) {
+    table.columns[position].interval_rank = 0;
     let cells = table
         .lines
         .iter_mut()
         .map(|line| &mut line.cells)
         .chain(&mut table.foot);
-    for cell in cells.map(|cells| &mut cells[place]) {
+    for cell in cells.map(|cells| &mut cells[position]) {
         if let Some(end) = cell.find(" [").or_else(|| cell.find(" (")) {
             cell.truncate(end);
         }
@@ -165,7 +165,7 @@ fn shorten_names(table: &mut Table, by: usize, fewest: usize) {
     }
 }
 
-/// The beginning of a name that is longer than there is room for.
+/// The beginning of a name that is longer than fits.
 pub(super) fn shortened(name: &str, room: usize) -> String {
     if name.chars().count() <= room {
         return name.to_owned();
@@ -187,8 +187,8 @@ fn drawn(table: &Table, style: &Style) -> Vec<String> {
         drawn.set_header(table.columns.iter().map(|column| clean(&column.title)));
     }
     let mut looks = Vec::new();
-    for (place, line) in table.lines.iter().enumerate() {
-        if line.apart && place > 0 {
+    for (position, line) in table.lines.iter().enumerate() {
+        if line.apart && position > 0 {
             drawn.add_row([""]);
             looks.push(Look::Plain);
         }
@@ -217,15 +217,16 @@ fn drawn(table: &Table, style: &Style) -> Vec<String> {
         .map(|line| format!("  {line}").trim_end().to_owned())
         .collect();
     let heads = lines.len() - looks.len().min(lines.len());
-    let bold = |(place, line): (usize, String)| match place.checked_sub(heads).map(|row| looks[row])
-    {
-        Some(Look::Recommended) => style.bold(&line),
-        _ => line,
-    };
+    let bold =
+        |(position, line): (usize, String)| match position.checked_sub(heads).map(|row| looks[row])
+        {
+            Some(Look::Recommended) => style.bold(&line),
+            _ => line,
+        };
     lines.into_iter().enumerate().map(bold).collect()
 }
 
-/// Breaks at spaces; the first line begins with `lead`, the others with as much room.
+/// Breaks at spaces; the first line begins with `lead`, the others with the same indent.
 pub fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
     let room = style.width - 2 - lead.chars().count();
     let mut lines: Vec<String> = Vec::new();
@@ -237,8 +238,8 @@ pub fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
             _ => lines.push(word),
         }
     }
-    let lead = |place: usize| {
-        if place == 0 {
+    let lead = |position: usize| {
+        if position == 0 {
             lead.to_owned()
         } else {
             " ".repeat(lead.chars().count())
@@ -247,7 +248,7 @@ pub fn wrapped(text: &str, lead: &str, style: &Style) -> Vec<String> {
     lines
         .iter()
         .enumerate()
-        .map(|(place, line)| format!("  {}{line}", lead(place)))
+        .map(|(position, line)| format!("  {}{line}", lead(position)))
         .collect()
 }
 

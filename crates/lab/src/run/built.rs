@@ -1,4 +1,4 @@
-//! Whether a driver was built from the sources that are there now: a mark beside it, as old as the build.
+//! Whether a driver was built from the sources that are there now: a time stamp beside it, as old as the build.
 
 use std::fs::{File, create_dir_all};
 use std::io;
@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use crate::spec::Manifest;
 
-/// The folder of marks and logs, in the manifest's folder; git ignores it.
+/// The folder of time stamps and logs, in the manifest's folder; git ignores it.
 const FOLDER: &str = ".installed";
 
 /// Why the driver must be built first; none when it needs no build or the last one is still true.
@@ -23,7 +23,7 @@ pub fn outdated(manifest: &Manifest) -> Option<String> {
     Some(format!("{changed} has changed since its driver was built"))
 }
 
-/// Notes that a build begins: the mark, once [`keep`] has put it in its place, is older than whatever changes meanwhile.
+/// Notes that a build begins: the time stamp, once [`keep`] has moved it there, is older than whatever changes meanwhile.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -40,7 +40,7 @@ pub fn keep(manifest: &Manifest) -> io::Result<()> {
     std::fs::rename(begun(manifest), mark(manifest))
 }
 
-/// Where what the build says is kept.
+/// The log of the build.
 pub fn log(manifest: &Manifest) -> PathBuf {
     note(manifest, "log")
 }

@@ -153,8 +153,8 @@ fn home() -> Option<PathBuf> {
 fn home_of(mounts: &str, own: &str) -> Option<PathBuf> {
     let mount = mounts.lines().find_map(|line| {
         let mut fields = line.split(' ');
-        let (_, place, kind) = (fields.next()?, fields.next()?, fields.next()?);
-        (kind == "cgroup2").then_some(place)
+        let (_, mount, kind) = (fields.next()?, fields.next()?, fields.next()?);
+        (kind == "cgroup2").then_some(mount)
     })?;
     let path = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
     Some(Path::new(mount).join(path))

@@ -24,7 +24,7 @@ pub struct Setup {
     pub pinning: Option<Pinning>,
     /// How long a response may take beyond three times what is expected.
     pub patience: Duration,
-    /// Whether a client that breaks, or cannot do what is asked, is left out of the rest instead of ending the run.
+    /// Whether a client that breaks, or cannot do what is requested, is left out of the rest instead of ending the run.
     pub tolerant: bool,
     /// Clients whose drivers run as the lab's own user, because somebody said so.
     pub trusted: Vec<String>,
@@ -42,7 +42,7 @@ pub enum Event<'a> {
     LeftOut(String),
     /// A client's driver broke, so it is left out of the rest of the run, and its rounds until then do not count.
     Broke(&'a DriverError),
-    /// A new process has answered its first request.
+    /// A new process has had its first response.
     Ready(Start),
     /// A fact about a driver in an invocation, seen after its rounds were measured.
     Seen(String, u32, Seen),
@@ -174,7 +174,7 @@ impl Session<'_> {
         else {
             return Ok(());
         };
-        // The baseline loader tells no number.
+        // The baseline loader reports no number.
         if let Some(status) = kind.strip_prefix("status") {
             let status = match status.trim() {
                 "" => "another status than 2xx".to_owned(),
@@ -203,7 +203,7 @@ impl Session<'_> {
         (self.observe)(Event::LeftOut(why))
     }
 
-    /// A client that cannot be asked for this sweep.
+    /// A client that cannot do this sweep.
     fn refuse(&mut self, hello: &Hello, why: String) -> Result<()> {
         if hello.name == BASELINE_LOADER && !self.sweep.clients.is_empty() {
             (self.observe)(Event::NoBaselineLoader(why))?;
@@ -236,7 +236,7 @@ impl Session<'_> {
         }
     }
 
-    /// Lets the processes of the last invocation go on for a while, one after another.
+    /// Lets the processes of the last invocation continue for a while, one after another.
     fn look_later(&mut self, runner: &mut Runner<'_>) -> Result<()> {
         let clients = self.sweep.clients.iter();
         let clients: Vec<String> = clients.map(|manifest| manifest.client.clone()).collect();
@@ -305,7 +305,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Goes on without a client whose driver broke, as long as another is left to measure.
+    /// Continues without a client whose driver broke, as long as another is left to measure.
     fn go_on_without(&mut self, error: Error, runner: &mut Runner<'_>) -> Result<()> {
         let Some(broken) = error.downcast_ref::<DriverError>() else {
             return Err(error);
@@ -338,7 +338,7 @@ fn log_of(folder: &Path, client: &str, invocation: u32) -> PathBuf {
     folder.join(format!("{client}-{invocation}.log"))
 }
 
-/// Why a client cannot be asked for this sweep.
+/// Why a client cannot do this sweep.
 fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     let name = &hello.name;
     let highest = sweep.highest_concurrency_of(name);
@@ -440,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_is_only_asked_for_what_it_can_do() {
+    fn a_client_is_only_measured_at_what_it_can_do() {
         assert_eq!(
             objection(&hello(), &sweep(50, "GET", "http://127.0.0.1/")),
             None

@@ -1,4 +1,4 @@
-//! A driver, asked one thing at a time.
+//! A driver, which gets one command at a time.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ use crate::spec::Manifest;
 const GLANCE: Duration = Duration::from_millis(100);
 
 /// How many times its patience a driver may take until it says hello: a virtual machine starts for 5 s of processor time, which
-/// others may want too.
+/// others may need too.
 const TO_START: u32 = 4;
 
 /// How long what a driver started may take to end after it.
@@ -36,7 +36,7 @@ const TO_FOLLOW: Duration = Duration::from_millis(500);
 const FEWEST_DESCRIPTORS: usize = 4096;
 const DESCRIPTORS_EACH: usize = 16;
 
-/// CPU time that a driver may use while it should stand still: it is stopped a moment after it was told to.
+/// CPU time that a driver may use while it should stand still: it is stopped a moment after the command.
 const AT_REST: Duration = Duration::from_millis(20);
 
 /// How long it takes on average until a driver is looked at again. The time is drawn from an exponential distribution: however long
@@ -129,7 +129,7 @@ impl Driver {
         self.client = name.to_owned();
     }
 
-    /// Asks who it is.
+    /// Sends `hello`.
     ///
     /// # Errors
     /// [`DriverError`], also when it gives another name or another version of the protocol.
@@ -210,7 +210,7 @@ impl Driver {
         members::stirrings(self.process.pid()) > 0
     }
 
-    /// Whether it has waited for its turn as it should since it was last asked.
+    /// Whether it has waited for its turn as it should since the last question.
     pub fn waits(&mut self) -> bool {
         let now = self.account();
         let last = self.at_rest.as_mut();
@@ -241,7 +241,7 @@ impl Driver {
     /// Lets it make one call.
     ///
     /// # Errors
-    /// [`DriverError`], also when its client cannot be asked this.
+    /// [`DriverError`], also when its client does not support this.
     pub fn call(&mut self, ask: &Ask) -> Result<Asked> {
         let limit = Duration::from_millis(ask.timeout_ms.unwrap_or_default());
         self.ask(&Command::Ask(ask.clone()), limit)
@@ -256,16 +256,16 @@ impl Driver {
     /// Says a word that no driver knows.
     ///
     /// # Errors
-    /// [`DriverError`], which is the right answer.
+    /// [`DriverError`], which is the right outcome.
     pub fn unheard(&mut self) -> Result<()> {
         self.ask::<Envelope>(&Command::Unheard, Duration::from_secs(1))
             .map(drop)
     }
 
-    /// Asks it to end; returns how its process ended, and what it left behind.
+    /// Sends `bye`; returns how its process ended, and what it left behind.
     ///
     /// # Errors
-    /// [`DriverError`] when it does not answer or does not end.
+    /// [`DriverError`] when it does not reply or does not end.
     pub fn bye(mut self) -> Result<(String, Option<Seen>)> {
         let members = self.process.members();
         self.ask::<Envelope>(&Command::Bye, Duration::ZERO)?;

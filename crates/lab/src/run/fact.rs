@@ -42,11 +42,11 @@ pub enum Seen {
         /// The shared core.
         core: usize,
     },
-    /// More error output than is kept.
+    /// More error output than is stored.
     Flooded {
         /// MiB until then.
         written_mib: u64,
-        /// MiB of them that are kept.
+        /// MiB of it that are stored.
         kept_mib: u64,
     },
     /// A process that ignores the ends of its children, where no control group counts their CPU time.
@@ -79,7 +79,7 @@ pub enum Seen {
     Untrusted {
         /// How many of them went there.
         answered: u64,
-        /// How many it was asked for.
+        /// How many were requested.
         count: u64,
     },
     /// The driver did not end as it should.

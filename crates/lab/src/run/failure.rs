@@ -33,7 +33,7 @@ pub enum Problem {
     Late(Duration),
     /// A line that is not a reply, and why.
     Rubbish(String, String),
-    /// It answered that it cannot: the error's kind, and its words.
+    /// It replied that it cannot: the error's kind, and its words.
     Refused(String, String),
     /// It keeps so many connections open that there may be none for others.
     Hoards(u64),
@@ -69,7 +69,7 @@ impl DriverError {
             Problem::Rubbish(line, why) => format!("replied to `{asked}` with {line:?}: {why}"),
             Problem::Refused(kind, what) => format!("refused `{asked}` ({kind}: {what})"),
             Problem::Hoards(count) => format!(
-                "was ended: it kept {count} connections to the server open that carried nothing, and others need them"
+                "was ended: it held {count} connections to the server open that carried nothing, and others need them"
             ),
         }
     }

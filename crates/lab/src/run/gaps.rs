@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::receipt::{INSTALL, Missing};
 use crate::spec::Manifest;
 
-/// Clients of a language that cannot run here, for want of the same thing.
+/// Clients of a language that cannot run here, because the same thing is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
     /// The language.

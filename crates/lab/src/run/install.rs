@@ -88,7 +88,7 @@ fn apt(manifest: &Manifest, packages: &[&str], say: &mut dyn FnMut(&str)) -> Res
         );
     }
     let mut command = as_root()?;
-    // One shell: the lists of packages are renewed first, or packages that have moved on are not found.
+    // One shell: the lists of packages are renewed first, or packages with newer versions are not found.
     let script = "apt-get update -q && \
                   apt-get install -q -y --no-install-recommends -o DPkg::Lock::Timeout=300 \"$@\"";
     command
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_apt_has_not_is_asked_for_before_anything_is_done() {
+    fn what_apt_lacks_is_reported_before_anything_is_done() {
         let place = tempfile::tempdir().unwrap();
         let needs = "needs = [{ run = ['false'], hint = 'rustup' }]\nbuild = [['touch', 'made']]";
         let manifest = client(place.path(), needs);

@@ -10,7 +10,7 @@ const OTHERS: u64 = 128;
 /// Descriptors that the busiest process of a sweep needs.
 ///
 /// A driver may open its next pool before it has closed the last one, so each pool counts twice, unless the process is
-/// prepared only once. The connections of all clients meet in the process of the test server.
+/// prepared only once. The connections of all clients end in the process of the test server.
 pub fn descriptors_needed(sweep: &Sweep) -> u64 {
     let pools = if sweep.target.is_test_server() {
         (sweep.client_names().len() + sweep.controls.len()) as u64

@@ -8,7 +8,7 @@ use std::time::Instant;
 /// Longest line that a driver may write; an honest one stays far below.
 pub const LONGEST_LINE: usize = 1 << 20;
 
-/// Lines that may wait to be heard; whoever writes more waits.
+/// Lines that may wait to be read; whoever writes more waits.
 const WAITING: usize = 4;
 
 /// A line of a driver, and when its end arrived.
@@ -20,7 +20,7 @@ pub struct Line {
     pub text: String,
 }
 
-/// Hears lines until the driver closes its output or writes one that is too long.
+/// Reads lines until the driver closes its output or writes one that is too long.
 pub fn hear(stdout: Option<ChildStdout>) -> Receiver<Line> {
     let (sender, lines) = sync_channel(WAITING);
     if let Some(stdout) = stdout {

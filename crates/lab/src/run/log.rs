@@ -1,4 +1,4 @@
-//! A driver's error output: kept in a file up to a length, counted beyond it.
+//! A driver's error output: stored in a file up to a length, counted beyond it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::Seen;
 
-/// Most bytes that are kept.
+/// Most bytes that are stored.
 const LONGEST: u64 = 8 << 20;
 
 /// How much of it is shown on failure.
@@ -23,14 +23,14 @@ const TO_ARRIVE: Duration = Duration::from_millis(500);
 /// The error output of one process.
 #[derive(Debug)]
 pub struct Log {
-    /// The file that it is kept in.
+    /// The file of the log.
     pub path: PathBuf,
     written: Arc<AtomicU64>,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Log {
-    /// Begins to read, through a pipe: the name of a file would tell a driver who asks.
+    /// Begins to read, through a pipe: the name of a file would show a driver who measures.
     ///
     /// # Errors
     /// When the file cannot be opened.
@@ -46,7 +46,7 @@ impl Log {
         })
     }
 
-    /// Output that was not kept.
+    /// Output that was not stored.
     pub fn floods(&self) -> Option<Seen> {
         let written = self.written.load(Ordering::Relaxed);
         let mib = |bytes: u64| bytes >> 20;
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_long_is_counted_and_not_kept() {
+    fn what_is_too_long_is_counted_and_not_stored() {
         let (written, mut file) = (AtomicU64::new(0), Vec::new());
         keep(io::repeat(b'x').take(LONGEST + 70_000), &mut file, &written);
         let length = |file: &[u8]| file.len() as u64;

@@ -98,7 +98,7 @@ pub fn signal(pids: &[i32], signal: Signal) {
     }
 }
 
-/// How often it was stopped or let go on since the last question, as far as the system tells: once of each at most.
+/// How often it was stopped or let go on since the last call, as far as the system reports: once of each at most.
 pub fn stirrings(pid: i32) -> usize {
     let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WCONTINUED | WaitPidFlag::WNOHANG;
     let mut count = 0;
@@ -110,7 +110,7 @@ pub fn stirrings(pid: i32) -> usize {
     count
 }
 
-/// Whether the ends of its children are told to nobody, so that their time is in no account (wait(2), of ignored SIGCHLD). Where this
+/// Whether the ends of its children are reported to nobody, so that their time is in no account (wait(2), of ignored SIGCHLD). Where this
 /// process was started so, all are.
 pub fn disowns_children(pid: i32) -> bool {
     let ignores = |pid: u32| {
@@ -147,7 +147,7 @@ fn all_threads(pids: &[i32]) -> impl Iterator<Item = (i32, i32)> {
 }
 
 fn wrong_with(pid: i32, thread: i32, core: Option<usize>) -> Option<Seen> {
-    let number = |place| field(pid, thread, place)?.parse::<i64>().ok();
+    let number = |position| field(pid, thread, position)?.parse::<i64>().ok();
     if let Some(nice) = number(19).filter(|nice| *nice < 0) {
         return Some(Seen::Priority { nice });
     }
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_found_and_its_stops_are_told() {
+    fn a_child_is_found_and_its_stops_are_counted() {
         let mut cat = child("cat", &[]);
         let pid = cat.id() as i32;
         assert!(tree(std::process::id() as i32).contains(&pid) && lives(pid));

@@ -1,4 +1,4 @@
-//! How the requests of a round are sent at a rate: what the driver and the test server are told of it.
+//! How the requests of a round are sent at a rate: what the driver and the test server receive of it.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -9,7 +9,7 @@ use super::Go;
 use super::extras::DueFile;
 use crate::spec::{Arrivals, Rate};
 
-/// How long before its first request is due a driver is told, so that it has read the line by then.
+/// How long before its first request is due a driver gets the command, so that it has read the line by then.
 pub(super) const LEAD: Duration = Duration::from_millis(100);
 
 /// A round at a rate.
@@ -45,7 +45,7 @@ impl Paced {
         Duration::from_micros(last) + Duration::from_secs_f64(1.0 / self.per_second)
     }
 
-    /// Lets the round begin [`LEAD`] from now: what the driver and the test server are told.
+    /// Lets the round begin [`LEAD`] from now: what the driver and the test server receive.
     pub(super) fn begin(&self, go: Go) -> (Go, Pace) {
         let start = SystemTime::now() + LEAD;
         let pace = Pace {

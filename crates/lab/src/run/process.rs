@@ -1,4 +1,4 @@
-//! A driver's process: started on its core in a group of its own and as a user of its own, heard line by line, ended for certain.
+//! A driver's process: started on its core in a group of its own and as a user of its own, read line by line, ended for certain.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -163,7 +163,7 @@ impl Process {
         let _ = rustix::process::prlimit(Some(pid), rustix::process::Resource::Nofile, limit);
     }
 
-    /// Asks it to end by SIGTERM.
+    /// Sends SIGTERM.
     pub fn terminate(&self) {
         let _ = killpg(Pid::from_raw(self.pid()), Signal::SIGTERM);
     }
@@ -175,11 +175,11 @@ impl Process {
         let pid = self.pid();
         members::stirrings(pid); // what was before
         let _ = killpg(Pid::from_raw(pid), Signal::SIGSTOP);
-        // Children may have a group or a session of their own, and do not hear what is said to the driver's.
+        // Children may have a group or a session of their own, and do not receive signals to the driver's.
         let apart = self.apart();
         members::signal(&apart, Signal::SIGSTOP);
         let deadline = Instant::now() + TO_STOP;
-        // The system tells when the last thread has stopped; of one that was stopped before it tells nothing.
+        // The system reports when the last thread has stopped, but not if the process was stopped before.
         while members::stirrings(pid) == 0 && members::lives(pid) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
@@ -260,7 +260,7 @@ pub fn command_of(manifest: &Manifest, words: &[String]) -> Command {
     command
 }
 
-/// The environment's proxies, which some clients ask even for loopback: what is measured is the client.
+/// The environment's proxies, which some clients obey even for loopback: what is measured is the client.
 const PROXIES: [&str; 7] = [
     "http_proxy",
     "https_proxy",

@@ -1,4 +1,4 @@
-//! One round: a driver's claim, what the harness measured, and what the ledger saw.
+//! One round: a driver's claim, what the harness measured, and the server's log.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Fact, Later, Noise, Place};
 use crate::plan::Cell;
 
-/// The driver's account of its work; it is a claim until the ledger agrees.
+/// The driver's account of its work; it is a claim until the server's log agrees.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
@@ -42,7 +42,7 @@ pub struct Round {
     pub block: u32,
     /// Position in the block, from 0.
     pub order: u32,
-    /// Requests asked for.
+    /// Requests of the plan.
     pub count: u64,
     /// From writing `go` to reading the reply. At a rate, from when the first request was due, and at least until one more would be.
     pub wall_ns: u64,
@@ -63,7 +63,7 @@ pub struct Round {
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
-    /// Whether the driver ran as the lab's own user because somebody asked for it (`--trust`), so that it could look into the lab; absent
+    /// Whether the driver ran as the lab's own user because of `--trust`, so that it could look into the lab; absent
     /// means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,

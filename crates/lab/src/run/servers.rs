@@ -29,7 +29,7 @@ impl Servers {
         }
     }
 
-    /// One running test server with TLS. The certificate of its authority is kept in a file meanwhile.
+    /// One running test server with TLS. The certificate of its authority is in a file meanwhile.
     ///
     /// # Errors
     /// When that cannot be written.
@@ -41,9 +41,9 @@ impl Servers {
         })
     }
 
-    /// Starts what the cells of a sweep need. The certificate of the authority is kept in a file meanwhile.
+    /// Starts what the cells of a sweep need. The certificate of the authority is in a file meanwhile.
     pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Servers> {
-        let asked = |tls: bool| {
+        let requested = |tls: bool| {
             let speaks = |cell: &Cell| cell.load.tls == tls;
             sweep.target.is_test_server() && sweep.cells.iter().any(speaks)
         };
@@ -58,8 +58,8 @@ impl Servers {
             };
             TestServer::start(options).context("the test server cannot start")
         };
-        let clear = asked(false).then(|| start(false)).transpose()?;
-        let secure = asked(true).then(|| start(true)).transpose()?;
+        let clear = requested(false).then(|| start(false)).transpose()?;
+        let secure = requested(true).then(|| start(true)).transpose()?;
         let ca = secure.as_ref().map(authority);
         Ok(Servers {
             clear,
@@ -117,7 +117,7 @@ impl Drop for Servers {
 }
 
 /// The file with the certificate of the authority that the test server's is signed by; none without TLS. Drivers may read it, whoever
-/// they run as, and its name tells them nothing.
+/// they run as, and its name reveals nothing to them.
 fn authority(server: &TestServer) -> Result<Option<PathBuf>> {
     let Some(pem) = server.ca_pem() else {
         return Ok(None);

@@ -15,7 +15,7 @@ const EVERY: u32 = 3;
 /// When whose turn is next.
 #[derive(Default)]
 pub struct Strangers {
-    /// For each client: its trials so far, and in which of the next few it meets an untrusted server.
+    /// For each client: its trials so far, and in which of the next few it gets an untrusted server.
     trials: HashMap<String, (u32, u32)>,
 }
 
@@ -41,7 +41,7 @@ pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option
         ..Options::default()
     });
     let stranger = stranger.context("a server for the check of certificates cannot start")?;
-    // As in a probe: nothing in the lines to the driver tells the two apart.
+    // As in a probe: nothing in the lines to the driver distinguishes the two.
     let count = 2 * prepare.concurrency as u64;
     let prepare = Prepare {
         url: format!("{}/r/{:016x}/", stranger.base_url(), rand::random::<u64>()),

@@ -92,7 +92,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// The same with what requests to one's own service have.
+    /// Adds the header fields and the body of requests to one's own service.
     #[must_use]
     pub(super) fn with_files(self, files: Files) -> Runner<'a> {
         Runner { files, ..self }
@@ -161,14 +161,14 @@ impl<'a> Runner<'a> {
         };
         let (rate, per_second) = self.rate_of(driver, cell)?;
         let filling = (per_second * self.sweep.round_time.as_secs_f64()).ceil() as u64;
-        let asked = match self.sweep.target {
+        let requested = match self.sweep.target {
             Target::Foreign { requests, .. } if requests > 0 => Some(requests),
             _ => None,
         };
         let count = cell
             .load
             .requests
-            .or(asked)
+            .or(requested)
             .unwrap_or(filling)
             .clamp(1, MOST_REQUESTS);
         let paced = Paced::new(rate, per_second, count)?;
@@ -210,7 +210,7 @@ impl<'a> Runner<'a> {
         Ok((rate, (own * percent / 100.0).max(1.0)))
     }
 
-    /// Prepares, and proves the concurrency. Batches are many and short: one probe in each invocation is enough for them,
+    /// Prepares, and probes the concurrency. Batches are many and short: one probe in each invocation is enough for them,
     /// and before the others one wave opens the connections.
     fn probe(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Option<Interval>> {
         let cell = &trial.cell;
@@ -229,8 +229,8 @@ impl<'a> Runner<'a> {
 
     /// Requests of a round when they do not follow from its time.
     fn fixed(&self, cell: &Cell) -> Option<u64> {
-        let asked = cell.load.requests?;
-        Some(asked.max(cell.load.concurrency as u64))
+        let requested = cell.load.requests?;
+        Some(requested.max(cell.load.concurrency as u64))
     }
 
     /// Gives a round up whose driver broke.
@@ -639,7 +639,7 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether requests ask for documents in JSON.
+    /// Whether requests are for documents in JSON.
     fn is_of_documents(&self, cell: &Cell) -> bool {
         cell.load.job == Job::Json
     }
@@ -683,7 +683,7 @@ impl<'a> Runner<'a> {
         if judged && count > 1 { few } else { 0 }
     }
 
-    /// How long a round on the test server should take: what was asked, or as many waves of delayed responses.
+    /// How long a round on the test server should take: as requested, or as many waves of delayed responses.
     fn expected(&self, cell: &Cell, count: u64) -> Duration {
         let waves = count.div_ceil(cell.load.concurrency as u64).max(WAVES);
         let waiting = self.wait(cell).as_secs_f64() * waves as f64;
@@ -714,9 +714,9 @@ fn draw_ids(count: u64) -> u64 {
 }
 
 /// By how much the first request of a round arrived before `go`.
-fn began_early(page: Option<&Interval>, asked: Instant) -> Option<Seen> {
+fn began_early(page: Option<&Interval>, requested: Instant) -> Option<Seen> {
     let first = page.and_then(|page| page.first_read)?;
-    let early = asked.checked_duration_since(first)?;
+    let early = requested.checked_duration_since(first)?;
     (!early.is_zero()).then_some(Seen::Early {
         ns: nanoseconds(early),
     })

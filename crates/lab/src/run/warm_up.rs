@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Tries of a warm-up without end: as many as fit into what was asked.
+/// Tries of a warm-up without end: as many as fit into the requested warm-up.
 const TRIES: u32 = 4;
 
-/// How many times what was asked a process may take until its CPU time of a request is flat.
+/// How many times the requested warm-up a process may take until its CPU time of a request is flat.
 const MOST: u32 = 8;
 
 /// Two tries that need this share of the CPU time of the two before are no cheaper.
@@ -26,10 +26,10 @@ pub struct Later {
 }
 
 impl Later {
-    /// So many times the warm-up that was asked, a process is kept busy after its last round.
+    /// So many times the requested warm-up a process stays busy after its last round.
     pub(crate) const LENGTH: u32 = 4;
 
-    /// It goes on until it has sent as many requests again as before, but no longer than so many times the warm-up.
+    /// It continues until it has sent as many requests again as before, but no longer than so many times the warm-up.
     pub(crate) const LONGEST: u32 = 64;
 }
 
@@ -43,7 +43,7 @@ pub(super) struct WarmUp {
 }
 
 impl WarmUp {
-    /// A warm-up that lasts at least as long as asked.
+    /// A warm-up that lasts at least as long as requested.
     pub(super) fn new(asked: Duration) -> WarmUp {
         WarmUp {
             asked,
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_warm_at_once_takes_no_longer_than_asked() {
+    fn a_process_that_is_warm_at_once_takes_no_longer_than_requested() {
         assert_eq!(tries(|_| 1.0), 4);
         let disturbed = |round| if round == 2 { 1.5 } else { 1.0 };
         assert_eq!(

@@ -27,11 +27,11 @@ pub struct Hello {
     pub engine: String,
     /// Versions of HTTP.
     pub http: Vec<String>,
-    /// Whether https is spoken.
+    /// Whether https is supported.
     pub tls: bool,
-    /// How requests are kept in flight: `threads`, `callbacks`, `batch`, …
+    /// How the client holds requests in flight: `threads`, `callbacks`, `batch`, …
     pub models: Vec<String>,
-    /// Which of reusing connections (`true`) and not reusing them (`false`) can be asked for.
+    /// Which of reusing connections (`true`) and not reusing them (`false`) are supported.
     pub keepalive: Vec<bool>,
     /// Whether the client repeats requests by itself: `off`, `fixed:N` or `unknown`.
     pub retries: String,
@@ -62,7 +62,7 @@ pub enum Verify {
     Tail,
     /// The body is parsed as JSON; the check value is the text under the key `token`.
     Json,
-    /// The body is asked for in gzip, and decoded; its last eight bytes are the check value.
+    /// The body is requested in gzip, and decoded; its last eight bytes are the check value.
     Gzip,
     /// The body is read to its end and no check value is looked for.
     None,
@@ -135,11 +135,11 @@ pub enum Command {
     Prepare(Prepare),
     /// Send.
     Go(Go),
-    /// Make one call, and report what the caller was told.
+    /// Make one call, and report its outcome.
     Ask(Ask),
     /// End.
     Bye,
-    /// A word that no driver knows, to see what it answers.
+    /// A word that no driver knows, to see what it replies.
     Unheard,
 }
 
@@ -198,7 +198,7 @@ pub struct GoReply {
     lat_us: Times,
 }
 
-/// Most kinds of failures that are kept; all others are one.
+/// Most kinds of failures that are counted apart; all others are one.
 const KINDS: usize = 50;
 
 /// The most frequent kinds, and the sum of the others.
@@ -206,12 +206,12 @@ fn few(kinds: BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let mut all: Vec<(String, u64)> = kinds.into_iter().collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     let others = all.split_off(all.len().min(KINDS));
-    let mut kept: BTreeMap<String, u64> = all.into_iter().collect();
+    let mut remaining: BTreeMap<String, u64> = all.into_iter().collect();
     for (_, count) in others {
-        let sum = kept.entry("of other kinds".into()).or_default();
+        let sum = remaining.entry("of other kinds".into()).or_default();
         *sum = sum.saturating_add(count);
     }
-    kept
+    remaining
 }
 
 impl From<GoReply> for Claim {
@@ -236,14 +236,15 @@ mod tests {
     }
 
     #[test]
-    fn of_thousands_of_kinds_the_most_frequent_are_kept() {
+    fn of_thousands_of_kinds_the_most_frequent_remain() {
         let kinds = (0..5000u64).map(|n| (format!("kind {n}"), 1 + n % 7));
         let kinds: BTreeMap<String, u64> = kinds.collect();
         let sum = |kinds: &BTreeMap<String, u64>| kinds.values().sum::<u64>();
-        let kept = few(kinds.clone());
-        assert_eq!((kept.len(), sum(&kept)), (KINDS + 1, sum(&kinds)));
+        let remaining = few(kinds.clone());
+        assert_eq!((remaining.len(), sum(&remaining)), (KINDS + 1, sum(&kinds)));
         assert!(
-            kept.iter()
+            remaining
+                .iter()
                 .all(|(kind, n)| *n == 7 || kind == "of other kinds")
         );
     }

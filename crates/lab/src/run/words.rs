@@ -7,12 +7,12 @@ const LONGEST: usize = 400;
 
 /// The text without what terminals obey; lines stay lines.
 pub fn plain(text: &str) -> String {
-    let kept = text.chars().map(|letter| match letter {
+    let safe = text.chars().map(|letter| match letter {
         '\n' | '\t' => letter,
         letter if letter.is_control() || turns(letter) => '\u{fffd}',
         letter => letter,
     });
-    kept.collect()
+    safe.collect()
 }
 
 /// Letters that change the direction of writing (Unicode's bidirectional controls), or that nobody sees.

@@ -51,19 +51,22 @@ pub struct Part {
 pub struct Goal {
     /// Name of the part.
     pub part: String,
-    /// The concurrency that it is asked at; none: at all that are measured.
+    /// The concurrency of the goal; none: all that are measured.
     pub concurrency: Option<usize>,
-    /// The bytes of the body that it is asked with; none: with all that are measured.
+    /// The bytes of the goal's bodies; none: all that are measured.
     pub body_bytes: Option<usize>,
     /// The promise.
     pub promise: Promise,
 }
 
 impl Goal {
-    /// Whether it is asked in this place of the part.
+    /// Whether the goal is for this cell of the part.
     pub fn is_asked_at(&self, concurrency: usize, body_bytes: usize) -> bool {
-        self.concurrency.is_none_or(|asked| asked == concurrency)
-            && self.body_bytes.is_none_or(|asked| asked == body_bytes)
+        self.concurrency
+            .is_none_or(|requested| requested == concurrency)
+            && self
+                .body_bytes
+                .is_none_or(|requested| requested == body_bytes)
     }
 }
 
@@ -80,7 +83,7 @@ pub enum Promise {
         /// How many times, at least.
         times: f64,
     },
-    /// Kept connections are at least so many times as fast as a new one for each request.
+    /// Keep-alive connections are at least so many times as fast as a new one for each request.
     KeepAlive {
         /// The client.
         client: String,
@@ -95,14 +98,14 @@ pub enum Promise {
         megabytes: f64,
     },
     /// Neither slower nor dearer than another build of the same client: requests per second and CPU time of a request
-    /// are judged in every cell.
+    /// are checked in every cell.
     NotSlower {
         /// The client.
         client: String,
         /// The other build of it.
         than: String,
     },
-    /// Every request of every round is answered, and the ledger agrees.
+    /// Every request of every round has a response, and the server's log agrees.
     Answered {
         /// The client.
         client: String,

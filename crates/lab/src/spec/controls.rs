@@ -71,7 +71,7 @@ impl Sweep {
 }
 
 impl Cell {
-    /// The name of the client, without what tells its second process from the first.
+    /// The name of the client, without the suffix of its second process.
     pub fn first_name(&self) -> &str {
         match self.control {
             Some(Control::Again) => self.client.strip_suffix(AGAIN).unwrap_or(&self.client),

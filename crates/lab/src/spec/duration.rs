@@ -32,7 +32,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// Reads the delay of responses; a number without a unit is milliseconds.
 ///
 /// A length alone is the median of a log-normal distribution, for under a fixed delay clients march in step: all
-/// requests of a wave are answered at once. `fixed:10ms` is always the same.
+/// requests of a wave get their responses at once. `fixed:10ms` is always the same.
 ///
 /// # Errors
 /// A sentence that names the text and shows the accepted forms.

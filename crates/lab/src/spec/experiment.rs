@@ -1,4 +1,4 @@
-//! An experiment: what is measured, and what is asked of it. A sweep, a shootout, a comparison and each part of a
+//! An experiment: what is measured, and under which load. A sweep, a shootout, a comparison and each part of a
 //! benchmark are presets of it.
 
 use super::{Comparison, Sweep};
@@ -8,11 +8,11 @@ use super::{Comparison, Sweep};
 pub struct Experiment {
     /// Its factors with their levels, and how often and how long each is measured.
     pub sweep: Sweep,
-    /// What is asked.
+    /// The plan.
     pub kind: Kind,
-    /// Clients that were asked for and cannot be measured, in sentences.
+    /// Clients that were named and cannot be measured, in sentences.
     pub left_out: Vec<String>,
-    /// Whether it is no failure of the whole when a client cannot do what is asked, or breaks. The others are measured in any case.
+    /// Whether it is no failure of the whole when a client cannot do what is requested, or breaks. The others are measured in any case.
     pub tolerant: bool,
 }
 
@@ -45,7 +45,7 @@ impl Kind {
 }
 
 impl Experiment {
-    /// One in which all that is asked for is there, and is to be measured.
+    /// One in which all clients are installed, and is to be measured.
     pub fn new(sweep: Sweep, kind: Kind) -> Experiment {
         Experiment {
             sweep,

@@ -62,7 +62,7 @@ impl Factor {
     }
 }
 
-/// A load in words: what tells it from the others of its client, the body left out. `usual` is that of the plan.
+/// A load in words: how it differs from the others of its client, the body left out. `usual` is that of the plan.
 pub fn load_words(load: &Load, usual: &Load) -> String {
     let words: Vec<String> = FACTORS
         .iter()

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 /// The file of a folder.
 pub(super) const FILE: &str = "kit.toml";
 
-/// Lists of which the client's own follow the kit's; any other key of the client's takes the place of the kit's.
+/// Lists of which the client's own follow the kit's; any other key of the client's replaces the kit's.
 const JOINED: [&str; 3] = ["needs", "build", "from"];
 
 /// Keys of which each client has its own.

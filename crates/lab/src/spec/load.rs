@@ -1,4 +1,4 @@
-//! A load: everything that is asked of a client, with each factor resolved.
+//! A load: everything that a client must do in a cell, with each factor resolved.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 
 use super::Rate;
 
-/// What is asked of a client in one cell. A factor that is not set has the value of the plan.
+/// What a client must do in one cell. A factor that is not set has the value of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
     /// Bytes of the response's body; 0 when the server is not ours.
     pub body_bytes: usize,
-    /// Whether connections are kept for later requests; if not, each request has one of its own. Absent means yes.
+    /// Whether connections are reused for later requests; if not, each request has one of its own. Absent means yes.
     #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
-    /// Requests that the driver is asked to keep in flight; at a rate, the most that may be.
+    /// Requests that the driver must hold in flight; at a rate, the most that may be.
     pub concurrency: usize,
     /// The test server's delay before each response. Documents of before leave it out where it is the plan's, and then they leave out
     /// the factors below too.
@@ -95,7 +95,7 @@ impl Load {
     };
 
     /// As much as possible of this load for the baseline loader, which keeps connections, and parses and decodes nothing. It reads plain
-    /// bodies of the same size instead of documents and of those in gzip, and its rounds always fill their time but in a batch.
+    /// bodies of the same size instead of documents and gzip. Its rounds always fill their time, except in a batch.
     #[must_use]
     pub fn of_loader(self) -> Load {
         Load {

@@ -36,7 +36,7 @@ pub struct Manifest {
     pub needs: Vec<Need>,
     /// The client's abilities, in words that scenarios select by.
     pub can: Vec<Ability>,
-    /// Why the ledger rejects this use of the client, when it does; none when rows are to be ranked.
+    /// Why the server's log rejects this use of the client, when it does; none when rows are to be ranked.
     pub pitfall: Option<Pitfall>,
     /// Packages that bring the client.
     #[serde(default)]

@@ -1,4 +1,4 @@
-//! Pitfalls: what clients do by themselves that the ledger rejects.
+//! Pitfalls: what clients do by themselves that the server's log rejects.
 
 use std::fmt;
 

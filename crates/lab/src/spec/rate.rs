@@ -54,7 +54,7 @@ impl Rate {
         let gap = 1e6 / per_second;
         match self.arrivals {
             Arrivals::Constant => (0..count)
-                .map(|place| (place as f64 * gap) as u64)
+                .map(|position| (position as f64 * gap) as u64)
                 .collect(),
             // A Poisson process with a known number of arrivals: each is at any time of the round with the same
             // probability. Drawn distances would also draw how long the round lasts, and with it the rate.

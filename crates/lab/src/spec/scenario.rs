@@ -18,7 +18,7 @@ pub struct SweepScenario {
     pub concurrency: Vec<usize>,
     /// Sizes of the response's body.
     pub body_bytes: Vec<usize>,
-    /// Whether connections are kept (`true`), or each request has a new one (`false`); both ways when both are listed.
+    /// Whether connections are reused (`true`), or each request has a new one (`false`); both ways when both are listed.
     pub keepalive: Vec<bool>,
     /// How each response is processed: `plain`, `json` or `gzip`.
     pub job: Job,

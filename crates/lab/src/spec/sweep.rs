@@ -50,7 +50,7 @@ pub struct Sweep {
     pub cells: Vec<Cell>,
     /// Cells that measure the run itself, besides the others.
     pub controls: Vec<Cell>,
-    /// The usual load: what a reader need not be told of each cell.
+    /// The usual load: what cells need not repeat.
     pub usual: Load,
     /// Rounds of every cell, which is also the number of blocks.
     pub rounds: u32,
@@ -72,7 +72,7 @@ pub struct Sweep {
 const CONNECTIONS_AT_A_RATE: usize = 50;
 
 impl Sweep {
-    /// Fills what was not asked from the scenario, and checks the whole.
+    /// Fills in what was not given from the scenario, and checks the whole.
     ///
     /// # Errors
     /// [`Usage`], one sentence with what to do.
@@ -156,7 +156,7 @@ impl Sweep {
         self.cells.iter().any(|cell| cell.client == BASELINE_LOADER)
     }
 
-    /// How a client's connections are used in its cells: kept (true), or a new one for each request (false).
+    /// How a client's connections are used in its cells: reused (true), or a new one for each request (false).
     pub fn ways_to_connect(&self, client: &str) -> Vec<bool> {
         let mut ways: Vec<bool> = self
             .cells_of(client)
@@ -242,19 +242,19 @@ fn grid<'a>(
     body_bytes.iter().flat_map(of_body)
 }
 
-/// How a client's connections are used: as is asked, or where it cannot keep them, with a new one for each request.
-fn ways_to_connect(client: &Manifest, asked: &[bool]) -> Vec<bool> {
+/// How a client's connections are used: as requested, or where it cannot reuse them, with a new one for each request.
+fn ways_to_connect(client: &Manifest, requested: &[bool]) -> Vec<bool> {
     match client.can.contains(&Ability::KeepAlive) {
-        true => asked.to_vec(),
+        true => requested.to_vec(),
         false => vec![false],
     }
 }
 
-fn or_default<T: Clone>(asked: Vec<T>, default: &[T]) -> Vec<T> {
-    if asked.is_empty() {
+fn or_default<T: Clone>(requested: Vec<T>, default: &[T]) -> Vec<T> {
+    if requested.is_empty() {
         default.to_vec()
     } else {
-        asked
+        requested
     }
 }
 
@@ -303,7 +303,7 @@ pub(super) fn checked_bodies(body_bytes: Vec<usize>) -> Result<Vec<usize>, Usage
     for &bytes in &body_bytes {
         if bytes < SMALLEST_BODY {
             return Err(Usage(format!(
-                "a body of {bytes} bytes has no room for the check value that proves that it was read; use {SMALLEST_BODY} or more"
+                "a body of {bytes} bytes is too short for the check value that proves that it was read; use {SMALLEST_BODY} or more"
             )));
         }
         if bytes > LARGEST_BODY {
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_asked_wins_over_the_scenario() {
+    fn options_win_over_the_scenario() {
         let sweep = build(SweepRequest {
             concurrency: vec![40, 1, 40],
             rounds: Some(2),
@@ -411,7 +411,7 @@ mod tests {
                     body_bytes: vec![7],
                     ..Default::default()
                 },
-                "no room for the check value",
+                "too short for the check value",
             ),
             (
                 SweepRequest {

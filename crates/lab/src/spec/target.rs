@@ -13,10 +13,10 @@ use super::{Expected, Usage};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Target {
-    /// The lab's test server, whose ledger decides.
+    /// The lab's test server, whose log decides.
     #[serde(alias = "origin")]
     TestServer,
-    /// Someone else's server: no ledger, so nothing of what drivers claim can be verified.
+    /// Someone else's server: no log, so nothing of what drivers claim can be verified.
     Foreign {
         /// Method of every request, upper case.
         method: String,

@@ -1,8 +1,8 @@
-//! The error of someone who asked for something that cannot be: the command ends with status 2.
+//! The error of a command line that asks for the impossible: the command ends with status 2.
 
 use std::fmt;
 
-/// A mistake in what was asked, as one sentence that says what to do.
+/// A mistake in the command line, as one sentence that says what to do.
 ///
 /// Everything else that goes wrong is a failure (status 1).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,17 +2,17 @@
 
 /// Without `--out` (or `-o`) and `--force`: run again, it must not write over what it repeats.
 pub(super) fn again(command: &str) -> String {
-    let mut kept = Vec::new();
+    let mut remaining = Vec::new();
     let mut words = words(command).into_iter();
     while let Some(word) = words.next() {
         match word {
             "--out" | "-o" => drop(words.next()),
             "--force" => {}
             word if word.starts_with("--out=") || is_short(word) => {}
-            word => kept.push(word),
+            word => remaining.push(word),
         }
     }
-    kept.join(" ")
+    remaining.join(" ")
 }
 
 /// Whether it is `-o` with its value in one word.

@@ -57,7 +57,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         .map(|why| [String::new(), why.clone()])
         .collect();
     sections.extend(rejected("Left out", items));
-    let how = "Each part is a run of its own, whose page says more. Ratios compare rounds of the same block. A goal is judged by its \
+    let how = "Each part is a run of its own, whose page says more. Ratios compare rounds of the same block. A goal is met or missed by its \
                figure; where the limit lies within the interval, that is said beside it.";
     sections.extend(
         parts

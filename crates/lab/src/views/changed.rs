@@ -22,7 +22,7 @@ pub fn changed(pairs: &[Beside]) -> View {
         .chain(pairs.iter().map(|pair| pair.new))
         .collect();
     let mut sections = Vec::new();
-    for (place, pair) in pairs.iter().enumerate() {
+    for (position, pair) in pairs.iter().enumerate() {
         let sentences = || Verdict::list(&pair.verdict());
         let sides = [("before", pair.old), ("after", pair.new)];
         let side = |(when, (name, run)): (&str, (&str, &Document))| {
@@ -43,7 +43,7 @@ pub fn changed(pairs: &[Beside]) -> View {
             vec![Block::List(Tone::Plain, sides.map(side).to_vec())],
         ));
         if pair.found.rows.iter().any(|change| change.ratio.is_some()) {
-            let chart = Block::Charts(vec![Chart::Bars(bars(pair, place))]);
+            let chart = Block::Charts(vec![Chart::Bars(bars(pair, position))]);
             sections.push(Section::new("After ÷ before", Media::PAGE, vec![chart]));
         }
         if !pair.found.rows.is_empty() {
@@ -106,7 +106,7 @@ pub fn changed(pairs: &[Beside]) -> View {
     }
 }
 
-/// Every change; loads are columns of their own where concurrency alone tells rows apart.
+/// Every change; loads are columns of their own where rows differ in more than concurrency.
 fn table(pair: &Beside, name: &str) -> Table {
     let rows = &pair.found.rows;
     let plain = rows
@@ -140,8 +140,8 @@ fn table(pair: &Beside, name: &str) -> Table {
     })
 }
 
-/// A mark for each row: all of them, or the largest changes.
-fn bars(pair: &Beside, place: usize) -> Bars {
+/// A point for each row: all of them, or the largest changes.
+fn bars(pair: &Beside, position: usize) -> Bars {
     let rows = pair.found.rows.iter().enumerate();
     let size = |ratio: Estimate| ratio.value.ln().abs();
     let mut rows: Vec<(usize, &Change, Estimate)> = rows
@@ -179,7 +179,7 @@ fn bars(pair: &Beside, place: usize) -> Bars {
         ..Group::default()
     };
     Bars {
-        name: format!("change-{}", place + 1),
+        name: format!("change-{}", position + 1),
         title: "How many times faster each row became".into(),
         same: Some(SAME_ISH),
         groups: vec![group],

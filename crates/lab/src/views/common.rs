@@ -48,7 +48,7 @@ pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
     ]
 }
 
-/// The ledger's verdict on a row: a symbol where there is little room, words on a page.
+/// The log's verdict on a row: a symbol where there is little space, words on a page.
 pub(super) fn standing<'a, T: 'a>(
     row: fn(&T) -> &Row,
     recommended: impl Fn(&Row) -> bool + 'a,
@@ -182,14 +182,14 @@ pub(super) fn verdicts(run: &Document, found: impl FnOnce() -> Block) -> Block {
     }
 }
 
-/// The server's view. Problems are shown and the rest is folded; empty if no server kept a ledger.
+/// The server's view. Problems are shown and the rest is folded; empty if no server had a log.
 pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
     if lines.iter().all(|line| line.seen.is_none()) {
         return Vec::new();
     }
     let table = |lines: &[&Witnessed]| {
         let fact = |title: &str, of_ids: bool, value: fn(&Truth) -> u64| {
-            // Requests of a load generator have no ids, so the ledger cannot tell foreign or repeated ones.
+            // Requests of a load generator have no ids, so the log cannot recognise foreign or repeated ones.
             col(title, 0, move |line: &&Witnessed| {
                 let known = line.seen.as_ref().filter(|_| !line.reference || !of_ids);
                 optional(known, |seen| count(value(seen)))
@@ -221,9 +221,9 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
     };
     let (wrong, right): (Vec<&Witnessed>, Vec<&Witnessed>) =
         lines.iter().partition(|line| line.wrong);
-    let note = "All rounds together, as the server's ledger has them; only \u{201c}failed\u{201d} and \u{201c}timed out\u{201d} are what the driver says itself.";
+    let note = "All rounds together, as the server's log has them; only \u{201c}failed\u{201d} and \u{201c}timed out\u{201d} are what the driver says itself.";
     let mut first = vec![Block::Note(match wrong.is_empty() {
-        true => "The server's ledger contradicts no row.".into(),
+        true => "The server's log contradicts no row.".into(),
         false => note.into(),
     })];
     if !wrong.is_empty() {

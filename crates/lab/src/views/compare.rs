@@ -193,7 +193,7 @@ fn of_batches(batches: &[Batch]) -> Table {
     table.note("Milliseconds of a whole batch. Connections are opened before each batch, by requests that are not counted.")
 }
 
-/// The ledger's view of every setting.
+/// The server's log of every setting.
 fn witnessed(run: &Document, rows: &[Row]) -> Vec<Witnessed> {
     let several = run.plan.body_bytes.len() > 1;
     let line = |row: &Row| {
@@ -211,7 +211,7 @@ fn how_to_read() -> String {
         "All settings are measured in every block, in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). Brackets and bars are 95 % confidence intervals, or the full range where \
          there are fewer than 6 rounds. Equivalent means that the whole interval lies within ±{:.0} %. A row is rejected when the client's \
-         claim and the server's ledger disagree.",
+         claim and the server's log disagree.",
         SAME_ISH * 100.0
     )
 }

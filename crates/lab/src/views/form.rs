@@ -44,7 +44,7 @@ pub struct View {
     pub(crate) sections: Vec<Section>,
     /// A line of CSV each.
     pub(crate) records: Vec<Value>,
-    /// Written in place of the records where a kind of run has CSV of its own.
+    /// Written instead of the records where a kind of run has CSV of its own.
     pub(crate) csv: Option<String>,
     /// The data that the page embeds: the richest that fits, each with words about its omissions.
     pub(crate) data: Vec<(Value, &'static str)>,
@@ -55,7 +55,7 @@ pub(crate) struct Section {
     /// None when empty.
     pub(crate) title: String,
     pub(crate) media: Media,
-    /// Whether the page shows it only when it is asked for.
+    /// Whether the page shows it only when a reader opens it.
     pub(crate) folded: bool,
     pub(crate) blocks: Vec<Block>,
 }
@@ -94,7 +94,7 @@ pub(crate) enum Block {
 /// Another page.
 #[derive(Debug)]
 pub(crate) struct Link {
-    /// Its place, relative to this page.
+    /// Its path, relative to this page.
     pub(crate) to: String,
     pub(crate) title: String,
     /// Its subject, in a line.
@@ -125,7 +125,7 @@ impl Verdict {
     }
 }
 
-/// One of the colours that are told apart, or none.
+/// One of the distinct colours, or none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Colour {
     Of(usize),
@@ -182,7 +182,7 @@ pub(crate) struct Column {
     pub(crate) title: String,
     /// Whether it holds words; else it holds figures.
     pub(crate) words: bool,
-    /// Those with a higher number are left out first where there is no room; 0 stays.
+    /// Those with a higher number are left out first where there is no space; 0 stays.
     pub(crate) rank: u8,
     /// When intervals behind its figures are left out, in the same order; 0 is never.
     pub(crate) interval_rank: u8,
@@ -322,11 +322,16 @@ impl Table {
                 && (column.rank == 0 && column.media == Media::ALL
                     || cells(*place).any(|cell| !cell.is_empty() && cell != NONE))
         };
-        let kept: Vec<usize> = (0..self.columns.len()).filter(says).collect();
-        let cut = |cells: &[String]| kept.iter().map(|place| cells[*place].clone()).collect();
+        let remaining: Vec<usize> = (0..self.columns.len()).filter(says).collect();
+        let cut = |cells: &[String]| {
+            remaining
+                .iter()
+                .map(|place| cells[*place].clone())
+                .collect()
+        };
         Table {
             name: self.name.clone(),
-            columns: kept
+            columns: remaining
                 .iter()
                 .map(|place| self.columns[*place].clone())
                 .collect(),
@@ -383,7 +388,7 @@ pub(crate) struct Lines {
     pub(crate) width: f64,
     pub(crate) across: Across,
     pub(crate) plots: Vec<Plot>,
-    /// A place across that is marked, with words.
+    /// A marked horizontal position, with words.
     pub(crate) band: Option<(f64, String)>,
     /// Its content in words, for readers who cannot see it.
     pub(crate) words: String,
@@ -437,9 +442,9 @@ pub(crate) enum Stroke {
     #[default]
     Line,
     Dashed,
-    /// A bound: dashed, without marks.
+    /// A bound: dashed, without points.
     Bound,
-    /// Marks alone.
+    /// Points alone.
     Marks,
 }
 
@@ -452,7 +457,7 @@ pub(crate) struct Point {
     pub(crate) hint: String,
 }
 
-/// A bar, or a mark with its interval, for each of several things.
+/// A bar, or a point with its interval, for each of several things.
 #[derive(Debug, Default)]
 pub(crate) struct Bars {
     pub(crate) name: String,

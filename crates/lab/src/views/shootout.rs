@@ -148,7 +148,7 @@ fn is_tuned(run: &Document, entry: &Entry) -> bool {
         && !entry.row.is_baseline_loader()
 }
 
-/// A client's name, with a mark when it is tuned or no client at all.
+/// A client's name, with a sign when it is tuned or no client at all.
 fn named(run: &Document, entry: &Entry) -> String {
     let client = name(&entry.row.client);
     match (
@@ -244,7 +244,7 @@ fn table(run: &Document, ranking: &Ranking, entries: &[&Entry]) -> Table {
     }
     match ranking.ranked.is_empty() {
         true => table,
-        false => table.note("the server's ledger confirms of all that are ranked: no error, no duplicate, as many in flight as required"),
+        false => table.note("the server's log confirms of all that are ranked: no error, no duplicate, as many in flight as required"),
     }
 }
 
@@ -365,7 +365,7 @@ fn how_to_read(run: &Document) -> String {
          count as none. The winner is one only if all comparisons with it hold together (Holm). Latencies are of a closed loop: a \
          new request is sent only when an earlier one has ended. The baseline loader is the lab's own driver, which parses nothing. Parsing JSON \
          is part of the job and done by the usual parser of each language, so across languages it is compared too. A row is \
-         rejected when the client's claim and the server's ledger disagree.",
+         rejected when the client's claim and the server's log disagree.",
         run.plan.baseline.as_deref().unwrap_or(NONE),
         RANGE.0,
         RANGE.1,

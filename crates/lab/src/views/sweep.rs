@@ -692,13 +692,13 @@ fn how_to_read(run: &Document) -> String {
     };
     let unverified = match run.plan.target.is_test_server() {
         true => "",
-        false => " This server kept no ledger, so nothing was checked.",
+        false => " This server has no log, so nothing was checked.",
     };
     format!(
         "Rounds of all clients are interleaved in random order; ratios compare rounds of the same block (Hodges–Lehmann on \
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest that is not \
          shown to be below {ENOUGH} of the fastest. Equivalent means that the whole interval lies within ±{:.0} %. {latencies} The baseline loader is the lab's own driver, \
-         which does no more than it must. A row is rejected when the client's claim and the server's ledger disagree.{unverified}",
+         which does no more than it must. A row is rejected when the client's claim and the server's log disagree.{unverified}",
         SAME_ISH * 100.0
     )
 }

@@ -65,7 +65,7 @@ fn a_row_that_is_rejected_now_is_worse_whatever_its_speed() {
 }
 
 #[test]
-fn a_client_that_broke_or_is_missing_is_worse_and_one_that_was_not_asked_for_is_not() {
+fn a_client_that_broke_or_is_missing_is_worse_and_one_that_was_not_named_is_not() {
     let before = sweep(1, 1.0, 1.0);
     let mut broken = sweep(2, 1.0, 1.0);
     let own = |round: &hecaton_lab::run::Round| {
@@ -97,7 +97,7 @@ fn of_load_generators_nothing_is_said() {
 }
 
 #[test]
-fn runs_that_asked_different_things_are_not_compared() {
+fn runs_of_different_plans_are_not_compared() {
     let (before, mut after) = (sweep(1, 1.0, 1.0), sweep(2, 0.5, 1.0));
     after.plan.delay = Delay::Fixed(std::time::Duration::from_millis(10));
     let found = changes(&before, &after);

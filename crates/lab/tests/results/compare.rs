@@ -114,7 +114,7 @@ fn nothing_is_said_of_a_rejected_side() {
 }
 
 #[test]
-fn one_client_with_two_settings_is_told_apart_by_them() {
+fn one_client_with_two_settings_is_named_by_them() {
     let a = cell("same");
     let mut b = a.clone();
     b.load.keepalive = false;

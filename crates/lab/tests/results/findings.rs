@@ -39,8 +39,8 @@ fn the_published_sweeps_get_the_advice_that_their_figures_bear() {
 /// On a plateau the fastest is chance: the smallest of it is recommended each time, and the others are named.
 #[test]
 fn of_a_plateau_the_smallest_is_recommended_and_the_tie_is_named() {
-    let plateau: [(f64, f64); 16] = std::array::from_fn(|place| match place {
-        ..7 => MRI_SHORT[place],
+    let plateau: [(f64, f64); 16] = std::array::from_fn(|position| match position {
+        ..7 => MRI_SHORT[position],
         _ => (1500.0, 60.0),
     });
     for seed in 1..=12 {

@@ -47,7 +47,7 @@ fn faster(than: &str, times: f64) -> Promise {
 }
 
 #[test]
-fn a_ratio_is_held_against_what_was_asked() {
+fn a_ratio_is_compared_with_its_goal() {
     let met = judged(&faster("theirs", 2.5), &rounds());
     assert_eq!(met.met, Some(true));
     assert!((met.value.unwrap() - 2.6).abs() < 0.02, "{met:?}");
@@ -67,7 +67,7 @@ fn a_ratio_is_held_against_what_was_asked() {
 }
 
 #[test]
-fn a_goal_is_asked_where_it_says() {
+fn a_goal_is_checked_where_it_says() {
     let rounds = rounds();
     let findings = judge(&rounds, &ten_ms());
     let met = |concurrency| {
@@ -78,14 +78,14 @@ fn a_goal_is_asked_where_it_says() {
 }
 
 #[test]
-fn without_rounds_nothing_is_judged() {
+fn without_rounds_there_are_no_verdicts() {
     let judgement = judged(&faster("theirs", 2.5), &[]);
     assert_eq!((judgement.met, judgement.asked), (None, 2.5));
     assert_eq!(judgement.sentence, "ours: not judged: it was not measured");
 }
 
 #[test]
-fn a_limit_inside_the_interval_is_told() {
+fn a_limit_inside_the_interval_is_reported() {
     let found = judged(&faster("theirs", 2.5), &rounds());
     let [low, high] = found.interval.unwrap();
     assert!(low < high);
@@ -95,7 +95,7 @@ fn a_limit_inside_the_interval_is_told() {
 }
 
 #[test]
-fn what_was_rejected_or_not_measured_is_not_judged() {
+fn goals_of_what_was_rejected_or_not_measured_are_open() {
     let mut spoiled = rounds();
     spoiled
         .iter_mut()
@@ -125,7 +125,7 @@ fn keep_alive() -> Promise {
 }
 
 #[test]
-fn kept_connections_are_compared_with_new_ones_of_the_same_client() {
+fn keep_alive_connections_are_compared_with_new_ones_of_the_same_client() {
     let mut all = rounds();
     let mut new = Machine::default().rounds("ours", 133, &[(10, (50.0, 20.0))]);
     for round in &mut new {
@@ -144,7 +144,7 @@ fn kept_connections_are_compared_with_new_ones_of_the_same_client() {
 }
 
 #[test]
-fn memory_and_responses_are_judged_over_all_rounds() {
+fn memory_and_responses_are_checked_over_all_rounds() {
     let mut rounds = rounds();
     let most = |megabytes| Promise::Memory {
         client: "ours".into(),
@@ -153,14 +153,14 @@ fn memory_and_responses_are_judged_over_all_rounds() {
     rounds[3].peak_rss_kib = 40_000;
     assert_eq!(judged(&most(41.0), &rounds).met, Some(true));
     assert_eq!(judged(&most(40.0), &rounds).met, Some(false));
-    let answered = Promise::Answered {
+    let responded = Promise::Answered {
         client: "ours".into(),
     };
-    assert_eq!(judged(&answered, &rounds).met, Some(true));
+    assert_eq!(judged(&responded, &rounds).met, Some(true));
     let claim = &mut rounds[5].claim;
     claim.done -= 1;
     claim.errors = 1;
-    let missed = judged(&answered, &rounds);
+    let missed = judged(&responded, &rounds);
     assert_eq!(missed.met, Some(false));
     assert!(missed.sentence.contains("failed"), "{}", missed.sentence);
 }
@@ -222,7 +222,7 @@ fn of_all_places(rounds: &[Round]) -> Vec<Judgement> {
 }
 
 #[test]
-fn equal_builds_are_not_told_apart() {
+fn equal_builds_are_not_called_different() {
     let runs = 20;
     let names_a_difference = |seed: &u64| {
         let judgements = of_all_places(&of_builds(*seed, 24, 1.0));
@@ -256,7 +256,7 @@ fn a_build_that_is_faster_is_named_where_there_are_rounds_enough() {
 }
 
 #[test]
-fn a_build_that_was_not_measured_is_not_judged() {
+fn a_goal_of_a_build_that_was_not_measured_is_open() {
     let mut rounds = of_builds(1, 6, 1.0);
     rounds.retain(|round| round.cell.client == "gem@checkout");
     for judgement in of_all_places(&rounds) {

@@ -94,21 +94,21 @@ fn share_a_letter(ranking: &Ranking, one: &str, other: &str) -> bool {
             .unwrap_or_else(|| panic!("{name} is not ranked"))
     };
     // Capitals come after the small letters.
-    let place = |letter: char| {
+    let index = |letter: char| {
         ('a'..='z')
             .chain('A'..='Z')
             .position(|of| of == letter)
             .unwrap()
     };
-    let places = |text: &str| -> Vec<usize> {
-        let all: Vec<usize> = text.chars().filter(|c| *c != '–').map(place).collect();
+    let positions = |text: &str| -> Vec<usize> {
+        let all: Vec<usize> = text.chars().filter(|c| *c != '–').map(index).collect();
         match text.contains('–') {
             true => (all[0]..=all[1]).collect(),
             false => all,
         }
     };
-    let other = places(letters(other));
-    places(letters(one))
+    let other = positions(letters(other));
+    positions(letters(one))
         .iter()
         .any(|letter| other.contains(letter))
 }
@@ -131,7 +131,7 @@ fn machine(seed: u64, blocks: u32, invocations: u32, noise: f64) -> Noisy {
 
 /// Two names of one client, beside one that is a third faster: at most 5 % of 200 experiments may tell them apart.
 #[test]
-fn one_client_under_two_names_is_seldom_told_apart() {
+fn one_client_under_two_names_is_seldom_called_different() {
     let speeds = [("one", 1000.0), ("same", 1000.0), ("other", 1333.0)];
     let apart = told_apart(machine(2, 12, 4, 0.03), 200, &speeds);
     assert!(apart <= 10, "{apart} of 200");
@@ -144,7 +144,7 @@ fn one_client_under_two_names_is_seldom_told_apart() {
 
 /// Among twelve clients that are all the same, no two may be told apart in 95 of 100 experiments.
 #[test]
-fn of_many_equal_clients_seldom_any_two_are_told_apart() {
+fn of_many_equal_clients_seldom_any_two_are_called_different() {
     let names: Vec<String> = (0..12).map(|n| format!("same-{n:02}")).collect();
     let speeds: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1000.0)).collect();
     let mut machine = machine(6, 12, 4, 0.03);
@@ -158,14 +158,14 @@ fn of_many_equal_clients_seldom_any_two_are_told_apart() {
 
 /// Where single rounds scatter by 6 %: among three clients in twelve rounds, among twelve in twenty.
 #[test]
-fn a_difference_of_a_tenth_is_told() {
+fn a_difference_of_a_tenth_is_found() {
     let names: Vec<String> = (2..12).map(|n| format!("other-{n:02}")).collect();
     let mut speeds = vec![("one", 1000.0), ("slower", 909.0)];
     speeds.extend(names.iter().map(|name| (name.as_str(), 1500.0)));
-    let told = told_apart(machine(7, 12, 4, 0.02), 20, &speeds[..3]);
-    assert!(told >= 17, "{told} of 20");
-    let told = told_apart(machine(8, 20, 4, 0.02), 10, &speeds);
-    assert!(told >= 8, "{told} of 10");
+    let reported = told_apart(machine(7, 12, 4, 0.02), 20, &speeds[..3]);
+    assert!(reported >= 17, "{reported} of 20");
+    let reported = told_apart(machine(8, 20, 4, 0.02), 10, &speeds);
+    assert!(reported >= 8, "{reported} of 10");
 }
 
 fn kept(folder: &str) -> Document {
@@ -192,7 +192,7 @@ fn twins_of_a_kept_shootout_share_a_letter() {
 
 /// Machines that compile while they run were measured cold in that run; programs that do not were not.
 #[test]
-fn rows_of_a_kept_shootout_that_were_still_warming_get_a_warning() {
+fn rows_of_a_recorded_shootout_that_were_still_warming_get_a_warning() {
     let run = kept("2026-11-22-shootout");
     let ranking = rank(&run.rounds);
     let entries = || ranking.ranked.iter().map(|entry| &entry.row);

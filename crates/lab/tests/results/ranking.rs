@@ -83,7 +83,7 @@ fn ratios_are_to_the_baseline_with_an_interval_that_holds_the_truth() {
 }
 
 #[test]
-fn who_cannot_be_told_apart_shares_a_letter_and_nobody_wins() {
+fn clients_without_a_clear_difference_share_a_letter_and_nobody_wins() {
     let ranking = rank(
         &rounds(
             12,
@@ -142,8 +142,12 @@ fn noise_is_counted_by_round_and_a_tick_is_none() {
         None,
         "what was not looked at is not called calm"
     );
-    for (place, round) in rounds.iter_mut().enumerate() {
-        let foreign_ns = if place < 3 { round.wall_ns } else { 10_000_000 };
+    for (position, round) in rounds.iter_mut().enumerate() {
+        let foreign_ns = if position < 3 {
+            round.wall_ns
+        } else {
+            10_000_000
+        };
         round.noise = Some(Noise {
             foreign_ns,
             stolen_ns: 0,

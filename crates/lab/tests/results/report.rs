@@ -223,7 +223,7 @@ fn a_server_without_a_ledger_gets_a_stamp_everywhere() {
     let page = report::view(&run, &findings).html();
     keep("foreign.html", &page);
     assert!(
-        page.contains("UNVERIFIED: the server kept no ledger")
+        page.contains("UNVERIFIED: the server has no log")
             && page.contains("GET http://example.com/")
     );
 }

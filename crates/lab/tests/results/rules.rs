@@ -192,7 +192,7 @@ fn an_unfinished_probe_is_rejected() {
 
 /// A short round with a few too many is chance.
 #[test]
-fn connections_opened_again_are_judged_over_all_rounds() {
+fn connections_opened_again_are_counted_over_all_rounds() {
     let reason = reason(|round| seen(round).connections_opened = 600);
     assert!(reason.contains("not kept alive: 600 were opened") && reason.contains("at most 478"));
     let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
@@ -283,7 +283,7 @@ fn the_end_of_a_round_is_not_held_against_the_client() {
 /// A thread that waits for its turn to run claims that time too, while others use the connection that its response came on.
 #[test]
 fn who_waits_in_the_client_is_ranked_with_a_mark() {
-    let told = |cycle_us: u32| {
+    let reported = |cycle_us: u32| {
         let mut rounds = Machine::default().rounds("mri", 133, &[(10, (1500.0, 50.0))]);
         for round in &mut rounds {
             round.lat_every = 1;
@@ -297,9 +297,9 @@ fn who_waits_in_the_client_is_ranked_with_a_mark() {
         assert_eq!(rejection(&rounds, &Delay::None), None);
         warnings(&rounds).join("; ")
     };
-    assert_eq!(told(6_000), "");
-    assert_eq!(told(3_100), "");
-    let warnings = told(700);
+    assert_eq!(reported(6_000), "");
+    assert_eq!(reported(3_100), "");
+    let warnings = reported(700);
     assert!(
         warnings.contains("ms or longer, but only 0 requests")
             && warnings.contains("wait in the client"),

@@ -212,7 +212,7 @@ fn page(count: u64, concurrency: u64, body: u64) -> Interval {
     }
 }
 
-/// Rounds without a ledger, as from a server that is not ours.
+/// Rounds without a log, as from a server that is not ours.
 pub fn unwitnessed(mut rounds: Vec<Round>) -> Vec<Round> {
     for round in &mut rounds {
         (round.seen, round.probe) = (None, None);

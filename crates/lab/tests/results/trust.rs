@@ -62,7 +62,7 @@ fn what_the_server_had_to_do_is_said_beside_the_baseline_loader() {
 }
 
 #[test]
-fn the_truth_table_tells_time_outs_from_other_failures() {
+fn the_truth_table_distinguishes_time_outs_from_other_failures() {
     let mut run = shootout(&[("net-http", 1000.0), ("curb", 2000.0)]);
     for round in run
         .rounds

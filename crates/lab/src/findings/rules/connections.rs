@@ -6,14 +6,14 @@ use super::{find_interval, least};
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
-/// The smallest share of the asked concurrency that the test server must have seen.
+/// The smallest share of the requested concurrency that the test server must have seen.
 ///
 /// One request in ten may be on its way while the others are held; fewer in flight is a smaller pool.
 const LEAST_CONCURRENCY: f64 = 0.9;
 
-/// The smallest share of the asked concurrency that must have its connections in use during a round.
+/// The smallest share of the requested concurrency that must have its connections in use during a round.
 ///
-/// Where the test server answers at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
+/// Where the test server responds at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
 /// in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after another.
 const LEAST_SPREAD: f64 = 0.25;
 
@@ -31,11 +31,11 @@ const LATE: [u32; 3] = [2, 4, 8];
 /// So seldom as many are late by chance that it is held against a row.
 const SURPRISE_OF_LATE: f64 = 0.005;
 
-/// How many times the connections asked for may be open at once. A client may release a connection a moment after it has
+/// How many times the requested connections may be open at once. A client may release a connection a moment after it has
 /// handed the response over, and so need another one meanwhile: such a row is ranked with a warning.
 const MOST_CONNECTIONS: u64 = 2;
 
-/// One request in so many may open a connection where connections are kept: pools retire those that are old.
+/// One request in so many may open a connection where connections are reused: pools retire those that are old.
 const RETIRED: u64 = 20;
 
 /// Most connections of an interval that were open at once.
@@ -46,7 +46,7 @@ pub(super) fn open_at_once(interval: &Interval) -> u64 {
     }
 }
 
-/// The probe holds every response until all asked requests are there, so its peak is exact.
+/// The probe holds every response until all expected requests are there, so its peak is exact.
 pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
     let asked = round.cell.load.concurrency;
@@ -234,7 +234,7 @@ pub(super) fn another_in_the_probe(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// The places of each class of waits: the least and the most requests that are held before.
+/// The positions of each class of waits: the least and the most requests that are held before.
 fn places(class: usize) -> (usize, usize) {
     match class {
         ..EACH => (class + 2, class + 2),
@@ -248,9 +248,8 @@ fn places(class: usize) -> (usize, usize) {
 /// So many waits of a check have a class of their own.
 const EACH: usize = 14;
 
-/// A client that has some of its requests in flight, and sends the others only when it sees that a response is held, is late at that
-/// place of every check. Of the requests that are still free a share comes in the mean time between two, so as much longer are
-/// waits behind many that are held.
+/// A client may hold back some requests until it sees that a response is held. It is then late at that position of every check.
+/// The more requests are held, the fewer are free, and the longer is an honest wait for the next one.
 pub(super) fn waits_for_a_check_later(rounds: &[&Round]) -> Option<String> {
     let asked = rounds.first()?.cell.load.concurrency;
     let classes = of_checks(rounds)?;
@@ -344,7 +343,7 @@ mod tests {
 
     /// As the test server counts them (`class` in its `gate.rs`).
     #[test]
-    fn the_places_of_the_classes_follow_one_another() {
+    fn the_positions_of_the_classes_follow_one_another() {
         let all: Vec<_> = [0, 1, 13, 14, 15, 16].map(places).into();
         assert_eq!(
             all,

@@ -8,10 +8,10 @@ use super::requests::turned_away;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
-/// Little's law: requests in flight on average = requests/s × mean latency. More than was asked is impossible; 10 % are left for the rounding.
+/// Little's law: requests in flight on average = requests/s × mean latency. More than the concurrency is impossible; 10 % are left for the rounding.
 const MOST_IN_FLIGHT: f64 = 1.1;
 
-/// Fewest latencies that are judged by their mean or median.
+/// Fewest latencies that are checked by their mean or median.
 const FEWEST_LATENCIES: u64 = 10;
 
 /// Share of all requests that may stand against the test server's times without a word: clocks are read a moment apart.

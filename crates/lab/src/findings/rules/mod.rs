@@ -1,7 +1,7 @@
-//! Why a row is rejected, or ranked with a warning: each rule compares one claim with what the ledger saw, and names both numbers.
+//! Why a row is rejected, or ranked with a warning: each rule compares one claim with what the server's log says, and names both numbers.
 //!
 //! A rejected row stays visible with its reason and is never ranked. The order of [`RULES`] is the order
-//! of causes: a request that never arrived also spoils the checksum, so it is told first.
+//! of causes: a request that never arrived also spoils the checksum, so it is reported first.
 
 mod connections;
 mod latencies;
@@ -19,7 +19,7 @@ pub(super) use warnings::behind;
 pub use warnings::{in_flight, warnings};
 pub use work::{Foreign, offence};
 
-/// Version of the rules, kept in every document: rows that one version ranks another may reject.
+/// Version of the rules, written in every document: rows that one version ranks another may reject.
 pub const VERSION: u32 = 6;
 
 type Rule = fn(&Round) -> Option<String>;
@@ -35,7 +35,7 @@ const RULES: [Rule; 27] = [
     requests::never_arrived,
     requests::duplicated,
     requests::foreign,
-    requests::asked_otherwise,
+    requests::requested_otherwise,
     requests::too_early,
     requests::checksum_wrong,
     requests::bytes_wrong,
@@ -70,8 +70,8 @@ const RULES_OF_A_ROW: [RuleOfARow; 8] = [
 
 /// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
 ///
-/// Rounds without a ledger interval are only checked against themselves. Connections are judged as those of
-/// HTTP/1.1: kept, or one for each request, as the cell says.
+/// Rounds without a log are only checked against themselves. Connections are checked as those of
+/// HTTP/1.1: reused, or one for each request, as the cell says.
 pub fn rejection(rounds: &[&Round]) -> Option<String> {
     let of_rounds = RULES.iter().find_map(|rule| {
         let reasons: Vec<String> = rounds.iter().filter_map(|round| rule(round)).collect();
@@ -82,9 +82,9 @@ pub fn rejection(rounds: &[&Round]) -> Option<String> {
     of_rounds.or_else(|| RULES_OF_A_ROW.iter().find_map(|rule| rule(rounds)))
 }
 
-/// The smallest whole number that is this share of what was asked.
-fn least(asked: usize, share: f64) -> u64 {
-    (asked as f64 * share).ceil() as u64
+/// The smallest whole number that is this share of the requested number.
+fn least(requested: usize, share: f64) -> u64 {
+    (requested as f64 * share).ceil() as u64
 }
 
 /// The first of the measured part and the probe that a rule objects to; the rule gets words for which.

@@ -1,4 +1,4 @@
-//! Rules of requests: each was sent once, arrived, was answered whole, and its body was read.
+//! Rules of requests: each was sent once, arrived, got a whole response, and its body was read.
 
 use super::find_interval;
 use crate::findings::words::{count, figure, plural};
@@ -9,7 +9,7 @@ const KINDS: usize = 5;
 
 pub(super) fn only_a_reference(round: &Round) -> Option<String> {
     round.reference.then(|| {
-        "a load generator, shown for reference: it looks at no body, sends no ids and is answered without \
+        "a load generator, shown for reference: it looks at no body, sends no ids and gets responses without \
          the delay, so nothing of it can be verified"
             .to_string()
     })
@@ -24,7 +24,7 @@ pub(super) fn unaccounted(round: &Round) -> Option<String> {
     let accounted = u128::from(claim.done) + u128::from(claim.errors);
     (accounted != u128::from(*asked)).then(|| {
         format!(
-            "{} were asked, but the driver accounts for {}: {} done and {} failed",
+            "{} were requested, but the driver accounts for {}: {} done and {} failed",
             plural(*asked, "request"),
             count(accounted as i128),
             count(claim.done),
@@ -169,7 +169,7 @@ pub(super) fn too_early(round: &Round) -> Option<String> {
     ))
 }
 
-pub(super) fn asked_otherwise(round: &Round) -> Option<String> {
+pub(super) fn requested_otherwise(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (interval.otherwise > 0).then(|| {
             format!(

@@ -8,17 +8,17 @@ use super::requests::failed_by_a_service;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
-/// Below this share of what was asked a row says how many were in flight. The rest is what a driver does between two requests,
+/// Below this share of the requested concurrency a row says how many were in flight. The rest is what a driver does between two requests,
 /// which weighs most at concurrency 1.
 const FULL: f64 = 0.75;
 
-/// Below this share of what was asked the checks are mentioned.
+/// Below this share of the requested concurrency the checks are mentioned.
 const FULL_AT_A_CHECK: f64 = 0.9;
 
 /// Below this share of the time from one request to the next on a connection, the rest of that time is mentioned.
 const FULL_OF_A_CYCLE: f64 = 0.5;
 
-/// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most as many as were asked;
+/// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most the requested number;
 /// none without latencies.
 pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
     let asked = rounds.first()?.cell.load.concurrency as f64;
@@ -52,7 +52,7 @@ fn trusted(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// In the last moments of a round no id is left to send, so less than what was asked is in flight.
+/// In the last moments of a round no id is left to send, so fewer requests are in flight than requested.
 fn few_in_flight(rounds: &[&Round]) -> Option<String> {
     let first = rounds.first().filter(|round| {
         let load = &round.cell.load;
@@ -117,7 +117,7 @@ pub(in crate::findings) fn behind(rounds: &[&Round]) -> Times {
     of_intervals(rounds, |interval| &interval.behind)
 }
 
-/// The first round, where connections are kept and requests are sent in no mode of their own: what gaps on a connection tell.
+/// The first round, where connections are reused and requests are sent in no mode of their own: what gaps on a connection show.
 fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     let first = rounds.first().copied();
     first.filter(|round| {
@@ -225,7 +225,7 @@ fn resumed(rounds: &[&Round]) -> Option<String> {
 fn no_interim(rounds: &[&Round]) -> Option<String> {
     let none = rounds.iter().any(|round| round.no_interim);
     none.then(|| {
-        "it does not read interim responses (103), as RFC 9110 §15.2 asks of every client, so it was sent none".to_string()
+        "it does not read interim responses (103), as RFC 9110 §15.2 requires of every client, so it was sent none".to_string()
     })
 }
 

@@ -68,7 +68,7 @@ impl<'a> Foreign<'a> {
     }
 }
 
-/// CPU time that a driver may use where it should use none: it is stopped a moment after it was told to.
+/// CPU time that a driver may use where it should use none: it is stopped a moment after the command.
 const AT_REST_NS: u64 = 20_000_000;
 
 /// One part in so many of a round's CPU time is little.
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn work_that_shows_only_as_that_of_others_is_told_where_it_is_quiet_otherwise() {
+    fn work_that_shows_only_as_that_of_others_is_reported_where_it_is_quiet_otherwise() {
         let says = said(&[(0.02, 0.6), (0.05, 0.6), (0.03, 0.7)]).unwrap();
         assert!(says.contains("60") && says.contains("else 3"), "{says}");
         for (why, pairs) in [

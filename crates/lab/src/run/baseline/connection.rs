@@ -20,7 +20,7 @@ pub struct Connection {
     bodyless: bool,
     buffer: Vec<u8>,
     filled: usize,
-    /// The request, kept until all of it is written.
+    /// The request, held until all of it is written.
     request: Vec<u8>,
     written: usize,
     /// When the request in flight was begun; none if no request is in flight.

@@ -1,4 +1,4 @@
-//! The loader's loop: as many requests in flight as asked, on one thread.
+//! The loader's loop: as many requests in flight as requested, on one thread.
 
 use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
@@ -94,7 +94,7 @@ impl Loader {
         Ok(tally.into_claim())
     }
 
-    /// Waits until something has happened, and moves on every connection to which it has.
+    /// Waits until something has happened, and advances every connection to which it has.
     fn turn(
         &mut self,
         events: &mut Events,
@@ -112,7 +112,7 @@ impl Loader {
         Ok(())
     }
 
-    /// Moves one connection on as far as it goes.
+    /// Advances one connection as far as possible.
     fn advance(&mut self, index: usize, tally: &mut Tally) {
         let connection = &mut self.connections[index];
         let Some(sent) = connection.sent else {

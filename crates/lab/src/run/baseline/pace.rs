@@ -50,15 +50,15 @@ impl Pace {
         }))
     }
 
-    /// When the request at this place is due.
-    pub fn due(&self, place: u64) -> Instant {
+    /// When the request at this position is due.
+    pub fn due(&self, position: u64) -> Instant {
         let listed = self
             .offsets
             .as_ref()
-            .and_then(|all| all.get(place as usize));
+            .and_then(|all| all.get(position as usize));
         let after = match listed {
             Some(offset) => Duration::from_micros(*offset),
-            None => Duration::from_secs_f64(place as f64 / self.rate),
+            None => Duration::from_secs_f64(position as f64 / self.rate),
         };
         self.start + after
     }
@@ -69,7 +69,7 @@ impl Pace {
 pub struct Alarm(TimerFd);
 
 impl Alarm {
-    /// One that the poll behind `registry` hears.
+    /// A timer that wakes the poll behind `registry`.
     ///
     /// # Errors
     /// When the system gives none.

@@ -47,7 +47,7 @@ enum Chunks {
 #[derive(Debug)]
 pub struct Reader {
     head_end: Finder<'static>,
-    /// Whether responses have no body, because they answer HEAD.
+    /// Whether responses have no body, because they respond to HEAD.
     bodyless: bool,
     state: Option<(Response, Framing)>,
 }
@@ -105,7 +105,7 @@ impl Reader {
         Ok(Step { consumed, response })
     }
 
-    /// Tells that the server has closed. Returns the response that ends thereby, if one does.
+    /// Notes that the server has closed. Returns the response that ends thereby, if one does.
     ///
     /// # Errors
     /// `closed` when a response was expected or is not whole.
@@ -172,13 +172,13 @@ impl Response {
             self.tail = *tail;
         } else {
             self.tail.rotate_left(body.len());
-            let kept = self.tail.len() - body.len();
-            self.tail[kept..].copy_from_slice(body);
+            let remaining = self.tail.len() - body.len();
+            self.tail[remaining..].copy_from_slice(body);
         }
         body.len()
     }
 
-    /// Takes at most `left` bytes; tells how many, and whether none is left.
+    /// Takes at most `left` bytes; returns how many, and whether none is left.
     fn take_up_to(&mut self, bytes: &[u8], left: &mut u64) -> (usize, bool) {
         let part = usize::try_from(*left).map_or(bytes.len(), |left| left.min(bytes.len()));
         self.take(&bytes[..part]);

@@ -22,7 +22,7 @@ struct Asked {
 /// Why a command failed: the kind of the error, and a message.
 type Refusal = (&'static str, String);
 
-/// Answers commands until `bye` or the end of the input.
+/// Replies to commands until `bye` or the end of the input.
 ///
 /// # Errors
 /// When the response cannot be written.
@@ -30,8 +30,8 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut loader = None;
     for line in input.lines() {
         let line = line?;
-        let asked: Asked = match serde_json::from_str(&line) {
-            Ok(asked) => asked,
+        let requested: Asked = match serde_json::from_str(&line) {
+            Ok(requested) => requested,
             Err(error) => {
                 let response = json!({"id": 0, "ok": false, "error": "bad_request", "what": error.to_string()});
                 writeln!(output, "{response}")?;
@@ -39,14 +39,14 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
                 continue;
             }
         };
-        let mut response = match answer(&asked.cmd, &line, &mut loader) {
+        let mut response = match answer(&requested.cmd, &line, &mut loader) {
             Ok(response) => response,
             Err((error, what)) => json!({"ok": false, "error": error, "what": what}),
         };
-        response["id"] = asked.id.into();
+        response["id"] = requested.id.into();
         writeln!(output, "{response}")?;
         output.flush()?;
-        if asked.cmd == "bye" {
+        if requested.cmd == "bye" {
             break;
         }
     }

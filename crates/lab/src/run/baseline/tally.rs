@@ -38,7 +38,7 @@ impl Tally {
         }
     }
 
-    /// The same for requests that are sent at a rate.
+    /// Sets the pace of requests that are sent at a rate.
     pub fn paced(self, pace: Option<Pace>) -> Tally {
         Tally { pace, ..self }
     }

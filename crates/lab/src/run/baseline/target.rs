@@ -37,7 +37,7 @@ impl Request {
         }
     }
 
-    /// The same with what is in these files: header fields, a line each, and a body.
+    /// Adds the contents of these files: header fields, a line each, and a body.
     ///
     /// # Errors
     /// A few words when a file cannot be read.

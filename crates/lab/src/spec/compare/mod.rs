@@ -27,7 +27,7 @@ pub enum Comparison {
         /// The one that it is divided by.
         b: Box<Cell>,
     },
-    /// Kept connections against a new one for each request, over TLS, at several round trips.
+    /// Keep-alive connections against a new one for each request, over TLS, at several round trips.
     Keepalive {
         /// The client.
         client: String,
