@@ -12,7 +12,7 @@ use crate::cmd::fetch;
 /// Something could not be done.
 pub const FAILURE: u8 = 1;
 
-/// The command line asks for something impossible.
+/// The command line is wrong.
 pub const USAGE: u8 = 2;
 
 /// What was measured or fetched is not as good as it must be.

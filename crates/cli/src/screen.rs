@@ -30,7 +30,7 @@ pub fn target() -> ProgressDrawTarget {
     }))
 }
 
-/// The text with each line cut where the terminal has no room for it behind `taken` columns.
+/// The text with each line cut to fit the terminal behind `taken` columns.
 pub fn fitted(text: &str, taken: usize) -> String {
     let columns = usize::from(Term::stderr().size().1);
     cut(text, columns.saturating_sub(taken + ROOM).max(1))

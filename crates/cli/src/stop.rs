@@ -1,4 +1,4 @@
-//! Ctrl-C and SIGTERM: the first asks the run to end in order, the second ends the command at once.
+//! Ctrl-C and SIGTERM: the first ends the run in order, the second ends the command at once.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +10,7 @@ use signal_hook::flag;
 /// The only flag of this process, so that a signal between two parts of a run ends the next part too.
 static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
-/// A flag that becomes true when the user or the system asks the run to end.
+/// A flag that becomes true when the user or the system ends the run.
 ///
 /// # Errors
 /// When the system refuses a signal handler.

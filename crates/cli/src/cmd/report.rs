@@ -1,4 +1,4 @@
-//! `hecaton report`: shows kept runs again, from their documents.
+//! `hecaton report`: shows recorded runs again, from their documents.
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use hecaton_lab::spec::Usage;
 
 use crate::ending::Worse;
 
-/// Shows kept runs again, one or side by side: in the terminal, as Markdown, CSV, JSON, SVG or HTML.
+/// Shows recorded runs again, one or side by side: in the terminal, as Markdown, CSV, JSON, SVG or HTML.
 ///
 /// One run is shown as its report. Several runs are compared, the first with each of the others. Each speed is divided by
 /// that of the baseline loader in the same run, so a change of the machine's own speed does not count.

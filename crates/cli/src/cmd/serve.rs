@@ -14,7 +14,7 @@ use signal_hook::iterator::Signals;
 
 /// Runs the lab's test server on its own, until Ctrl-C or SIGTERM.
 ///
-/// The first line on stdout is the base URL; the last is the summary of the ledger, as JSON.
+/// The first line on stdout is the base URL; the last is the summary of the server's log, as JSON.
 #[derive(Args)]
 #[command(allow_negative_numbers = true, after_help = EXAMPLES)]
 pub struct Arguments {

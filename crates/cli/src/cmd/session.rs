@@ -103,7 +103,7 @@ impl Common {
 /// Measures an experiment, prints what was found, and writes its files.
 ///
 /// # Errors
-/// Whatever goes wrong first; what was measured until then is kept.
+/// Whatever goes wrong first; what was measured until then remains.
 pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()> {
     let conditions = common.conditions(common.folder(experiment.kind.verb())?)?;
     let mut bar = Bar::new(0, true);
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_not_written_over_unless_it_is_asked_for() {
+    fn a_run_is_not_written_over_without_an_option() {
         let place = tempfile::tempdir().unwrap();
         let common = |force| Common {
             seed: None,
@@ -259,8 +259,11 @@ mod tests {
             "-c",
             "5",
         ];
-        let kept = without_secrets(given.map(str::to_owned).into()).join(" ");
-        assert_eq!(kept, "sweep -H A: … --header=B: … -HC: … --header … -c 5");
+        let remaining = without_secrets(given.map(str::to_owned).into()).join(" ");
+        assert_eq!(
+            remaining,
+            "sweep -H A: … --header=B: … -HC: … --header … -c 5"
+        );
     }
 
     #[test]

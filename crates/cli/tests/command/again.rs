@@ -9,13 +9,13 @@ fn kept() -> String {
 
 #[test]
 fn a_run_is_shown_again_in_every_form() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let report = |arguments: &[&str]| {
         let ending = run(hecaton("cheats")
             .arg("report")
             .arg(kept())
             .args(arguments)
-            .current_dir(place.path()));
+            .current_dir(temporary.path()));
         ending.assert(0, &[]);
         ending.stdout
     };
@@ -24,11 +24,11 @@ fn a_run_is_shown_again_in_every_form() {
     assert!(report(&["--csv"]).starts_with("client,"));
     assert_eq!(report(&["--html", "page.html", "--svg", "charts"]), "");
     assert!(
-        std::fs::read_to_string(place.path().join("page.html"))
+        std::fs::read_to_string(temporary.path().join("page.html"))
             .unwrap()
             .starts_with("<!DOCTYPE html>")
     );
-    assert!(place.path().join("charts/all-133.svg").exists());
+    assert!(temporary.path().join("charts/all-133.svg").exists());
     let document: serde_json::Value = serde_json::from_str(&report(&["--json"])).unwrap();
     assert_eq!(document["schema"], 1);
     assert!(document["rows"][0]["requests_per_second"].is_f64());
@@ -36,12 +36,12 @@ fn a_run_is_shown_again_in_every_form() {
 
 #[test]
 fn runs_are_shown_side_by_side_in_every_form() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let report = |arguments: &[&str]| {
         let ending = run(hecaton("cheats")
             .args(["report", &kept(), &kept()])
             .args(arguments)
-            .current_dir(place.path()));
+            .current_dir(temporary.path()));
         ending.assert(0, &[]);
         ending.stdout
     };
@@ -51,12 +51,12 @@ fn runs_are_shown_side_by_side_in_every_form() {
     let document: serde_json::Value = serde_json::from_str(&report(&["--json"])).unwrap();
     assert_eq!(document["runs"].as_array().unwrap().len(), 2);
     assert_eq!(report(&["--html", "page.html", "--svg", "charts"]), "");
-    let page = std::fs::read_to_string(place.path().join("page.html")).unwrap();
+    let page = std::fs::read_to_string(temporary.path().join("page.html")).unwrap();
     assert!(page.contains("<h1>What changed?</h1>"));
-    assert!(place.path().join("charts/change-1.svg").exists());
+    assert!(temporary.path().join("charts/change-1.svg").exists());
 }
 
-/// The kept run's document.
+/// The recorded run's document.
 fn document() -> serde_json::Value {
     let text = std::fs::read_to_string(format!("{}/run.json", kept())).unwrap();
     serde_json::from_str(&text).unwrap()
@@ -64,7 +64,7 @@ fn document() -> serde_json::Value {
 
 #[test]
 fn a_run_that_was_killed_is_shown_until_then() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let mut document = document();
     let rounds = document["rounds"].take();
     document["rounds"] = serde_json::json!([]);
@@ -73,20 +73,24 @@ fn a_run_that_was_killed_is_shown_until_then() {
         .map(|round| round.to_string())
         .collect();
     lines.push(lines[0][..40].to_owned());
-    std::fs::write(place.path().join("unfinished.json"), document.to_string()).unwrap();
-    std::fs::write(place.path().join("rounds.jsonl"), lines.join("\n")).unwrap();
-    let ending = run(hecaton("cheats").arg("report").arg(place.path()));
+    std::fs::write(
+        temporary.path().join("unfinished.json"),
+        document.to_string(),
+    )
+    .unwrap();
+    std::fs::write(temporary.path().join("rounds.jsonl"), lines.join("\n")).unwrap();
+    let ending = run(hecaton("cheats").arg("report").arg(temporary.path()));
     ending.assert(0, &["did not end", "INCOMPLETE 20/"]);
     assert!(ending.stdout.contains("Verdict"), "{}", ending.stdout);
 }
 
 #[test]
 fn a_gate_that_can_not_tell_does_not_let_through() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let gate = |change: &dyn Fn(&mut serde_json::Value), words: &[&str]| {
         let mut document = document();
         change(&mut document);
-        let other = place.path().join("other.json");
+        let other = temporary.path().join("other.json");
         std::fs::write(&other, document.to_string()).unwrap();
         let ending = run(hecaton("cheats")
             .args(["report", &kept()])
@@ -121,14 +125,14 @@ fn the_same_run_twice_is_not_worse() {
 
 #[test]
 fn a_slower_run_ends_with_status_three_and_names_the_client() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let mut document = document();
     for round in document["rounds"].as_array_mut().unwrap() {
         if round["client"] == "typhoeus" {
             round["wall_ns"] = (round["wall_ns"].as_u64().unwrap() * 3 / 2).into();
         }
     }
-    let slower = place.path().join("slower.json");
+    let slower = temporary.path().join("slower.json");
     std::fs::write(&slower, document.to_string()).unwrap();
     let ending = run(hecaton("cheats")
         .args(["report", &kept()])
@@ -178,25 +182,25 @@ fn the_folder_of_a_benchmark_is_shown_with_all_its_parts() {
 
 #[test]
 fn an_index_names_every_run_below_a_folder() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     for name in ["one", "bench/two"] {
-        std::fs::create_dir_all(place.path().join(name)).unwrap();
+        std::fs::create_dir_all(temporary.path().join(name)).unwrap();
         std::fs::copy(
             format!("{}/run.json", kept()),
-            place.path().join(name).join("run.json"),
+            temporary.path().join(name).join("run.json"),
         )
         .unwrap();
     }
-    std::fs::write(place.path().join("one/report.html"), "").unwrap();
+    std::fs::write(temporary.path().join("one/report.html"), "").unwrap();
     run(hecaton("cheats")
         .args(["report", "--index"])
-        .arg(place.path()))
+        .arg(temporary.path()))
     .assert(0, &["index.html"]);
-    let page = std::fs::read_to_string(place.path().join("index.html")).unwrap();
+    let page = std::fs::read_to_string(temporary.path().join("index.html")).unwrap();
     for name in ["one", "bench", "bench/two"] {
         let link = format!("<a href=\"{name}/report.html\">");
         assert!(page.contains(&link), "{name}");
-        let its = std::fs::read_to_string(place.path().join(name).join("report.html")).unwrap();
+        let its = std::fs::read_to_string(temporary.path().join(name).join("report.html")).unwrap();
         let up = "../".repeat(name.split('/').count());
         assert!(
             its.contains(&format!("<a href=\"{up}index.html\">")),

@@ -48,15 +48,19 @@ fn sinner(sin: &str, folder: &Path, more: &[&str]) -> Output {
 
 #[test]
 fn a_finding_is_shown_with_its_evidence_in_every_document() {
-    let place = tempfile::tempdir().unwrap();
-    let ended = sinner("repeats-stale-post-after-fin", place.path(), &["--wire"]);
+    let temporary = tempfile::tempdir().unwrap();
+    let ended = sinner(
+        "repeats-stale-post-after-fin",
+        temporary.path(),
+        &["--wire"],
+    );
     let shown = text(&ended);
     assert!(ended.status.success(), "{shown}");
     assert!(
         shown.contains("deviation    RT02") && shown.contains("is attempt 2 of `post`"),
         "{shown}"
     );
-    let document = |name: &str| read_to_string(place.path().join(name)).unwrap();
+    let document = |name: &str| read_to_string(temporary.path().join(name)).unwrap();
     let run: Value = serde_json::from_str(&document("run.json")).unwrap();
     let finding = &run[0]["findings"][1];
     assert_eq!(
@@ -80,12 +84,12 @@ fn a_finding_is_shown_with_its_evidence_in_every_document() {
 
 #[test]
 fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
-    let place = tempfile::tempdir().unwrap();
-    let file = place.path().join("expected.toml");
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("expected.toml");
     let listed = "client = 'sinner'\n[[expected]]\ncase = 'stale-post-fin'\nverdict = 'deviation'\nwhy = 'it sins'\n";
     let expect = |sin: &str, expected: &str| {
         write(&file, expected).unwrap();
-        sinner(sin, place.path(), &["--expect", file.to_str().unwrap()])
+        sinner(sin, temporary.path(), &["--expect", file.to_str().unwrap()])
     };
     assert!(
         expect("repeats-stale-post-after-fin", listed)
@@ -108,8 +112,11 @@ fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
 
 #[test]
 fn a_run_that_is_worse_can_fail() {
-    let place = tempfile::tempdir().unwrap();
-    let (before, after) = (place.path().join("before"), place.path().join("after"));
+    let temporary = tempfile::tempdir().unwrap();
+    let (before, after) = (
+        temporary.path().join("before"),
+        temporary.path().join("after"),
+    );
     sinner("follows-for-ever", &before, &[]);
     sinner("repeats-stale-post-after-fin", &after, &[]);
     let run = |folder: &Path| folder.join("run.json").to_str().unwrap().to_owned();
@@ -128,12 +135,12 @@ fn a_run_that_is_worse_can_fail() {
 }
 
 #[test]
-fn a_driver_is_asked_and_refuses_what_its_client_cannot() {
+fn a_driver_makes_a_call_and_refuses_what_its_client_cannot() {
     let ended = audit(&["net-http", "--runs", "1", "--case", "rt02,fr01,ck04"]);
     let shown = text(&ended);
     assert!(ended.status.success(), "{shown}");
     assert!(shown.contains("unsupported  CK04"), "{shown}");
-    // What it says of the others depends on its version, but it was judged.
+    // What it says of the others depends on its version, but it has a verdict.
     assert!(
         shown.contains("RT02") && !shown.contains("setup failed"),
         "{shown}"
@@ -141,7 +148,7 @@ fn a_driver_is_asked_and_refuses_what_its_client_cannot() {
 }
 
 #[test]
-fn a_client_that_is_used_by_hand_is_judged_by_the_log() {
+fn a_client_that_is_used_by_hand_gets_its_verdicts_from_the_log() {
     let mut child = project()
         .args(["audit", "--listen", "--case", "fr04,rt02"])
         .spawn()
@@ -162,9 +169,9 @@ fn a_client_that_is_used_by_hand_is_judged_by_the_log() {
     stream
         .write_all(b"GET /hecaton-audit/stale-post-fin/warm HTTP/1.1\r\nHost: x\r\n\r\n")
         .unwrap();
-    let mut answer = [0; 17];
-    stream.read_exact(&mut answer).unwrap();
-    assert_eq!(&answer, b"HTTP/1.1 200 OK\r\n");
+    let mut response = [0; 17];
+    stream.read_exact(&mut response).unwrap();
+    assert_eq!(&response, b"HTTP/1.1 200 OK\r\n");
     let post = b"POST /hecaton-audit/stale-post-fin/post HTTP/1.1\r\nHost: x\r\nContent-Length: 7\r\n\r\norder=1";
     stream.write_all(post).unwrap();
     let verdict = loop {

@@ -1,23 +1,23 @@
-//! Whatever is asked wrongly gets one sentence that says what to do, and status 2; what cannot be done, status 1.
+//! A wrong command line gets one sentence that says what to do, and status 2; what cannot be done, status 1.
 
 use std::net::TcpListener;
 
 use crate::support::{hecaton, run};
 
 fn refused(arguments: &[&str], words: &[&str]) {
-    let place = tempfile::tempdir().unwrap();
-    let ending = run(hecaton("cheats").args(arguments).current_dir(place.path()));
+    let folder = tempfile::tempdir().unwrap();
+    let ending = run(hecaton("cheats").args(arguments).current_dir(folder.path()));
     ending.assert(2, words);
     assert_eq!(ending.stdout, "");
     assert_eq!(
-        std::fs::read_dir(place.path()).unwrap().count(),
+        std::fs::read_dir(folder.path()).unwrap().count(),
         0,
         "{arguments:?} left something"
     );
 }
 
 #[test]
-fn questions_that_cannot_be_asked() {
+fn comparisons_that_cannot_be_made() {
     refused(
         &["sweep", "--client", "honset"],
         &["no client is called `honset`", "did you mean honest?"],
@@ -37,7 +37,10 @@ fn questions_that_cannot_be_asked() {
         &["sweep", "--concurrency", "many"],
         &["'many'", "--concurrency", "not a whole number"],
     );
-    refused(&["sweep", "--body", "4"], &["no room for the check value"]);
+    refused(
+        &["sweep", "--body", "4"],
+        &["too short for the check value"],
+    );
     refused(&["sweep", "--delay", "soon"], &["soon", "lognormal:"]);
     refused(&["sweep", "--time", "0"], &["'0'", "200ms"]);
     refused(&["sweep", "--rounds", "0"], &["0 rounds measure nothing"]);
@@ -154,15 +157,15 @@ fn a_target_that_is_not_there() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
     drop(listener);
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let ending = run(hecaton("cheats")
         .args(["sweep", "--client", "honest", "GET", &url])
-        .current_dir(place.path()));
+        .current_dir(folder.path()));
     ending.assert(
         1,
         &[&url, "cannot be reached", "refused", "start its server"],
     );
-    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]
@@ -174,7 +177,7 @@ fn a_port_in_use() {
 }
 
 #[test]
-fn a_server_for_everybody_that_was_not_asked_for() {
+fn a_server_for_everybody_without_its_option() {
     let ending = run(hecaton("cheats").args(["serve", "--listen", "0.0.0.0:0"]));
     ending.assert(2, &["0.0.0.0:0", "--expose", "127.0.0.1"]);
     let ending = run(hecaton("cheats").args(["serve", "--faults"]));
@@ -198,17 +201,17 @@ fn a_project_that_is_not_there() {
 
 #[test]
 fn a_closed_stderr_is_no_failure() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let mut command = hecaton("cheats");
     command.args(["sweep", "honest", "-c", "1", "-b", "133", "-r", "1"]);
     let ending = command
         .args(["-o", "run"])
-        .current_dir(place.path())
+        .current_dir(folder.path())
         .stderr(writer)
         .output()
         .unwrap();
     assert_eq!(ending.status.code(), Some(0));
-    assert!(place.path().join("run/run.json").exists());
+    assert!(folder.path().join("run/run.json").exists());
 }

@@ -1,4 +1,4 @@
-//! Drivers that crash, hang, print rubbish or are not there: one sentence, status 1, rounds kept.
+//! Drivers that crash, hang, print rubbish or are not there: one sentence, status 1, and the rounds remain.
 
 use std::path::Path;
 
@@ -49,9 +49,9 @@ fn assert_kept(ending: &Ending, client: &str, folder: &Path) {
 }
 
 #[test]
-fn a_crash_is_told_with_its_last_words() {
-    let place = tempfile::tempdir().unwrap();
-    let ending = sweep("crashes", place.path());
+fn a_crash_is_reported_with_its_last_words() {
+    let temporary = tempfile::tempdir().unwrap();
+    let ending = sweep("crashes", temporary.path());
     ending.assert(
         1,
         &[
@@ -60,13 +60,13 @@ fn a_crash_is_told_with_its_last_words() {
             "check crashes",
         ],
     );
-    assert_kept(&ending, "crashes", place.path());
+    assert_kept(&ending, "crashes", temporary.path());
 }
 
 #[test]
 fn a_driver_that_hangs_is_given_up() {
-    let place = tempfile::tempdir().unwrap();
-    let ending = sweep("hangs", place.path());
+    let temporary = tempfile::tempdir().unwrap();
+    let ending = sweep("hangs", temporary.path());
     ending.assert(
         1,
         &[
@@ -74,13 +74,13 @@ fn a_driver_that_hangs_is_given_up() {
             "check hangs",
         ],
     );
-    assert_kept(&ending, "hangs", place.path());
+    assert_kept(&ending, "hangs", temporary.path());
 }
 
 #[test]
 fn rubbish_is_quoted() {
-    let place = tempfile::tempdir().unwrap();
-    let ending = sweep("rubbish", place.path());
+    let temporary = tempfile::tempdir().unwrap();
+    let ending = sweep("rubbish", temporary.path());
     ending.assert(
         1,
         &[
@@ -88,7 +88,7 @@ fn rubbish_is_quoted() {
             "check rubbish",
         ],
     );
-    assert_kept(&ending, "rubbish", place.path());
+    assert_kept(&ending, "rubbish", temporary.path());
 }
 
 /// Ways to break, and words of the reason for which the rows until then are rejected.
@@ -103,11 +103,11 @@ const WAYS: [(&str, &str); 6] = [
 
 #[test]
 fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let names = WAYS.map(|(name, _)| name).join(",");
-    let ending = sweep(&format!("{names},honest"), place.path());
+    let ending = sweep(&format!("{names},honest"), temporary.path());
     ending.assert(1, &["the others were measured", "check mute"]);
-    let document = document(place.path());
+    let document = document(temporary.path());
     let rows = document["rows"].as_array().unwrap();
     let of = |client: &str| rows.iter().find(|row| row["client"] == client);
     let rounds = |client: &str| {
@@ -131,24 +131,24 @@ fn who_breaks_is_rejected_and_the_others_are_measured_to_the_end() {
 
 #[test]
 fn a_comparison_ends_with_the_rounds_of_the_one_that_holds() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     for broken in ["crashes", "mute"] {
         let mut command = hecaton("broken");
         command.args([
             "compare", "honest", broken, "-c", "1", "--rounds", "12", "--quiet",
         ]);
         command.args(["--patience", PATIENCE, "--force", "--out"]);
-        let ending = run(command.arg(place.path()));
+        let ending = run(command.arg(temporary.path()));
         ending.assert(1, &[broken, "broke and was left out"]);
-        let rounds = document(place.path())["rounds"].to_string();
+        let rounds = document(temporary.path())["rounds"].to_string();
         assert_eq!(rounds.matches("\"client\":\"honest\"").count(), 12);
     }
 }
 
 #[test]
 fn nothing_is_left_when_nothing_was_measured() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = place.path().join("run");
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("run");
     let ending = sweep("mute", &folder);
     ending.assert(1, &["the driver of mute did not reply to `hello` within"]);
     assert!(!ending.stderr.contains("rounds are in") && !folder.exists());
@@ -156,8 +156,8 @@ fn nothing_is_left_when_nothing_was_measured() {
 
 #[test]
 fn a_missing_client_is_named_with_the_command_that_installs_it() {
-    let place = tempfile::tempdir().unwrap();
-    let folder = place.path().join("run");
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("run");
     let hint = "install it with `bin/hecaton drivers install absent`";
     sweep("absent", &folder).assert(1, &["absent cannot run here", hint]);
     assert!(!folder.exists());
@@ -176,7 +176,7 @@ fn a_missing_client_is_named_with_the_command_that_installs_it() {
 }
 
 #[test]
-fn a_check_tells_a_crash_and_goes_on() {
+fn a_check_reports_a_crash_and_continues() {
     let ending = run(hecaton("broken").args(["drivers", "check", "crashes"]));
     ending.assert(1, &["checks failed"]);
     let failed = ending.stdout.find("✗ 1 in flight").unwrap();
@@ -194,7 +194,7 @@ fn a_check_tells_a_crash_and_goes_on() {
 
 #[test]
 fn several_are_checked_in_one_go_and_those_that_fail_are_named() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let broken = root().join("tests/drivers/broken");
     for file in [
         "absent.toml",
@@ -204,10 +204,10 @@ fn several_are_checked_in_one_go_and_those_that_fail_are_named() {
         "mute.rb",
         "broken.rb",
     ] {
-        std::fs::copy(broken.join(file), place.path().join(file)).unwrap();
+        std::fs::copy(broken.join(file), temporary.path().join(file)).unwrap();
     }
     let mut command = hecaton("broken");
-    command.env("HECATON_DRIVERS", place.path());
+    command.env("HECATON_DRIVERS", temporary.path());
     let ending = run(command.args(["drivers", "check", "ruby", "--patience", "100ms", "-j", "2"]));
     ending.assert(1, &["2 of 3 drivers failed: crashes, mute"]);
     let lists = ending
@@ -225,17 +225,17 @@ fn several_are_checked_in_one_go_and_those_that_fail_are_named() {
 }
 
 #[test]
-fn a_check_that_fails_once_is_tried_again_and_told() {
-    let place = tempfile::tempdir().unwrap();
+fn a_check_that_fails_once_is_tried_again_and_reported() {
+    let temporary = tempfile::tempdir().unwrap();
     let mut command = hecaton("broken");
     // It remembers in a folder of this user.
     command
-        .env("HECATON_STUMBLED", place.path().join("stumbled"))
+        .env("HECATON_STUMBLED", temporary.path().join("stumbled"))
         .env("HECATON_USERS", "off");
     let ending = run(command.args(["drivers", "check", "stumbles"]));
     ending.assert(0, &[]);
-    let told = "the second time; at first: the driver of stumbles ended (exit status: 3)";
-    assert!(ending.stdout.contains(told), "{}", ending.stdout);
+    let reported = "the second time; at first: the driver of stumbles ended (exit status: 3)";
+    assert!(ending.stdout.contains(reported), "{}", ending.stdout);
 }
 
 #[test]
@@ -259,9 +259,9 @@ fn a_check_without_a_hello_is_short() {
 /// As root each driver runs as a user of its own, to whom a private folder is closed.
 #[test]
 fn a_driver_that_its_own_user_may_not_start_runs_as_the_labs_only_if_it_is_trusted() {
-    let place = tempfile::tempdir().unwrap();
+    let temporary = tempfile::tempdir().unwrap();
     let mode = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-    std::fs::set_permissions(place.path(), mode).unwrap();
+    std::fs::set_permissions(temporary.path(), mode).unwrap();
     let program = root().join("tests/drivers/broken/honest.rb");
     let program = program.canonicalize().unwrap();
     let manifest = std::fs::read_to_string(program.with_extension("toml")).unwrap();
@@ -269,19 +269,21 @@ fn a_driver_that_its_own_user_may_not_start_runs_as_the_labs_only_if_it_is_trust
         "[\"ruby\", \"honest.rb\"]",
         &format!("[\"ruby\", {program:?}, \"--as=private\"]"),
     );
-    std::fs::write(place.path().join("private.toml"), manifest).unwrap();
+    std::fs::write(temporary.path().join("private.toml"), manifest).unwrap();
     let sweep = |more: &[&str]| {
         let mut command = hecaton("broken");
-        command.env("HECATON_DRIVERS", place.path());
+        command.env("HECATON_DRIVERS", temporary.path());
         let words = "sweep --client private -c 1 -b 133 -d 0 --rounds 1 --time 20ms --quiet --out";
-        command.args(words.split(' ')).arg(place.path().join("run"));
+        command
+            .args(words.split(' '))
+            .arg(temporary.path().join("run"));
         run(command.args(more))
     };
     if is_root() {
         sweep(&[]).assert(1, &["cannot be started", "--trust private"]);
     }
     sweep(&["--trust", "private"]).assert(0, &[]);
-    let document = document(&place.path().join("run"));
+    let document = document(&temporary.path().join("run"));
     let mut rows = document["rows"].as_array().unwrap().iter();
     let row = rows.find(|row| row["client"] == "private").unwrap();
     assert!(document["starts"][0]["user"].is_null(), "{document}");

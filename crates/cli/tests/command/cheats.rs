@@ -125,8 +125,8 @@ fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, 
         .collect()
 }
 
-/// Cheats where no response is delayed, and words of the reasons of which one is told: where others load the machine, a claim is refuted
-/// sooner by one fact than by another.
+/// Cheats where no response is delayed, and words of the reasons. One of them is reported. Which one depends on the load of
+/// the machine.
 const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("pipelines", "requests were pipelined"),
     (
@@ -292,7 +292,7 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
     assert_eq!(row(&document, "baseline-loader")["verified"], true);
 }
 
-/// Who looks at certificates only in the check meets another server later on.
+/// A driver that verifies certificates only in the check gets another server later.
 #[test]
 fn who_trusts_anyone_while_it_is_measured_is_caught() {
     let place = tempfile::tempdir().unwrap();
@@ -323,7 +323,7 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
     }
 }
 
-/// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the ledger refutes.
+/// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the server's log refutes.
 const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
     ("asks-plain", "without the `Accept: application/json`"),
     ("json-guessed", "the checksum"),

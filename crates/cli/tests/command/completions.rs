@@ -28,8 +28,8 @@ fn bash_completes_verbs_and_options_with_what_is_printed() {
     stdin.write_all(printed("bash").as_bytes()).unwrap();
     stdin.write_all(ask.as_bytes()).unwrap();
     drop(stdin);
-    let told = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
-    assert_eq!(told.trim(), "--concurrency");
+    let reported = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(reported.trim(), "--concurrency");
 }
 
 #[test]

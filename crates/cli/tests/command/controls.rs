@@ -5,12 +5,12 @@ use serde_json::Value;
 use crate::support::{hecaton, run};
 
 fn document(arguments: &[&str]) -> Value {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command
         .args(arguments)
         .args(["--rounds", "2", "--json", "--quiet", "--out"])
-        .arg(place.path());
+        .arg(folder.path());
     let ending = run(&mut command);
     ending.assert(0, &[]);
     serde_json::from_str(&ending.stdout).unwrap()

@@ -8,7 +8,7 @@ use hecaton_test_server::{Options, TestServer};
 use serde_json::Value;
 
 #[test]
-fn rows_are_unverified_and_requests_are_counted_as_asked() {
+fn rows_are_unverified_and_requests_are_counted_as_requested() {
     let server = TestServer::start(Options::default()).unwrap();
     let url = format!("{}/bytes/100", server.base_url());
     let place = tempfile::tempdir().unwrap();
@@ -98,23 +98,27 @@ struct Service {
 }
 
 impl Service {
-    /// One whose responses have the status that `status` gives, on connections that are kept.
+    /// One whose responses have the status that `status` gives, on keep-alive connections.
     fn start(status: impl Fn(usize) -> u16 + Send + Sync + 'static) -> Service {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/api", listener.local_addr().unwrap());
         let requests = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-        let (kept, status) = (requests.clone(), std::sync::Arc::new(status));
+        let (received, status) = (requests.clone(), std::sync::Arc::new(status));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (kept, status) = (kept.clone(), status.clone());
-                std::thread::spawn(move || serve(stream, &kept, &*status));
+                let (received, status) = (received.clone(), status.clone());
+                std::thread::spawn(move || serve(stream, &received, &*status));
             }
         });
         Service { url, requests }
     }
 }
 
-fn serve(stream: TcpStream, kept: &std::sync::Mutex<Vec<String>>, status: &dyn Fn(usize) -> u16) {
+fn serve(
+    stream: TcpStream,
+    received: &std::sync::Mutex<Vec<String>>,
+    status: &dyn Fn(usize) -> u16,
+) {
     let mut out = stream.try_clone().unwrap();
     let mut reader = BufReader::new(stream);
     loop {
@@ -135,9 +139,9 @@ fn serve(stream: TcpStream, kept: &std::sync::Mutex<Vec<String>>, status: &dyn F
         let mut body = vec![0; length];
         reader.read_exact(&mut body).unwrap();
         let number = {
-            let mut kept = kept.lock().unwrap();
-            kept.push(head + &String::from_utf8(body).unwrap());
-            kept.len() - 1
+            let mut received = received.lock().unwrap();
+            received.push(head + &String::from_utf8(body).unwrap());
+            received.len() - 1
         };
         let status = status(number);
         let response = format!("HTTP/1.1 {status} X\r\nContent-Length: 2\r\n\r\nok");
@@ -276,9 +280,12 @@ fn header_fields_and_a_body_are_sent_and_their_values_kept_in_no_file() {
     // Of both clients: their tries, the connections that are opened, and the round.
     assert_eq!(requests.len(), 2 * (1 + 1 + 10));
     for request in requests.iter() {
-        let told = request.starts_with("POST /api ") && request.ends_with("{\"a\": 1}");
+        let reported = request.starts_with("POST /api ") && request.ends_with("{\"a\": 1}");
         let fields = request.contains("X-Key: a secret") || request.contains("X-KEY: a secret");
-        assert!(told && fields && request.contains("text/html"), "{request}");
+        assert!(
+            reported && fields && request.contains("text/html"),
+            "{request}"
+        );
     }
     for name in ["run.json", "report.html"] {
         let text = std::fs::read_to_string(place.path().join("run").join(name)).unwrap();

@@ -6,12 +6,12 @@ use crate::support::{Ending, hecaton, is_root, root, run};
 
 /// The document of a sweep, or of a shootout, and how the command ended.
 fn measured(line: &str, clients: &str) -> (Value, Ending) {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command.args(line.split(' ')).args(["--json", "--quiet"]);
     command
         .args(["--client", clients, "--out"])
-        .arg(place.path());
+        .arg(folder.path());
     let ending = run(&mut command);
     let document = serde_json::from_str(&ending.stdout);
     (document.expect(&ending.stderr), ending)
@@ -62,10 +62,10 @@ fn cheats_that_know_how_the_lab_looks_are_caught() {
             continue; // there is no other core
         }
         let says = reason(&document, cheat);
-        let told = words.split('|').any(|words| says.contains(words));
+        let reported = words.split('|').any(|words| says.contains(words));
         // Where the system lets the lab limit another's descriptors, binding ends early and harms nobody.
         let harmless = cheat == "binds-ports" && says.is_empty();
-        assert!(told || harmless, "{cheat}: {says:?}");
+        assert!(reported || harmless, "{cheat}: {says:?}");
     }
     for client in ["honest", "baseline-loader"] {
         is_ranked(&document, client);
@@ -137,19 +137,19 @@ fn numbers_of_a_document_are_neither_computed_nor_found_where_they_stood() {
     let (document, _) = measured(line, "honest,computes-the-numbers,learns-the-forms");
     for cheat in ["computes-the-numbers", "learns-the-forms"] {
         let says = reason(&document, cheat);
-        let told = says.contains("the checksum") || says.contains("(check value: ");
-        assert!(told, "{cheat}: {says:?}");
+        let reported = says.contains("the checksum") || says.contains("(check value: ");
+        assert!(reported, "{cheat}: {says:?}");
     }
     is_ranked(&document, "honest");
 }
 
 #[test]
 fn an_untrusted_server_has_a_url_like_any_other() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     let line = "compare looks-at-the-path trusts-anyone --set A:tls=on --set tls=on --rounds 6 --quiet --out";
-    run(command.args(line.split(' ')).arg(place.path()));
-    let text = std::fs::read_to_string(place.path().join("run.json")).unwrap();
+    run(command.args(line.split(' ')).arg(folder.path()));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     let says = reason(&document, "looks-at-the-path");
     assert!(says.contains("certificates are not verified"), "{says:?}");
@@ -174,12 +174,12 @@ fn no_connection_of_a_round_of_new_ones_is_older_than_the_round() {
 
 /// Delays are drawn for each round anew: what was slow in one is not what is slow in the next.
 #[test]
-fn who_asks_first_for_what_was_slow_gains_nothing() {
-    let place = tempfile::tempdir().unwrap();
+fn to_send_slow_ids_first_gains_nothing() {
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     let line = "sweep -c 24 -b 133 -d uniform:1ms..60ms --rounds 3 --time 200ms --quiet --client asks-the-slowest-first --out";
-    run(command.args(line.split(' ')).arg(place.path())).assert(0, &[]);
-    let logs = std::fs::read_dir(place.path().join("drivers")).unwrap();
+    run(command.args(line.split(' ')).arg(folder.path())).assert(0, &[]);
+    let logs = std::fs::read_dir(folder.path().join("drivers")).unwrap();
     let texts = logs.map(|log| std::fs::read_to_string(log.unwrap().path()).unwrap());
     let text: String = texts.collect();
     let again = text
@@ -196,11 +196,11 @@ fn who_asks_first_for_what_was_slow_gains_nothing() {
 /// A client that gets faster in one step, when its rounds are over, is even in all of them.
 #[test]
 fn who_warms_up_in_one_step_after_its_rounds_is_called_still_warming() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command.env("HECATON_ROOT", root()); // its warm-up is as long as usual
     let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 50ms --quiet --client honest,warms-up-in-one-step --out";
-    let ending = run(command.args(line.split(' ')).arg(place.path()));
+    let ending = run(command.args(line.split(' ')).arg(folder.path()));
     ending.assert(0, &[]);
     // Lines are wrapped at the width of a terminal.
     let words: Vec<&str> = ending.stdout.split_whitespace().collect();
@@ -228,11 +228,11 @@ fn who_reads_no_interim_response_is_ranked_with_a_warning() {
 
 #[test]
 fn resumed_sessions_are_reported_and_not_held_against_a_row() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     let line = "compare resumes-sessions verifies --set A:tls=on --set tls=on --set A:keepalive=off --set keepalive=off --rounds 6 --quiet --out";
-    run(command.args(line.split(' ')).arg(place.path()));
-    let text = std::fs::read_to_string(place.path().join("run.json")).unwrap();
+    run(command.args(line.split(' ')).arg(folder.path()));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     is_ranked(&document, "resumes-sessions");
     for (client, warned) in [("resumes-sessions", true), ("verifies", false)] {
@@ -246,14 +246,14 @@ fn resumed_sessions_are_reported_and_not_held_against_a_row() {
 /// The check value stands nowhere in the coded bytes, so who does not decode them has none.
 #[test]
 fn who_reads_the_tail_of_gzip_has_no_check_value() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     let line = "compare decodes-gzip reads-the-tail-of-gzip --set A:job=gzip job=gzip --rounds 3 --quiet --out";
-    run(command.args(line.split(' ')).arg(place.path()));
-    let text = std::fs::read_to_string(place.path().join("run.json")).unwrap();
+    run(command.args(line.split(' ')).arg(folder.path()));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     is_ranked(&document, "decodes-gzip");
     let says = reason(&document, "reads-the-tail-of-gzip");
-    let told = says.contains("the checksum") || says.contains("requests failed");
-    assert!(told, "{says:?}");
+    let reported = says.contains("the checksum") || says.contains("requests failed");
+    assert!(reported, "{says:?}");
 }

@@ -6,15 +6,15 @@ use serde_json::Value;
 
 use crate::support::{Ending, hecaton, run};
 
-fn sweep(line: &str, place: &Path) -> Ending {
+fn sweep(line: &str, folder: &Path) -> Ending {
     let mut command = hecaton("cheats");
     command.args(line.split(' '));
-    run(command.args(["--json", "--quiet", "--out"]).arg(place))
+    run(command.args(["--json", "--quiet", "--out"]).arg(folder))
 }
 
 fn document(line: &str) -> Value {
-    let place = tempfile::tempdir().unwrap();
-    let ending = sweep(line, place.path());
+    let folder = tempfile::tempdir().unwrap();
+    let ending = sweep(line, folder.path());
     serde_json::from_str(&ending.stdout).expect(&ending.stderr)
 }
 
@@ -31,10 +31,10 @@ fn every_request_is_sent_when_it_is_due_and_the_server_says_how_late() {
     for client in ["honest", "baseline-loader"] {
         let rates = rows(&document, "rates", client);
         assert_eq!(rates.len(), 2, "{document}");
-        for (at, asked) in rates.iter().zip([("40", 40.0), ("poisson:60", 60.0)]) {
+        for (at, requested) in rates.iter().zip([("40", 40.0), ("poisson:60", 60.0)]) {
             assert_eq!(
                 (at["rate"].as_str(), at["per_second"].as_f64()),
-                (Some(asked.0), Some(asked.1))
+                (Some(requested.0), Some(requested.1))
             );
             assert_eq!(at["rejected"], Value::Null, "{at}");
         }
@@ -99,10 +99,10 @@ fn a_share_is_one_of_the_clients_own_speed() {
 
 #[test]
 fn who_cannot_send_at_a_rate_is_refused_with_a_sentence() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     let line = "sweep -c 2 -b 133 -d 0 --rate 50 --rounds 2 --time 100ms --client sends-in-waves --quiet --out";
-    command.args(line.split(' ')).arg(place.path().join("run"));
+    command.args(line.split(' ')).arg(folder.path().join("run"));
     run(&mut command).assert(2, &["sends-in-waves cannot send requests at a rate"]);
     for (line, words) in [
         ("sweep --rate 0 --client honest", "`0` is not a rate"),

@@ -11,8 +11,8 @@ use crate::support::hecaton;
 
 #[test]
 fn what_clients_of_tls_need_is_written_before_the_url() {
-    let place = tempfile::tempdir().unwrap();
-    let path = |name: &str| place.path().join(name);
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
     let mut child = hecaton("cheats")
         .args(["serve", "--tls=expired", "--http2", "--tls-client"])
         .args(["--chaos", "500=1%"])

@@ -74,8 +74,8 @@ fn send(child: &Child, signal: Signal) {
 
 #[test]
 fn an_interrupted_sweep_keeps_its_rounds() {
-    let place = tempfile::tempdir().unwrap();
-    let child = long_sweep(place.path());
+    let temporary = tempfile::tempdir().unwrap();
+    let child = long_sweep(temporary.path());
     let drivers = children(child.id());
     assert_eq!(drivers.len(), 2);
     send(&child, Signal::SIGINT);
@@ -86,14 +86,17 @@ fn an_interrupted_sweep_keeps_its_rounds() {
         stderr.contains("rounds are in") && stderr.contains("stopped on request"),
         "{stderr}"
     );
-    let document = document(place.path());
+    let document = document(temporary.path());
     let rounds = document["rounds"].as_array().unwrap().len();
     assert!(rounds > 3 && document["recommendations"] == Value::Array(Vec::new()));
     assert_eq!(document["unfinished"], 20_000);
     let stamp = format!("INCOMPLETE {rounds}/20000");
     assert!(stderr.contains(&stamp), "{stderr}");
     for form in [&["--html", "/dev/stdout"][..], &["--md"], &[]] {
-        let again = run(hecaton("cheats").arg("report").arg(place.path()).args(form));
+        let again = run(hecaton("cheats")
+            .arg("report")
+            .arg(temporary.path())
+            .args(form));
         again.assert(0, &[&stamp]);
         assert!(
             again.stdout.contains(&stamp) && !again.stdout.contains(": use concurrency"),
@@ -105,8 +108,8 @@ fn an_interrupted_sweep_keeps_its_rounds() {
 
 #[test]
 fn drivers_end_even_when_the_command_is_killed() {
-    let place = tempfile::tempdir().unwrap();
-    let mut child = long_sweep(place.path());
+    let temporary = tempfile::tempdir().unwrap();
+    let mut child = long_sweep(temporary.path());
     let drivers = children(child.id());
     assert_eq!(drivers.len(), 2);
     send(&child, Signal::SIGKILL);
@@ -114,7 +117,7 @@ fn drivers_end_even_when_the_command_is_killed() {
     wait_until("the end of the drivers", || {
         drivers.iter().all(|pid| is_gone(pid))
     });
-    let rounds = std::fs::read_to_string(place.path().join("rounds.jsonl")).unwrap();
+    let rounds = std::fs::read_to_string(temporary.path().join("rounds.jsonl")).unwrap();
     let first: Value = serde_json::from_str(rounds.lines().next().unwrap()).unwrap();
     assert!(first["wall_ns"].as_u64().unwrap() > 0);
 }
@@ -134,9 +137,9 @@ fn serve_prints_its_url_and_at_the_end_its_ledger() {
     stream
         .write_all(b"GET /r/1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
         .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let mut response = String::new();
+    stream.read_to_string(&mut response).unwrap();
+    assert!(response.starts_with("HTTP/1.1 200"), "{response}");
     send(&child, Signal::SIGTERM);
     let mut rest = String::new();
     out.read_to_string(&mut rest).unwrap();

@@ -1,4 +1,4 @@
-//! Some of it again: new records in the place of old ones, and only for what was asked.
+//! Some of it again: new records instead of old ones, and only for the chosen inputs.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -6,7 +6,7 @@ use nix::unistd::Pid;
 use crate::support::{World, end_of, ending, hecaton};
 
 #[test]
-fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
+fn what_failed_is_sent_again_and_its_record_replaces_the_old_one() {
     let (world, other) = (World::new(), World::new());
     let bad = (0..50).map(|n| format!("{}/status/500?{n}", world.server.base_url()));
     let good = (0..150).map(|n| format!("{}/r/{n}", other.server.base_url()));
@@ -57,7 +57,7 @@ fn what_failed_is_asked_again_and_its_record_takes_the_place_of_the_old_one() {
 }
 
 #[test]
-fn a_job_that_is_not_done_is_not_asked_again() {
+fn a_job_that_is_not_done_is_not_sent_again() {
     let world = World::new();
     let list = world.list(0..10);
     let planned = ending(

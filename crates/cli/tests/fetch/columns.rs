@@ -98,17 +98,17 @@ fn an_unknown_column_or_a_bad_expression_is_refused_and_nothing_is_sent() {
 }
 
 #[test]
-fn bodies_go_where_they_are_asked_to_go() {
+fn bodies_go_where_the_options_say() {
     let world = World::new();
     let list = world.list(0..30);
-    for place in ["files", "warc", "tar"] {
-        let out = world.path(place);
+    for store in ["files", "warc", "tar"] {
+        let out = world.path(store);
         let done = ending(
             hecaton(&["fetch"])
                 .arg(&list)
                 .arg("-o")
                 .arg(&out)
-                .args(["--keep-body", place]),
+                .args(["--keep-body", store]),
         );
         assert_eq!(done.status, Some(0), "{}", done.stderr);
         let shown = ending(hecaton(&["fetch", "show"]).arg(&out));
@@ -138,7 +138,7 @@ fn a_condition_on_records_that_no_record_can_have_is_refused_with_what_there_is(
         &list,
         &[&more[..], &["--check", "column.late != 'x'"]].concat(),
     );
-    let asked = |verb: &str, condition: &str| {
+    let requested = |verb: &str, condition: &str| {
         ending(
             hecaton(&["fetch", verb])
                 .arg(world.out())
@@ -152,13 +152,13 @@ fn a_condition_on_records_that_no_record_can_have_is_refused_with_what_there_is(
         ("body contains 'x'", "--keep-body inline"),
     ] {
         for verb in ["show", "again"] {
-            let refused = asked(verb, condition);
+            let refused = requested(verb, condition);
             assert_eq!(refused.status, Some(2), "{}", refused.stderr);
             assert!(refused.stderr.contains(word), "{}", refused.stderr);
         }
     }
     assert_eq!(world.server.summary().requests, 2);
-    let late = asked("show", "column.late == 'x' and not ok and not taken.a");
+    let late = requested("show", "column.late == 'x' and not ok and not taken.a");
     assert_eq!(
         (late.status, late.stdout.lines().count()),
         (Some(0), 1),
@@ -180,7 +180,7 @@ fn a_condition_on_records_that_no_record_can_have_is_refused_with_what_there_is(
 }
 
 #[test]
-fn a_check_may_ask_for_what_was_taken() {
+fn a_check_may_name_what_was_taken() {
     let world = World::new();
     let list = world.list(0..3);
     let takes = ["--take", "id=re:^(.)", "--check", "taken.id != 'T'"];
@@ -202,8 +202,8 @@ fn a_body_in_a_file_is_sent_as_it_is_with_its_columns_filled() {
     let template = format!("{base}/echo?sku={{sku}}");
     let send = |body: &str| {
         let request = ["-X", "PUT", "--template", &template, "--body", body];
-        let kept = ["--keep-body", "inline", "-q"];
-        ending(&mut world.fetch(&list, &[&request[..], &kept].concat()))
+        let remaining = ["--keep-body", "inline", "-q"];
+        ending(&mut world.fetch(&list, &[&request[..], &remaining].concat()))
     };
     for (body, word) in [
         ("@none.json", "cannot read none.json"),

@@ -28,7 +28,7 @@ fn ten_kills_lose_nothing_and_repeat_little() {
     let arguments = ["-c", concurrency.as_str()];
     let mut draw = 7u64;
     for kills in 1..=10 {
-        // No two runs are killed at the same place, and every test run in the same places, more or less.
+        // No two runs are killed at the same moment, and each test run kills at about the same moments.
         draw = draw
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
@@ -68,7 +68,7 @@ fn a_post_is_never_sent_twice() {
 }
 
 #[test]
-fn what_is_unknown_is_sent_again_when_that_is_asked() {
+fn what_is_unknown_is_sent_again_with_the_option() {
     const INPUTS: u64 = 200;
     let world = slow();
     let list = world.list(0..INPUTS);

@@ -40,7 +40,7 @@ fn a_job_fails_if_its_own_limit_says_so() {
 }
 
 #[test]
-fn a_round_is_judged_by_what_the_whole_job_came_to() {
+fn a_round_passes_or_fails_by_the_counts_of_the_whole_job() {
     let world = World::new();
     let list = mixed(&world, 18, 2);
     world.run(&list, &[]);
@@ -54,7 +54,7 @@ fn a_round_is_judged_by_what_the_whole_job_came_to() {
 }
 
 #[test]
-fn the_status_of_a_job_can_be_asked_for_by_a_scheduler() {
+fn the_status_of_a_job_can_be_read_by_a_scheduler() {
     let world = World::new();
     let list = mixed(&world, 18, 2);
     world.run(&list, &[]);

@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Files are made of blocks of this size.
 pub const BLOCK: usize = 64 << 10;
 
-/// How the server answers a request with a `Range` whose `If-Range` holds.
+/// How the server responds to a request with a `Range` whose `If-Range` holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnRange {
     /// With the rest of the file.
@@ -73,7 +73,7 @@ impl Behaviour {
 pub struct Seen {
     /// The number in its path.
     pub file: u64,
-    /// The first byte that it asked for, if it had a range.
+    /// The first byte of the range, if it had a range.
     pub from: Option<u64>,
     /// All header lines.
     pub headers: Vec<String>,
@@ -164,7 +164,7 @@ impl FileServer {
         }
     }
 
-    /// The same of a file that holds nothing else.
+    /// Checks a file that holds this body and nothing else.
     pub fn check_whole(&self, file: u64, version: u64, path: &std::path::Path) {
         let length = self.shared.behaviour.lock().unwrap().length;
         assert_eq!(std::fs::metadata(path).unwrap().len(), length);
@@ -214,7 +214,7 @@ impl Seen {
     }
 }
 
-/// Answers one request and closes; an error is a client that has gone.
+/// Responds to one request and closes; an error is a client that has gone.
 fn answer(mut stream: TcpStream, shared: &Shared) -> Option<()> {
     let seen = read(&stream)?;
     let behaviour = shared.behaviour.lock().unwrap().clone();

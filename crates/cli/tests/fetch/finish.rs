@@ -1,4 +1,4 @@
-//! The end of a job, and the gaps around it: two starts, a takeover, results that were not moved, stale products.
+//! The end of a job, and the gaps around it: two starts, a takeover, results that were not put into place, stale products.
 
 use std::io::Write;
 use std::path::Path;

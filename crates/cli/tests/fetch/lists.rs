@@ -43,7 +43,7 @@ impl ListServer {
     }
 }
 
-/// Answers one request and closes; none is a client that has gone.
+/// Responds to one request and closes; none is a client that has gone.
 fn answer(mut stream: TcpStream, shared: &Mutex<Shared>) -> Option<()> {
     let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
     let first = lines.next()?.ok()?;

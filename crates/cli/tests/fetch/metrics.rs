@@ -105,7 +105,7 @@ fn a_scraper_sees_how_far_a_run_is_and_a_log_has_lines_of_json() {
         assert_eq!(found.lines().count(), 16, "{found}");
     }
     assert!(get(&address, "/").starts_with("HTTP/1.1 404 "));
-    // Whoever sends nothing sensible gets an answer, and the next one too.
+    // A request that makes no sense gets a response, and the next one too.
     let mut stream = TcpStream::connect(&address).unwrap();
     stream.write_all(&[b'x'; 20_000]).unwrap_or_default();
     drop(stream);

@@ -9,7 +9,7 @@ use nix::sched::{CloneFlags, unshare};
 
 use crate::support::{World, count};
 
-/// Runs this where nobody else is: a network and mounts of its own, in which names are asked for on 127.0.0.1. None when this
+/// Runs this where nobody else is: a network and mounts of its own, whose name server is on 127.0.0.1. None when this
 /// user may not.
 fn alone<T: Send>(home: &std::path::Path, run: impl FnOnce() -> T + Send) -> Option<T> {
     let resolv = home.join("resolv.conf");
@@ -42,8 +42,8 @@ fn alone<T: Send>(home: &std::path::Path, run: impl FnOnce() -> T + Send) -> Opt
 /// 127.0.0.9 the first time, where nobody listens.
 fn names() -> Arc<Mutex<BTreeMap<String, u32>>> {
     let socket = UdpSocket::bind("127.0.0.1:53").expect("the port is free where nobody else is");
-    let asked: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
-    let noted = asked.clone();
+    let requested: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
+    let noted = requested.clone();
     std::thread::spawn(move || {
         let mut packet = [0; 512];
         while let Ok((length, from)) = socket.recv_from(&mut packet) {
@@ -70,23 +70,23 @@ fn names() -> Arc<Mutex<BTreeMap<String, u32>>> {
             } else {
                 1
             };
-            let mut answer = packet[..2].to_vec();
-            answer.extend([0x81, 0x80, 0, 1, 0, u8::from(is_ipv4), 0, 0, 0, 0]);
-            answer.extend(&question[..end + 5]);
+            let mut reply = packet[..2].to_vec();
+            reply.extend([0x81, 0x80, 0, 1, 0, u8::from(is_ipv4), 0, 0, 0, 0]);
+            reply.extend(&question[..end + 5]);
             if is_ipv4 {
-                answer.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, last]);
+                reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, last]);
             }
-            let _ = socket.send_to(&answer, from);
+            let _ = socket.send_to(&reply, from);
         }
     });
-    asked
+    requested
 }
 
 #[test]
 fn a_name_of_no_use_is_looked_up_again() {
     let home = tempfile::tempdir().unwrap();
     let ran = alone(home.path(), || {
-        let asked = names();
+        let requested = names();
         let world = World::new();
         let port = world.port();
         let url = |n: u32| format!("http://moves.names.test:{port}/close?{n}");
@@ -98,7 +98,7 @@ fn a_name_of_no_use_is_looked_up_again() {
             .values()
             .map(|record| record["attempts"].as_u64().unwrap());
         assert_eq!(tries.sum::<u64>(), 21, "one was tried where nobody listens");
-        assert_eq!(asked.lock().unwrap()["moves.names.test"], 2);
+        assert_eq!(requested.lock().unwrap()["moves.names.test"], 2);
     });
     if ran.is_none() {
         eprintln!("skipped: this user may not make a network of its own");
@@ -109,7 +109,7 @@ fn a_name_of_no_use_is_looked_up_again() {
 fn a_name_is_looked_up_once_and_not_for_each_connection() {
     let home = tempfile::tempdir().unwrap();
     let ran = alone(home.path(), || {
-        let asked = names();
+        let requested = names();
         let world = World::new();
         let port = world.port();
         // Every response ends its connection.
@@ -122,9 +122,9 @@ fn a_name_is_looked_up_once_and_not_for_each_connection() {
         let records = world.records();
         assert_eq!(count(&records, "response"), 400, "{:?}", records[&0]);
         assert_eq!(world.server.summary().connections, 400);
-        let asked = asked.lock().unwrap().clone();
-        assert_eq!(asked.len(), 20, "{asked:?}");
-        assert!(asked.values().all(|times| *times == 1), "{asked:?}");
+        let requested = requested.lock().unwrap().clone();
+        assert_eq!(requested.len(), 20, "{requested:?}");
+        assert!(requested.values().all(|times| *times == 1), "{requested:?}");
     });
     if ran.is_none() {
         eprintln!("skipped: this user may not make a network of its own");

@@ -10,7 +10,7 @@ fn one(world: &World, path: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn a_bomb_and_a_body_without_end_are_errors_and_the_rest_goes_on() {
+fn a_bomb_and_a_body_without_end_are_errors_and_the_rest_continues() {
     let world = World::with(Options {
         faults: true,
         ..Options::default()
@@ -65,7 +65,7 @@ fn an_address_at_which_clouds_tell_secrets_is_not_connected_to() {
 }
 
 #[test]
-fn all_values_of_a_header_are_kept() {
+fn all_values_of_a_header_are_recorded() {
     let world = World::new();
     let list = one(
         &world,
@@ -123,7 +123,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
 }
 
 #[test]
-fn a_proxy_is_asked_in_the_place_of_the_host() {
+fn a_proxy_gets_the_requests_of_the_host() {
     let world = World::new();
     // The test server responds for any host, as a proxy would.
     let list = world.write(
@@ -139,7 +139,7 @@ fn a_proxy_is_asked_in_the_place_of_the_host() {
 }
 
 #[test]
-fn cookies_are_kept_when_they_are_asked_for() {
+fn cookies_are_stored_when_the_option_says_so() {
     let world = World::new();
     let base = world.server.base_url().to_owned();
     // The order of requests to one host is not promised: some of them come after the first one, which sets the

@@ -10,10 +10,10 @@ use crate::support::{World, count, ending, hecaton};
 /// Drops connections for ever.
 const FOR_EVER: u64 = 1 << 60;
 
-/// A server that answers each connection once, and now and then drops some instead.
+/// A server that responds once on each connection, and now and then drops some instead.
 struct Shaky {
     port: u16,
-    /// How many connections are still answered before some are dropped.
+    /// How many connections still get a response before some are dropped.
     answers: Arc<AtomicU64>,
     /// How many are dropped then.
     drops: Arc<AtomicU64>,
@@ -61,7 +61,7 @@ impl Shaky {
     }
 }
 
-/// Reads one request, and answers it unless the connection is to be dropped.
+/// Reads one request, and responds unless the connection is to be dropped.
 fn answer(stream: TcpStream, is_dropped: bool, seen: &Seen) {
     let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
     seen.lock().unwrap().extend(lines.next());

@@ -3,7 +3,7 @@
 use crate::support::{World, count};
 
 #[test]
-fn no_more_are_in_flight_to_a_host_than_asked() {
+fn no_more_are_in_flight_to_a_host_than_requested() {
     let (world, other) = (World::new(), World::new());
     let lines = (0..100).flat_map(|n| {
         [world.server.base_url(), other.server.base_url()].map(|base| format!("{base}/delay/2?{n}"))
@@ -25,7 +25,7 @@ fn one_host_has_no_more_than_its_share() {
 }
 
 #[test]
-fn a_host_that_asks_for_a_pause_gets_it_and_is_given_up_in_the_end() {
+fn a_host_that_sends_retry_after_gets_its_pause_and_is_given_up_in_the_end() {
     let (world, other) = (World::new(), World::new());
     let base = world.server.base_url().to_owned();
     let busy = (0..200).map(|n| format!("{base}/status/429?Retry-After=1&n={n}"));
@@ -64,7 +64,7 @@ fn a_host_that_asks_for_a_pause_gets_it_and_is_given_up_in_the_end() {
 }
 
 #[test]
-fn what_may_pass_is_tried_again_and_the_tries_are_told() {
+fn what_may_pass_is_tried_again_and_the_tries_are_reported() {
     let world = World::new();
     let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", std::iter::once(format!("{base}/status/502")));
@@ -110,11 +110,11 @@ fn tries_again_are_a_share_of_the_requests_of_a_host() {
     let again = world.server.summary().requests - 200;
     // Ten are free, and one for ten requests.
     assert!((10..=30).contains(&again), "{again} tries again");
-    let told: u64 = records
+    let reported: u64 = records
         .values()
         .map(|record| record["attempts"].as_u64().unwrap() - 1)
         .sum();
-    assert_eq!(told, again);
+    assert_eq!(reported, again);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Reading a folder: while its job runs, before it is done, in another place, and when nobody reads what is printed.
+//! Reading a folder: while its job runs, before it is done, in another folder, and when nobody reads what is printed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -60,18 +60,18 @@ fn nobody_who_reads_is_no_failure() {
 }
 
 #[test]
-fn a_folder_goes_on_without_its_list_wherever_it_is() {
+fn a_folder_resumes_without_its_list_wherever_it_is() {
     let world = World::new();
     half_done(&world, &[]);
     fs::remove_file(world.path("urls.txt")).unwrap();
     let moved = world.path("moved");
     fs::rename(world.out(), &moved).unwrap();
-    let told = ending(hecaton(&["fetch", "status"]).arg(&moved)).stdout;
+    let reported = ending(hecaton(&["fetch", "status"]).arg(&moved)).stdout;
     let goes_on = format!(
         "no process works on it: resume with `hecaton fetch -o {}`",
         moved.display()
     );
-    assert!(told.contains(&goes_on), "{told}");
+    assert!(reported.contains(&goes_on), "{reported}");
     let go_on = |more: &[&str]| ending(hecaton(&["fetch", "-o"]).arg(&moved).args(more));
     let other = go_on(&["-X", "PUT"]);
     assert_eq!(other.status, Some(2));
@@ -94,8 +94,8 @@ fn a_table_of_half_a_job_has_what_is_there_and_says_so() {
     let table = ending(hecaton(&["fetch", "export", "--csv", "-"]).arg(world.out()));
     assert_eq!(table.status, Some(0), "{}", table.stderr);
     assert_eq!(rows(&table.stdout), known);
-    let told = format!("the table has the records of {known} of 200 inputs");
-    assert!(table.stderr.contains(&told), "{}", table.stderr);
+    let reported = format!("the table has the records of {known} of 200 inputs");
+    assert!(table.stderr.contains(&reported), "{}", table.stderr);
 }
 
 #[test]
@@ -130,8 +130,8 @@ fn a_build_without_parquet_says_how_to_get_it() {
     let world = World::new();
     half_done(&world, &[]);
     let table = world.path("table.parquet");
-    let mut asked = hecaton(&["fetch", "export", "--parquet"]);
-    let refused = ending(asked.arg(&table).arg(world.out()));
+    let mut requested = hecaton(&["fetch", "export", "--parquet"]);
+    let refused = ending(requested.arg(&table).arg(world.out()));
     assert_eq!(refused.status, Some(2), "{}", refused.stderr);
     assert!(
         refused.stderr.contains("bin/setup fetch"),
@@ -174,7 +174,7 @@ fn what_is_no_job_is_refused_with_what_it_is() {
     fs::write(planning.join("job.toml"), "").unwrap();
     let empty = world.path("empty");
     fs::create_dir(&empty).unwrap();
-    for (path, told) in [
+    for (path, reported) in [
         (list, "is a file"),
         (world.path("nowhere"), "there is no folder"),
         (empty, "holds no planned job"),
@@ -183,13 +183,17 @@ fn what_is_no_job_is_refused_with_what_it_is() {
         for verb in ["status", "show", "report", "again"] {
             let refused = ending(hecaton(&["fetch", verb]).arg(&path));
             assert_eq!(refused.status, Some(2), "{verb} {}", refused.stderr);
-            assert!(refused.stderr.contains(told), "{verb}: {}", refused.stderr);
+            assert!(
+                refused.stderr.contains(reported),
+                "{verb}: {}",
+                refused.stderr
+            );
         }
     }
 }
 
 #[test]
-fn a_round_is_told_of_while_it_is_not_done() {
+fn a_round_is_reported_while_it_is_not_done() {
     let world = World::new();
     let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..300).map(|n| format!("{base}/delay/20?{n}")));
@@ -200,7 +204,7 @@ fn a_round_is_told_of_while_it_is_not_done() {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
     end_of(child);
     let status = |more: &[&str]| ending(hecaton(&["fetch", "status"]).arg(world.out()).args(more));
-    let told = status(&[]).stdout;
+    let reported = status(&[]).stdout;
     for part in [
         "300 of 300 done",
         "again, for the records with n < 200:",
@@ -208,11 +212,11 @@ fn a_round_is_told_of_while_it_is_not_done() {
         "0 of 1 part done",
         "`hecaton fetch again ",
     ] {
-        assert!(told.contains(part), "{part:?} is not in\n{told}");
+        assert!(reported.contains(part), "{part:?} is not in\n{reported}");
     }
-    let told: Value = serde_json::from_str(&status(&["--json"]).stdout).unwrap();
-    assert_eq!(told["again"]["inputs"], 200);
-    assert_eq!(told["inputs"], 300);
+    let reported: Value = serde_json::from_str(&status(&["--json"]).stdout).unwrap();
+    assert_eq!(reported["again"]["inputs"], 200);
+    assert_eq!(reported["inputs"], 300);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn to(from: &World, status: u16, url: &str) -> String {
 }
 
 #[test]
-fn where_redirects_lead_no_more_are_in_flight_than_asked() {
+fn where_redirects_lead_no_more_are_in_flight_than_requested() {
     let (world, other) = (World::new(), World::new());
     let target = |n: u64| format!("{}/delay/3?{n}", other.server.base_url());
     let list = world.write("urls.txt", (0..60).map(|n| to(&world, 302, &target(n))));
@@ -45,8 +45,8 @@ fn a_redirect_that_is_not_followed_is_recorded_and_is_not_good() {
         (&record["status"], &record["outcome"], &record["ok"]),
         (&301.into(), &"response".into(), &false.into())
     );
-    let place = format!("{}/echo?x", world.server.base_url());
-    assert_eq!(record["location"], place);
+    let target_url = format!("{}/echo?x", world.server.base_url());
+    assert_eq!(record["location"], target_url);
     assert_eq!(world.server.summary().requests, 1);
 }
 
@@ -294,13 +294,13 @@ fn what_redirects_lead_to_does_not_depend_on_the_number_of_parts() {
 #[test]
 fn a_redirect_to_another_site_is_an_error_that_names_the_option() {
     let (world, other) = (World::new(), World::new());
-    let place = format!("{}/r/1", other.server.base_url());
-    let list = world.write("urls.txt", std::iter::once(to(&world, 302, &place)));
+    let target_url = format!("{}/r/1", other.server.base_url());
+    let list = world.write("urls.txt", std::iter::once(to(&world, 302, &target_url)));
     world.run_to(3, &list, &[]);
     let record = &world.records()[&0];
     assert_eq!(
         (&record["error"]["kind"], &record["location"]),
-        (&"redirect".into(), &place.into())
+        (&"redirect".into(), &target_url.into())
     );
     let message = record["error"]["message"].as_str().unwrap();
     assert!(message.contains("--redirects-to any"), "{message}");
@@ -310,9 +310,12 @@ fn a_redirect_to_another_site_is_an_error_that_names_the_option() {
 #[test]
 fn where_a_redirect_led_is_in_conditions_and_in_tables() {
     let world = World::new();
-    let place = format!("{}/r/7", world.server.base_url());
+    let target_url = format!("{}/r/7", world.server.base_url());
     let plain = format!("{}/r/8", world.server.base_url());
-    let list = world.write("urls.txt", [to(&world, 302, &place), plain].into_iter());
+    let list = world.write(
+        "urls.txt",
+        [to(&world, 302, &target_url), plain].into_iter(),
+    );
     world.run(
         &list,
         &["--check", "not location or location contains '/r/7'"],
@@ -331,7 +334,7 @@ fn where_a_redirect_led_is_in_conditions_and_in_tables() {
     let cells = table.lines().skip(1);
     let cells: Vec<&str> = cells.filter_map(|row| row.split(',').nth(column)).collect();
     assert!(
-        cells.contains(&place.as_str()) && cells.contains(&""),
+        cells.contains(&target_url.as_str()) && cells.contains(&""),
         "{table}"
     );
 }

@@ -73,8 +73,8 @@ fn another_job_is_refused_and_another_pace_is_not() {
     world.run(&list, &["-c", "6"]);
     let refused = ending(&mut world.fetch(&list, &["-X", "PUT"]));
     assert_eq!(refused.status, Some(2));
-    let told = "request.method was \"GET\", is \"PUT\"";
-    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    let reported = "request.method was \"GET\", is \"PUT\"";
+    assert!(refused.stderr.contains(reported), "{}", refused.stderr);
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_host_of_others_needs_a_rate_and_nothing_is_sent_before() {
 }
 
 #[test]
-fn ctrl_c_ends_in_order_and_the_same_command_goes_on() {
+fn ctrl_c_ends_in_order_and_the_same_command_resumes() {
     let world = World::new();
     let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..400).map(|n| format!("{base}/delay/20?{n}")));
@@ -204,7 +204,7 @@ fn a_job_file_does_what_the_command_line_said_and_holds_no_secret() {
 }
 
 #[test]
-fn status_tells_how_far_it_is_while_it_runs_and_after() {
+fn status_shows_how_far_it_is_while_it_runs_and_after() {
     let world = World::new();
     let base = world.server.base_url().to_owned();
     let list = world.write("urls.txt", (0..100).map(|n| format!("{base}/delay/60?{n}")));

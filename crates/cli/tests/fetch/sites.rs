@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::{World, count, ending, files, hecaton};
 
-/// A server that knows some paths, and notes what is asked.
+/// A server that knows some paths, and notes what is requested.
 struct Site {
     address: SocketAddr,
     asked: Arc<Mutex<Vec<String>>>,
@@ -58,7 +58,7 @@ impl Site {
 }
 
 #[test]
-fn what_robots_txt_forbids_is_skipped_and_it_is_asked_first_and_once() {
+fn what_robots_txt_forbids_is_skipped_and_it_is_fetched_first_and_once() {
     let world = World::new();
     let site = Site::start(&[("/robots.txt", "User-agent: *\nDisallow: /page/secret\n")]);
     let paths = (0..20).map(|n| {
@@ -252,7 +252,7 @@ fn a_robots_txt_without_end_counts_as_far_as_it_is_read() {
 }
 
 #[test]
-fn rules_of_more_hosts_than_there_is_room_for_are_asked_for_again_and_hold() {
+fn rules_of_more_hosts_than_fit_are_fetched_again_and_hold() {
     let world = World::new();
     let long = format!("Disallow: /{}\n", "x".repeat(1000)).repeat(500);
     let robots = format!("User-agent: *\nDisallow: /page/secret\n{long}");
@@ -265,12 +265,12 @@ fn rules_of_more_hosts_than_there_is_room_for_are_asked_for_again_and_hold() {
     // Hosts in turns, and inputs so long that few of them wait at once.
     let query = "q".repeat(8000);
     let url = |n: u32| {
-        let place = match n % 400 {
+        let path = match n % 400 {
             0 => "secret",
             _ => "open",
         };
         let (host, port) = (n % hosts, site.address.port());
-        format!("http://h{host}.localhost:{port}/page/{place}/{n}?{query}")
+        format!("http://h{host}.localhost:{port}/page/{path}/{n}?{query}")
     };
     let list = world.write("urls.txt", (0..4000).map(url));
     world.run(&list, &["--robots"]);

@@ -110,7 +110,7 @@ fn a_response_without_a_version_is_fetched_again() {
 }
 
 #[test]
-fn a_304_that_nobody_asked_for_is_a_response_like_any_other() {
+fn a_304_without_a_condition_is_a_response_like_any_other() {
     let world = World::new();
     let base = world.server.base_url().to_owned();
     let list = world.write(

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use hecaton_audit::report::{Change, changes, verdicts};
 
-/// Prints what differs, and fails if something is worse and that was asked.
+/// Prints what differs, and fails if something is worse and `--fail-if-worse` is set.
 pub fn run(before: &Path, after: &Path, fail_if_worse: bool) -> Result<()> {
     let read = |path: &Path| {
         let text = std::fs::read_to_string(path)

@@ -21,7 +21,7 @@ pub fn run(case: &Case) -> Result<()> {
     if !case.all_needs().is_empty() {
         writeln!(
             out,
-            "The client must be able to be asked: {}",
+            "The client must support: {}",
             case.all_needs().join(", ")
         )?;
     }

@@ -1,4 +1,4 @@
-//! `hecaton audit --listen`: no driver; any client is judged by the log alone.
+//! `hecaton audit --listen`: no driver; any client gets its verdicts from the log alone.
 
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};

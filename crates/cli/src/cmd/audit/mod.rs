@@ -44,7 +44,7 @@ pub struct Arguments {
     /// List all cases.
     #[arg(long)]
     list: bool,
-    /// Serve the cases without a driver: print URLs, and judge any client by the log until Ctrl-C.
+    /// Serve the cases without a driver: print URLs, and report verdicts on any client from the log until Ctrl-C.
     #[arg(long)]
     listen: bool,
     /// How often each case runs. Verdicts that differ are inconclusive.

@@ -8,10 +8,10 @@ use hecaton_lab::report::{Style, wrapped};
 use hecaton_lab::run::{Missing, gaps, receipt};
 use hecaton_lab::spec::{Ability, Catalogue, Manifest};
 
-/// From this width on, a line has room for what a client can do.
+/// From this width on, a line can hold what a client can do.
 const WIDE: usize = 100;
 
-/// The width of what is no terminal: who filters the list wants all of a client on one line.
+/// The width of what is no terminal: a program that filters the list needs all of a client on one line.
 const ENDLESS: usize = usize::MAX;
 
 /// Prints one line for each client, and below them what installs those that are missing.

@@ -141,7 +141,7 @@ pub fn set<T: Clone>(setting: &mut T, given: &Option<T>) {
     }
 }
 
-/// The same where there may be none.
+/// Overrides an optional setting with the argument, if there is one.
 pub fn set_some<T: Clone>(setting: &mut Option<T>, given: &Option<T>) {
     if given.is_some() {
         setting.clone_from(given);

@@ -34,7 +34,7 @@ impl Home {
         Ok(home)
     }
 
-    /// The same with what `status` shows, and without records.
+    /// Opens a job as [`open`](Home::open) does, but fetches only what `status` shows, and no records.
     ///
     /// # Errors
     /// As [`open`](Home::open).

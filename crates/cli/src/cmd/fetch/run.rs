@@ -141,12 +141,12 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
 /// How the job ended, in one sentence.
 pub fn sentence(results: &Path, summary: &Summary) -> String {
     let tally = &summary.tally;
-    let answered = tally.responses + tally.unchanged;
+    let responded = tally.responses + tally.unchanged;
     let mut ends = vec![plural(tally.ok, "good response")];
     for (count, what) in [
         (
-            answered - tally.ok,
-            plural(answered - tally.ok, "other response"),
+            responded - tally.ok,
+            plural(responded - tally.ok, "other response"),
         ),
         (
             tally.unchanged,

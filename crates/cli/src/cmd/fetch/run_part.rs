@@ -56,7 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// The same for a job in object storage.
+/// Runs a part of a job in object storage.
 #[cfg(feature = "objects")]
 fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     use hecaton_fetch::remote::{Notes, Remote, Scratch};

@@ -11,7 +11,7 @@ use hecaton_fetch::start::Started;
 #[error("{0}")]
 pub struct TooFewGood(String);
 
-/// Judges a job by its own `fail_if`, unless not all of it is done.
+/// Checks a job against its own `fail_if`, unless not all of it is done.
 ///
 /// # Errors
 /// When it came to too little, or a `COMMIT` cannot be read.
@@ -27,7 +27,7 @@ pub fn judge(base: &Started, job: &Job) -> Result<()> {
     judge_by(job.fail_if.as_deref(), &tally)
 }
 
-/// Judges counts.
+/// Checks counts.
 ///
 /// # Errors
 /// When they are not good enough, or the limit cannot be read.

@@ -21,7 +21,7 @@ pub struct Watching {
 }
 
 impl Watching {
-    /// Begins to serve metrics, if that is asked for.
+    /// Begins to serve metrics, if the options say so.
     ///
     /// # Errors
     /// When the address cannot be used.

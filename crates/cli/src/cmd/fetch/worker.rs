@@ -57,7 +57,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     verdict::judge(&load(folder)?, &started.job)
 }
 
-/// The same for a job in object storage.
+/// Works on a job in object storage.
 #[cfg(all(feature = "nats", feature = "objects"))]
 fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     use hecaton_fetch::remote::{Notes, Remote, Scratch};

@@ -11,7 +11,7 @@ use super::{Nats, enqueue, plan, start};
 use crate::crash_points::{Case, NOTHING, SMALL, check, list};
 use crate::support::{World, count, end_of, ending, files, hecaton};
 
-/// No two kills come at the same place.
+/// No two kills come at the same moment.
 struct Draw(u64);
 
 impl Draw {

@@ -66,12 +66,12 @@ fn an_old_server_is_refused() {
         stream
             .write_all(format!("INFO {greeting}\r\n").as_bytes())
             .unwrap();
-        let mut heard = Vec::new();
+        let mut received = Vec::new();
         let mut bytes = [0; 1024];
         while let Ok(count @ 1..) = stream.read(&mut bytes) {
-            heard.extend_from_slice(&bytes[..count]);
-            if heard.windows(4).any(|four| four == b"PING") {
-                heard.clear();
+            received.extend_from_slice(&bytes[..count]);
+            if received.windows(4).any(|four| four == b"PING") {
+                received.clear();
                 stream.write_all(b"PONG\r\n").unwrap();
             }
         }

@@ -18,9 +18,9 @@ fn slow(delay: u64) -> World {
 }
 
 fn status(world: &World) -> Value {
-    let told = ending(hecaton(&["fetch", "status", "--json"]).arg(world.out()));
-    assert_eq!(told.status, Some(0), "{}", told.stderr);
-    serde_json::from_str(&told.stdout).expect("JSON")
+    let reported = ending(hecaton(&["fetch", "status", "--json"]).arg(world.out()));
+    assert_eq!(reported.status, Some(0), "{}", reported.stderr);
+    serde_json::from_str(&reported.stdout).expect("JSON")
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
 }
 
 #[test]
-fn a_lease_that_is_shorter_than_the_usual_one_is_kept() {
+fn a_lease_that_is_shorter_than_the_usual_one_is_respected() {
     let (world, nats) = (World::new(), Nats::start());
     let list = world.list(0..120);
     assert_eq!(plan(&world, &list, &["--rate", "10"]), 1);
@@ -157,7 +157,7 @@ fn a_worker_whose_machine_was_suspended_leaves_its_parts() {
 }
 
 #[test]
-fn who_is_asked_to_end_gives_its_parts_back_at_once() {
+fn a_worker_that_must_end_gives_its_parts_back_at_once() {
     let (world, nats) = (slow(5), Nats::start());
     let list = world.list(0..1000);
     plan(&world, &list, &["-c", "4", "--part-size", "250"]);

@@ -10,13 +10,13 @@ use super::{Nats, enqueue, plan, start};
 use crate::support::World;
 
 /// Reads what a worker says until it says this.
-fn read_until(said: &mut dyn BufRead, wanted: &str) {
+fn read_until(said: &mut dyn BufRead, needed: &str) {
     let mut all = String::new();
     loop {
         let before = all.len();
         said.read_line(&mut all).expect("it is text");
-        assert!(all.len() > before, "never said {wanted:?}:\n{all}");
-        if all[before..].contains(wanted) {
+        assert!(all.len() > before, "never said {needed:?}:\n{all}");
+        if all[before..].contains(needed) {
             return;
         }
     }

@@ -13,8 +13,8 @@ pub(super) fn refuses_the_unheard(check: &Check<'_>) -> Result<()> {
 }
 
 /// Whether a driver refused a command that it cannot do.
-fn is_unsupported<T>(answer: Result<T>) -> Result<()> {
-    let Err(error) = answer else {
+fn is_unsupported<T>(response: Result<T>) -> Result<()> {
+    let Err(error) = response else {
         bail!("it responded with ok")
     };
     match error.downcast_ref::<DriverError>() {
