@@ -61,7 +61,7 @@ pub fn condition(folder: &Folder) -> Result<String> {
     fs::read_to_string(&path).map_err(at("read", &path))
 }
 
-/// Prepares a round, or finds one to resume. None when no record matches. If asked for, its requests say which version of a
+/// Prepares a round, or finds one to resume. None when no record matches. If the option is set, its requests say which version of a
 /// response the job has.
 ///
 /// # Errors

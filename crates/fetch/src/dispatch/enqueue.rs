@@ -27,7 +27,7 @@ pub struct Enqueued {
     pub done: u64,
 }
 
-/// Publishes the parts of a job that are not done. A worker that is not heard of for `lease` loses its parts.
+/// Publishes the parts of a job that are not done. A worker that is silent for `lease` loses its parts.
 ///
 /// # Errors
 /// When the server cannot be reached, or refuses.

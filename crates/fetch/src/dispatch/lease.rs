@@ -65,7 +65,7 @@ impl<T: Clone> Leases<T> {
         self.times = times;
     }
 
-    /// The same.
+    /// The length of leases.
     pub fn times(&self) -> Times {
         self.times
     }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_renewal_counts_from_when_it_was_asked_for_and_only_within_the_lease() {
+    fn a_renewal_counts_from_its_request_and_only_within_the_lease() {
         let (mut leases, begun) = leases();
         let at = |seconds| begun + Duration::from_secs(seconds);
         leases.arrived(7, "a", begun);

@@ -30,13 +30,13 @@ pub struct Shared {
     pub trouble: Option<String>,
     /// Whether the run can take another part.
     pub needs_part: bool,
-    /// Whether the server was asked for a part and has not replied.
+    /// Whether a part was requested from the server, which has not replied.
     pub has_question: bool,
     /// Whether the run has ended, and no further part is requested.
     pub is_ending: bool,
 }
 
-/// The same, for both sides.
+/// What the run and the dispatcher share about leased parts.
 #[derive(Clone)]
 pub struct Board {
     shared: Arc<Mutex<Shared>>,

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_refused_with_its_place_and_what_there_is() {
+    fn what_cannot_be_read_is_refused_with_its_path_and_what_there_is() {
         for (text, column, expected) in [
             ("failures > 1 %", 1, "records, errors"),
             ("errors > 1 and lost > 2", 16, "records, errors"),
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn it_tells_the_counts_that_it_names() {
+    fn it_reports_the_counts_that_it_names() {
         let counts = Two(3, 100);
         let threshold = Threshold::parse("errors > 1 % or errors > 5", &counts).unwrap();
         assert_eq!(threshold.named(&counts), [("errors", 3)]);

@@ -9,7 +9,7 @@ pub struct KnownFields<'a> {
     pub columns: &'a [String],
     /// The names of what is taken of bodies.
     pub taken: Vec<String>,
-    /// The headers that are kept, in lower case; none when all are at hand.
+    /// The recorded headers, in lower case; none when all are at hand.
     pub headers: Option<Vec<String>>,
     /// Whether bodies are at hand.
     pub bodies: bool,

@@ -1,4 +1,4 @@
-//! The text of one test of a record → what it asks for.
+//! The text of one test of a record → the test.
 
 use super::logic::Parsed;
 use super::scan::Scanner;

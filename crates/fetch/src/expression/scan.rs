@@ -44,7 +44,7 @@ impl<'a> Scanner<'a> {
         is
     }
 
-    /// The same, and the spaces behind it.
+    /// Takes a keyword and the spaces behind it.
     pub(super) fn keyword_and_spaces(&mut self, word: &str) -> bool {
         let is = self.keyword(word);
         if is {

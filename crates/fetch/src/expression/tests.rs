@@ -1,4 +1,4 @@
-//! Expressions read, refused, printed and asked.
+//! Expressions read, refused, printed and evaluated.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -58,7 +58,7 @@ fn holds(text: &str, record: &Record) -> bool {
 }
 
 #[test]
-fn what_holds_of_an_answer() {
+fn what_holds_of_a_response() {
     for text in [
         "status == 404",
         "status != 200",

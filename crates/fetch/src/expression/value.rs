@@ -93,7 +93,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The same without a borrow.
+    /// A copy that borrows nothing.
     pub fn into_owned(self) -> Value<'static> {
         match self {
             Value::Number(number) => Value::Number(number),

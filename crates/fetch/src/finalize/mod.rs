@@ -11,7 +11,7 @@ use crate::frame::Packer;
 use crate::plan::Folder;
 use crate::segment::{Counted, Piece, Tally, head_of, is_followed, visit};
 
-/// A frame of so many bytes, packed, is kept as it is.
+/// A frame of so many bytes, packed, stays as it is.
 const GOOD: usize = 24 << 10;
 /// Lines of smaller ones are gathered up to this.
 const GATHERED: usize = 512 << 10;

@@ -38,7 +38,7 @@ pub struct Products {
 /// Completes the parts that have a `COMMIT`, in a folder and in its round: their results are in `results/` afterwards.
 ///
 /// # Errors
-/// When the folder holds no job, or a file cannot be moved.
+/// When the folder holds no job, or a file cannot be renamed.
 pub fn parts(folder: &Folder) -> Result<()> {
     settle_all(folder, &Plan::planned(folder)?)?;
     match again::current(folder)? {

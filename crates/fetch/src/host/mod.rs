@@ -43,7 +43,7 @@ pub enum Whose {
     Foreign,
 }
 
-/// Addresses at which clouds tell secrets to whoever asks from inside: nobody's own host.
+/// Addresses at which clouds give secrets to any request from inside: nobody's own host.
 const METADATA: [IpAddr; 3] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
@@ -72,7 +72,7 @@ impl<'a> Host<'a> {
         }
     }
 
-    /// The same, on its own.
+    /// The text, as a String of its own.
     pub fn into_owned(self) -> String {
         self.0.into_owned()
     }

@@ -66,7 +66,7 @@ impl HostNames {
         })
     }
 
-    /// The same of the host of a URL.
+    /// The index for the host of a URL.
     pub fn of_url(&self, url: &str) -> Option<usize> {
         match self.is_empty() {
             true => None,

@@ -26,7 +26,7 @@ pub use source::{Format, Source};
 /// Longest line or row, in bytes.
 pub const LONGEST: usize = 1 << 20;
 
-/// Longest beginning of a bad line that is kept, in bytes.
+/// Longest beginning of a bad line that is recorded, in bytes.
 const EXCERPT: usize = 200;
 
 /// A row, or a line that cannot be read.

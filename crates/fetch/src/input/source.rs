@@ -19,7 +19,7 @@ pub enum Format {
     Lines,
     /// Rows below a line of names.
     Csv,
-    /// The same with tabs.
+    /// Rows with tabs, below a line of names.
     Tsv,
     /// A JSON object a line.
     JsonLines,

@@ -296,7 +296,7 @@ fn messages_about_unreadable_lists_say_what_to_do() {
 }
 
 #[test]
-fn the_name_of_a_file_tells_its_form() {
+fn the_name_of_a_file_gives_its_form() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("list.CSV.zst");
     std::fs::write(&path, zstd::encode_all(&b"sku\n7\n"[..], 1).unwrap()).unwrap();

@@ -128,7 +128,7 @@ pub struct ResultSettings {
     pub headers: Vec<String>,
     /// Where bodies go.
     pub body: BodyStorage,
-    /// Most bytes of a body that is kept inline; a longer one is cut there.
+    /// Most bytes of a body that is stored inline; a longer one is cut there.
     #[serde(alias = "inline_most")]
     pub inline_limit: usize,
     /// The digest of each body.
@@ -317,7 +317,7 @@ pub struct Network {
     /// The `User-Agent`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user_agent: Option<String>,
-    /// Addresses that are known without asking, each `host:port:address` as curl has them.
+    /// Addresses that are known without DNS, each `host:port:address` as curl has them.
     pub resolve: Vec<String>,
 }
 
@@ -364,7 +364,7 @@ mod humantime_text {
     }
 }
 
-/// The same where there may be none.
+/// Durations as text, where a duration is optional.
 mod humantime_option {
     use std::time::Duration;
 

@@ -96,7 +96,7 @@ fn patience() -> RetryConfig {
 
 fn bucket_of(scheme: &str, url: &str, retry: RetryConfig) -> Result<Arc<dyn ObjectStore>> {
     let mut config = Config::new(TIMEOUT);
-    // Pieces are small, and bytes are wanted as they are stored.
+    // Pieces are small, and bytes are needed as they are stored.
     config.max_body = usize::MAX;
     config.decode = false;
     let client = Client::try_new(config).map_err(|error| Error::usage(error.to_string()))?;

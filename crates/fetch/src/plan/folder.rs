@@ -92,7 +92,7 @@ impl Folder {
         Folder(path.into(), None)
     }
 
-    /// The same as one worker's copy of what is in a mirror.
+    /// Makes this folder one worker's copy of the job in a mirror.
     #[must_use]
     pub fn with_mirror(self, mirror: Arc<dyn Mirror>) -> Folder {
         Folder(self.0, Some(mirror))

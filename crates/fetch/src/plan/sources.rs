@@ -87,7 +87,7 @@ impl Identity {
         })
     }
 
-    /// The same with what it held.
+    /// Adds the number of inputs and their digest.
     pub fn holding(self, list: &Listed) -> Identity {
         Identity {
             inputs: Some(list.inputs),

@@ -31,7 +31,7 @@ pub struct Ending<'a> {
     pub page: Option<u32>,
     /// Where a redirect led.
     pub location: Option<&'a str>,
-    /// How the redirects go on from there.
+    /// How the redirects continue from there.
     pub onward: Option<&'a Way>,
     /// The response, if it counts.
     pub response: Option<&'a Response>,
@@ -53,7 +53,7 @@ pub struct Ending<'a> {
     pub attempt: Option<&'a Attempt>,
     /// The length of the body.
     pub bytes: Option<u64>,
-    /// Its digest, if that is kept.
+    /// Its digest, if that is recorded.
     pub digest: Option<blake3::Hash>,
     /// Where the body is.
     pub body: Option<&'a Body>,

@@ -71,7 +71,7 @@ pub(super) fn columns(ending: &Ending<'_>, line: &mut Line<'_>) {
     json(line, ending.columns);
 }
 
-/// The headers that are kept and there.
+/// The headers that are recorded and present.
 pub(super) fn headers(ending: &Ending<'_>, line: &mut Line<'_>) {
     let Some(response) = ending.response else {
         return;

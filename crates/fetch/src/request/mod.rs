@@ -116,7 +116,7 @@ impl Maker {
         })
     }
 
-    /// The same with the headers and credentials of single hosts.
+    /// Adds the headers and credentials of single hosts.
     ///
     /// # Errors
     /// When a host is named wrongly, a header cannot be sent, or a secret is not there.
@@ -164,7 +164,7 @@ impl Maker {
         self.url.is_none() && same && self.headers.is_empty()
     }
 
-    /// The same of columns.
+    /// Renders a request from the columns of an input.
     ///
     /// # Errors
     /// As [`Maker::render`].
@@ -274,7 +274,7 @@ impl Maker {
     }
 }
 
-/// The same for an input of a job whenever it is sent, by whomever.
+/// The key of an input: equal in every attempt and on every machine.
 fn idempotency_key(job: Uuid, number: u64) -> Uuid {
     Uuid::new_v5(&job, number.to_string().as_bytes())
 }

@@ -8,7 +8,7 @@ use crate::template::{Escaping, Template};
 
 /// A text of a request.
 pub enum Text {
-    /// The same for all inputs.
+    /// One text for all inputs.
     Constant(String),
     /// Made of the columns of each input.
     Made(Template),

@@ -61,7 +61,7 @@ pub fn digest_of(url: &str) -> u64 {
 }
 
 impl Rendered<'_> {
-    /// The same on its own.
+    /// A copy that borrows nothing.
     pub fn into_owned(self) -> Rendered<'static> {
         let owned = |text: Cow<'_, str>| Cow::<'static, str>::Owned(text.into_owned());
         let headers = self.headers.into_iter();

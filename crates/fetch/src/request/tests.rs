@@ -9,7 +9,7 @@ fn maker(change: impl FnOnce(&mut RequestSettings)) -> Result<Maker> {
 }
 
 #[test]
-fn columns_are_filled_in_and_only_equal_requests_are_told_to_be_equal() {
+fn columns_are_filled_in_and_only_equal_requests_count_as_equal() {
     let maker = maker(|asked| {
         asked.url = Some("http://h/{sku}".into());
         asked.headers.push("X-Sku: {sku}".into());

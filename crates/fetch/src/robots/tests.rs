@@ -77,7 +77,7 @@ fn paths_are_compared_by_what_they_mean() {
 }
 
 #[test]
-fn what_an_answer_means() {
+fn what_a_reply_means() {
     let of = |status| Robots::of_response(status, b"user-agent: *\ndisallow: /a", "hecaton");
     for (status, a, b) in [
         (Some(200), false, true),

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 /// Files that are open beside connections: segments and archives of the parts that are worked on, and what a process has anyway.
 const OTHERS: u64 = 128;
 
-/// The same for each further thread: a reactor, and what it writes.
+/// Files that are open for each further thread: its reactor, and what it writes.
 const OF_A_THREAD: u64 = 16;
 
 /// How many idle connections each of so many threads may keep, beside so many requests in flight together.

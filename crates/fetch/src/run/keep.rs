@@ -151,7 +151,7 @@ impl Keeper {
     /// The large bodies of an attempt, with those that earlier attempts began.
     ///
     /// # Errors
-    /// When a file cannot be moved.
+    /// When a file cannot be renamed.
     pub fn partials(&self, part: u32, attempt: u32) -> Result<Partials> {
         let bodies = self.home.join(BODIES);
         let digests = Digests {

@@ -36,7 +36,7 @@ pub struct KeptResponse<'a> {
     pub headers: &'a [String],
     /// The length of the body.
     pub bytes: u64,
-    /// Its digest, if that is kept.
+    /// Its digest, if that is recorded.
     pub digest: Option<blake3::Hash>,
     /// Where the body is.
     pub body: Option<Body>,
@@ -300,7 +300,7 @@ pub fn kind_name(kind: hecaton::Kind) -> &'static str {
     }
 }
 
-/// What names the version of a response to a request that is safe to repeat, if the response says it in a form that can be sent.
+/// The validators of a response to a safe request, if they can be sent.
 fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Validators> {
     if response.status() != 200 || !matches!(&*rendered.method, "GET" | "HEAD") {
         return None;

@@ -34,13 +34,13 @@ pub struct Asked<'a> {
     pub is_plain: bool,
 }
 
-/// Judges a response. `known` is the representation of which `length` bytes are there, if its rest was requested.
+/// Classifies a response. `known` is the representation of which `length` bytes are there, if its rest was requested.
 pub fn judge(response: &Response, asked: Asked<'_>, known: Option<(&Origin, u64)>) -> Beginning {
     let coded = is_coded(response);
     match (response.status(), known) {
         (206, Some((known, length))) if !coded => continues(response, known, length),
         (206 | 416, Some(_)) => Beginning::Useless,
-        // It was told not to code the body.
+        // The request forbade codings.
         (200, Some(_)) if coded => Beginning::Useless,
         (200, _) => {
             let etag = only(response, "etag").and_then(strong);

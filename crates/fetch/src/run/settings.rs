@@ -47,7 +47,7 @@ pub fn list_client(job: &Job, url: &str) -> Result<Client> {
     Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
 }
 
-/// The same for each of so many threads of a run, with as many connections as it may have.
+/// The client of each of so many threads of a run, with its share of the connections.
 ///
 /// # Errors
 /// When a setting cannot be used, or so many cannot be in flight.

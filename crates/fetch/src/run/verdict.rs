@@ -17,7 +17,7 @@ pub struct Verdict {
     pub may_help: bool,
 }
 
-/// Judges an outcome.
+/// Classifies an outcome.
 pub fn judge(outcome: &Outcome, pace: &Pace, now: SystemTime) -> Verdict {
     match outcome {
         Ok(response) => {

@@ -76,9 +76,11 @@ impl PartView {
         };
         let state = match host.state.as_deref() {
             Some("rests") => "rests after failures".to_owned(),
-            Some("paused") => "asked for a pause, or waits for its rate".to_owned(),
+            Some("paused") => "sent a 429 or 503, or waits for its rate".to_owned(),
             Some(state) => format!("was {state}"),
-            None if host.done == 0 => format!("has not answered yet, {} in flight", host.in_flight),
+            None if host.done == 0 => {
+                format!("has not responded yet, {} in flight", host.in_flight)
+            }
             None => format!("takes {:.0} ms, {} in flight", host.ms, host.in_flight),
         };
         Some(format!("{name} {state}{waiting}"))

@@ -65,7 +65,7 @@ impl Attempt {
 /// How long a new attempt waits for the worker of the last one to leave the part. A worker that is stopped does not leave.
 const HANDOVER: Duration = Duration::from_secs(5);
 
-/// An attempt whose file exists, which tells an earlier worker to leave the part.
+/// An attempt whose file exists, which makes an earlier worker leave the part.
 pub struct Announced {
     /// The part.
     pub part: u32,
@@ -85,7 +85,7 @@ pub struct Claim {
     pub attempt: u32,
     /// Its segment, behind its head.
     pub file: File,
-    /// Held while the attempt is worked on, so that the next one can tell.
+    /// Held while the attempt is worked on, so that the next one knows.
     pub lock: Option<Flock<File>>,
     /// How long that is.
     pub bytes: u64,

@@ -148,7 +148,7 @@ impl Commit {
         }
     }
 
-    /// The path of the results before they are moved into `results/`.
+    /// The path of the results before they are renamed into `results/`.
     pub fn final_draft(folder: &Folder, part: u32, attempt: u32) -> std::path::PathBuf {
         folder.part(part).join(format!("final-{attempt}.jsonl.zst"))
     }

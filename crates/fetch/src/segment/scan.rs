@@ -36,7 +36,7 @@ pub fn scan(
     scan_from(path, (0, most), visit)
 }
 
-/// The same from a byte on where a frame begins, up to another; where the last whole frame ends.
+/// Scans from a byte where a frame begins up to another. Returns where the last whole frame ends.
 ///
 /// # Errors
 /// As [`scan`].

@@ -171,7 +171,7 @@ struct Segment {
     part: u32,
     attempt: u32,
     file: File,
-    /// Tells the next attempt that this one is worked on.
+    /// Shows the next attempt that this one is in use.
     _lock: Option<Flock<File>>,
     path: PathBuf,
     bytes: u64,
@@ -253,7 +253,7 @@ impl Thread {
 
     fn fail(&mut self, error: Error) {
         if !std::mem::replace(&mut self.failed, true) {
-            // Nobody hears it when the run has ended, and then it ended badly anyway.
+            // Nobody receives it when the run has ended, and then it ended badly anyway.
             let _ = self.reporting.send(Report::Failed(error));
         }
     }

@@ -17,7 +17,7 @@ const FORGOTTEN: Duration = Duration::from_secs(24 * 3600);
 /// A worker.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Worker {
-    /// Seconds since it was heard of last, by this machine's clock and the folder's.
+    /// Seconds since its last sign of life, by this machine's clock and the folder's.
     pub silent: f64,
     /// How far it was.
     #[serde(flatten)]
@@ -25,7 +25,7 @@ pub struct Worker {
 }
 
 impl Worker {
-    /// Whether it was heard of lately.
+    /// Whether its last sign of life is recent.
     pub fn is_here(&self) -> bool {
         self.silent < SILENCE.as_secs_f64()
     }

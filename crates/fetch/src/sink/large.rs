@@ -46,7 +46,7 @@ pub(super) fn before_in_tar(response: &StoredResponse<'_>) -> u64 {
     (4 * BLOCK + longest(response)).next_multiple_of(BLOCK)
 }
 
-/// The same in a WARC file.
+/// Bytes to leave free before the body in a WARC file.
 pub(super) fn before_in_warc(response: &StoredResponse<'_>) -> u64 {
     WARC_HEAD + longest(response)
 }

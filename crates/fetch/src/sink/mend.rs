@@ -27,7 +27,7 @@ pub fn cut(path: &Path, bytes: u64) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Removes the files below a folder whose numbers are not to be kept.
+/// Removes the files below a folder whose numbers are not to stay.
 ///
 /// # Errors
 /// When the system refuses.

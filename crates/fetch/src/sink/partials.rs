@@ -35,7 +35,7 @@ impl Partials {
     /// of all attempts.
     ///
     /// # Errors
-    /// When a file cannot be moved.
+    /// When a file cannot be renamed.
     pub fn take_over(
         bodies: &Path,
         (part, attempt): (&str, u32),

@@ -20,7 +20,7 @@ pub use self::next::Next;
 /// Most matches of a list.
 const MOST: usize = 10_000;
 
-/// Something that is wanted of every body.
+/// A value to take from every body.
 #[derive(Clone, Debug)]
 pub struct Take {
     name: String,

@@ -21,7 +21,7 @@ fn filled(template: &str, escaping: Escaping, pairs: &[(&str, &str)]) -> Result<
 }
 
 #[test]
-fn values_are_written_as_their_place_needs_it() {
+fn values_are_written_as_their_position_needs_it() {
     let row = [
         ("url", "https://a/b?c=d"),
         ("sku", "a/b \"\u{e9}\"?"),
@@ -101,7 +101,7 @@ fn a_header_takes_no_line_end() {
 }
 
 #[test]
-fn the_type_of_a_body_tells_its_place() {
+fn the_type_of_a_body_gives_its_path() {
     for (kind, body, expected) in [
         (Some("application/json; charset=utf-8"), "", Escaping::Json),
         (Some("application/problem+json"), "", Escaping::Json),

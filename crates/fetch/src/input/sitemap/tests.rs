@@ -63,7 +63,7 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
         match url {
             "http://a/index" => Ok(index.into()),
             "http://a/s1" => Ok(b"http://A:8080/1\nhttp://169.254.169.254/\n".to_vec()),
-            _ => Err("the answer was 404".to_owned()),
+            _ => Err("the status was 404".to_owned()),
         }
     };
     for entry in walk("http://a/index", fetch).unwrap() {
@@ -81,16 +81,16 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             "0 http://b/s3 is a sitemap that is not on a, which lists it",
             "1:2 http://A:8080/1",
             "2 http://169.254.169.254/ is not on a, whose sitemap lists it",
-            "3 http://a/s2 is a sitemap that cannot be read: the answer was 404",
+            "3 http://a/s2 is a sitemap that cannot be read: the status was 404",
         ]
     );
-    let mut failing = walk("http://a/x", |_| Err("the answer was 404".to_owned())).unwrap();
+    let mut failing = walk("http://a/x", |_| Err("the status was 404".to_owned())).unwrap();
     let error = failing.next().unwrap().unwrap_err();
     assert!(failing.next().is_none());
     assert!(walk("no URL", |_| Ok(Vec::new())).is_err());
     assert_eq!(
         error.to_string(),
-        "the sitemap http://a/x: the answer was 404"
+        "the sitemap http://a/x: the status was 404"
     );
 }
 

@@ -129,7 +129,7 @@ impl Bodies {
         Ok(())
     }
 
-    /// Takes a part of a response; false if no more of it is wanted.
+    /// Takes a part of a response; false if no more of it is needed.
     fn take(
         &mut self,
         slot: u32,

@@ -6,7 +6,7 @@ use super::Flight;
 use crate::job::{Job, split_header};
 use crate::plan::Version;
 
-/// The headers that ask for a condition.
+/// The headers that set a condition.
 const CONDITIONS: [&str; 5] = [
     "if-match",
     "if-none-match",

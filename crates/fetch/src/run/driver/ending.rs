@@ -1,4 +1,4 @@
-//! An outcome: judged, retried or recorded, and reported to its host's limits.
+//! An outcome: classified, retried or recorded, and reported to its host's limits.
 
 use std::time::{Duration, Instant, SystemTime};
 

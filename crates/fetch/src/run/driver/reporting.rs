@@ -1,4 +1,4 @@
-//! The progress of a thread, told to whoever watches all of them.
+//! The progress of a thread, reported to the view of all threads.
 
 use std::time::Instant;
 

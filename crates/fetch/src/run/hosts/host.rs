@@ -20,7 +20,7 @@ pub struct Limits {
     pub foreign: usize,
     /// The time between two starts to one of our own.
     pub own_interval: Duration,
-    /// The same to one of others.
+    /// The time between two starts to one of others.
     pub foreign_interval: Duration,
     /// Failures in a row that open the breaker; 0 for never.
     pub breaker: u32,
@@ -49,7 +49,7 @@ pub enum Ended {
     Well,
     /// Badly.
     Badly,
-    /// The host asked for a pause, of this length if it said so.
+    /// The host sent a 429 or 503, with this Retry-After if it had one.
     Pause(Option<Duration>),
 }
 
@@ -71,7 +71,7 @@ pub enum Change {
     Rests(u32, Duration),
     /// It is given up, after it was down for this long.
     GivenUp(Duration),
-    /// The host asked for a pause.
+    /// The host sent a 429 or 503.
     Paused(Duration),
 }
 

@@ -258,7 +258,7 @@ impl<T> Hosts<T> {
         self.polite_interval(number).max(adaptive)
     }
 
-    /// The same without regard to what the host can do.
+    /// The time between two starts, without regard to what the host can do.
     fn polite_interval(&self, number: u32) -> Duration {
         let host = &self.hosts[number as usize];
         host.interval.max(host.delay)

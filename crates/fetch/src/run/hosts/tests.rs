@@ -121,7 +121,7 @@ fn a_pause_holds_for_the_host_alone() {
 }
 
 #[test]
-fn what_a_host_asks_for_has_a_limit() {
+fn the_pause_that_a_host_sets_has_a_limit() {
     let now = Instant::now();
     let mut hosts = filled(FREELY, 5);
     starts(&mut hosts, now);
@@ -216,7 +216,7 @@ fn a_host_that_came_back_has_all_of_its_time_again() {
 }
 
 #[test]
-fn a_host_that_answers_again_gets_its_limit_back() {
+fn a_host_that_responds_again_gets_its_limit_back() {
     let mut now = Instant::now();
     let mut hosts = filled(FREELY, 10);
     for _ in 0..3 {

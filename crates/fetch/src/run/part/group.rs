@@ -61,7 +61,7 @@ impl Group {
         has_room && std::mem::take(&mut self.is_full)
     }
 
-    /// Marks the group as full if it may not be read now. It is one of `groups`, each with this much room.
+    /// Marks the group as full if it may not be read now. It is one of `groups`, each with this capacity.
     pub fn fill(&mut self, groups: usize, room: usize) -> bool {
         self.is_full = self.waiting >= most(groups) || self.bytes >= room;
         self.is_full

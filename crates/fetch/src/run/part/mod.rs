@@ -33,7 +33,7 @@ const FRAME: usize = 256 << 10;
 /// A frame is written after so long.
 const FRAME_TIME: Duration = Duration::from_millis(20);
 
-/// The same where bodies go into files.
+/// A frame is written after so long where bodies go into files.
 const SLOW_FRAME_TIME: Duration = Duration::from_secs(1);
 
 /// A part that is worked on.
@@ -88,7 +88,7 @@ pub struct OpenPart {
 }
 
 impl OpenPart {
-    /// Goes on from what earlier attempts came to.
+    /// Resumes where earlier attempts ended.
     ///
     /// # Errors
     /// When the folder cannot be read.

@@ -17,7 +17,7 @@ use crate::run::line::RecordWriter;
 #[derive(Default)]
 pub struct Sites {
     known: HashMap<u32, Robots>,
-    /// Hosts in the order in which they were heard; some are gone, or were heard again.
+    /// Hosts in the order in which they came; some are gone, or came again.
     order: VecDeque<u32>,
     bytes: usize,
 }

@@ -61,7 +61,7 @@ pub fn export(folder: &Folder, format: TableFormat, path: &Path) -> Result<u64> 
     written.map(|()| learned.1.len())
 }
 
-/// The same as CSV to where it can only be written once.
+/// Writes the table as CSV to an output that can only be written once.
 ///
 /// # Errors
 /// When the folder holds no job; the error of `out` as it is.

@@ -2,10 +2,13 @@
 
 use std::fmt::Write;
 
+use super::histogram::Histogram;
 use super::tally::{PHASES, Part, ReportData};
 use super::text::{count, milliseconds};
 
 const WIDTH: f64 = 960.0;
+/// The width of a drawing for a telephone.
+const NARROW: f64 = 400.0;
 const LEFT: f64 = 72.0;
 const RIGHT: f64 = 12.0;
 
@@ -88,16 +91,41 @@ fn legend(tally: &ReportData) -> String {
     format!("<ul class=legend>{items}</ul>")
 }
 
-/// For each phase a bar over its middle nine tenths, with marks at the median and the longest.
+/// For each phase a bar over its middle nine tenths, with marks at the median and the longest, and a table.
 pub(super) fn phases(tally: &ReportData) -> String {
     let known: Vec<_> = PHASES
         .iter()
         .zip(&tally.phases)
         .filter(|(_, times)| times.count() > 0)
+        .map(|((name, _), times)| (*name, times))
         .collect();
     if known.is_empty() {
         return String::new();
     }
+    let mut rows = String::new();
+    for (name, times) in &known {
+        let _ = write!(
+            rows,
+            "<tr><td class=word>{name}<td>{}",
+            count(times.count())
+        );
+        for share in [0.5, 0.9, 0.99] {
+            let quantile = times.quantile(share).unwrap_or_default();
+            let _ = write!(rows, "<td>{}", milliseconds(quantile));
+        }
+        let _ = write!(rows, "<td>{}</tr>", milliseconds(times.longest()));
+    }
+    format!(
+        "<figure>{}{}<figcaption>From the 5th to the 95th percentile; the line is the median, the dot the longest. Requests on a connection \
+         that was open already have no time to resolve and connect.</figcaption></figure>\
+         <div class=scroll tabindex=0><table><thead><tr><th class=word>phase<th>requests<th>median<th>90 %<th>99 %<th>longest</tr></thead><tbody>{rows}</tbody></table></div>",
+        ranges(&known, "broad", WIDTH),
+        ranges(&known, "narrow", NARROW)
+    )
+}
+
+/// The bars of the phases, as wide as a screen or a telephone.
+fn ranges(known: &[(&str, &Histogram)], class: &str, width: f64) -> String {
     let quantile = |index: usize, share: f64| known[index].1.quantile(share).unwrap_or_default();
     let shortest = (0..known.len())
         .map(|index| quantile(index, 0.05))
@@ -111,10 +139,13 @@ pub(super) fn phases(tally: &ReportData) -> String {
         longest.log10().ceil().max(shortest.log10().floor() + 1.0),
     );
     let x = |ms: f64| {
-        LEFT + (WIDTH - LEFT - RIGHT - 30.0) * ((ms.log10() - low) / (high - low)).clamp(0.0, 1.0)
+        LEFT + (width - LEFT - RIGHT - 30.0) * ((ms.log10() - low) / (high - low)).clamp(0.0, 1.0)
     };
     let bottom = 14.0 + 34.0 * known.len() as f64;
-    let mut svg = open(bottom + 26.0, "Times of each phase, on a logarithmic scale");
+    let height = bottom + 26.0;
+    let mut svg = format!(
+        "<svg class={class} viewBox=\"0 0 {width} {height}\" role=img aria-label=\"Times of each phase, on a logarithmic scale\">"
+    );
     #[expect(clippy::cast_possible_truncation, reason = "powers of ten of a time")]
     for power in low as i32..=high as i32 {
         let at = x(10_f64.powi(power));
@@ -125,8 +156,7 @@ pub(super) fn phases(tally: &ReportData) -> String {
             milliseconds(10_f64.powi(power))
         );
     }
-    let mut rows = String::new();
-    for (index, ((name, _), times)) in known.iter().enumerate() {
+    for (index, (name, times)) in known.iter().enumerate() {
         let y = 14.0 + 34.0 * index as f64;
         let (from, to) = (x(quantile(index, 0.05)), x(quantile(index, 0.95)));
         let _ = write!(
@@ -142,22 +172,8 @@ pub(super) fn phases(tally: &ReportData) -> String {
             y + 14.0,
             median = x(quantile(index, 0.5)),
         );
-        let _ = write!(
-            rows,
-            "<tr><td class=word>{name}<td>{}",
-            count(times.count())
-        );
-        for share in [0.5, 0.9, 0.99] {
-            let _ = write!(rows, "<td>{}", milliseconds(quantile(index, share)));
-        }
-        let _ = write!(rows, "<td>{}</tr>", milliseconds(times.longest()));
     }
-    svg += "</svg>";
-    format!(
-        "<figure><div class=scroll tabindex=0>{svg}</div><figcaption>From the 5th to the 95th percentile; the line is the median, the dot the longest. Requests on a connection \
-         that was open already have no time to resolve and connect.</figcaption></figure>\
-         <div class=scroll tabindex=0><table><thead><tr><th class=word>phase<th>requests<th>median<th>90 %<th>99 %<th>longest</tr></thead><tbody>{rows}</tbody></table></div>"
-    )
+    svg + "</svg>"
 }
 
 fn open(height: f64, title: &str) -> String {

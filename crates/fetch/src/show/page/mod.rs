@@ -64,7 +64,7 @@ fn facts(tally: &ReportData) -> String {
         count(good),
         share(good, all)
     );
-    for (part, words) in [(Part::Bad, "answered, not good"), (Part::Error, "failed")] {
+    for (part, words) in [(Part::Bad, "other responses"), (Part::Error, "failed")] {
         let number = tally.part(part);
         if number > 0 {
             let _ = write!(

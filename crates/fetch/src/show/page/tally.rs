@@ -37,7 +37,7 @@ impl Part {
     pub(super) fn words(self) -> &'static str {
         [
             "good",
-            "answered, not good",
+            "other responses",
             "error",
             "skipped, unknown or invalid",
         ][self as usize]

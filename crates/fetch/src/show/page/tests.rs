@@ -68,7 +68,7 @@ fn a_page_says_what_the_records_say() {
     let page = html(&job(12_000), "out");
     for part in [
         "<b>12,000</b> inputs",
-        "<b>300</b> answered, not good (2.5 %)",
+        "<b>300</b> other responses (2.5 %)",
         "<b>150</b> failed (1.2 %)",
         "<b>300</b> skipped",
         "from 2026-11-22 08:00:00 UTC to 2026-11-22 08:01:59 UTC",
