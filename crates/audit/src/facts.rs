@@ -1,4 +1,4 @@
-//! The facts of a run: what the server's log shows, beside what the caller was told.
+//! The facts of a run: what the server's log shows, beside the outcome that the caller saw.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ fn of_run(facts: &mut Facts, case: &Case, log: &Log) {
 }
 
 /// The attempts of a call at a stop; the stop `*` is every one that has no steps of its own.
-fn attempts<'a>(case: &Case, call: &Call, wanted: &str, log: &'a Log) -> Vec<Seen<'a>> {
+fn attempts<'a>(case: &Case, call: &Call, needed: &str, log: &'a Log) -> Vec<Seen<'a>> {
     let mut found: Vec<Seen<'a>> = Vec::new();
     for entry in &log.entries {
         match &entry.event {
@@ -78,8 +78,8 @@ fn attempts<'a>(case: &Case, call: &Call, wanted: &str, log: &'a Log) -> Vec<See
                 head,
                 ..
             } => {
-                let here = stop == wanted
-                    || (wanted == "*" && !stop.is_empty() && !call.stops.contains_key(stop));
+                let here = stop == needed
+                    || (needed == "*" && !stop.is_empty() && !call.stops.contains_key(stop));
                 if *of == case.id && *name == call.name && here {
                     found.push(Seen {
                         us: entry.us,

@@ -1,4 +1,4 @@
-//! `hecaton audit --listen`: no driver; a person uses any client, and the log alone is judged.
+//! `hecaton audit --listen`: no driver; a person uses any client, and the verdicts come from the log alone.
 
 use crate::case::{Case, Outcome, Verdict};
 use crate::facts::facts;
@@ -79,7 +79,8 @@ pub fn from_the_log(case: &Case, log: &Log) -> Option<(Verdict, String)> {
             continue;
         }
         if claimed(outcome) {
-            let what = "What the log shows is not enough: compare what your client told you";
+            let what =
+                "What the log shows is not enough: compare the outcome that your client reported";
             let says = format!(
                 "{what}. It would be `{}` if {}.",
                 outcome.verdict,

@@ -1,4 +1,4 @@
-//! Runs cases with a client, and judges each.
+//! Runs cases with a client, and finds the verdict on each.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::subject::{Ask, Subject, Told};
 pub const RUNS: usize = 3;
 
 /// How long a client may take to notice that the server closed an idle connection, between two calls. No verdict depends on it:
-/// a client that has not noticed meets the fault on its reused connection, which is what the case is about.
+/// a client that has not noticed gets the fault on its reused connection, which is what the case is about.
 pub const TO_NOTICE: Duration = Duration::from_millis(30);
 
 /// One run of a case.
@@ -63,12 +63,12 @@ pub struct Finding {
 /// Runs a case so many times.
 ///
 /// # Errors
-/// If no port is free, or the client cannot be asked anything any more.
+/// If no port is free, or the client's driver has ended.
 pub fn audit(case: &Case, subject: &mut dyn Subject, runs: usize) -> Result<Finding> {
     let mut done: Vec<Run> = Vec::new();
     for _ in 0..runs.max(1) {
         done.push(once(case, subject, TO_NOTICE)?);
-        // What cannot be asked is not asked again.
+        // A call that the client cannot make is not tried again.
         if done[0].verdict == Verdict::Unsupported {
             break;
         }
@@ -111,12 +111,12 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     let server = Server::start(vec![case.clone()], Some(case.budget))?;
     let longest = Duration::from_secs(case.budget.seconds);
     let (mut asked, mut told): (Vec<Ask>, Vec<Told>) = (Vec::new(), Vec::new());
-    for (place, call) in case.calls.iter().enumerate() {
-        if place > 0 {
+    for (index, call) in case.calls.iter().enumerate() {
+        if index > 0 {
             server.settle(longest);
             std::thread::sleep(notice);
         }
-        let ask = ask(case, call, place == 0, &server);
+        let ask = ask(case, call, index == 0, &server);
         let reply = subject.ask(&ask)?;
         let refused = matches!(reply, Told::Unsupported { .. });
         asked.push(ask);
@@ -141,7 +141,7 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     })
 }
 
-/// What the client is asked in a call.
+/// The `ask` of a call.
 pub(crate) fn ask(case: &Case, call: &Call, fresh: bool, server: &Server) -> Ask {
     let places = server.places(case, &call.name);
     let fill = |text: &String| places.fill(text);
@@ -169,7 +169,7 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
     {
         return (
             Verdict::Unsupported,
-            format!("The client cannot be asked for `{what}`."),
+            format!("The client does not support `{what}`."),
         );
     }
     if let Some(missing) = case
@@ -182,7 +182,7 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
             format!("The case supposes `{missing}`."),
         );
     }
-    // A fault in what is asked was applied when it was asked.
+    // A fault in the call itself was applied when the call was made.
     let asked = case.calls.iter().zip(told).any(|(call, _)| call.fault);
     if !asked && !log.fault_applied(&case.id) {
         return (

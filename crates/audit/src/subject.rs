@@ -1,4 +1,4 @@
-//! Who is audited: something that makes calls and reports what its caller was told.
+//! Who is audited: something that makes calls and reports their outcomes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde::Serialize;
 /// How much longer than its limit a call may take until its driver is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a client is asked: one call.
+/// One call that a client makes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Ask {
     /// Whether a new client with a new pool is to make the call.
@@ -34,7 +34,7 @@ pub struct Ask {
     pub needs: Vec<String>,
 }
 
-/// What the caller was told.
+/// The outcome that the caller saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "told", rename_all = "kebab-case")]
 pub enum Told {
@@ -58,7 +58,7 @@ pub enum Told {
         /// Milliseconds that the call took.
         ms: u64,
     },
-    /// The client cannot be asked this.
+    /// The client cannot make this call.
     Unsupported {
         /// The word that it refused.
         what: String,
@@ -70,7 +70,7 @@ pub enum Told {
     },
 }
 
-/// A client that can be asked.
+/// A client that can make calls.
 pub trait Subject {
     /// Its name.
     fn name(&self) -> &str;
@@ -78,7 +78,7 @@ pub trait Subject {
     /// Makes a call.
     ///
     /// # Errors
-    /// If the client cannot be asked anything any more.
+    /// If the client cannot make calls any more.
     fn ask(&mut self, ask: &Ask) -> Result<Told>;
 }
 
@@ -161,7 +161,7 @@ impl Process {
     /// Starts the driver, as a user of its own unless it is trusted. What it writes to stderr goes to `log`.
     ///
     /// # Errors
-    /// If it does not start, or does not refuse a word that nobody knows: such a driver would pass whatever it is asked.
+    /// If it does not start, or does not refuse a word that nobody knows: such a driver would pass every case.
     pub fn start(
         manifest: &Manifest,
         log: PathBuf,
@@ -185,7 +185,7 @@ impl Process {
         match process.driver()?.ask(&unknown)? {
             Told::Unsupported { .. } => Ok(process),
             told => bail!(
-                "{} does not refuse what its client cannot be asked, but says {told:?}; docs/driver-protocol.md says how",
+                "{} does not refuse a call that its client cannot make, but says {told:?}; docs/driver-protocol.md says how",
                 manifest.client
             ),
         }

@@ -159,9 +159,9 @@ fn the_table_of_cases_is_up_to_date() {
     if std::env::var_os("HECATON_UPDATE").is_some() {
         std::fs::write(&path, &table).unwrap();
     }
-    let kept = std::fs::read_to_string(&path).unwrap_or_default();
+    let remaining = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        kept == table,
+        remaining == table,
         "docs/audit-cases.md is old; run HECATON_UPDATE=1 cargo test -p hecaton-audit --test cases"
     );
 }

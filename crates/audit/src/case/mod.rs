@@ -1,4 +1,4 @@
-//! A case: what a server does, what a client is asked, and which outcome deserves which verdict.
+//! A case: what a server does, which calls a client makes, and which outcome deserves which verdict.
 
 mod catalogue;
 mod condition;
@@ -84,7 +84,7 @@ impl Default for Budget {
     }
 }
 
-/// One call that the client is asked to make, and how the server serves it.
+/// One call that the client makes, and how the server serves it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
@@ -93,7 +93,7 @@ pub struct Call {
     /// The method.
     #[serde(default = "get")]
     pub method: String,
-    /// The URL, in which `{here}` and other places are filled in.
+    /// The URL, in which `{here}` and other names are replaced.
     #[serde(default = "here")]
     pub url: String,
     /// Header fields.
@@ -105,13 +105,13 @@ pub struct Call {
     pub timeout_ms: Option<u64>,
     /// Whether redirects are to be followed; none for the client's default.
     pub follow: Option<bool>,
-    /// Whether the fault of the case is what this call asks for.
+    /// Whether the fault of the case is in this call itself.
     #[serde(default)]
     pub fault: bool,
     /// The steps of the first attempt, of the second, and so on; the last list serves all later ones.
     #[serde(default = "fine")]
     pub server: Vec<Vec<Step>>,
-    /// The same for the places that redirects lead to.
+    /// How the server serves the paths that redirects lead to.
     #[serde(default)]
     pub stops: BTreeMap<String, Vec<Vec<Step>>>,
 }

@@ -41,11 +41,11 @@ pub enum Deed {
     Reset,
     /// Does not read the body of the request, and stops reading.
     Deaf,
-    /// Nothing: the fault is in what the client is asked.
+    /// Nothing: the fault is in the call itself.
     Read,
 }
 
-/// What stands in a text for what only a run knows.
+/// The values of names in braces, which only a run knows.
 #[derive(Clone, Debug, Default)]
 pub struct Places {
     /// The URL of the call.
@@ -61,7 +61,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Fills the places in.
+    /// Replaces the names in braces.
     pub fn fill(&self, text: &str) -> String {
         text.replace("{here}", &self.here)
             .replace("{other-host}", &self.other_host)
@@ -82,14 +82,14 @@ impl Step {
     }
 }
 
-/// Takes the fault out of a list of steps. What stood after it belonged to it, and a whole response takes its place.
+/// Takes the fault out of a list of steps. What stood after it belonged to it, and a whole response replaces it.
 pub(super) fn leave_fault_out(steps: &mut Vec<Step>) {
     if let Some(at) = steps.iter().position(|step| step.fault) {
-        let answered = steps[..at]
+        let responded = steps[..at]
             .iter()
             .any(|step| matches!(step.deed, Deed::Fine(_)));
         steps.truncate(at);
-        if !answered {
+        if !responded {
             steps.clear();
             steps.push(Step::fine());
         }

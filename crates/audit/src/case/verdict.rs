@@ -14,7 +14,7 @@ pub enum Verdict {
     Hazard,
     /// A SHOULD of an RFC is broken.
     Deviation,
-    /// What the client claimed or was told to do differs from the log.
+    /// The client's claim or options differ from the log.
     Mismatch,
     /// A measured value.
     Info,
@@ -26,7 +26,7 @@ pub enum Verdict {
     SetupFailed,
     /// The case supposes something that this client does not do.
     NotApplicable,
-    /// The client cannot be asked this.
+    /// The client cannot make this call.
     Unsupported,
 }
 
@@ -94,9 +94,9 @@ pub enum Severity {
     DuplicatesSideEffects,
     /// A response is taken for that of another request.
     MixesResponses,
-    /// A part of the data is missing, and nobody is told.
+    /// A part of the data is missing, and nobody is warned.
     LosesData,
-    /// The caller waits longer than it wants to.
+    /// The caller waits longer than its limit.
     Hangs,
     /// Connections or bytes are used for nothing.
     WastesConnections,

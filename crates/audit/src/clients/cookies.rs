@@ -66,11 +66,11 @@ impl Jar {
             .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim()))
             .collect();
         // Of attributes that are repeated, the last one counts.
-        let attribute = |wanted: &str| {
+        let attribute = |needed: &str| {
             attributes
                 .iter()
                 .rev()
-                .find(|(name, _)| name == wanted)
+                .find(|(name, _)| name == needed)
                 .map(|(_, value)| *value)
         };
         let mut host = url.host().to_owned();

@@ -19,7 +19,7 @@ use connection::Connection;
 use cookies::Jar;
 pub use sins::{SINS, Sins};
 
-/// Words that the saint and the sinner can be asked.
+/// Words that the saint and the sinner understand.
 const CAN: [&str; 10] = [
     "method",
     "body",
@@ -124,9 +124,9 @@ impl Subject for Client {
         }
         let began = Instant::now();
         let limit = ask.timeout_ms.map_or(PATIENCE, Duration::from_millis);
-        let told = redirects::follow(self, ask, began + limit);
+        let reported = redirects::follow(self, ask, began + limit);
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        Ok(match told {
+        Ok(match reported {
             Ok(response) => Told::Response {
                 status: response.status,
                 bytes: response.body.len() as u64,

@@ -43,13 +43,13 @@ pub(super) fn read(
     clock.per_read = sins.has("limit-per-read-of-head");
     let mut head = loop {
         let head = head(connection, clock, sins)?;
-        let wanted = match head.status {
+        let needed = match head.status {
             100 => sins.has("final-100"),
             102 => sins.has("final-102"),
             103 => sins.has("final-103"),
             status => status >= 200 || status == 101,
         };
-        if wanted {
+        if needed {
             break head;
         }
         interim += 1;

@@ -44,9 +44,10 @@ struct Of {
 pub fn verdicts(text: &str) -> Result<Verdicts> {
     let clients: Vec<Kept> =
         serde_json::from_str(text).context("a list of clients with their findings was expected")?;
-    let all = clients.into_iter().flat_map(|kept| {
-        let client = kept.client;
-        kept.findings
+    let all = clients.into_iter().flat_map(|entry| {
+        let client = entry.client;
+        entry
+            .findings
             .into_iter()
             .map(move |of| ((client.clone(), of.id), of.verdict))
     });

@@ -48,8 +48,11 @@ pub(super) fn drawing(log: &Log) -> String {
             "<text x=\"{x}\" y=\"12\" class=\"name\">{name}</text><line x1=\"{x}\" y1=\"18\" x2=\"{x}\" y2=\"{height}\"/>"
         );
     }
-    for (place, (ms, connection, shape, text)) in events.iter().take(MOST).enumerate() {
-        let (x, y) = (LEFT + columns[connection] * COLUMN, (place + 2) * STEP - 6);
+    for (position, (ms, connection, shape, text)) in events.iter().take(MOST).enumerate() {
+        let (x, y) = (
+            LEFT + columns[connection] * COLUMN,
+            (position + 2) * STEP - 6,
+        );
         let _ = write!(out, "<text x=\"0\" y=\"{y}\" class=\"time\">{ms} ms</text>");
         let _ = write!(
             out,

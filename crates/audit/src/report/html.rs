@@ -16,7 +16,7 @@ border-radius:3px;padding:0 .3em}.violation{background:#b3261e;color:#fff}.hazar
 .deviation{background:#7a5c00;color:#fff}.mismatch{background:#5b3fa8;color:#fff}.info{background:#8883}\
 svg{max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .time{opacity:.6}\
 svg .name{font-weight:700}svg .fault{font-weight:700}svg line{stroke:currentColor;opacity:.3}details{margin:.4rem 0 1rem}\
-summary{cursor:pointer}";
+summary{cursor:pointer}input{width:min(100%,20rem);font:inherit}.scroll{overflow-x:auto}.scroll svg{min-width:40rem}";
 
 /// Sorts and filters the matrix. The page works without it.
 const SCRIPT: &str = "\
@@ -28,9 +28,11 @@ b.cells[place].dataset.order)).forEach(row=>body.append(row))}));";
 
 /// One self-contained page.
 pub fn html(clients: &[Audited]) -> String {
+    let names: Vec<String> = clients.iter().map(|it| xml(&it.client)).collect();
+    let title = format!("Audit of {}", names.join(", "));
     let mut out = format!(
-        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">\
-         <title>Audit</title><style>{STYLE}</style><h1>Audit</h1>\
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
+         <title>{title}</title><style>{STYLE}</style><h1>{title}</h1>\
          <p>A client's own reports are claims. The server's log decides. Each finding has its evidence below it.</p>"
     );
     for client in clients {
@@ -79,7 +81,7 @@ fn evidence(out: &mut String, client: &str, finding: &Finding) {
     );
     let _ = write!(
         out,
-        "{}<details><summary>The wire</summary><pre>{}</pre></details>",
+        "<div class=\"scroll\" tabindex=\"0\">{}</div><details><summary>The wire</summary><pre>{}</pre></details>",
         drawing(&finding.run.log),
         xml(&wire(&finding.run))
     );
@@ -100,7 +102,7 @@ fn matrix(out: &mut String, clients: &[Audited]) {
     let Some(first) = clients.first() else { return };
     out.push_str(
         "<h2>Matrix</h2><p><input id=\"filter\" placeholder=\"filter by group, case or harm\" \
-         aria-label=\"filter\"> Click a head to sort.</p><table id=\"matrix\"><thead><tr><th>case</th><th>group</th><th>harm</th>",
+         aria-label=\"filter\"> Click a head to sort.</p><div class=\"scroll\" tabindex=\"0\"><table id=\"matrix\"><thead><tr><th>case</th><th>group</th><th>harm</th>",
     );
     for client in clients {
         let _ = write!(out, "<th>{}</th>", xml(&client.client));
@@ -122,7 +124,7 @@ fn matrix(out: &mut String, clients: &[Audited]) {
         }
         out.push_str("</tr>");
     }
-    out.push_str("</tbody></table><p>");
+    out.push_str("</tbody></table></div><p>");
     for verdict in Verdict::ALL {
         let letter = verdict.letter().to_string();
         let _ = write!(out, "{} {verdict} ", badge(verdict, &letter));

@@ -51,12 +51,12 @@ fn matrix(clients: &[Audited]) -> String {
     out.push_str("\n| --- |");
     clients.iter().for_each(|_| out.push_str(" --- |"));
     out.push('\n');
-    for (place, finding) in first.findings.iter().enumerate() {
+    for (position, finding) in first.findings.iter().enumerate() {
         let _ = write!(out, "| {} {} |", finding.code, finding.id);
         for client in clients {
             let letter = client
                 .findings
-                .get(place)
+                .get(position)
                 .map_or(' ', |finding| finding.verdict.letter());
             let _ = write!(out, " {letter} |");
         }

@@ -43,7 +43,7 @@ fn quoted(cell: &str) -> String {
     }
 }
 
-/// A test suite for each client; findings are failures, and what could not be judged is skipped.
+/// A test suite for each client; findings are failures, and cases without a verdict are skipped.
 pub fn junit(clients: &[Audited]) -> String {
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
     for client in clients {

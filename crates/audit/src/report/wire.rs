@@ -41,7 +41,7 @@ fn claim(told: &Told) -> String {
             status, bytes, ms, ..
         } => format!("{status} with {bytes} bytes after {ms} ms"),
         Told::Error { class, text, ms } => format!("{class} after {ms} ms: {text}"),
-        Told::Unsupported { what } => format!("cannot be asked for {what}"),
+        Told::Unsupported { what } => format!("not supported: {what}"),
         Told::Nothing { why } => format!("nothing: {why}"),
     }
 }

@@ -176,9 +176,9 @@ impl Connection<'_> {
                 fault();
             }
             Deed::Drip(pause, text) => {
-                for (place, byte) in fill(text).bytes().enumerate() {
+                for (index, byte) in fill(text).bytes().enumerate() {
                     self.send(&[byte])?;
-                    if place == 0 {
+                    if index == 0 {
                         fault();
                     }
                     sleep(*pause, || self.shared.is_over());
@@ -186,9 +186,9 @@ impl Connection<'_> {
             }
             Deed::Flood(times, text) => {
                 let text = fill(text);
-                for place in 0..*times {
+                for index in 0..*times {
                     self.send(text.as_bytes())?;
-                    if place == 0 {
+                    if index == 0 {
                         fault();
                     }
                 }

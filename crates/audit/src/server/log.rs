@@ -36,7 +36,7 @@ pub enum Event {
         case: String,
         /// The call that its path names.
         call: String,
-        /// The place that its path names.
+        /// The stop that its path names.
         stop: String,
         /// Which attempt of this call at this stop it is, from 1.
         attempt: usize,

@@ -72,7 +72,7 @@ impl Server {
         })
     }
 
-    /// The places of a call, for what the client is asked.
+    /// The stops of a call, for the URLs that the client gets.
     pub fn places(&self, case: &Case, call: &str) -> Places {
         self.shared.places(&case.id, call)
     }

@@ -70,7 +70,7 @@ impl Shared {
         self.state().log.clone()
     }
 
-    /// The places of a call.
+    /// The stops of a call.
     pub(super) fn places(&self, case: &str, call: &str) -> Places {
         let path = format!("/{RUN}/{case}/{call}");
         Places {

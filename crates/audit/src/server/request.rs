@@ -1,4 +1,4 @@
-//! The head of a request as it was sent, read as leniently as possible: the audit wants to see what is wrong with it.
+//! The head of a request as it was sent, read as leniently as possible: the audit must see what is wrong with it.
 
 /// The head of a request.
 pub(super) struct Head {
@@ -14,9 +14,9 @@ impl Head {
         Some((Head { text }, end))
     }
 
-    fn word(&self, place: usize) -> &str {
+    fn word(&self, index: usize) -> &str {
         let line = self.text.lines().next().unwrap_or_default();
-        line.split(' ').nth(place).unwrap_or_default()
+        line.split(' ').nth(index).unwrap_or_default()
     }
 
     pub(super) fn method(&self) -> &str {
