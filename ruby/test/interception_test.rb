@@ -320,7 +320,7 @@ class InterceptionTest < ServerTest
     require "zlib"
     large = reply(200, {}, "x" * 1000)
     cases = [[{ max_body: 999 }, Hecaton::BodyError, /larger than/, large], [{ max_body: 999 }, Hecaton::BodyError, /larger than/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x" * 1000))],
-               [{ max_header_bytes: 99 }, Hecaton::ProtocolError, /max_header_bytes/, reply(200, { "A" => "b" * 99 })], [{}, Hecaton::BodyError, /undecodable/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x")[0...-3])]]
+             [{ max_header_bytes: 99 }, Hecaton::ProtocolError, /max_header_bytes/, reply(200, { "A" => "b" * 99 })], [{}, Hecaton::BodyError, /undecodable/, reply(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("x")[0...-3])]]
     cases.each do |settings, kind, message, given|
       one = intercept { given }
       single = error_of(kind) { client(**settings).get("http://a.test/") }
