@@ -10,8 +10,10 @@ use crate::http2_peer::{
     DATA, END_HEADERS, END_STREAM, HEADERS, PRIORITY, RST_STREAM, Raw, WINDOW_UPDATE, frame,
 };
 
+type End = fn(&mut Raw);
+
 /// The ways in which the request on stream 3 ends.
-const ENDS: [(&str, fn(&mut Raw)); 3] = [
+const ENDS: [(&str, End); 3] = [
     ("the server resets it", |raw| raw.reset(3, 2)),
     ("its response is whole", |raw| raw.respond(3)),
     ("the client resets it", |raw| {
@@ -66,7 +68,7 @@ fn late() -> Vec<(&'static str, Vec<u8>)> {
 
 /// The outcomes of two requests: of the one that ends first, and of its neighbour on the same connection, whose response comes
 /// after the late frames.
-fn around(end: fn(&mut Raw), late: Vec<u8>, uploads: bool) -> [Outcome; 2] {
+fn around(end: End, late: Vec<u8>, uploads: bool) -> [Outcome; 2] {
     let (ended, first) = channel();
     let first = Mutex::new(first);
     let url = Raw::serve(move |mut raw, _| {

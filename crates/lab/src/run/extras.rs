@@ -48,7 +48,7 @@ impl Files {
         let Target::Foreign { extras, .. } = target else {
             return Ok(Files::default());
         };
-        if *extras == Extras::default() {
+        if **extras == Extras::default() {
             return Ok(Files::default());
         }
         let mut files = Files::begin()?;

@@ -72,14 +72,16 @@ impl FromStr for Expected {
     }
 }
 
+type Compare = fn(&u16, &u16) -> bool;
+
 /// A comparison with a status.
-type Term = (fn(&u16, &u16) -> bool, u16);
+type Term = (Compare, u16);
 
 /// `status == 200` and its like.
 fn term(text: &str) -> Option<Term> {
     let rest = text.trim().strip_prefix("status")?.trim_start();
     // Longer operators first, because the shorter ones begin them.
-    let operators: [(&str, fn(&u16, &u16) -> bool); 6] = [
+    let operators: [(&str, Compare); 6] = [
         ("==", u16::eq),
         ("!=", u16::ne),
         ("<=", u16::le),

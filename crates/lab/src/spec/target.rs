@@ -26,7 +26,7 @@ pub enum Target {
         requests: u64,
         /// What else requests have.
         #[serde(flatten)]
-        extras: Extras,
+        extras: Box<Extras>,
     },
 }
 
@@ -166,7 +166,7 @@ impl Target {
             method,
             url: parsed.into(),
             requests: requests.unwrap_or(0),
-            extras,
+            extras: Box::new(extras),
         })
     }
 
@@ -235,7 +235,7 @@ mod tests {
             method: "GET".into(),
             url: "http://example.com/a%20b".into(),
             requests: 5,
-            extras: Extras::default(),
+            extras: Box::default(),
         };
         assert_eq!(target, expected);
     }
