@@ -87,10 +87,13 @@ mod tests {
         );
         let all = of(10_000);
         assert_eq!(all.n, 10_000);
+        let median = all.at(50.0).unwrap();
+        assert!(median.low_ms < median.ms && median.ms < median.high_ms);
         for it in &all.at {
             // Buckets keep eight bits, so a time may be off by 1 in 256.
             assert!((it.ms / (it.percent / 10.0) - 1.0).abs() < 0.005, "{it:?}");
-            assert!(it.low_ms < it.ms && it.ms < it.high_ms, "{it:?}");
+            // Neighbouring ranks may share a bucket.
+            assert!(it.low_ms <= it.ms && it.ms <= it.high_ms, "{it:?}");
         }
     }
 }
