@@ -15,7 +15,7 @@ task :package do
   FileUtils.cp(Dir["#{ROOT}/{Cargo.lock,rustfmt.toml}"], SOURCE)
   manifest = File.read("#{ROOT}/Cargo.toml")
   # Without what it says of single packages of the command's, which are not there.
-  manifest = manifest.sub(/^members = .*$/, 'members = ["crates/*", "ext/*"]').gsub(/^\[profile\.release\.package\..*?(?=^\[|\z)/m, "")
+  manifest = manifest.sub(/^members = .*$/, 'members = ["crates/*", "ext/*"]').gsub(/^\[profile\.(release|dev)\.package\..*?(?=^\[|\z)/m, "")
   File.write("#{SOURCE}/Cargo.toml", manifest)
   # Leaves in the lock file what the gem needs, at the versions that were tested.
   sh "cargo", "tree", "--quiet", "--edges", "normal,build", "--manifest-path", "#{SOURCE}/Cargo.toml", out: File::NULL

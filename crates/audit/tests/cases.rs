@@ -107,14 +107,30 @@ fn assert_not_caught(pairs: &[(&Case, &str)]) {
     assert_none(&wrong);
 }
 
+/// Of the sins of other groups, each case is tried with one in so many, and each sin with one case in so many.
+const SAMPLE: usize = 16;
+
+/// All sins of a case's own group, which resemble its own, and a sample of the others. `HECATON_PAIRS=all` takes all of them.
 #[test]
 fn no_case_catches_another_sin() {
     let cases = cases();
-    let pairs: Vec<(&Case, &str)> = SINS
-        .iter()
-        .flat_map(|(sin, _)| cases.iter().map(move |case| (case, *sin)))
-        .filter(|(case, sin)| case.sin != *sin && !SLOW.contains(&case.code.as_str()))
-        .collect();
+    let all = std::env::var_os("HECATON_PAIRS").is_some();
+    let group = |sin: &str| {
+        cases
+            .iter()
+            .find(|case| case.sin == sin)
+            .map(|case| &case.group)
+    };
+    let mut pairs: Vec<(&Case, &str)> = Vec::new();
+    for (row, (sin, _)) in SINS.iter().enumerate() {
+        let near = group(sin);
+        let others = cases.iter().enumerate().filter(|(column, case)| {
+            let tried = all || near == Some(&case.group) || (row + column) % SAMPLE == 0;
+            tried && case.sin != *sin && !SLOW.contains(&case.code.as_str())
+        });
+        pairs.extend(others.map(|(_, case)| (case, *sin)));
+    }
+    println!("{} pairs", pairs.len());
     assert_not_caught(&pairs);
 }
 
