@@ -41,21 +41,17 @@ module Hecaton
     # For verbs: the same without a copy of what was given.
     def self.of(http_method, url, options) = allocate.load(http_method, url, options)
 
-    # For of. Returns itself.
-    def load(http_method, url, options)
-      @http_method = RequestBuilder.verb(http_method)
-      @target = url
-      RequestBuilder.needs(options) if options # ArgumentError for an unknown one.
-      @own_options = options
-      self
-    end
-
-    # For features: a request that nobody else has. Its URL and headers are what this builder's client sends. The method
-    # is a String, and the caller has checked the options. Returns itself.
-    def own(http_method, url, options, builder)
+    # For of. With a builder it is a request that nobody else has, whose URL and headers are what this builder's client
+    # sends; the method is a String then, and the caller has checked the options. Returns itself.
+    def load(http_method, url, options, builder = nil)
+      if builder
+        @builder = builder
+      else
+        http_method = RequestBuilder.verb(http_method)
+        RequestBuilder.needs(options) if options # ArgumentError for an unknown one.
+      end
       @http_method = http_method
       @target = url
-      @builder = builder
       @own_options = options
       self
     end

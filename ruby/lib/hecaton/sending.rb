@@ -40,7 +40,7 @@ module Hecaton
 
       return transmit(Request.of(method, url, options), &block) if block || !@features
 
-      send_through(FeatureRun.allocate.load(@features, Request.allocate.own(method, url, options, @request_builder)))
+      send_through(FeatureRun.allocate.load(@features, Request.allocate.load(method, url, options, @request_builder)))
     end
 
     # Sends a request on its way through the features.
