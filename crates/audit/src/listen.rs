@@ -60,7 +60,7 @@ pub fn from_the_log(case: &Case, log: &Log) -> Option<(Verdict, String)> {
     {
         return Some((
             Verdict::NotApplicable,
-            format!("The case supposes `{missing}`."),
+            format!("The case does not apply: it requires `{missing}`."),
         ));
     }
     if !log.fault_applied(&case.id) && !case.calls.iter().any(|call| call.fault) {

@@ -179,10 +179,10 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
     {
         return (
             Verdict::NotApplicable,
-            format!("The case supposes `{missing}`."),
+            format!("The case does not apply: it requires `{missing}`."),
         );
     }
-    // A fault in the call itself was applied when the call was made.
+    // If the call itself is the fault, making the call applied it.
     let asked = case.calls.iter().zip(told).any(|(call, _)| call.fault);
     if !asked && !log.fault_applied(&case.id) {
         return (

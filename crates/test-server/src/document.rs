@@ -17,8 +17,10 @@ const LEAST: u32 = 100_000;
 /// How many forms a record may have.
 const FORMS: u64 = 64;
 
-/// The letters of a record's text beside its decoy: at least this many, and up to this many more.
+/// The fewest letters of a record's text beside its decoy.
 const LETTERS: usize = 830;
+
+/// How many more letters there may be.
 const MORE_LETTERS: u64 = 200;
 
 /// The most letters that a record needs.
@@ -149,7 +151,7 @@ fn write_record(out: &mut Vec<u8>, form: &Form, number: u32, mut layout: u64) {
     }
 }
 
-/// Fields in any order, one of them an object with the names of the record's own, and a text with quotes and brackets in it.
+/// Fields in any order. One is an object with the same field names as the record, another a string with quotes and brackets.
 fn form(number: usize) -> Form {
     let name = match number % 4 {
         0 => r"num\u0062ers",

@@ -12,7 +12,7 @@ pub(crate) enum Source {
     Chunks { sent: u64, count: u64 },
     /// This many bytes of the alphabet.
     Alphabet { piece: Bytes, missing: u64 },
-    /// Each piece this many times.
+    /// Each piece, repeated as often as its number says.
     Parts(VecDeque<(Bytes, u64)>),
     /// One piece again and again, with a pause between two.
     Paced {

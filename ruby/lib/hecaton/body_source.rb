@@ -3,7 +3,8 @@ module Hecaton
   # Made by Content. Parts are sent one after the other. A part is a String, an IO (from its position to its end) or a
   # Pathname (opened when its turn comes). Or it is an object that yields Strings by `each`.
   #
-  # Pieces are read by the thread that waits for the request, between two waits: one when the one before has been sent.
+  # The thread that waits for the request reads the pieces between two waits: the next piece after the previous one was
+  # sent.
   class BodySource
     PIECE = 64 * 1024
     LATER = :later
@@ -43,7 +44,7 @@ module Hecaton
       while (piece = self.piece)
         piece == LATER ? @parts[@index].wait_readable : whole << piece
       end
-      @parts, @starts = [whole], [nil] # What can be read only once is still to be sent.
+      @parts, @starts = [whole], [nil] # Kept: it must still be sent, and may not be readable again.
       begin_again
       whole
     end
@@ -88,7 +89,7 @@ module Hecaton
       0
     end
 
-    # As the system knows it: a path may lead there by links. A file that was deleted has none.
+    # Whether the path is below /proc or /sys once its links are resolved. A deleted file has no path.
     def made_up?(path)
       File.realpath(path).match?(MADE_UP)
     rescue SystemCallError
@@ -136,7 +137,7 @@ module Hecaton
       end
     end
 
-    # From where this reader stands: several requests at once may have the same file for their body.
+    # Seeks before each read, because several requests may share this file.
     def reader_of_file(part, position)
       lambda do
         part.seek(position)
@@ -146,8 +147,8 @@ module Hecaton
       end
     end
 
-    # Bytes from a pipe or a socket are sent at once, without waiting for a whole piece. Where it has nothing, the
-    # engine waits for it with all else: here the other requests of a batch would wait too.
+    # Bytes from a pipe or a socket are sent at once, without waiting for a whole piece. If the pipe is empty,
+    # the engine waits for it, because waiting here would stop the other requests of the batch.
     def reader_of_io(part)
       return -> { part.read(PIECE) } unless part.is_a?(IO)
 

@@ -45,7 +45,7 @@ impl Expectations {
             match self.all.iter().find(|expected| expected.case == *id) {
                 Some(expected) if expected.verdict == verdict => {}
                 Some(Expected { verdict: listed, why, .. }) => wrong.push(format!(
-                    "{id} is `{verdict}`, and the file expects `{listed}` ({why}); correct the file if this is right"
+                    "{id} is `{verdict}`, and the file expects `{listed}` ({why}); update the file if the new verdict is right"
                 )),
                 None if verdict.is_finding() || matches!(verdict, Verdict::Inconclusive | Verdict::SetupFailed) => {
                     wrong.push(format!("{id} is `{verdict}`, and the file does not list it: {}", finding.says));

@@ -39,7 +39,7 @@ impl Server {
         let main = TcpListener::bind("127.0.0.1:0").context("no port is free on 127.0.0.1")?;
         let port = main.local_addr()?.port();
         let other_port = TcpListener::bind("127.0.0.1:0")?;
-        // Cookies know no ports, so the other host need not have the same one.
+        // Cookies ignore ports, so the other host may use any port.
         let other_host = TcpListener::bind((OTHER_HOST, port))
             .or_else(|_| TcpListener::bind((OTHER_HOST, 0)))
             .with_context(|| format!("{OTHER_HOST} is not an address of this machine"))?;

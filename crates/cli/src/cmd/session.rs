@@ -33,7 +33,7 @@ pub struct Common {
     /// Print nothing but the result.
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// Clients whose drivers run as you, separated by commas, if no other user can read their files. Their rows are unverified.
+    /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows are unverified.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub trust: Vec<String>,
     /// How long a driver may be late beyond three times what is expected.
@@ -73,7 +73,7 @@ impl Common {
         })
     }
 
-    /// Prints a result: as the document, as CSV, or as the report, which otherwise is on stderr.
+    /// Prints a result: as the document, as CSV, or as the report. With JSON or CSV, the report goes to stderr.
     ///
     /// # Errors
     /// When the output does not take it.

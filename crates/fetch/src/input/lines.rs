@@ -1,4 +1,4 @@
-//! Bytes → lines, of which none is longer in memory than the limit.
+//! Splits bytes into lines; of a line over the limit only the beginning is kept.
 
 use std::io::{self, Read};
 

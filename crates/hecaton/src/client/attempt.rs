@@ -23,7 +23,7 @@ impl Shared {
         let origin = &request.origin;
         let mut held = None;
         if self.pool.may_support_http2(origin) {
-            // Boxed like the other ways that plain requests do not take.
+            // Boxed to keep the future of a plain request small.
             match Box::pin(self.attempt_http2(request, order, trace)).await? {
                 Reply::Response(response) => return Ok(response),
                 Reply::Http1(connection) => held = connection,

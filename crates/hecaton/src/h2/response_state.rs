@@ -55,6 +55,7 @@ impl ResponseState {
     }
 
     /// The verdict on a frame that is not checked, because the stream was not observed from its first frame or has been reset.
+    /// None if the frame must be checked.
     fn beyond(&self) -> Option<Verdict> {
         match self {
             ResponseState { is_gone: true, .. } => Some(Verdict::Drop),
@@ -109,7 +110,7 @@ impl ResponseState {
             100..200 => {
                 self.interim += 1;
                 let many = self.interim > MOST_INTERIM;
-                return many.then_some("more interim responses (1xx) came than any request has");
+                return many.then_some("too many interim responses (1xx) came");
             }
             _ => {}
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum Fact {
     /// With its figures.
     Seen(Seen),
-    /// In a sentence, as documents of before have it: an offence.
+    /// Older documents have a sentence instead, which is always an offence.
     Said(String),
 }
 
@@ -35,7 +35,7 @@ pub enum Seen {
         /// Its number (sched(7)).
         policy: i64,
     },
-    /// A thread that went to another core during the round, although it has only one.
+    /// A thread that went to another core during the round, although it may use only one.
     Migrated {
         /// How often.
         times: u64,
@@ -44,7 +44,7 @@ pub enum Seen {
     },
     /// More error output than is stored.
     Flooded {
-        /// MiB until then.
+        /// MiB that the driver had written.
         written_mib: u64,
         /// MiB of it that are stored.
         kept_mib: u64,
@@ -77,7 +77,7 @@ pub enum Seen {
     },
     /// Requests to a server that the client must not trust.
     Untrusted {
-        /// How many of them went there.
+        /// How many requests that server got.
         answered: u64,
         /// How many were requested.
         count: u64,

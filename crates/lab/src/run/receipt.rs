@@ -84,7 +84,7 @@ fn hint(manifest: &Manifest, installable: bool) -> String {
     }
 }
 
-/// The unmet needs of the client, each with the output of its command; those that apt does not have come first.
+/// The unmet needs of the client, each with what went wrong; those that apt does not have come first.
 pub fn unmet_needs(manifest: &Manifest) -> Vec<(&Need, String)> {
     let failed = |need| check(manifest, need).err().map(|what| (need, what));
     let mut unmet: Vec<_> = manifest.needs.iter().filter_map(failed).collect();
@@ -134,7 +134,7 @@ fn output_of(mut command: Command) -> Result<String, String> {
         }
     };
     let (mut text, mut problem) = (String::new(), String::new());
-    // A version is a line; what does not fit into a pipe would have made the program wait, and so time out.
+    // Reading after the end is enough: a program that fills the pipe waits, and is ended at the deadline.
     let _ = child
         .stdout
         .take()

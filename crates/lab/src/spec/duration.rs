@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use hecaton_test_server::Delay;
 
-/// A delay given by one length is drawn from a log-normal distribution. Half of the responses wait that long or less,
-/// and one in a hundred at least this many times as long.
+/// A delay given by one length is drawn from a log-normal distribution. The length is the
+/// median, and the 99th percentile is this many times as long.
 const TAIL: u32 = 2;
 
 /// Reads a duration; a number without a unit is seconds, and zero is refused.

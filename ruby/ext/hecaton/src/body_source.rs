@@ -179,8 +179,8 @@ impl RubyQueue {
     }
 }
 
-/// The future's output, or none when a request needs Ruby first. Before that the reactor has a turn: if pieces were always
-/// needed, deadlines and responses would otherwise go unnoticed.
+/// The future's output, or none when a request needs Ruby first. The reactor has a turn first. Otherwise bodies
+/// that always need a piece would starve deadlines and responses.
 pub async fn ended_or_needed<T>(
     future: impl Future<Output = T>,
     ruby_queue: &RubyQueue,
@@ -209,9 +209,9 @@ pub struct Needs {
     pub ruby_queue: Arc<RubyQueue>,
     /// A `Hecaton::BodySource`.
     pub source: Option<Value>,
-    /// What the engine asks.
+    /// Questions of the engine to Ruby.
     pub questions: Option<Arc<Questions>>,
-    /// Who answers that.
+    /// The Ruby hooks that answer them.
     pub ruby_hooks: RubyHooks,
 }
 

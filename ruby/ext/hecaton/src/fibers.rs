@@ -93,7 +93,7 @@ impl Fibers {
         self.waker.wake();
     }
 
-    /// Makes the caller the driving thread, by a number, unless there is one.
+    /// Makes the caller the driving thread and returns its number; none if another thread drives.
     fn claim(&self) -> Option<u64> {
         let mut news = lock(&self.news);
         if news.driver != 0 {
@@ -122,8 +122,8 @@ impl Fibers {
         news.driver != 0
     }
 
-    /// Ready as soon as a wait has ended, or none is left. Before that the reactor has a turn: if a piece of a body were always
-    /// needed, deadlines and responses would otherwise go unnoticed.
+    /// Ready as soon as a wait has ended, or none is left. The reactor has a turn first. Otherwise bodies that always need a
+    /// piece would starve deadlines and responses.
     fn poll(&self, cx: &mut Context<'_>, turned: &mut bool) -> Poll<bool> {
         self.waker.register(cx.waker());
         let _turn = begin_turn();
@@ -180,7 +180,7 @@ impl Awaited {
         }
     }
 
-    /// Drops the future, if it has not ended. In a forked child it is the parent's.
+    /// Drops the future, if it has not ended. It does nothing in a forked child, because the future belongs to the parent.
     fn give_up(&self) {
         if self.ended.load(Ordering::Acquire) || self.home != process::id() {
             return;

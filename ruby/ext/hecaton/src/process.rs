@@ -59,7 +59,7 @@ impl<T> Drop for ProcessLocal<T> {
 
 /// A ForkError. `what` begins its message, such as "this batch runs".
 pub fn inherited(ruby: &Ruby, what: &str) -> Error {
-    let message = format!("{what} in the process that forked: this one needs one of its own");
+    let message = format!("{what} in the process that forked: make a new one in this process");
     let hecaton = ruby.class_object().const_get::<_, RModule>("Hecaton");
     let class = hecaton.and_then(|hecaton| hecaton.const_get::<_, ExceptionClass>("ForkError"));
     match class {

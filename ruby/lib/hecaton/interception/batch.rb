@@ -20,8 +20,8 @@ module Hecaton
         request
       end
 
-      # As Native::Batch#next_question, but for the questions to interceptors, which are answered here. After one of
-      # them there is none for now: the batch hands over what has ended before the next.
+      # Does what Native::Batch#next_question does, except that questions to interceptors are answered here. It then
+      # returns nil, so that the batch hands over requests that have ended before the next question.
       def next_question
         while (question = @native.next_question)
           request, about, *facts = question
@@ -51,7 +51,7 @@ module Hecaton
         end
         any
       ensure
-        ended.concat(came) if came # What an exception has left.
+        ended.concat(came) if came # An exception may have left requests that were not handed over.
       end
 
       # As Native::Batch#clear.

@@ -1,9 +1,9 @@
 # cookiefile and cookiejar: cookies in the files that browsers and libcurl have had.
 module Hecaton
   module Typhoeus
-    # A line is a cookie: domain, whether for hosts below it, path, whether by https alone, expiry, name, value, with
-    # tabs between them. Lines that begin with #HttpOnly_ are cookies too, others with # are none. There may be heads
-    # ("Set-Cookie: …"), too.
+    # A line is a cookie: domain, whether it includes subdomains, path, whether it is for https only, expiry, name and
+    # value, with tabs between them. Lines that begin with #HttpOnly_ are cookies too, and other lines with # are
+    # comments. Header lines ("Set-Cookie: …") are allowed, too.
     module CookieFiles
       HEAD = "# Netscape HTTP Cookie File\n# https://curl.se/docs/http-cookies.html\n\n"
       HTTP_ONLY = "#HttpOnly_"
@@ -11,8 +11,8 @@ module Hecaton
 
       module_function
 
-      # Adds the cookies of a file to a jar, with `lasting` those alone that do not end with a session. A file that is
-      # not there has none.
+      # Adds the cookies of a file to a jar. With `lasting`, it adds only cookies that outlive a session. A missing file
+      # is like an empty one.
       def read(path, jar, lasting: false)
         return if path.empty? || !File.file?(path)
 

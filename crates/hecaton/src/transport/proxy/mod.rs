@@ -8,7 +8,7 @@
 //!   an origin. Everything else (`https`, HTTP/2 without TLS) goes through a tunnel, and the proxy sees only host and port.
 //! - A refused tunnel is a `ConnectError`, because nothing was sent. A refused `http` request is the proxy's own response, such
 //!   as 407.
-//! - Loopback has no exception of its own, as in curl: `no_proxy` names the exceptions.
+//! - As in curl, requests to loopback addresses use the proxy too, unless `no_proxy` names them.
 //! - The client's pins and its certificate are for servers, not for proxies, which have names and keys of their own.
 //! - A `Proxy-Authorization` header of a program goes to a proxy that forwards the request. Tunnels are shared between
 //!   requests, so a tunnel uses the credentials of the proxy's URL alone.

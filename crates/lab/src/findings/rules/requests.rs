@@ -33,7 +33,7 @@ pub(super) fn unaccounted(round: &Round) -> Option<String> {
     })
 }
 
-/// Failures may come without a kind, and no more than there were.
+/// A failure may have no kind, but there must not be more kinds than failures.
 pub(super) fn kinds_wrong(round: &Round) -> Option<String> {
     let claim = &round.claim;
     let kinds: u128 = claim.errors_by.values().map(|n| u128::from(*n)).sum();
@@ -46,7 +46,7 @@ pub(super) fn kinds_wrong(round: &Round) -> Option<String> {
     })
 }
 
-/// One's own service may fail as often as it does: that is a figure of it. Where nothing was done, there is none.
+/// Failures of the user's own service are measured, not punished, unless no request succeeded.
 fn is_of_a_service(round: &Round) -> bool {
     round.seen.is_none() && !round.reference && round.claim.done > 0
 }
@@ -182,6 +182,7 @@ pub(super) fn requested_otherwise(round: &Round) -> Option<String> {
     })
 }
 
+/// The sum of the check values of all bodies (the checksum) that the driver reports must be that of the server's log.
 pub(super) fn checksum_wrong(round: &Round) -> Option<String> {
     let interval = round.seen.as_ref()?;
     (round.claim.sum != interval.expected_sum).then(|| {
