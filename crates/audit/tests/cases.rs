@@ -107,7 +107,7 @@ fn assert_not_caught(pairs: &[(&Case, &str)]) {
     assert_none(&wrong);
 }
 
-/// Of the sins of other groups, each case is tried with one in so many, and each sin with one case in so many.
+/// Each case is tried with every sixteenth sin of other groups, and each sin with every sixteenth case of them.
 const SAMPLE: usize = 16;
 
 /// All sins of a case's own group, which resemble its own, and a sample of the others. `HECATON_PAIRS=all` takes all of them.

@@ -84,7 +84,7 @@ module Hecaton
     # http_method::, url:: instead of this one's.
     # headers:: are added: a name replaces the same name here, and nil as its value leaves it out, even if the
     #   client has it.
-    # body::, json::, form::, multipart:: one replaces all others. A body keeps the Content-Type that there is.
+    # body::, json::, form::, multipart:: each replaces all others. A body keeps the Content-Type that there is.
     #
     # All other options are replaced. nil is the client's setting.
     def with(http_method: @http_method, url: nil, **changes)

@@ -27,7 +27,7 @@ pub struct ServiceArguments {
 }
 
 impl ServiceArguments {
-    /// The target that a URL is, or a file of URLs as `@FILE`; `requests` are those of a round, none for as many as fill its time.
+    /// The target of a URL, or of a file of URLs (`@FILE`). `requests` is how many a round has; none: as many as fill its time.
     ///
     /// # Errors
     /// When the URL or an option is wrong, or a file cannot be read.

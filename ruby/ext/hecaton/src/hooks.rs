@@ -1,5 +1,7 @@
-//! Calls Ruby while a request is under way: its retry predicate, its features, and who intercepts its attempts. The engine runs without the GVL, so a question ends
-//! the wait, as a needed piece of a body does. Ruby's thread answers it and waits again.
+//! Calls Ruby while a request is under way: its retry predicate, its features, and who intercepts its attempts.
+//!
+//! The engine runs without the GVL, so a question ends the wait, as a needed piece of a body does. Ruby's thread answers it and
+//! waits again.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -259,8 +261,11 @@ pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
     Ok(Some(changes))
 }
 
-/// The answer of `Interception::Run#respond`, which was called at that moment: true or false for nothing, with and without
-/// observers; status, headers, pieces of the body, and the failure behind them or nil; or a failure.
+/// Reads what `Interception::Run#respond` returned. `began` is when it was called.
+///
+/// - true or false: the attempt is made on the network, with or without observers.
+/// - Four values: status, headers, pieces of the body, and the failure behind them or nil.
+/// - Three values: a failure.
 pub fn given(value: Value, began: Instant) -> Result<Given, Error> {
     let Some(list) = RArray::from_value(value) else {
         let observed = value.to_bool();

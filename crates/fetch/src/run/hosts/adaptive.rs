@@ -147,8 +147,8 @@ mod tests {
 
     const QUICK: Duration = Duration::from_millis(20);
 
-    /// A host that responds with 429 to what exceeds this many requests a second and bursts of half a second, over so many seconds with so many shards: how many
-    /// were good and how many were not in the second half, and the rates at the end.
+    /// Simulates a host that allows `capacity` requests a second, with bursts of half a second, and responds to others with 429.
+    /// Returns the good and the other responses of the second half, and the rate of each shard at the end.
     fn simulated(capacity: f64, shards: u32, seconds: u64) -> (u64, u64, Vec<f64>) {
         let begun = Instant::now();
         let mut rates: Vec<Adaptive> = (0..shards).map(|_| Adaptive::new(shards)).collect();
