@@ -44,9 +44,22 @@ class ServerTest < Minitest::Test
   # Before any thread of a test: one that is killed while it starts the test server leaves that behind for good.
   def setup = real_server
 
-  def real_server = TestServer.shared
+  def real_server = @own_server || TestServer.shared
   def url(path) = "#{real_server.url}#{path}"
   def client(**options) = Hecaton::Client.new(timeout: 5, **options)
+
+  # For the length of the block, `url` and `real_server` mean a test server that no other test uses.
+  # The shared one counts a request that another test gave up when it notices that:
+  # it may do so in the middle of the next test.
+  def with_own_server
+    yield @own_server = TestServer.new
+  ensure
+    @own_server&.stop
+    @own_server = nil
+  end
+
+  # How many requests the block sends.
+  def requests_of = with_own_server { |server| yield.then { server.arrived } }
 
   # The error that the block raises, which must be of this class.
   def error_of(klass, &block) = assert_raises(klass, &block)

@@ -24,18 +24,20 @@ class FetchTest < ServerTest
   def urls(count, path = "/echo") = Array.new(count) { |number| url("#{path}?fetch=#{number}") }
 
   def test_each_input_has_one_record_and_the_same_again_sends_nothing
-    folder do |out|
-      seen = []
-      assert_nil Fetch.run(urls(50), into: out, concurrency: 4) { |record| seen << record }
-      assert_equal (0...50).to_a, seen.map { |record| record["n"] }.sort
-      assert_equal [["response", 200, true]], seen.map { |record| record.values_at("outcome", "status", "ok") }.uniq
-      assert_equal urls(50).sort, seen.map { |record| record["url"] }.sort
-      arrived = real_server.arrived
-      again = Fetch.run(urls(50), into: out, concurrency: 4)
-      assert_instance_of Enumerator, again
-      assert_equal 50, again.count
-      assert_equal arrived, real_server.arrived
-    end
+    with_own_server { folder { |out| each_input_has_one_record(out) } }
+  end
+
+  def each_input_has_one_record(out)
+    seen = []
+    assert_nil Fetch.run(urls(50), into: out, concurrency: 4) { |record| seen << record }
+    assert_equal (0...50).to_a, seen.map { |record| record["n"] }.sort
+    assert_equal [["response", 200, true]], seen.map { |record| record.values_at("outcome", "status", "ok") }.uniq
+    assert_equal urls(50).sort, seen.map { |record| record["url"] }.sort
+    assert_equal 50, real_server.arrived
+    again = Fetch.run(urls(50), into: out, concurrency: 4)
+    assert_instance_of Enumerator, again
+    assert_equal 50, again.count
+    assert_equal 50, real_server.arrived
   end
 
   def test_columns_fill_a_template

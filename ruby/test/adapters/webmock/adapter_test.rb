@@ -144,13 +144,14 @@ class AdapterTest < ServerTest
 
   def test_real_requests
     WebMock.allow_net_connect!
-    %w[/r/1 /r/2].each do |path|
-      before = real_server.arrived
-      assert_equal [200] * 3, ways(:get, url(path)).map { |outcome| outcome.is_a?(Array) ? outcome.first : outcome.status }
-      assert_equal before + 3, real_server.arrived
-      WebMock.disable_net_connect!(allow: "127.0.0.1:#{URI(url(path)).port}")
-      assert_requested :get, url(path), times: 3
+    sent = requests_of do
+      %w[/r/1 /r/2].each do |path|
+        assert_equal [200] * 3, ways(:get, url(path)).map { |outcome| outcome.is_a?(Array) ? outcome.first : outcome.status }
+        WebMock.disable_net_connect!(allow: "127.0.0.1:#{URI(url(path)).port}")
+        assert_requested :get, url(path), times: 3
+      end
     end
+    assert_equal 6, sent
     WebMock.disable_net_connect!
     error = assert_raises(WebMock::NetConnectNotAllowedError) { client.get(url("/r/1"), headers: { "X-A" => "1" }) }
     assert_match(%r{Unregistered request: GET #{url("/r/1")} with headers .*'X-A'=>'1'}, error.message)
