@@ -405,6 +405,32 @@ class InterceptionTest < ServerTest
     end
   end
 
+  def test_a_given_end_of_the_connection_is_re_sent_as_one_of_the_network
+    [Errno::ECONNRESET, Errno::ECONNABORTED, Errno::EPIPE, EOFError].each do |kind|
+      given = []
+      one = intercept { |request| given.shift || Hecaton::Interception::Failures.of(kind, request.url) }
+      given = [nil, reply(200, {}, "there")]
+      assert_equal ["there", %i[resent status]], client.get("http://a.test/").then { |response| [response.body, response.attempts.map(&:ending)] }
+      [[:get, true, 2], [:post, true, 1], [:get, false, 1]].each do |verb, reconnect, attempts|
+        error = error_of(Hecaton::ProtocolError) { client(reconnect: reconnect).public_send(verb, "http://a.test/") }
+        assert_equal [attempts, kind], [error.attempts.size, error.cause.class]
+      end
+      assert_equal 6, one.asked.size
+      Hecaton::Interception.remove(one)
+    end
+  end
+
+  def test_waits_after_given_responses_are_over_at_once_and_count_for_the_deadline
+    intercept { reply(503) }
+    rules = { max: 9, interval: 4000, backoff: 1, jitter: 0 }
+    [{ statuses: [503] }, { if: ->(outcome) { outcome.status == 503 } }].each do |decision|
+      own = client(timeout: 10_000, retry: { **rules, **decision })
+      [own.get("http://a.test/"), own.get_all(["http://a.test/"]).first, own.get("http://a.test/", &:itself)].each do |outcome|
+        assert_equal [[0, 4000, 8000], 8000], [outcome.attempts.map { |attempt| attempt.begun.floor }, outcome.elapsed.floor]
+      end
+    end
+  end
+
   # The number of a request that has ended is given to another one.
   def test_a_question_about_a_request_that_has_ended_is_for_nobody
     asked = []

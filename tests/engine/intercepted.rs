@@ -17,15 +17,22 @@ struct Stub<F> {
     give: F,
     calls: Mutex<Vec<(usize, String)>>,
     observed: Mutex<Vec<(u16, String)>>,
+    /// The statuses after which its retry predicate sends a request again.
+    again: Vec<u16>,
 }
 
 impl<F: Fn(&Upcoming) -> Given> Stub<F> {
     fn new(give: F) -> Arc<Stub<F>> {
+        Stub::with_predicate(Vec::new(), give)
+    }
+
+    fn with_predicate(again: Vec<u16>, give: F) -> Arc<Stub<F>> {
         let (calls, observed) = Default::default();
         Arc::new(Stub {
             give,
             calls,
             observed,
+            again,
         })
     }
 
@@ -37,8 +44,9 @@ impl<F: Fn(&Upcoming) -> Given> Stub<F> {
 type Later<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl<F: Fn(&Upcoming) -> Given + Send + Sync> Hooks for Stub<F> {
-    fn again(&self, _: usize, _: Outcome) -> Later<bool> {
-        Box::pin(async { false })
+    fn again(&self, _: usize, outcome: Outcome) -> Later<bool> {
+        let again = outcome.is_ok_and(|response| self.again.contains(&response.status()));
+        Box::pin(async move { again })
     }
 
     fn respond(&self, number: usize, attempt: Upcoming) -> Later<Given> {
@@ -76,6 +84,7 @@ fn failure(kind: Kind, phase: Phase) -> GivenFailure {
         kind,
         phase,
         sent: phase != Phase::Queue,
+        ended: false,
         detail: "given".into(),
     }
 }
@@ -132,6 +141,87 @@ fn redirects_and_retries_of_given_responses_are_the_engines_and_do_not_wait() {
     assert_eq!(stub.calls(), calls);
     let last = outcome.attempts().last().unwrap();
     assert_eq!((last.connection, last.version, last.sent), (0, None, true));
+}
+
+fn waiting(seconds: u64, retries: u32) -> Option<Retry> {
+    Some(Retry {
+        max: retries,
+        statuses: vec![503],
+        interval: Duration::from_secs(seconds),
+        backoff: 1.0,
+        jitter: 0.0,
+        ..Retry::default()
+    })
+}
+
+#[test]
+fn waits_after_given_responses_are_over_at_once_and_count_for_the_deadline() {
+    let world = World::with(|config| {
+        config.timeout = Duration::from_secs(10_000);
+        config.retry = waiting(4000, 20);
+    });
+    let stub = Stub::with_predicate(vec![503], |_: &Upcoming| response(503, &[], ""));
+    let client = world.client.with_hooks(stub);
+    for request in [request(), request().ask_retry_predicate(7)] {
+        let outcome = world.run(client.send(request)).unwrap();
+        let begun = outcome
+            .attempts()
+            .iter()
+            .map(|attempt| attempt.begun.as_secs());
+        assert_eq!(begun.collect::<Vec<_>>(), [0, 4000, 8000]);
+        assert!(outcome.elapsed() >= Duration::from_secs(8000));
+    }
+}
+
+#[test]
+fn an_attempt_of_the_network_has_the_time_that_given_responses_have_left() {
+    let world = World::with(|config| {
+        config.timeout = Duration::from_secs(40);
+        config.retry = waiting(39, 1);
+    });
+    let stub = Stub::new(|attempt: &Upcoming| match attempt.number {
+        1 => response(503, &[], ""),
+        _ => Given::Nothing { observed: false },
+    });
+    let client = world.client.with_hooks(stub);
+    let url = format!("{}/fault/stall-head", world.server.base_url());
+    let request = Request::get(&url).unwrap().intercepted(7);
+    let error = world.run(client.send(request)).unwrap_err();
+    assert_eq!(error.phase(), Phase::Total);
+    // 79 s if the wait did not count.
+    assert!(error.elapsed() < Duration::from_secs(70), "{error:?}");
+}
+
+#[test]
+fn a_given_end_of_the_connection_is_re_sent_as_one_of_the_network() {
+    let ended = || GivenFailure {
+        ended: true,
+        ..failure(Kind::Protocol, Phase::FirstByte)
+    };
+    for (method, reconnect, resent) in [
+        ("GET", true, true),
+        ("POST", true, false),
+        ("GET", false, false),
+    ] {
+        let world = World::with(|config| config.reconnect = reconnect);
+        let stub = Stub::new(move |attempt: &Upcoming| match attempt.number {
+            1 => Given::Failure(ended()),
+            _ => response(200, &[], ""),
+        });
+        let client = world.client.with_hooks(stub.clone());
+        let request = Request::new(method, NOWHERE).unwrap().intercepted(7);
+        let outcome = world.run(client.send(request));
+        let expected = match resent {
+            true => vec![Ending::Resent, Ending::Status(200)],
+            false => vec![Ending::Failed],
+        };
+        assert_eq!(endings(&outcome), expected, "{method} {reconnect}");
+        assert_eq!(stub.calls().len(), expected.len());
+    }
+    let world = World::new();
+    let always = Stub::new(move |_: &Upcoming| Given::Failure(ended()));
+    let outcome = world.run(world.client.with_hooks(always).send(request()));
+    assert_eq!(endings(&outcome), [Ending::Resent, Ending::Failed]);
 }
 
 #[test]
@@ -206,6 +296,60 @@ fn responses_of_the_network_are_observed_if_another_attempt_may_follow() {
     let outcome = world.run(client.send(request)).unwrap();
     assert_eq!(&outcome.body()[..], b"there");
     assert_eq!(stub.calls().len(), 2);
+    assert_eq!(*stub.observed.lock().unwrap(), [(302, "moved".into())]);
+}
+
+#[test]
+fn an_observed_stream_with_a_retry_predicate_is_not_read_first() {
+    let world = World::with(|config| {
+        config.timeout = Duration::from_secs(600);
+        config.retry = waiting(0, 2);
+    });
+    let stub = Stub::with_predicate(vec![503], |_: &Upcoming| Given::Nothing { observed: true });
+    let client = world.client.with_hooks(stub.clone());
+    // Half of the body comes, and no more for as long as the client waits.
+    let url = format!("{}/fault/stall-body", world.server.base_url());
+    let request = Request::get(&url).unwrap();
+    let request = request.intercepted(7).ask_retry_predicate(7);
+    let stream = world.run(client.open(request)).unwrap();
+    assert_eq!((stream.status(), stream.attempts().len()), (200, 1));
+    assert!(stub.observed.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_replaced_response_whose_body_fails_is_not_observed_and_nothing_else_changes() {
+    let server = Scripted::responding(|path| match path.contains("/there") {
+        true => response_text(200, "", "there"),
+        false => response_text(302, "Location: /there\r\n", "longer than allowed"),
+    });
+    let world = World::with(|config| {
+        config.redirects = 1;
+        config.max_body = 5;
+    });
+    let stub = Stub::new(|_: &Upcoming| Given::Nothing { observed: true });
+    let client = world.client.with_hooks(stub.clone());
+    for observed in [false, true] {
+        let request = Request::get(&server.url).unwrap();
+        let request = match observed {
+            true => request.intercepted(7),
+            false => request,
+        };
+        let outcome = world.run(client.send(request)).unwrap();
+        assert_eq!(&outcome.body()[..], b"there");
+    }
+    assert!(stub.observed.lock().unwrap().is_empty());
+}
+
+#[test]
+fn a_redirect_that_cannot_be_followed_is_observed() {
+    let server =
+        Scripted::responding(|_| response_text(302, "Location: ftp://nowhere/\r\n", "moved"));
+    let world = World::with(|config| config.redirects = 1);
+    let stub = Stub::new(|_: &Upcoming| Given::Nothing { observed: true });
+    let client = world.client.with_hooks(stub.clone());
+    let request = Request::get(&server.url).unwrap().intercepted(7);
+    let error = world.run(client.send(request)).unwrap_err();
+    assert_eq!(error.kind(), Kind::Redirect);
     assert_eq!(*stub.observed.lock().unwrap(), [(302, "moved".into())]);
 }
 

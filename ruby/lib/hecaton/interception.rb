@@ -13,7 +13,10 @@ module Hecaton
   #   place; nil lets it pass. An Error of the phase :queue ends the request without an attempt.
   # observes?:: whether observe is called. The body of a stream, and of a request with on_body, is held in memory then.
   # observe(request, outcome):: called with each Response of the network, its body decoded and whole, and with the Error
-  #   that a request has ended in. A stream that is left before its end is not observed.
+  #   that a request has ended in. A body that is not read to its end is not observed.
+  #
+  # An Error whose cause is Errno::ECONNRESET, ECONNABORTED, EPIPE or EOFError says that the connection ended without a
+  # response. An idempotent request is re-sent once after it, and respond is called again.
   #
   # An Error may as well be raised. Any other exception leaves the request (or the batch) as one of a callback would.
   #
@@ -21,7 +24,7 @@ module Hecaton
   # credentials, concurrency, rate, max_body, the timeout and all other settings hold for it. Three things differ:
   #
   # - There is no connection, so no limit of connections applies.
-  # - After an interceptor's outcome a retry does not wait.
+  # - A wait after an interceptor's outcome is over at once. It still counts: the request has that much less time left.
   # - A body is left as it is if it does not begin as the Content-Encoding says. Stubs often have copied headers.
   #
   # A batch calls interceptors one by one. It hands over what has ended before it calls them for the next request.

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use futures_util::future::{BoxFuture, Ready};
+use futures_util::future::BoxFuture;
 use tokio::time::sleep;
 
 use crate::client::deadline::Deadline;
 use crate::client::open_response::{Body, OpenResponse, Order, Reading};
+use crate::client::replaced::pass_over;
 use crate::client::resends::{Facts, Resend, Resends};
 use crate::client::shared::Shared;
 use crate::message::attempt::{Ending, Trace};
@@ -48,33 +49,17 @@ enum Verdict {
     Again(Option<BoxFuture<'static, ()>>),
 }
 
-/// A pause. Meanwhile the body of the last response is passed over. Boxed, because most requests need no pause.
-fn pause(
-    wait: Duration,
-    unwanted: Option<impl Future<Output = ()> + Send + 'static>,
-) -> Option<BoxFuture<'static, ()>> {
-    if wait.is_zero() && unwanted.is_none() {
-        return None;
+/// A pause. Before it the body of the last response is passed over. Boxed, because most requests need no pause.
+fn pause(wait: Duration, passed: Option<BoxFuture<'static, ()>>) -> Option<BoxFuture<'static, ()>> {
+    if wait.is_zero() {
+        return passed;
     }
     Some(Box::pin(async move {
-        if let Some(skipped) = unwanted {
-            skipped.await;
+        if let Some(passed) = passed {
+            passed.await;
         }
-        if !wait.is_zero() {
-            sleep(wait).await;
-        }
+        sleep(wait).await;
     }))
-}
-
-/// Passes over the body of a response that another attempt replaces, if the body is still unread.
-fn pass_over(
-    result: Result<OpenResponse, Failure>,
-    trace: &Trace,
-) -> Option<impl Future<Output = ()> + Send + 'static> {
-    match result.ok()?.body {
-        Body::Open(reader) => Some(reader.skip(trace.mark)),
-        Body::Whole(..) => None,
-    }
 }
 
 impl Shared {
@@ -84,7 +69,7 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &Deadline,
+        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let mut course = Course::new(reading, self.retry_by_rule(request));
@@ -126,7 +111,7 @@ impl Shared {
         result: Result<OpenResponse, Broken>,
         course: &mut Course,
         request: &mut Request,
-        deadline: &Deadline,
+        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Verdict {
         course.order.new_connection = false;
@@ -141,7 +126,7 @@ impl Shared {
             Err(broken) => match self.leave(broken, course, request, deadline, trace) {
                 Ok(to) => {
                     course.order.new_connection = to.new_connection;
-                    return Verdict::Again(pause(to.wait, None::<Ready<()>>));
+                    return Verdict::Again(pause(deadline.pass(to.wait, trace), None));
                 }
                 Err(failure) => Err(failure),
             },
@@ -149,7 +134,7 @@ impl Shared {
         if let (Some(_), Ok(response)) = (&request.options, &result) {
             match self.heed_digest(request, response.status, &response.fields) {
                 Ok(false) => {}
-                Ok(true) => return Verdict::Again(pause(Duration::ZERO, pass_over(result, trace))),
+                Ok(true) => return Verdict::Again(self.passed(result, request, deadline, trace)),
                 Err(failure) => return Verdict::End(Err(failure)),
             }
         }
@@ -165,9 +150,21 @@ impl Shared {
             return self.end(result.map_err(Failure::only_once), request, course);
         }
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
-        // Tests need not wait for their own stubs.
-        let wait = if trace.given { Duration::ZERO } else { wait };
-        Verdict::Again(pause(wait, pass_over(result, trace)))
+        let passed = self.passed(result, request, deadline, trace);
+        Verdict::Again(pause(deadline.pass(wait, trace), passed))
+    }
+
+    /// Passes over what another attempt replaces.
+    fn passed(
+        &self,
+        result: Result<OpenResponse, Failure>,
+        request: &Request,
+        deadline: &Deadline,
+        trace: &Trace,
+    ) -> Option<BoxFuture<'static, ()>> {
+        let response = result.ok()?;
+        let observation = self.observation(&response, request, deadline, trace);
+        pass_over(response.body, observation, trace.mark)
     }
 
     /// The request has ended, unless a body that was left open is needed after all.

@@ -126,6 +126,22 @@ impl BodyReader {
         if reading == Reading::Open {
             return Ok(Body::Open(self));
         }
+        let whole = self.read_whole().await?;
+        trace.attempt().read_time = trace.lap();
+        let trailers = self.take_trailers();
+        self.put_away(trace.mark);
+        Ok(Body::Whole(whole, trailers))
+    }
+
+    /// The whole body, if it can be read, and the trailers behind it.
+    pub async fn collect(mut self: Box<BodyReader>, now: Instant) -> Option<(Bytes, Trailers)> {
+        let whole = self.read_whole().await.ok()?;
+        let trailers = self.take_trailers();
+        self.put_away(now);
+        Some((whole, trailers))
+    }
+
+    async fn read_whole(&mut self) -> Result<Bytes, Failure> {
         let (most, mut share) = (self.max_body(), self.share());
         let mut whole = BytesMut::new();
         let mut pieces = 0_u32;
@@ -150,10 +166,7 @@ impl BodyReader {
                 yield_now().await;
             }
         }
-        trace.attempt().read_time = trace.lap();
-        let trailers = self.take_trailers();
-        self.put_away(trace.mark);
-        Ok(Body::Whole(whole.freeze(), trailers))
+        Ok(whole.freeze())
     }
 
     /// The next piece, none at the end. Nothing is lost when the future is dropped.

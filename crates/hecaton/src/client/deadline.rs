@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::message::attempt::Attempt;
+use crate::message::attempt::{Attempt, Trace};
 use crate::message::failure::{Failure, Kind, Phase};
 
 /// Stands for deadlines that the clock cannot express: thirty years from now.
@@ -30,6 +30,19 @@ impl Deadline {
     /// The time until the deadline.
     pub fn left(&self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
+    }
+
+    /// How long to sleep for this wait. After an outcome that the program gave, such as a stub of a test, that is not at all. The
+    /// wait still counts: the request has then begun that much earlier, and has that much less time left.
+    pub fn pass(&mut self, wait: Duration, trace: &mut Trace) -> Duration {
+        if !trace.given {
+            return wait;
+        }
+        if let (Some(begun), Some(at)) = (self.begun.checked_sub(wait), self.at.checked_sub(wait)) {
+            (self.begun, self.at) = (begun, at);
+            trace.begun = begun;
+        }
+        Duration::ZERO
     }
 
     /// The failure to report: if the total deadline has passed as well, that is reported instead.

@@ -68,6 +68,8 @@ pub struct GivenFailure {
     pub phase: Phase,
     /// Whether the request counts as sent.
     pub sent: bool,
+    /// Whether the connection ended before a response: such a request may be re-sent on another one.
+    pub ended: bool,
     /// The reason.
     pub detail: String,
 }
@@ -90,14 +92,14 @@ pub trait Hooks: Send + Sync {
         Box::pin(ready(Some(Changes::new())))
     }
 
-    /// Called before each attempt of a request that is to be [`intercepted`](crate::Request::intercepted), with its number. A
-    /// request that is re-sent on another connection without a retry rule is still the same attempt.
+    /// Called before each attempt of a request that is to be [`intercepted`](crate::Request::intercepted), with its number. If the
+    /// network had an attempt, it has the re-send on another connection too, and this is not called again.
     fn respond(&self, _number: usize, _attempt: Upcoming) -> BoxFuture<'static, Given> {
         Box::pin(ready(Given::Nothing { observed: false }))
     }
 
-    /// Called with a response of the network after which another attempt may follow, if the program observes responses. The
-    /// program receives the response of the last attempt as the request's outcome.
+    /// Called with a response of the network that another attempt replaces, if the program observes responses and if the body
+    /// could be read whole. The program receives the response of the last attempt as the request's outcome.
     fn observe(&self, _number: usize, _response: Response) -> BoxFuture<'static, ()> {
         Box::pin(ready(()))
     }

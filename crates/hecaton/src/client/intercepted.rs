@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::{HeaderName, Method};
+use tokio::time::timeout_at;
 
 use super::body_reader::{BodyReader, GivenBody, Source, decoder};
 use super::deadline::Deadline;
 use super::hooks::{Given, GivenFailure, GivenResponse, Hooks, Upcoming};
-use super::open_response::{Body, OpenResponse, Order, Reading};
-use super::predicate_retries::so_far;
+use super::open_response::{OpenResponse, Order};
 use super::shared::Shared;
-use crate::message::attempt::{Ending, Trace};
+use crate::message::attempt::Trace;
 use crate::message::broken::Broken;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::Fields;
@@ -42,19 +42,17 @@ impl Shared {
         deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<Result<OpenResponse, Broken>, Failure> {
-        let given = match trace.is_resend() {
-            true => None,
-            false => self.given(request, by, order, deadline, trace).await?,
-        };
-        if let Some(result) = given {
-            return Ok(result);
+        // Who made an attempt makes its re-send too.
+        if trace.given || !trace.is_resend() {
+            let given = self.given(request, by, order, deadline, trace).await?;
+            if let Some(result) = given {
+                return Ok(result);
+            }
         }
-        match self.attempt(request, order, trace).await {
-            Ok(response) if trace.observed => Ok(self
-                .observed(response, request, by, order, deadline, trace)
-                .await),
-            result => Ok(result),
-        }
+        // The timer around the request knows nothing of waits that were passed at once.
+        let made = timeout_at(deadline.at.into(), self.attempt(request, order, trace)).await;
+        let late = || deadline.used_up(trace.attempts.last());
+        Ok(made.unwrap_or_else(|_| Err(Broken::Failed(late()))))
     }
 
     /// What the program gives for an attempt; none if the attempt is made on the network.
@@ -93,7 +91,7 @@ impl Shared {
                 if failure.sent {
                     request.body.begin();
                 }
-                Ok(Some(Err(Broken::Failed(failure.into_failure()))))
+                Ok(Some(Err(Broken::opening(failure.into_failure()))))
             }
             Given::Response(response) => {
                 let result = self.given_response(response, request, order, trace).await;
@@ -173,52 +171,13 @@ impl Shared {
             false => Ok(block),
         }
     }
-
-    /// Has the program observe a response of the network after which another attempt may follow. Its body is read for that.
-    async fn observed(
-        self: &Arc<Self>,
-        response: OpenResponse,
-        request: &Request,
-        (hooks, number): Interceptor<'_>,
-        order: Order,
-        deadline: &Deadline,
-        trace: &mut Trace,
-    ) -> Result<OpenResponse, Broken> {
-        let (status, fields) = (response.status, &response.fields[..]);
-        let may_go_on = self.may_go_on(order, request, status, fields)
-            || self.retry_predicate_of(request).is_some();
-        if !may_go_on {
-            return Ok(response);
-        }
-        let mut response = response.settle(trace).await.map_err(Broken::Failed)?;
-        trace.end(Ending::Status(response.status), trace.mark);
-        let told = so_far(&response, request, deadline, trace);
-        hooks.observe(number, told).await;
-        if self.reading_of(order, request, response.status, &response.fields) == Reading::Open {
-            response.body = Body::Open(self.read_before(response.body));
-        }
-        Ok(response)
-    }
-
-    /// A body that has been read, as one that is still to be read.
-    fn read_before(&self, body: Body) -> Box<BodyReader> {
-        let (body, trailers) = body.into_whole();
-        let given = GivenBody {
-            pieces: Some(body)
-                .into_iter()
-                .filter(|body| !body.is_empty())
-                .collect(),
-            ending: None,
-            trailers,
-        };
-        BodyReader::new(Source::Given(given), None, self)
-    }
 }
 
 impl GivenFailure {
     fn into_failure(self) -> Failure {
         let failure = Failure::new(self.kind, self.phase, self.detail);
         Failure {
+            ended: self.ended,
             given: true,
             ..failure
         }

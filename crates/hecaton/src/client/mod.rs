@@ -56,6 +56,7 @@ mod open_response;
 mod predicate_retries;
 pub(crate) mod redirect_rules;
 mod redirects;
+mod replaced;
 mod resends;
 mod shared;
 pub(crate) mod sharing;
@@ -139,9 +140,9 @@ impl Client {
         // Boxed to keep the future under a kibibyte, where malloc is quick.
         let mut request = Box::new(request);
         async move {
-            let deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
+            let mut deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
             let mut trace = Trace::new(deadline.begun);
-            let response = shared.respond(&mut request, Reading::Whole, &deadline, &mut trace);
+            let response = shared.respond(&mut request, Reading::Whole, &mut deadline, &mut trace);
             match response.await {
                 Ok(response) => {
                     let (body, trailers) = response.body.into_whole();
@@ -169,9 +170,9 @@ impl Client {
         let shared = self.0.clone();
         let mut request = Box::new(request);
         async move {
-            let deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
+            let mut deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
             let mut trace = Trace::new(deadline.begun);
-            let response = shared.respond(&mut request, Reading::Open, &deadline, &mut trace);
+            let response = shared.respond(&mut request, Reading::Open, &mut deadline, &mut trace);
             match response.await {
                 Ok(response) => {
                     let request = without_body(request);

@@ -7,7 +7,8 @@ use tokio::time::sleep;
 
 use crate::client::deadline::Deadline;
 use crate::client::hooks::Hooks;
-use crate::client::open_response::{Body, OpenResponse, Reading};
+use crate::client::open_response::{OpenResponse, Reading};
+use crate::client::replaced::{pass_over, so_far};
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::error::Error;
@@ -27,7 +28,7 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &Deadline,
+        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let first = request.clone();
@@ -56,18 +57,15 @@ impl Shared {
                 return result.map_err(Failure::only_once);
             }
             self.counts.retries.fetch_add(1, Ordering::Relaxed);
+            if let Ok(response) = result {
+                let observation = self.observation(&response, request, deadline, trace);
+                if let Some(passed) = pass_over(response.body, observation, trace.mark) {
+                    passed.await;
+                }
+            }
             *request = first.clone();
             trace.redirects = 0;
-            if let Ok(OpenResponse {
-                body: Body::Open(reader),
-                ..
-            }) = result
-            {
-                reader.skip(trace.mark).await;
-            }
-            if !trace.given {
-                sleep(wait).await;
-            }
+            sleep(deadline.pass(wait, trace)).await;
             trace.lap();
         }
     }
@@ -89,26 +87,5 @@ fn outcome(
             deadline.begun.elapsed(),
             trace.attempts.clone(),
         )),
-    }
-}
-
-/// The response so far: the body may be unread.
-pub(super) fn so_far(
-    response: &OpenResponse,
-    request: &Request,
-    deadline: &Deadline,
-    trace: &Trace,
-) -> Response {
-    let mut request = Box::new(request.clone());
-    request.body = Default::default();
-    let (body, trailers) = response.body.so_far();
-    Response {
-        status: response.status,
-        fields: response.fields.clone(),
-        body,
-        trailers,
-        attempts: trace.attempts.clone(),
-        elapsed: trace.mark - deadline.begun,
-        request,
     }
 }

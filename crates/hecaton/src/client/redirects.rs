@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use tokio::time::timeout_at;
 
 use crate::client::deadline::Deadline;
-use crate::client::open_response::{Body, OpenResponse, Reading};
+use crate::client::open_response::{OpenResponse, Reading};
 use crate::client::redirect_rules::{Limits, Trail, leads_elsewhere};
+use crate::client::replaced::pass_over;
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
@@ -19,7 +20,7 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &Deadline,
+        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
@@ -59,7 +60,7 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &Deadline,
+        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         match self.uses_one_url(request) {
@@ -102,7 +103,7 @@ impl Shared {
         self: &Arc<Self>,
         request: &mut Request,
         reading: Reading,
-        deadline: &Deadline,
+        deadline: &mut Deadline,
         trace: &mut Trace,
     ) -> Result<OpenResponse, Failure> {
         let most = self.most_redirects(request);
@@ -114,18 +115,27 @@ impl Shared {
             }
             let response = self.run(request, reading, deadline, trace).await?;
             request.fields.truncate(own);
-            if most == 0 || !trail.follow(request, response.status, &response.fields)? {
+            if most == 0 {
                 return Ok(response);
             }
-            if !request.body.begin_again() {
-                let why = "it needs the request's body again, which can be read only once";
-                return Err(Failure::new(Kind::Redirect, Phase::Read, why));
+            let observation = self.observation(&response, request, deadline, trace);
+            let followed = match trail.follow(request, response.status, &response.fields) {
+                Ok(false) => return Ok(response),
+                Ok(true) if !request.body.begin_again() => {
+                    let why = "it needs the request's body again, which can be read only once";
+                    Err(Failure::new(Kind::Redirect, Phase::Read, why))
+                }
+                followed => followed,
+            };
+            // A response that ends in an error is passed over for its observer alone.
+            if followed.is_ok() || observation.is_some() {
+                if let Some(passed) = pass_over(response.body, observation, trace.mark) {
+                    passed.await;
+                    trace.lap();
+                }
             }
+            followed?;
             trace.redirects = trace.redirects.saturating_add(1);
-            if let Body::Open(reader) = response.body {
-                reader.skip(trace.mark).await;
-                trace.lap();
-            }
         }
     }
 }

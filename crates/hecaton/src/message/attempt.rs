@@ -132,7 +132,8 @@ impl Version {
 pub(crate) struct Trace {
     pub attempts: Vec<Attempt>,
     pub mark: Instant,
-    begun: Instant,
+    /// When the request began.
+    pub begun: Instant,
     /// How many redirects were followed.
     pub redirects: u16,
     /// Whether the program gave the outcome of the last attempt.

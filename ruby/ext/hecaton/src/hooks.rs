@@ -248,57 +248,54 @@ pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
 
 /// The answer of `FeatureRun#before_attempt`: a flat list of names and values, or nil.
 pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
-    let Some(list) = list else {
-        return Ok(None);
-    };
-    let mut changes = Changes::new();
-    let mut flat = list.into_iter();
-    while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
-        let value = Option::<RString>::try_convert(value)?;
-        let value = value.map(|value| Vec::from(value.to_bytes()));
-        changes.push((String::try_convert(name)?, value));
-    }
-    Ok(Some(changes))
+    list.map(pairs).transpose()
 }
 
 /// Reads what `Interception::Run#respond` returned. `began` is when it was called.
 ///
 /// - true or false: the attempt is made on the network, with or without observers.
-/// - Four values: status, headers, pieces of the body, and the failure behind them or nil.
-/// - Three values: a failure.
+/// - Status, headers as a flat list, pieces of the body, and the failure behind them or nil.
+/// - A failure.
 pub fn given(value: Value, began: Instant) -> Result<Given, Error> {
     let Some(list) = RArray::from_value(value) else {
         let observed = value.to_bool();
         return Ok(Given::Nothing { observed });
     };
-    if list.len() == FAILURE {
+    let Ok(status) = list.entry(0) else {
         return Ok(Given::Failure(failure(list)?));
-    }
-    let (status, fields, pieces, ending) =
-        <(u16, RArray, RArray, Option<RArray>)>::try_convert(value)?;
-    let mut headers = Vec::new();
-    let mut flat = fields.into_iter();
-    while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
-        let value = RString::try_convert(value)?.to_bytes();
-        headers.push((String::try_convert(name)?, value.to_vec()));
-    }
+    };
+    let fields = pairs(list.entry(1)?)?.into_iter();
+    let headers = fields.filter_map(|(name, value)| Some((name, value?)));
+    let ending: Option<RArray> = list.entry(3)?;
     let mut body = Vec::new();
-    for piece in pieces {
+    for piece in list.entry::<RArray>(2)? {
         body.push(RString::try_convert(piece)?.to_bytes());
     }
     Ok(Given::Response(GivenResponse {
         status,
-        headers,
+        headers: headers.collect(),
         body,
         ending: ending.map(failure).transpose()?,
         took: began.elapsed(),
     }))
 }
 
-/// How many values a failure has.
-const FAILURE: usize = 3;
+/// The names and values of a flat list; a value may be nil.
+fn pairs(list: RArray) -> Result<Changes, Error> {
+    let mut pairs = Vec::with_capacity(list.len() / 2);
+    let mut flat = list.into_iter();
+    while let (Some(name), Some(value)) = (flat.next(), flat.next()) {
+        let value = Option::<RString>::try_convert(value)?;
+        pairs.push((
+            String::try_convert(name)?,
+            value.map(|value| value.to_bytes().to_vec()),
+        ));
+    }
+    Ok(pairs)
+}
 
-/// A failure from the name of its class, its phase and whether the request was sent. Ruby has the Error itself.
+/// A failure from the name of its class, its phase, whether the request was sent, and whether the connection ended before a
+/// response. Ruby has the Error itself.
 fn failure(list: RArray) -> Result<GivenFailure, Error> {
     let kind: String = list.entry(0)?;
     let phase: String = list.entry(1)?;
@@ -307,6 +304,7 @@ fn failure(list: RArray) -> Result<GivenFailure, Error> {
         kind: record::kind(&kind).unwrap_or(Kind::Cancelled),
         phase: known.unwrap_or(Phase::FirstByte),
         sent: list.entry(2)?,
+        ended: list.entry(3)?,
         detail: String::new(),
     })
 }

@@ -7,7 +7,9 @@ module Hecaton
       KINDS = [
         TimeoutError, ResolveError, ConnectError, TLSError, ProtocolError, BodyError, RedirectError, CancelledError
       ].freeze
-      private_constant :KINDS
+      # Exceptions of a connection that ended without a response, as a stub names them.
+      ENDED = [Errno::ECONNRESET, Errno::ECONNABORTED, Errno::EPIPE, EOFError].freeze
+      private_constant :KINDS, :ENDED
 
       # content: the request's body, a String, a BodySource or nil.
       def initialize(interceptors, content)
@@ -123,8 +125,11 @@ module Hecaton
       def failure(error)
         kind = KINDS.find { |each| error.is_a?(each) } || Error
         phase = error.phase || (error.sent? ? :first_byte : :connect)
-        [kind.name.delete_prefix("Hecaton::"), phase.name, error.sent?]
+        [kind.name.delete_prefix("Hecaton::"), phase.name, error.sent?, ended?(error)]
       end
+
+      # Whether it says that the connection ended before a response: the engine may re-send such a request.
+      def ended?(error) = error.phase != :read && ENDED.any? { |each| error.cause.is_a?(each) }
 
       # An Error of an interceptor, with the attempts of the engine's.
       def own_error(given, error)

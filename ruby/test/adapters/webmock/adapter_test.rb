@@ -134,6 +134,16 @@ class AdapterTest < ServerTest
     assert_equal "mine", ways(:get, site("/9")).last.message
   end
 
+  # As after a real end of the connection.
+  def test_a_request_whose_connection_is_reset_is_re_sent_once
+    stub = stub_request(:get, site).to_raise(Errno::ECONNRESET).then.to_return(body: "there")
+    assert_equal "there", client.get(site).body
+    assert_requested stub, times: 2
+    stub = stub_request(:post, site).to_raise(Errno::ECONNRESET).then.to_return(body: "there")
+    assert_raises(Hecaton::ProtocolError) { client.post(site) }
+    assert_requested stub, times: 1
+  end
+
   def test_other_exceptions_are_raised_as_they_are
     stub_request(:get, site).to_raise(ArgumentError.new("of the stub"))
     assert_equal "of the stub", assert_raises(ArgumentError) { client.get(site) }.message
