@@ -89,7 +89,7 @@ module Hecaton
       # Loads WebMock's adapter, once WebMock itself is there as a whole.
       def active_beside_webmock?
         if !@webmock && defined?(::WebMock::HttpLibAdapters::NetHttpAdapter) && ::WebMock.respond_to?(:disable!)
-          require_relative "webmock"
+          require_relative "testing/webmock"
           @webmock = true
         end
         @active

@@ -6,5 +6,6 @@ class LoadedTest < Minitest::Test
 
   def test_the_gem_alone_brings_nothing_of_others
     assert_empty OTHERS.select { |name| Object.const_defined?(name) }
+    assert_empty $LOADED_FEATURES.grep(%r{/lib/hecaton/(adapters|testing)/})
   end
 end

@@ -1,6 +1,6 @@
 # Hecaton::Testing for Minitest: stubs are forgotten after each test.
 require "minitest"
-require_relative "../testing"
+require_relative "stubs"
 
 module Hecaton
   module Testing
