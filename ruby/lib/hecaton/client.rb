@@ -272,6 +272,7 @@ module Hecaton
       # Whether a request may do without a Request, because nobody else looks at it.
       @direct = @features.nil? && @request_builder.token_source.nil?
       @bare &&= !@features&.attempts?
+      @reports = !@features&.after.nil?
       settings = Settings.for_engine(given).merge(
         cookies: @cookies&.native, headers: @request_builder.headers, digest_auth: @request_builder.login,
         public_headers: public_headers, base_url: base, strict_urls: given[:strict_urls]

@@ -12,6 +12,8 @@ module Hecaton
       if @plain && !block
         return ended(method, nil, *engine.perform(method, url, nil, nil, nil, nil)) if options.nil?
         return perform_one(method, url, options) if options.size == 1
+      elsif @features && !block && options.nil?
+        return send_through(FeatureRun.allocate.load(@features, Request.allocate.load(method, url, nil, @request_builder)))
       end
 
       perform_with(method, url, options, &block)
@@ -54,15 +56,13 @@ module Hecaton
     def send_through(run)
       given = run.before
       request = run.request
-      outcome =
-        if given then given_outcome(run, given)
-        elsif @bare && request.own_options.nil?
-          method = request.http_method
-          result_of(method, nil, *engine.perform(method, request.target, nil, nil, nil, nil))
-        else
-          sent_outcome(run)
-        end
-      outcome = run.after(outcome)
+      if given.nil? && @bare && request.own_options.nil?
+        method = request.http_method
+        outcome = result_of(method, nil, *engine.perform(method, request.target, nil, nil, nil, nil))
+        outcome = run.after(outcome) if @reports
+      else
+        outcome = run.after(given ? given_outcome(run, given) : sent_outcome(run))
+      end
       ended = true
       outcome.is_a?(Error) ? ResponseBuilder.raise_error(outcome) : outcome
     ensure
