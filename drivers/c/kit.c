@@ -39,7 +39,8 @@ static struct job read_job(const char *line) {
 int kit_run(int argc, const struct driver *driver) {
     if (argc > 1) return puts(driver->version) < 0;
     static struct job job;
-    char line[4096], cmd[16];
+    static char line[1 << 20];
+    char cmd[16];
     bool ready = false;
     while (fgets(line, sizeof line, stdin)) {
         text(line, "cmd", cmd, sizeof cmd);
@@ -59,6 +60,8 @@ int kit_run(int argc, const struct driver *driver) {
             round_begin(&job, number(line, "first"), number(line, "count"), number(line, "lat_every"));
             driver->go();
             round_answer();
+        } else if (!strcmp(cmd, "ask")) {
+            driver->ask(line);
         } else if (!strcmp(cmd, "bye")) {
             printf("\"ok\":true");
         } else {

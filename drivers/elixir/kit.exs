@@ -1,4 +1,6 @@
 # The harness's side of every driver in Elixir: replies to commands, hands out requests, verifies and counts responses.
+Code.require_file("asks.exs", __DIR__)
+
 defmodule Kit do
   @hello %{
     ok: true, proto: 2, http: ["1.1"], tls: false, keepalive: [true, false], retries: "off", cores: 1,
@@ -6,11 +8,11 @@ defmodule Kit do
   }
 
   # Replies to commands until `bye`. `open` gets ready and returns `send`, which gives `{:ok, status, body}` or
-  # `{:error, kind}` for a URL; `flow` keeps requests in flight; `close` lets go.
-  def run(about, open, flow, close) do
+  # `{:error, kind}` for a URL; `flow` keeps requests in flight; `close` lets go; `asks` are those of an audit (see Asks).
+  def run(about, open, flow, close, asks) do
     runtime = "elixir #{System.version()}, erlang/otp #{System.otp_release()}"
     hello = @hello |> Map.put(:runtime, runtime) |> Map.merge(about)
-    loop(%{hello: hello, open: open, flow: flow, close: close, job: nil, send: nil})
+    loop(%{hello: hello, open: open, flow: flow, close: close, asks: asks, job: nil, send: nil})
   end
 
   defp loop(state) do
@@ -28,6 +30,8 @@ defmodule Kit do
 
   defp reply("hello", _command, state), do: {state.hello, state}
   defp reply("bye", _command, state), do: {%{ok: true}, state}
+
+  defp reply("ask", command, state), do: {Asks.reply(command, state.asks), state}
 
   defp reply("prepare", command, state) do
     if state.job, do: state.close.()

@@ -1,5 +1,6 @@
 // java.net.http: the client of the JDK since Java 11, one shared by as many threads as requests in flight.
 
+import java.net.CookieManager;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -14,7 +15,19 @@ final class JavaNetHttp {
     // It re-sends a GET whose reused connection turned out to be closed, and nothing switches that off; nor does
     // anything switch off that it keeps connections.
     Kit.run(arguments, Map.of("name", "java-net-http", "version", Runtime.version().toString(), "engine", "pure java",
-        "retries", "unknown", "keepalive", List.of(true)), JavaNetHttp::open);
+        "retries", "unknown", "keepalive", List.of(true)), JavaNetHttp::open, new Asks("method body fields timeout redirects cookies userinfo raw-url raw-method", JavaNetHttp::caller));
+  }
+
+  private static Asks.Caller caller(boolean tuned) {
+    var cookies = new CookieManager();
+    var clients = Map.of(false, HttpClient.newBuilder().cookieHandler(cookies).build(),
+        true, HttpClient.newBuilder().cookieHandler(cookies).followRedirects(HttpClient.Redirect.NORMAL).build());
+    return call -> {
+      var request = HttpRequest.newBuilder(URI.create(call.url())).timeout(Duration.ofMillis(call.timeoutMs()));
+      call.each(request::header);
+      request.method(call.method(), call.body() == null ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(call.body()));
+      return sent(clients.get(call.follows(false)), request);
+    };
   }
 
   private static Client open(Job job) throws Exception {
@@ -23,8 +36,12 @@ final class JavaNetHttp {
     HttpClient client = builder.sslContext(Trust.in(job.ca()).context()).build();
     return url -> {
       var request = HttpRequest.newBuilder(URI.create(url)).timeout(timeout).header("Accept", job.accept());
-      var response = client.send(request.method(job.method(), BodyPublishers.noBody()).build(), BodyHandlers.ofByteArray());
-      return new Client.Response(response.statusCode(), response.body());
+      return sent(client, request.method(job.method(), BodyPublishers.noBody()));
     };
+  }
+
+  private static Client.Response sent(HttpClient client, HttpRequest.Builder request) throws Exception {
+    var response = client.send(request.build(), BodyHandlers.ofByteArray());
+    return new Client.Response(response.statusCode(), response.body());
   }
 }

@@ -1,6 +1,7 @@
 // got: one extended instance, its retries off; an Agent keeps the connections.
 import { readFileSync } from 'node:fs'
 import got from 'got'
+import { asks } from './asks.mjs'
 import { agent, run } from './kit.mjs'
 
 const gotClient = (job) => {
@@ -16,5 +17,14 @@ const gotClient = (job) => {
   return { send, close: () => pooled.destroy() }
 }
 
+const ask = asks({
+  words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip', 'userinfo'],
+  ask: async (_, { method, url, fields: headers, body, timeout: request, follow }) => {
+    const options = { method, headers, body, timeout: { request }, throwHttpErrors: false, responseType: 'buffer' }
+    const response = await got(url, follow === false ? { ...options, followRedirect: false } : options)
+    return { status: response.statusCode, body: Buffer.from(response.body) }
+  }
+})
+
 const { version } = JSON.parse(readFileSync(new URL('node_modules/got/package.json', import.meta.url)))
-run(gotClient, { name: 'got', version, engine: 'node:http' })
+run(gotClient, { ask, name: 'got', version, engine: 'node:http' })

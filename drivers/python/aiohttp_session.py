@@ -3,6 +3,7 @@ import ssl
 import sys
 
 import aiohttp
+import asks
 import kit
 import workers
 
@@ -28,6 +29,20 @@ class AiohttpDriver(workers.Tasks):
         await self.session.close()
 
 
+async def fresh():
+    return aiohttp.ClientSession(connector=aiohttp.TCPConnector(**({"limit": 1000} if TUNED else {})))
+
+
+async def ask(session, call):
+    options = {} if call.follow is None else {"allow_redirects": call.follow}
+    limit = aiohttp.ClientTimeout(total=call.timeout)
+    async with session.request(
+        call.method, call.url, headers=call.fields, data=call.body, timeout=limit, **options
+    ) as response:
+        return response.status, await response.read()
+
+
+asks.asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), fresh, ask)
 kit.run(
     AiohttpDriver,
     name="aiohttp-tuned" if TUNED else "aiohttp",

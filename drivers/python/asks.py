@@ -1,14 +1,30 @@
 # The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+import asyncio
 import hashlib
+import inspect
+import threading
 import time
 import urllib.parse
 from types import SimpleNamespace
 
 _state = {}
+_loop = asyncio.new_event_loop()
+
+
+def done(result):
+    """A result, or what a coroutine gives in an event loop that also runs between calls, as that of a program does."""
+    if not inspect.iscoroutine(result):
+        return result
+    if not _loop.is_running():
+        threading.Thread(target=_loop.run_forever, daemon=True).start()
+    return asyncio.run_coroutine_threadsafe(result, _loop).result()
 
 
 def asks(words, open_state, ask):
-    """Says which calls a client can make: the words, how a client is made, and `ask(client, call)`: status and body."""
+    """Says which calls a client can make: the words, how a client is made, and `ask(client, call)`: status and body.
+
+    The last two may be coroutines.
+    """
     _state.update(words=words, open=open_state, ask=ask)
 
 
@@ -19,10 +35,11 @@ def reply(line):  # To `ask`.
         if word not in _state["words"]:
             return {"ok": False, "error": "unsupported", "what": word}
     if line["fresh"] or "client" not in _state:
-        close = getattr(_state.pop("client", None), "close", None)
+        client = _state.pop("client", None)
+        close = getattr(client, "aclose", None) or getattr(client, "close", None)
         if close:
-            close()
-        _state["client"] = _state["open"]()
+            done(close())
+        _state["client"] = done(_state["open"]())
     call = SimpleNamespace(
         method=line["method"],
         url=line["url"],
@@ -38,7 +55,7 @@ def reply(line):  # To `ask`.
 
 def outcome(call):
     try:
-        status, body = _state["ask"](_state["client"], call)
+        status, body = done(_state["ask"](_state["client"], call))
     except Exception as error:
         return {"class": type(error).__name__, "text": ascii(str(error))[1:-1][:500]}
     return {"status": status, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}

@@ -2,6 +2,7 @@
 import ssl
 import sys
 
+import asks
 import httpx
 import kit
 import workers
@@ -30,6 +31,20 @@ class HttpxDriver(workers.Tasks):
         await self.client.aclose()
 
 
+async def ask(client, call):
+    response = await client.request(
+        call.method,
+        call.url,
+        headers=call.fields,
+        content=call.body,
+        timeout=call.timeout,
+        follow_redirects=call.follow is True,
+    )
+    return response.status_code, response.content
+
+
+words = "method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split()
+asks.asks(words, lambda: httpx.AsyncClient(trust_env=False), ask)
 kit.run(
     HttpxDriver,
     name="httpx-tuned" if TUNED else "httpx",

@@ -2,6 +2,7 @@
 import io
 import time
 
+import asks
 import kit
 import pycurl
 
@@ -57,6 +58,21 @@ class PycurlDriver:
         self.multi.close()
 
 
+def ask(curl, call):
+    curl.reset()  # connections and cookies stay
+    body, sent = io.BytesIO(), io.BytesIO(call.body or b"")
+    method = {"POST": ("POSTFIELDS", call.body or b""), "HEAD": ("NOBODY", 1), "PUT": ("UPLOAD", 1), "GET": ("HTTPGET", 1)}
+    options = [("URL", call.url), ("WRITEDATA", body), ("COOKIEFILE", ""), ("ENCODING", "gzip"), ("NOSIGNAL", 1), ("PROXY", "")]
+    options += [("TIMEOUT_MS", int(call.timeout * 1000)), ("FOLLOWLOCATION", call.follow is True)]
+    options += [("HTTPHEADER", [f"{name}: {value}" for name, value in call.fields.items()]), ("READDATA", sent)]
+    for name, value in [*options, method.get(call.method, ("CUSTOMREQUEST", call.method))]:
+        curl.setopt(getattr(pycurl, name), value)
+    call.method == "PUT" and curl.setopt(pycurl.INFILESIZE, len(call.body or b""))
+    curl.perform()
+    return curl.getinfo(pycurl.RESPONSE_CODE), body.getvalue()
+
+
+asks.asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), pycurl.Curl, ask)
 kit.run(
     PycurlDriver,
     name="pycurl",

@@ -20,5 +20,16 @@ class CurbEasyDriver < Kit::Threads
   end
 end
 
+Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url], close: :close) do |call|
+  easy = call.client { Curl::Easy.new { |new| new.enable_cookies, new.encoding = true, "gzip" } }
+  easy.url, easy.headers, easy.timeout_ms, easy.follow_location = call.url, call.fields, call.timeout_ms, call.follow == true
+  case call.method
+  when "POST" then easy.http_post(call.body.to_s)
+  when "PUT" then easy.http_put(call.body.to_s)
+  else easy.http(call.method)
+  end
+  [easy.response_code, easy.body_str]
+end
+
 Kit.run(CurbEasyDriver, name: "curb-easy", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
   models: ["threads"], max_concurrency: 512, tls: true, verify: Kit::DECODING, keepalive: [true, false])

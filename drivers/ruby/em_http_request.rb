@@ -41,6 +41,18 @@ class EmHttpRequestDriver
   def options(url) = { path: URI(url).request_uri, head: @job.headers, keepalive: true }
 end
 
+Kit.asks(*%w[method body fields timeout redirects gzip], close: :close) do |call|
+  STARTED.pop unless EM.reactor_running?
+  uri, limits, ended = URI(call.url), { connect_timeout: call.timeout, inactivity_timeout: call.timeout }, Queue.new
+  options = { path: uri.path, query: uri.query, head: { "accept-encoding" => "gzip" }.merge(call.fields), body: call.body, keepalive: true, redirects: call.redirects(10) }
+  EM.next_tick do
+    request = call.client { EM::HttpRequest.new(call.url, limits) }.public_send(call.method.downcase, options.compact)
+    [request.method(:callback), request.method(:errback)].each { |outcome| outcome.call { ended << request } }
+  end
+  request = ended.pop
+  request.error ? raise(request.error) : [request.response_header.status, request.response]
+end
+
 EM.epoll # select() ends at 1024 descriptors
 STARTED = Queue.new.tap { |started| Thread.new { EM.run { started << true } }.abort_on_exception = true }
 Kit.run(EmHttpRequestDriver, name: "em-http-request", version: EM::HttpRequest::VERSION, engine: "EventMachine",

@@ -3,6 +3,18 @@
 require_relative "threads"
 
 module Kit
+  # `pool` is the class that an audit's calls use, with its own retries.
+  def self.asks_persistent(pool)
+    asks(*%w[method body fields timeout gzip raw-url], close: :shutdown) do |call|
+      http, uri = call.client { pool.new(name: "audit") }, URI(call.url)
+      http.open_timeout = http.read_timeout = http.write_timeout = call.timeout
+      request = Net::HTTP.const_get(call.method.capitalize).new(uri, call.fields)
+      request.body = call.body
+      response = http.request(uri, request)
+      [response.code.to_i, response.body]
+    end
+  end
+
   # A driver says which class makes the pool (`pool`).
   class Persistent < Threads
     def initialize(job)

@@ -18,5 +18,14 @@ class RestClientDriver < Kit::Threads
   end
 end
 
+Kit.asks(*%w[method body fields timeout redirects gzip userinfo raw-url]) do |call|
+  redirects = { max_redirects: call.redirects(10) }.compact
+  response = RestClient::Request.execute(method: call.method.downcase.to_sym, url: call.url, headers: call.fields,
+    payload: call.body, timeout: call.timeout, **redirects)
+  [response.code, response.body]
+rescue RestClient::ExceptionWithResponse => error
+  error.response ? [error.response.code, error.response.body] : raise
+end
+
 Kit.run(RestClientDriver, name: "rest-client", version: RestClient::VERSION, engine: "net/http", models: ["threads"],
   tls: true, keepalive: [false], max_concurrency: 512)

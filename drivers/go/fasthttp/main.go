@@ -31,6 +31,24 @@ func (c client) Send(url string) (int, []byte, error) {
 
 func (c client) Close() { c.CloseIdleConnections() }
 
+func fresh() client { return client{Client: &fasthttp.Client{}} }
+
+func ask(c client, call *kit.Call) (int, []byte, error) {
+	request, response := &fasthttp.Request{}, &fasthttp.Response{}
+	request.SetRequestURI(call.URL)
+	request.Header.SetMethod(call.Method)
+	request.SetBodyString(call.Content())
+	call.Each(request.Header.Add)
+	request.SetTimeout(call.Timeout())
+	if call.Follows(false) {
+		err := c.DoRedirects(request, response, 20)
+		return response.StatusCode(), response.Body(), err
+	}
+	err := c.Do(request, response)
+	return response.StatusCode(), response.Body(), err
+}
+
 func main() {
+	kit.Asks("method body fields timeout redirects raw-url raw-method", fresh, ask)
 	kit.Run("fasthttp", kit.VersionOf("github.com/valyala/fasthttp"), "pure go", "off", open)
 }

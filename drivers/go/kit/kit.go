@@ -65,7 +65,8 @@ func Run(name, version, engine, retries string, open func(*Job) Client) {
 	}
 	var job *Job
 	var client Client
-	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+	lines := bufio.NewScanner(os.Stdin)
+	for lines.Buffer(nil, 1<<20); lines.Scan(); {
 		command, reply := new(Job), message{"ok": true}
 		if err := json.Unmarshal(lines.Bytes(), command); err != nil {
 			reply = message{"ok": false, "error": "bad_request", "what": err.Error()}
@@ -80,9 +81,11 @@ func Run(name, version, engine, retries string, open func(*Job) Client) {
 			job, client = command, open(command)
 		case "go":
 			reply = send(job, client, command)
+		case "ask":
+			reply = asked(lines.Bytes())
 		case "bye":
 		default:
-			reply = message{"ok": false, "error": "unsupported", "what": command.Cmd}
+			reply = refused(command.Cmd)
 		}
 		reply["id"] = command.ID
 		line, _ := json.Marshal(reply)

@@ -4,6 +4,7 @@ package main
 import (
 	"io"
 	"net/http"
+	"net/http/cookiejar"
 	"runtime"
 
 	"hecaton/drivers/kit"
@@ -15,12 +16,17 @@ type client struct {
 }
 
 func open(job *kit.Job) kit.Client {
-	transport := http.DefaultTransport.(*http.Transport).Clone() // 2 idle connections; a GET lost on one is sent again
+	transport := transport(job.Concurrency)
 	transport.DisableKeepAlives, transport.TLSClientConfig, transport.ForceAttemptHTTP2 = !job.Keepalive, job.TLS(), false
-	if kit.Tuned() {
-		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, job.Concurrency
-	}
 	return client{&http.Client{Transport: transport, Timeout: job.Timeout()}, job}
+}
+
+func transport(idle int) *http.Transport {
+	transport := http.DefaultTransport.(*http.Transport).Clone() // 2 idle connections; a GET lost on one is sent again
+	if kit.Tuned() {
+		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, idle
+	}
+	return transport
 }
 
 func (c client) Send(url string) (int, []byte, error) {
@@ -37,4 +43,18 @@ func (c client) Send(url string) (int, []byte, error) {
 
 func (c client) Close() { c.CloseIdleConnections() }
 
-func main() { kit.Run("go-net-http", runtime.Version(), "pure go", "unknown", open) }
+// With the default Transport, and a jar because a case may need one.
+func fresh() *http.Client {
+	jar, _ := cookiejar.New(nil)
+	return &http.Client{Transport: transport(100), Jar: jar}
+}
+
+func ask(c *http.Client, call *kit.Call) (int, []byte, error) {
+	c.Timeout, c.CheckRedirect = call.Timeout(), call.Redirects()
+	return call.Through(c)
+}
+
+func main() {
+	kit.Asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method", fresh, ask)
+	kit.Run("go-net-http", runtime.Version(), "pure go", "unknown", open)
+}

@@ -1,0 +1,6 @@
+// SHA-256 of a body, for `ask`.
+#pragma once
+#include <stddef.h>
+
+// Writes 64 hexadecimal digits and a NUL.
+void sha256(const void *bytes, size_t length, char *digits);

@@ -1,0 +1,159 @@
+package kit
+
+// The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Call is the call to make.
+type Call struct {
+	Fresh       bool
+	Method, URL string
+	Fields      string
+	Body        *string
+	TimeoutMs   int `json:"timeout_ms"`
+	Follow      *bool
+	Needs       string
+}
+
+// Through makes the call with net/http, and reads the whole response.
+func (call *Call) Through(client *http.Client) (int, []byte, error) {
+	var content io.Reader
+	if call.Body != nil {
+		content = strings.NewReader(call.Content())
+	}
+	request, err := http.NewRequest(call.Method, call.URL, content)
+	if err != nil {
+		return 0, nil, err
+	}
+	call.Each(request.Header.Add)
+	if host := request.Header.Get("Host"); host != "" {
+		request.Host = host // as its documentation says
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return response.StatusCode, body, err
+}
+
+// Redirects is what net/http calls before it follows a redirect; nil for its default.
+func (call *Call) Redirects() func(*http.Request, []*http.Request) error {
+	if call.Follows(true) {
+		return nil
+	}
+	return func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+}
+
+// Each passes on every header field.
+func (call *Call) Each(field func(name, value string)) {
+	for _, pair := range split(call.Fields, '&') {
+		name, value, _ := strings.Cut(pair, "=")
+		field(plain(name), plain(value))
+	}
+}
+
+// Content is the body; empty if there is none.
+func (call *Call) Content() string {
+	if call.Body == nil {
+		return ""
+	}
+	return plain(*call.Body)
+}
+
+// Timeout is the limit that the caller sets; 0 for none.
+func (call *Call) Timeout() time.Duration { return time.Duration(call.TimeoutMs) * time.Millisecond }
+
+// Follows says whether redirects are followed, or `usual` if the call leaves it to the client.
+func (call *Call) Follows(usual bool) bool {
+	if call.Follow == nil {
+		return usual
+	}
+	return *call.Follow
+}
+
+var asking struct {
+	words  []string
+	answer func(*Call) (int, []byte, error)
+}
+
+// Asks says which calls a client can make: the words, how a client is made, and how it makes a call.
+func Asks[C interface{ CloseIdleConnections() }](words string, open func() C, ask func(C, *Call) (int, []byte, error)) {
+	var client *C
+	asking.words = strings.Fields(words)
+	asking.answer = func(call *Call) (int, []byte, error) {
+		if call.Fresh || client == nil {
+			if client != nil {
+				(*client).CloseIdleConnections()
+			}
+			opened := open()
+			client = &opened
+		}
+		return ask(*client, call)
+	}
+}
+
+// The reply to `ask`.
+func asked(line []byte) message {
+	if asking.answer == nil {
+		return refused("ask")
+	}
+	call := new(Call)
+	if err := json.Unmarshal(line, call); err != nil {
+		return message{"ok": false, "error": "bad_request", "what": err.Error()}
+	}
+	for _, word := range split(call.Needs, ',') {
+		if !slices.Contains(asking.words, word) {
+			return refused(word)
+		}
+	}
+	begun := time.Now()
+	status, body, err := asking.answer(call)
+	reply := message{"ok": true, "ms": time.Since(begun).Milliseconds()}
+	if err != nil {
+		reply["class"], reply["text"] = class(err), shown(err.Error())
+		return reply
+	}
+	reply["status"], reply["bytes"], reply["sha256"] = status, len(body), fmt.Sprintf("%x", sha256.Sum256(body))
+	return reply
+}
+
+func refused(what string) message {
+	return message{"ok": false, "error": "unsupported", "what": what}
+}
+
+// The type of the innermost error, which names the cause.
+func class(err error) string {
+	for inner := errors.Unwrap(err); inner != nil; inner = errors.Unwrap(err) {
+		err = inner
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// The text of an error without control characters.
+func shown(text string) string {
+	quoted := strconv.QuoteToASCII(text)
+	return quoted[1 : min(len(quoted), 502)-1]
+}
+
+func split(text string, at rune) []string {
+	return strings.FieldsFunc(text, func(letter rune) bool { return letter == at })
+}
+
+func plain(text string) string {
+	decoded, _ := url.QueryUnescape(text)
+	return decoded
+}
