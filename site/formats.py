@@ -57,6 +57,8 @@ RENAMED = {
     "fresh_ms": "new_ms",
     "predicted_kept_ms": "predicted_keep_alive_ms",
     "predicted_fresh_ms": "predicted_new_ms",
+    "answered": "responded",
+    "asked": "limit",
 }
 VALUES = {("kind", "origin"): "test_server", ("control", "canary"): "reference_run"}
 

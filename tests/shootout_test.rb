@@ -38,7 +38,7 @@ class ShootoutTest < Minitest::Test
     end
   end
 
-  def test_each_client_sends_as_many_as_were_asked_shared_out_among_its_rounds
+  def test_each_client_sends_the_requested_number_shared_out_among_its_rounds
     CLIENTS.each do |client|
       rounds = document["rounds"].select { |round| round["client"] == client }
       assert_equal [40] * 6, rounds.map { |round| round["count"] }

@@ -44,7 +44,7 @@ def killed_at_half(name, urls, whole, folder):
         "recorded_in_the_end": left(out),
         "exit": status,
         "distinct": ledger["distinct"],
-        "asked_again": ledger["requests"] - ledger["distinct"],
+        "sent_again": ledger["requests"] - ledger["distinct"],
     }
 
 
@@ -74,6 +74,6 @@ def a_hundred(options, folder):
             "recorded": recorded,
             "exit": status,
             "distinct": ledger["distinct"],
-            "asked_again": ledger["requests"] - ledger["distinct"],
+            "sent_again": ledger["requests"] - ledger["distinct"],
         }
     ]

@@ -79,7 +79,7 @@ def half(rows):
     lines = ["| | URLs | left after the kill | in the end | requested twice |", "| --- | --- | --- | --- | --- |"]
     lines += [
         f"| {row['peer']} | {row['urls']:,} | {row['left_after_kill']:,} "
-        f"| {row['recorded_in_the_end']:,} | {row['asked_again']:,} |"
+        f"| {row['recorded_in_the_end']:,} | {row['sent_again']:,} |"
         for row in rows
     ]
     return "\n".join(lines)
@@ -91,7 +91,7 @@ def workers(rows):
         mine = [row for row in rows if row["way"] == name]
         lines.append(
             f"| {name} | {middle(mine, 'per_second'):,.0f} | {middle(mine, 'cpu_us_per_url'):,.0f} "
-            f"| {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} | {middle(mine, 'asked_again'):,.0f} |"
+            f"| {middle(mine, 'recorded'):,.0f} of {mine[0]['urls']:,} | {middle(mine, 'sent_again'):,.0f} |"
         )
     return "\n".join([*lines, "", f"Cores of the workers: {rows[0]['cores']}; the test server and NATS have core 1."])
 

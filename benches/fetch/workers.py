@@ -103,7 +103,7 @@ def one_way(name, urls, folder, cores):
         "exits": [status for _, _, status in ended],
         "recorded": peers.records(out),
         "distinct": ledger["distinct"],
-        "asked_again": ledger["requests"] - ledger["distinct"],
+        "sent_again": ledger["requests"] - ledger["distinct"],
     }
 
 
@@ -144,7 +144,7 @@ def takeover(options, folder):
             "exits": statuses,
             "recorded": peers.records(out),
             "distinct": ledger["distinct"],
-            "asked_again": ledger["requests"] - ledger["distinct"],
+            "sent_again": ledger["requests"] - ledger["distinct"],
         }
     ]
 

@@ -59,7 +59,7 @@ int kit_run(int argc, const struct driver *driver) {
             pace_begin(strtod(value(line, "rate"), NULL), number(line, "start"), number(line, "first"), due);
             round_begin(&job, number(line, "first"), number(line, "count"), number(line, "lat_every"));
             driver->go();
-            round_answer();
+            round_reply();
         } else if (!strcmp(cmd, "ask")) {
             driver->ask(line);
         } else if (!strcmp(cmd, "bye")) {

@@ -113,7 +113,7 @@ size_t kit_write(char *from, size_t size, size_t count, void *into) {
     return more;
 }
 
-void round_answer(void) {
+void round_reply(void) {
     printf("\"ok\":true,\"done\":%llu,\"errors\":%llu,\"errors_by\":{", (unsigned long long)done, (unsigned long long)failed);
     for (int i = 0; i < MOST_KINDS && kinds[i].count; i++)
         printf("%s\"%s\":%llu", i ? "," : "", kinds[i].name, (unsigned long long)kinds[i].count);

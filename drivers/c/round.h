@@ -4,4 +4,4 @@
 
 void round_begin(const struct job *job, uint64_t first, uint64_t count, uint64_t lat_every);
 // Writes the members of the response to stdout.
-void round_answer(void);
+void round_reply(void);

@@ -6,7 +6,7 @@ defmodule Httpc do
 
   def open(job, tuned) do
     {:ok, _pid} = :inets.start(:httpc, profile: @profile)
-    # Its documentation speaks of 2 connections of a host, and of 5 requests that may wait for each, by default.
+    # Its documentation names 2 connections of a host, and of 5 requests that may wait for each, by default.
     if tuned, do: :httpc.set_options([max_sessions: job["concurrency"], max_keep_alive_length: 0], @profile)
     method = job["method"] |> String.downcase() |> String.to_atom()
     close = if job["keepalive"], do: [], else: [{'connection', 'close'}]

@@ -81,4 +81,4 @@ kit.run(
     engine=pycurl.version.split()[1],
     max_concurrency=1000,
     retries="fixed:5",
-)  # on a kept connection that is closed
+)  # on a keep-alive connection that is closed

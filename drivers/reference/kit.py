@@ -40,7 +40,7 @@ def go(tool, job, count):
         "ok": True,
         "done": done,
         "errors": errors,
-        "errors_by": {"not told": errors} if errors else {},
+        "errors_by": {"not reported": errors} if errors else {},
         "bytes": int(size),
         "sum": 0,
         "lat_us": [],

@@ -32,7 +32,7 @@ class CurbDriver
   private
 
   def handle
-    Handle.new.tap do |easy| # libcurl sends again only what a kept connection, closed meanwhile, did not take
+    Handle.new.tap do |easy| # libcurl sends again only what a keep-alive connection, closed meanwhile, did not take
       easy.timeout_ms, easy.headers, easy.cacert = @job.timeout_ms, @job.headers, @job.ca
       easy.encoding = "gzip" if @job.gzip?
       easy.set(:forbid_reuse, 1) unless @job.keepalive

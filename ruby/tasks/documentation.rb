@@ -78,7 +78,7 @@ class Documentation
     [file&.relative_name, (thing.line if thing.respond_to?(:line))].compact.join(":")
   end
 
-  # rdoc warns on stderr, whatever it is told.
+  # rdoc warns on stderr, whatever its options are.
   def complaints
     said, $stderr = $stderr, StringIO.new
     yield

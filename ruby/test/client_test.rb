@@ -404,7 +404,7 @@ class ClientTest < ServerTest
   end
 
   # A plain request goes to the engine by a short way, which must give equal results to the long one.
-  def test_a_request_of_a_door_is_as_any_other
+  def test_a_request_of_an_adapter_is_as_any_other
     said = []
     logger = Logger.new(StringIO.new, formatter: ->(_, _, _, message) { said << message && "" })
     requested = [client, client(logger: logger), client(retry: { max: 1, if: ->(_) { false } }), client(bearer: -> { "t" })].map do |each|

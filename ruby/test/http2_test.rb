@@ -75,7 +75,7 @@ class Http2Test < Minitest::Test
     end
   end
 
-  def test_a_phase_has_its_limit_and_other_requests_go_on
+  def test_a_phase_has_its_limit_and_other_requests_continue
     serving do |url|
       client = client(first_byte_timeout: 0.2)
       error = assert_raises(Hecaton::TimeoutError) { client.get("#{url}/fault/stall-head") }
@@ -98,7 +98,7 @@ class Http2Test < Minitest::Test
     end
   end
 
-  def test_both_sides_of_a_fork_go_on
+  def test_both_sides_of_a_fork_continue
     serving do |url|
       client = client()
       assert_equal 200, client.get("#{url}/r/1").status

@@ -7,21 +7,21 @@ require "hecaton/interception/engine"
 class InterceptionTest < ServerTest
   # Responds and refuses by blocks, and keeps the requests and outcomes that it saw.
   class Interceptor < Hecaton::Interception::Interceptor
-    attr_accessor :asked, :told, :observes, :replies, :refuses
+    attr_accessor :requests, :outcomes, :observes, :replies, :refuses
 
     def initialize(name = :test, &replies)
       super(name, &nil)
       @replies = replies
-      @asked = []
-      @told = []
+      @requests = []
+      @outcomes = []
     end
 
     def observes? = observes || false
-    def observe(request, outcome) = told << [request, outcome]
+    def observe(request, outcome) = outcomes << [request, outcome]
     def refuse(request) = refuses&.call(request)
 
     def respond(request)
-      asked << request
+      requests << request
       replies&.call(request)
     end
   end
@@ -53,15 +53,15 @@ class InterceptionTest < ServerTest
     assert Hecaton::Interception.active?
     Hecaton::Interception.add(one)
     client.get(url("/r/1"))
-    assert_equal 1, one.asked.size
+    assert_equal 1, one.requests.size
     Hecaton::Interception.remove(one)
     Hecaton::Interception.remove(one)
     refute Hecaton::Interception.active?
     client.get(url("/r/1"))
-    assert_equal 1, one.asked.size
+    assert_equal 1, one.requests.size
   end
 
-  def test_an_answer_is_the_response_and_nothing_is_sent
+  def test_a_given_response_is_the_response_and_nothing_is_sent
     intercept { |request| reply(201, { "Content-Type" => "text/plain; charset=utf-8", "X-A" => %w[1 2] }, "é #{request.http_method}") }
     response = client(base_url: "http://nowhere.test/v1/").post("users", params: { a: "b c" }, body: "x")
     assert_equal [201, "é POST", "http://nowhere.test/v1/users?a=b%20c", "POST"], [response.status, *facts(response).drop(2)]
@@ -84,12 +84,12 @@ class InterceptionTest < ServerTest
 
   def test_what_cannot_be_sent_is_refused_in_the_same_words
     bad = [["http://"], [nil], ["/relative"], [url("/"), { headers: { "A" => "b\nc" } }], [url("/"), { timeout: -1 }], ["http://a.test/\n"]]
-    ask = ->((target, options)) { error_of(ArgumentError) { client.get(target, **options.to_h) }.message }
-    real = bad.map(&ask)
+    attempt = ->((target, options)) { error_of(ArgumentError) { client.get(target, **options.to_h) }.message }
+    real = bad.map(&attempt)
     outcomes = ->() { client.get_all(["http://", "http://a.test/\n"]).map { |outcome| [outcome.class, outcome.message, outcome.phase, outcome.sent?, outcome.url] } }
     real_outcomes = outcomes.call
     intercept { reply }
-    assert_equal real, bad.map(&ask)
+    assert_equal real, bad.map(&attempt)
     assert_equal real_outcomes, outcomes.call
     client.batch do |batch|
       assert_raises(ArgumentError) { batch.get(url("/"), headers: { "A" => "b\nc" }) }
@@ -110,14 +110,14 @@ class InterceptionTest < ServerTest
     clients.product(options, ["/echo?x=1#y", real_server.url.sub("http://", "http://me:pw@") + "/echo"]).each do |client, given, target|
       target = url(target) unless target.start_with?("http")
       said = JSON.parse(client.post(target, **given).body)
-      request = one.asked.last
+      request = one.requests.last
       sent = said["headers"].map { |name, value| [name.downcase, value] }.reject { |name, _| %w[host content-length].include?(name) }
       assert_equal sent.sort, request.headers.to_a.sort, [target, given].inspect
       assert_equal [said["method"], said["path"], said["body"]], [request.http_method, request.url.delete_prefix(real_server.url), request.body.to_s]
     end
     away = clients.last.get(real_server.url.sub("127.0.0.1", "localhost") + "/echo")
-    assert_equal JSON.parse(away.body)["headers"].drop(1).map { |name, value| [name.downcase, value] }.sort, one.asked.last.headers.to_a.sort
-    assert_equal [["x", "1 2"], ["x", "3"]], client.get(url("/r/1"), params: { x: ["1 2", 3] }) && one.asked.last.params
+    assert_equal JSON.parse(away.body)["headers"].drop(1).map { |name, value| [name.downcase, value] }.sort, one.requests.last.headers.to_a.sort
+    assert_equal [["x", "1 2"], ["x", "3"]], client.get(url("/r/1"), params: { x: ["1 2", 3] }) && one.requests.last.params
   end
 
   def test_a_body_that_is_read_by_an_interceptor_is_sent_all_the_same
@@ -148,18 +148,18 @@ class InterceptionTest < ServerTest
       assert_equal ["b", 200, "http://nowhere.test/", "GET", true], [stream.headers["a"], stream.status, stream.url, stream.http_method, stream.success?]
       :value
     end
-    assert_equal [:value, ["abc"], []], [value, chunks, one.told]
+    assert_equal [:value, ["abc"], []], [value, chunks, one.outcomes]
     client.get(url("/pieces/3/10/0")) { |stream| stream.each_chunk { |chunk| chunk } }
     client.get(url("/bytes/1000000")) { |stream| stream.status }
-    assert_equal [[url("/pieces/3/10/0"), 30]], one.told.map { |request, outcome| [request.url, outcome.body.bytesize] }
+    assert_equal [[url("/pieces/3/10/0"), 30]], one.outcomes.map { |request, outcome| [request.url, outcome.body.bytesize] }
     one.replies = ->(_) { Hecaton::TimeoutError.new("late") }
     assert_raises(Hecaton::TimeoutError) { client.get("http://nowhere.test/") { flunk } }
   end
 
-  def test_what_is_heard_is_what_the_network_answered
+  def test_observers_get_what_the_network_sent
     one = intercept
     client.get(url("/r/1"))
-    assert_empty one.told
+    assert_empty one.outcomes
     one.observes = true
     response = client.get(url("/bytes/10"))
     error = error_of(Hecaton::BodyError) { client.get(url("/fault/truncate")) }
@@ -168,13 +168,13 @@ class InterceptionTest < ServerTest
       batch.get(url("/bytes/20")).on_body { |piece| pieces << piece }
       batch.get(url("/status/404"))
     end
-    assert_equal [response, error.message], [one.told[0].last, one.told[1].last.message]
-    assert_equal [20, 404], one.told.drop(2).map(&:last).sort_by(&:status).then { |whole, missing| [whole.body.bytesize, missing.status] }
-    assert_equal one.asked.first(3), [one.asked[0], *one.told.map(&:first).first(2)]
+    assert_equal [response, error.message], [one.outcomes[0].last, one.outcomes[1].last.message]
+    assert_equal [20, 404], one.outcomes.drop(2).map(&:last).sort_by(&:status).then { |whole, missing| [whole.body.bytesize, missing.status] }
+    assert_equal one.requests.first(3), [one.requests[0], *one.outcomes.map(&:first).first(2)]
     assert_equal 20, pieces.join.bytesize
   end
 
-  def test_bodies_are_heard_decoded_without_the_fields_of_their_coding
+  def test_observers_get_decoded_bodies_without_the_fields_of_their_coding
     require "zlib"
     coded = Zlib.gzip("plain")
     Scripted.run("/" => Scripted.response(200, { "Content-Encoding" => "gzip" }, coded)) do |server|
@@ -182,12 +182,12 @@ class InterceptionTest < ServerTest
       one.observes = true
       assert_equal "plain", client.get(server.url).body
       assert_equal coded, client(decode: false).get(server.url).body
-      decoded, raw = one.told.map(&:last)
+      decoded, raw = one.outcomes.map(&:last)
       assert_equal ["plain", nil, coded, "gzip"], [decoded.body, decoded.headers["content-encoding"], raw.body, raw.headers["content-encoding"]]
     end
   end
 
-  def test_answers_are_decoded_as_those_of_the_network
+  def test_given_responses_are_decoded_as_those_of_the_network
     require "zlib"
     given = nil
     intercept { given }
@@ -205,15 +205,15 @@ class InterceptionTest < ServerTest
 
   def test_batches_in_parts
     intercept { |request| reply(request.url[/\d+\z/].to_i, { "A" => "b" }, "body") }
-    told = []
+    events = []
     client.batch(concurrency: 1) do |batch|
       [200, 500].each do |status|
-        batch.get("http://a.test/#{status}", raise_for_status: status == 500).on_headers { |head| told << [status, head.headers["a"], head.body] }
-          .on_body { |piece| told << [status, piece] }.on_complete { |outcome| told << [status, outcome.class, outcome.response.body] }
+        batch.get("http://a.test/#{status}", raise_for_status: status == 500).on_headers { |head| events << [status, head.headers["a"], head.body] }
+          .on_body { |piece| events << [status, piece] }.on_complete { |outcome| events << [status, outcome.class, outcome.response.body] }
       end
-      batch.get("http://a.test/201").on_headers { |head| told << head.status }.on_complete { |outcome| told << outcome.body }
+      batch.get("http://a.test/201").on_headers { |head| events << head.status }.on_complete { |outcome| events << outcome.body }
     end
-    assert_equal [[200, "b", ""], [200, "body"], [200, Hecaton::Response, ""], [500, Hecaton::StatusError, ""], 201, "body"], told
+    assert_equal [[200, "b", ""], [200, "body"], [200, Hecaton::Response, ""], [500, Hecaton::StatusError, ""], 201, "body"], events
   end
 
   def test_a_batch_of_both
@@ -229,34 +229,34 @@ class InterceptionTest < ServerTest
       late.on_body { |piece| piece }.on_headers { |head| order << [:head, head.status] }.on_complete { queue.call(:more, "http://nowhere.test/2") }
       assert_equal [5, 1, nil], [batch.size, batch.max_concurrency, late.outcome]
       batch.max_concurrency = 1
-      assert_equal 0, one.asked.size
+      assert_equal 0, one.requests.size
     end
     assert_equal [[:very_first, 200], [:first, 200], [:real, 200], [:stub, 299], [:head, 404], [:more, 299]], order
   end
 
-  def test_an_abort_and_an_exception_leave_the_rest_unasked
+  def test_an_abort_and_an_exception_leave_the_rest_uncalled
     one = intercept { reply }
     requests = []
     client.batch(concurrency: 1) do |batch|
       requests = Array.new(3) { |index| batch.get("http://a.test/#{index}") }
       requests[0].on_complete { batch.abort }
     end
-    assert_equal [1, [nil, false], [Hecaton::CancelledError] * 2], [one.asked.size, [requests[0].outcome.error, requests[2].outcome.sent?], requests.drop(1).map { |each| each.outcome.class }]
+    assert_equal [1, [nil, false], [Hecaton::CancelledError] * 2], [one.requests.size, [requests[0].outcome.error, requests[2].outcome.sent?], requests.drop(1).map { |each| each.outcome.class }]
     one.replies = ->(_) { raise IndexError, "of an interceptor" }
     assert_raises(IndexError) { client.get("http://a.test/") }
     assert_raises(IndexError) { client.batch { |batch| requests = Array.new(2) { batch.get("http://a.test/") } } }
     assert_equal [Hecaton::CancelledError] * 2, requests.map { |each| each.outcome.class }
     one.replies = ->(_) { :something }
-    assert_match(/test answers GET http:\/\/a.test\/ with Symbol/, error_of(TypeError) { client.get("http://a.test/") }.message)
+    assert_match(/test responds to GET http:\/\/a.test\/ with Symbol/, error_of(TypeError) { client.get("http://a.test/") }.message)
   end
 
-  def test_several_are_asked_in_order_and_may_refuse
+  def test_several_are_called_in_order_and_may_refuse
     first = intercept(:first) { |request| reply(201) if request.url.end_with?("/1") }
     second = intercept(:second) { |request| reply(202) if request.url.end_with?("/2") }
     first.refuses = ->(_) { Hecaton::ConnectError.new("refused", phase: :queue) }
     assert_equal [201, 202], [client.get("http://a.test/1"), client.get("http://a.test/2")].map(&:status)
     error = error_of(Hecaton::ConnectError) { client(retry: true).get(url("/r/3")) }
-    assert_equal ["refused", [], 2], [error.message, error.attempts, second.asked.size]
+    assert_equal ["refused", [], 2], [error.message, error.attempts, second.requests.size]
   end
 
   def test_bypass_holds_for_one_request_or_batch
@@ -271,32 +271,32 @@ class InterceptionTest < ServerTest
     end
     assert_equal [[200, 201]] * 2, inner
     assert_equal 200, bypass.call { client.get(url("/r/1")) { |stream| stream.status } }
-    assert_equal [201, 4], [client.get(url("/r/1")).status, webmock.asked.size]
+    assert_equal [201, 4], [client.get(url("/r/1")).status, webmock.requests.size]
   end
 
-  def test_what_holds_for_answers_of_the_network_holds_for_theirs
-    told = []
-    subscription = Hecaton.subscribe("request.hecaton") { |event| told << event.payload.values_at("url.full", "http.response.status_code", "error.type") }
+  def test_rules_for_responses_of_the_network_hold_for_given_ones
+    events = []
+    subscription = Hecaton.subscribe("request.hecaton") { |event| events << event.payload.values_at("url.full", "http.response.status_code", "error.type") }
     intercept { reply(500, { "Sunset" => "Sat, 31 Dec 2050 23:59:59 GMT" }, "why") }
-    strict = client(raise_for_status: true, on_deprecation: ->(response) { told << response.sunset.year })
+    strict = client(raise_for_status: true, on_deprecation: ->(response) { events << response.sunset.year })
     error = error_of(Hecaton::StatusError) { strict.get("http://a.test/?x=1") }
     assert_equal ["why", "http://a.test/"], [error.excerpt, error.url]
     strict.get("http://a.test/", raise_for_status: false) { |stream| stream.status }
-    assert_equal 2050, told.select { |each| each == 2050 }.last
-    assert_equal [["http://a.test/", 500, "500"]] * 2, told.grep(Array)
+    assert_equal 2050, events.select { |each| each == 2050 }.last
+    assert_equal [["http://a.test/", 500, "500"]] * 2, events.grep(Array)
   ensure
     subscription&.unsubscribe
   end
 
-  def test_cookies_of_answers_are_kept
+  def test_cookies_of_given_responses_are_kept
     one = intercept { reply(200, "Set-Cookie" => ["a=1; Path=/", "b=2; Domain=a.test; Secure", "=;;"]) }
     own = client(cookies: true)
     own.get("http://a.test/")
     own.get("https://a.test/x")
     own.get("http://sub.a.test/")
-    assert_equal [nil, "a=1", nil], one.asked.map { |request| request.headers["cookie"] }
+    assert_equal [nil, "a=1", nil], one.requests.map { |request| request.headers["cookie"] }
     own.get("https://a.test/")
-    assert_equal "a=1; b=2", one.asked.last.headers["cookie"]
+    assert_equal "a=1; b=2", one.requests.last.headers["cookie"]
   end
 
   def test_retries_without_waits
@@ -304,14 +304,14 @@ class InterceptionTest < ServerTest
     one = intercept { |request| request.http_method == "GET" ? reply(statuses.shift) : Hecaton::TimeoutError.new("late", phase: :first_byte, sent: true) }
     patient = client(retry: { statuses: [500..599], interval: 1000 }, timeout: 5000)
     response = patient.get("http://a.test/")
-    assert_equal [200, [503, 503, 200], 3], [response.status, response.attempts.map(&:status), one.asked.size]
+    assert_equal [200, [503, 503, 200], 3], [response.status, response.attempts.map(&:status), one.requests.size]
     error = error_of(Hecaton::TimeoutError) { patient.put("http://a.test/") }
-    assert_equal [%i[failed failed failed], 6], [error.attempts.map(&:ending), one.asked.size]
+    assert_equal [%i[failed failed failed], 6], [error.attempts.map(&:ending), one.requests.size]
     assert_raises(Hecaton::TimeoutError) { patient.post("http://a.test/") }
-    assert_equal 7, one.asked.size
+    assert_equal 7, one.requests.size
     one.replies = ->(_) { Hecaton::TimeoutError.new("late", phase: :total) }
     assert_raises(Hecaton::TimeoutError) { patient.get("http://a.test/") }
-    assert_equal 8, one.asked.size
+    assert_equal 8, one.requests.size
     one.replies = ->(_) { reply(503) } # A wait that goes past the deadline is not begun.
     assert_equal [503], patient.get("http://a.test/", timeout: 5).attempts.map(&:status)
   end
@@ -361,7 +361,7 @@ class InterceptionTest < ServerTest
     feature = Class.new { def before_attempt(request, number) = request.with(headers: { "X-Attempt" => number.to_s }) }.new
     response = client(digest_auth: %w[user pass], features: [feature]).get("http://a.test/")
     assert_equal [200, "2", [401, 200]], [response.status, response.body, response.attempts.map(&:status)]
-    assert_match(/\ADigest username="user", realm="r"/, one.asked.last.headers["authorization"])
+    assert_match(/\ADigest username="user", realm="r"/, one.requests.last.headers["authorization"])
   end
 
   def test_an_interceptor_may_send_requests_itself
@@ -373,7 +373,7 @@ class InterceptionTest < ServerTest
     end
     bodies = [own.get("http://a.test/outer").body, own.get("http://a.test/outer") { |stream| stream.each_chunk.to_a.join }]
     assert_equal ["inner inner inner"] * 4, bodies + own.get_all(["http://a.test/outer"] * 2).map(&:body)
-    assert_equal 16, one.asked.size
+    assert_equal 16, one.requests.size
   end
 
   # A recorder needs each of them: when its recording is replayed, the client retries again.
@@ -385,12 +385,12 @@ class InterceptionTest < ServerTest
       one.observes = true
       [{ statuses: [503] }, { if: ->(outcome) { outcome.status == 503 } }].each do |rules|
         own = client(retry: { interval: 0, **rules })
-        [-> { own.get(server.url).body }, -> { own.get(server.url) { |stream| stream.each_chunk.to_a.join } }, -> { own.get_all([server.url]).first.body }].each do |ask|
+        [-> { own.get(server.url).body }, -> { own.get(server.url) { |stream| stream.each_chunk.to_a.join } }, -> { own.get_all([server.url]).first.body }].each do |attempt|
           bodies, statuses = %w[first second third], [503, 503, 200]
-          one.told.clear
-          one.asked.clear
-          assert_equal ["third", 3], [ask.call, one.asked.size]
-          assert_equal [[503, "first"], [503, "second"], [200, "third"]], one.told.map { |_, outcome| [outcome.status, outcome.body] }
+          one.outcomes.clear
+          one.requests.clear
+          assert_equal ["third", 3], [attempt.call, one.requests.size]
+          assert_equal [[503, "first"], [503, "second"], [200, "third"]], one.outcomes.map { |_, outcome| [outcome.status, outcome.body] }
         end
       end
     end
@@ -401,7 +401,7 @@ class InterceptionTest < ServerTest
     Scripted.run("/" => ->(_) { closing.shift ? raise(IOError) : Scripted.response(200, {}, "there") }) do |server|
       one = intercept
       response = client.get(server.url)
-      assert_equal ["there", %i[resent status], 1], [response.body, response.attempts.map(&:ending), one.asked.size]
+      assert_equal ["there", %i[resent status], 1], [response.body, response.attempts.map(&:ending), one.requests.size]
     end
   end
 
@@ -432,9 +432,9 @@ class InterceptionTest < ServerTest
   end
 
   # The number of a request that has ended is given to another one.
-  def test_a_question_about_a_request_that_has_ended_is_for_nobody
-    asked = []
-    intercept { |request| (asked << request.url) && sleep(0.15) && reply }
+  def test_no_interceptor_is_called_for_a_request_that_has_ended
+    urls = []
+    intercept { |request| (urls << request.url) && sleep(0.15) && reply }
     late, good = [], []
     client.batch do |batch|
       2.times do |index|
@@ -445,7 +445,7 @@ class InterceptionTest < ServerTest
       end
     end
     assert_equal [[Hecaton::TimeoutError] * 2, [200] * 2], [late, good]
-    assert_equal asked.uniq, asked
+    assert_equal urls.uniq, urls
   end
 
   HOPS = { 301 => "/end", 303 => "/end#y", 307 => "end", 308 => "//HOST/end" }.freeze
@@ -471,7 +471,7 @@ class InterceptionTest < ServerTest
   end
 
   # Each of them was judged otherwise where the rules stood twice.
-  def test_redirects_are_judged_by_the_rules_of_the_engine
+  def test_redirects_follow_the_rules_of_the_engine
     there = ->(away) { "#{away.sub("127.0.0.1", "localhost")}/end" }
     [["localhost."], ["LOCALHOST"], ["*.localhost"], ["[::1]"], []].each do |hosts|
       compare(:get, { redirects: 2, redirect_hosts: hosts }, {}) { |away| { "/start" => [302, { "Location" => there.(away) }, ""] } }
@@ -493,13 +493,13 @@ class InterceptionTest < ServerTest
 
   def test_a_body_that_can_be_read_once_is_not_sent_after_a_redirect
     Scripted.run("/start" => Scripted.response(307, "Location" => "/end")) do |server|
-      ask = -> { told_by(client(redirects: 2), :put, "#{server.url}/start", body: %w[a b].each) }
-      real = ask.call
+      attempt = -> { outcomes_of(client(redirects: 2), :put, "#{server.url}/start", body: %w[a b].each) }
+      real = attempt.call
       assert_equal [Hecaton::RedirectError, "it needs the request's body again, which can be read only once"], real.first(2)
       one = intercept
-      assert_equal real, ask.call
+      assert_equal real, attempt.call
       one.replies = ->(_) { reply(307, "Location" => "/end") }
-      assert_equal real, ask.call
+      assert_equal real, attempt.call
     end
   end
 
@@ -516,16 +516,16 @@ class InterceptionTest < ServerTest
   end
 
   def test_redirects_of_the_network_may_lead_to_an_interceptor
-    Scripted.run("/" => Scripted.response(302, { "Location" => "http://a.test/" }, "moved")) do |server|
+    Scripted.run("/" => Scripted.response(302, { "Location" => "http://a.test/" }, "redirected")) do |server|
       one = intercept { |request| reply(201, {}, "there") if request.url.include?("a.test") }
       one.observes = true
       own = client(redirects: 1, raise_for_status: true)
-      ask = -> { [own.get(server.url), own.get(server.url) { |stream| [stream.status, stream.redirects, stream.each_chunk.to_a] }] }
+      attempt = -> { [own.get(server.url), own.get(server.url) { |stream| [stream.status, stream.redirects, stream.each_chunk.to_a] }] }
       hop = [Hecaton::Redirect.new(status: 302, url: "#{server.url}/")]
-      whole, read = ask.call
+      whole, read = attempt.call
       assert_equal [201, "there", "http://a.test/", hop, [302, 201], [0, 1]],
         [whole.status, whole.body, whole.url, whole.redirects, whole.attempts.map(&:status), whole.attempts.map(&:redirects)]
-      assert_equal [[201, hop, ["there"]], ["moved"] * 2], [read, one.told.map { |_, outcome| outcome.body }]
+      assert_equal [[201, hop, ["there"]], ["redirected"] * 2], [read, one.outcomes.map { |_, outcome| outcome.body }]
       parts = []
       outcomes = []
       own.batch do |batch|
@@ -553,7 +553,7 @@ class InterceptionTest < ServerTest
         assert_equal [200, "there", 1, 2], parts
         assert_equal ["ab"] * 4, server.requests.map { |request| request[/\r\n\r\n(.*)/m, 1] }
       end
-      assert_equal ["", "there"] * 2, one.told.map { |_, outcome| outcome.body }
+      assert_equal ["", "there"] * 2, one.outcomes.map { |_, outcome| outcome.body }
     end
   end
 
@@ -581,28 +581,28 @@ class InterceptionTest < ServerTest
     Scripted.run("/end" => Scripted.response(201, {}, "there")) do |away|
       replies = { "/end" => [200, {}, "end"] }.merge(replies.call(away.url))
       Scripted.run(replies.transform_values { |each| Scripted.response(*each) }) do |server|
-        real = told_by(client(**settings), verb, "#{server.url}/start", options)
+        real = outcomes_of(client(**settings), verb, "#{server.url}/start", options)
         real << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
         one = intercept # Lets all pass.
         one.observes = true
-        passed = told_by(client(**settings), verb, "#{server.url}/start", options)
+        passed = outcomes_of(client(**settings), verb, "#{server.url}/start", options)
         passed << (server.requests + away.requests).map { |each| each.downcase.lines.grep_v(/\A(host|content-length):/).drop(1).sort }
         Hecaton::Interception.remove(one)
         assert_equal real, passed, ["let pass", verb, settings, replies].inspect
-        assert_equal [one.asked.size] * 2, [one.told.size, real.last.size]
+        assert_equal [one.requests.size] * 2, [one.outcomes.size, real.last.size]
         requests = []
         one = intercept do |request|
           requests << [*request.headers.map { |name, value| "#{name}: #{value}\r\n".downcase }, "\r\n", *request.body].sort
           request.url.start_with?(server.url) ? reply(*replies.fetch(request.url[%r{\w(/[^?]*)}, 1], [404, {}, ""])) : reply(201, {}, "there")
         end
-        stubbed = told_by(client(**settings), verb, "#{server.url}/start", options) << requests
+        stubbed = outcomes_of(client(**settings), verb, "#{server.url}/start", options) << requests
         Hecaton::Interception.remove(one)
         assert_equal real, stubbed, [verb, settings, replies].inspect
       end
     end
   end
 
-  def told_by(client, verb, target, options)
+  def outcomes_of(client, verb, target, options)
     outcome = client.public_send(verb, target, **options)
     [outcome.status, outcome.body, outcome.url, outcome.http_method, outcome.redirects, outcome.attempts.map(&:redirects)]
   rescue Hecaton::Error => error

@@ -53,7 +53,7 @@ class InterruptTest < ServerTest
     assert_operator descriptors, :<=, before
   end
 
-  def test_a_trapped_signal_lets_the_request_go_on
+  def test_a_trapped_signal_lets_the_request_continue
     trapped = 0
     previous = trap(:USR1) { trapped += 1 }
     with_own_server do |server|

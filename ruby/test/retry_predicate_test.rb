@@ -1,5 +1,5 @@
-# Retries of a request's own, and those that a block decides about: it sees outcomes alone, all tries are listed in one,
-# which is reported once.
+# Retries of one request, and retries that a block decides about. The block sees outcomes only. The last outcome lists
+# all tries and is reported once.
 require "test_helper"
 require "scripted"
 require "timeout"

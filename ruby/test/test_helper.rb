@@ -24,8 +24,8 @@ class TestServer
   # The test server's log so far. The request for it uses one connection, which counts as one of its own.
   def ledger
     uri = URI(url)
-    @asking ||= Net::HTTP.start(uri.host, uri.port)
-    JSON.parse(@asking.get("/ledger").body)
+    @log_connection ||= Net::HTTP.start(uri.host, uri.port)
+    JSON.parse(@log_connection.get("/ledger").body)
   end
 
   # Requests that arrived, with or without a response.

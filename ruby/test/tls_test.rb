@@ -27,7 +27,7 @@ class TlsTest < ServerTest
     end
 
     # One whose name is its common name alone, of this version, and with a critical extension that nobody knows if it is
-    # asked for.
+    # requested.
     def odd(key: OpenSSL::PKey::EC.generate("prime256v1"), version: 2, critical: false, name: "localhost")
       certificate = make(OpenSSL::X509::Name.parse("/CN=#{name}"), key, [])
       certificate.version = version
@@ -131,7 +131,7 @@ class TlsTest < ServerTest
     end
   end
 
-  def test_a_batch_speaks_tls
+  def test_a_batch_uses_tls
     with_server do |server|
       statuses = []
       client(ca: @authority.pem).batch(concurrency: 4) do |batch|

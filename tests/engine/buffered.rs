@@ -25,8 +25,8 @@ fn is_too_much(error: &Error) {
 fn bodies_that_together_hold_too_much_fail_and_the_others_continue() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());
-    let go_on = Arc::new(Barrier::new(2));
-    let waits = go_on.clone();
+    let resume = Arc::new(Barrier::new(2));
+    let waits = resume.clone();
     thread::spawn(move || {
         // Two bodies of 1,000 bytes: 600 bytes of each at once, and the rest of both later.
         let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n";
@@ -61,7 +61,7 @@ fn bodies_that_together_hold_too_much_fail_and_the_others_continue() {
         }
         is_too_much(outcomes.pop().unwrap().1.as_ref().unwrap_err());
         assert!(outcomes.is_empty(), "the other request continues");
-        go_on.wait();
+        resume.wait();
         while !batch.is_empty() {
             world.run(batch.wait(&mut outcomes));
             batch.take_parts().count();

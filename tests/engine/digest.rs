@@ -1,5 +1,5 @@
 //! Digest authentication: the client responds to a challenge once, with a count of its own, in time, and with the
-//! right login. The hashes are those of the RFC's examples (`message/digest/proof.rs`); real servers check them
+//! right login. The hashes are those of the RFC's examples (`message/digest/response.rs`); real servers check them
 //! in the gem's tests.
 
 use std::sync::Arc;

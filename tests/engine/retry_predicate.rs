@@ -98,14 +98,14 @@ fn a_predicate_is_called_for_each_outcome_that_a_try_can_follow() {
     let predicate = Notes::new(usize::MAX);
     let client = world.client.with_hooks(predicate.clone());
     let request = |method: &str| Request::new(method, &server.url).unwrap().retry(quick(2));
-    let outcome = world.run(client.send(request("POST").body("x").ask_retry_predicate(7)));
+    let outcome = world.run(client.send(request("POST").body("x").call_retry_predicate(7)));
     assert_eq!(endings(&outcome), [const { Ending::Status(503) }; 3]);
     let expected = [(7, "503 busy 1".to_owned()), (7, "503 busy 2".to_owned())];
     assert_eq!(predicate.calls(), expected);
     assert_eq!(client.stats().retries, 2);
     world.run(client.send(request("GET"))).unwrap();
     world
-        .run(client.send(request("GET").retry(None).ask_retry_predicate(8)))
+        .run(client.send(request("GET").retry(None).call_retry_predicate(8)))
         .unwrap();
     assert_eq!(
         predicate.calls(),
@@ -118,7 +118,8 @@ fn a_predicate_is_called_for_each_outcome_that_a_try_can_follow() {
 fn a_predicate_that_refuses_ends_the_retries() {
     let (world, server) = (World::with(|config| config.retry = quick(9)), busy());
     let client = world.client.with_hooks(Notes::new(1));
-    let outcome = world.run(client.send(Request::get(&server.url).unwrap().ask_retry_predicate(0)));
+    let outcome =
+        world.run(client.send(Request::get(&server.url).unwrap().call_retry_predicate(0)));
     assert_eq!(endings(&outcome).len(), 2);
     assert_eq!(outcome.unwrap().body(), "busy");
 }
@@ -129,7 +130,7 @@ fn errors_reach_the_predicate_but_the_deadline_does_not() {
     let predicate = Notes::new(usize::MAX);
     let client = world.client.with_hooks(predicate.clone());
     let send = |path, timeout| {
-        let request = world.request(path).retry(quick(1)).ask_retry_predicate(1);
+        let request = world.request(path).retry(quick(1)).call_retry_predicate(1);
         world.run(client.send(request.timeout(timeout)))
     };
     let outcome = send("/fault/truncate", Duration::from_secs(10));
@@ -149,7 +150,7 @@ fn no_wait_passes_the_deadline_and_a_body_readable_once_is_not_sent_again() {
     let request = Request::get(&server.url)
         .unwrap()
         .retry(quick(5))
-        .ask_retry_predicate(0);
+        .call_retry_predicate(0);
     assert_eq!(world.run(client.send(request)).unwrap().attempts().len(), 1);
     assert!(predicate.calls().is_empty());
     let server = busy();
@@ -157,7 +158,7 @@ fn no_wait_passes_the_deadline_and_a_body_readable_once_is_not_sent_again() {
         Request::new("PUT", &server.url)
             .unwrap()
             .retry(quick(1))
-            .ask_retry_predicate(0)
+            .call_retry_predicate(0)
     };
     let once = request().body_from(Pieces::new(&["a"]), Some(1));
     assert_eq!(world.run(client.send(once)).unwrap().attempts().len(), 1);
@@ -177,7 +178,7 @@ fn a_retry_follows_the_redirects_again() {
     let request = Request::get(&url)
         .unwrap()
         .retry(quick(4))
-        .ask_retry_predicate(0);
+        .call_retry_predicate(0);
     let response = world.run(client.send(request)).unwrap();
     assert_eq!(server.requests(), ["GET /first", "GET /second"].repeat(2));
     assert_eq!(
@@ -197,7 +198,7 @@ fn in_a_batch_the_predicate_gets_each_requests_number_and_each_ends_once() {
         batch.push(
             number,
             match number % 2 {
-                0 => request.retry(quick(1)).ask_retry_predicate(number),
+                0 => request.retry(quick(1)).call_retry_predicate(number),
                 _ => request,
             },
         );
@@ -229,7 +230,7 @@ fn the_predicate_gets_the_head_of_a_stream() {
     let request = Request::get(&server.url)
         .unwrap()
         .retry(quick(3))
-        .ask_retry_predicate(0);
+        .call_retry_predicate(0);
     world.run(async {
         let mut stream = client.open(request).await.unwrap();
         assert_eq!(stream.attempts().len(), 2);

@@ -43,7 +43,7 @@ fn quoted(text: &str) -> String {
     }
 }
 
-/// What the log alone says about a case; none if no request of it arrived.
+/// The verdict by the log alone; none if no request of the case arrived.
 pub fn from_the_log(case: &Case, log: &Log) -> Option<(Verdict, String)> {
     let facts = facts(case, log, &[]);
     let touched = log.entries.iter().any(|entry| match &entry.event {

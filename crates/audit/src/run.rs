@@ -26,9 +26,9 @@ pub struct Run {
     pub says: String,
     /// What was requested.
     pub asked: Vec<Ask>,
-    /// What the client claimed.
+    /// The client's claims.
     pub told: Vec<Told>,
-    /// What was seen and claimed.
+    /// The facts that were seen and claimed.
     pub facts: Facts,
     /// What happened. Documents have it for findings only, as evidence.
     #[serde(skip_serializing_if = "Log::is_empty")]
@@ -44,7 +44,7 @@ pub struct Finding {
     pub code: String,
     /// Its group.
     pub group: String,
-    /// What the server did.
+    /// The server's behaviour.
     pub title: String,
     /// The rule.
     pub rfc: String,

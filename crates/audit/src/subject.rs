@@ -1,4 +1,4 @@
-//! Who is audited: something that makes calls and reports their outcomes.
+//! The audited client: something that makes calls and reports their outcomes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub struct Ask {
     pub timeout_ms: Option<u64>,
     /// Whether redirects are followed; none for the client's default.
     pub follow: Option<bool>,
-    /// What the client must be able to do.
+    /// Abilities that the client needs.
     pub needs: Vec<String>,
 }
 
@@ -158,7 +158,7 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the driver, as a user of its own unless it is trusted. What it writes to stderr goes to `log`.
+    /// Starts the driver, as a user of its own unless it is trusted. Its standard error goes to `log`.
     ///
     /// # Errors
     /// If it does not start, or does not refuse a word that nobody knows: such a driver would pass every case.

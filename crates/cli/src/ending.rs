@@ -15,7 +15,7 @@ pub const FAILURE: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 2;
 
-/// What was measured or fetched is not as good as it must be.
+/// The result is worse than the command line allows.
 pub const TOO_LITTLE: u8 = 3;
 
 /// Ended by Ctrl-C or SIGTERM, as shells count it.

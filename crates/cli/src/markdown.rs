@@ -25,7 +25,7 @@ fn plain(text: &str) -> String {
     (words + rest).replace('`', "")
 }
 
-/// What stands before the first link, its words, and what stands behind it.
+/// The text before the first link, the words of the link, and the text after it.
 fn next_link(text: &str) -> Option<(&str, &str, &str)> {
     let middle = text.find("](")?;
     let begin = text[..middle].rfind('[')?;

@@ -1,4 +1,4 @@
-//! An experiment is measured without the command: whoever calls hears how far it is, and what was measured is kept.
+//! An experiment is measured without the command: the caller gets its progress, and what was measured is saved.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -103,13 +103,13 @@ impl Connection {
         let hub = self.hub.clone();
         let _ = within(&hub.timer, hub.deadline(LIFE), self.serve()).await;
         if self.http2 {
-            self.hub.fresh.ended(self.marks.number);
+            self.hub.ages.ended(self.marks.number);
             let read = Bytes::copy_from_slice(self.reader.input.bytes());
             let connection = http2::serve(self.hub, self.socket, read, self.marks, self.secure);
             return Box::pin(connection).await;
         }
         self.outbox.abandon();
-        self.hub.fresh.ended(self.marks.number);
+        self.hub.ages.ended(self.marks.number);
         let mut ledger = self.hub.ledger.borrow_mut();
         let lost = self.upload.take().and_then(|upload| upload.known.receipt);
         lost.into_iter().for_each(|receipt| ledger.aborted(receipt));
@@ -291,7 +291,7 @@ impl Connection {
         let marks = &mut self.marks;
         let too_old = self
             .hub
-            .fresh
+            .ages
             .is_too_old(marks.number, &mut marks.age, context);
         too_old && self.outbox.is_empty() && self.upload.is_none()
     }

@@ -5,12 +5,12 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use crate::age::Ages;
 use crate::chaos::{Dealer, RandomFault};
 use crate::check_value::Key;
 use crate::cut::Cuts;
 use crate::date::Date;
 use crate::exposure::Guests;
-use crate::fresh::Fresh;
 use crate::gate::Gate;
 use crate::ids::Ids;
 use crate::interval::Interval;
@@ -43,7 +43,7 @@ pub(crate) struct Hub {
     pub(crate) rounds_only: bool,
     pub(crate) faults: bool,
     pub(crate) guests: Guests,
-    pub(crate) fresh: Fresh,
+    pub(crate) ages: Ages,
     script: RefCell<Rc<Script>>,
     /// The script outside of rounds.
     between: Rc<Script>,
@@ -77,7 +77,7 @@ impl Hub {
             rounds_only: options.rounds_only,
             faults: options.faults,
             guests: Guests::default(),
-            fresh: Fresh::default(),
+            ages: Ages::default(),
             script: RefCell::new(between.clone()),
             between,
             chaos: options
@@ -166,7 +166,7 @@ impl Hub {
     pub(crate) fn connected(&self) -> Marks {
         self.connections.set(self.connections.get() + 1);
         let mut marks = self.ledger.borrow_mut().connected(self.connections.get());
-        marks.age = self.fresh.accepted();
+        marks.age = self.ages.accepted();
         marks
     }
 
@@ -178,8 +178,8 @@ impl Hub {
             // Draws far apart, because the delays of the next seed are these, shifted.
             self.seed.wrapping_add(u64::from(round.draw) << 32),
         );
-        if round.fresh {
-            self.fresh.begin();
+        if round.new_connections {
+            self.ages.begin();
         }
         match (round.gate.unwrap_or(0), round.checks.unwrap_or(0)) {
             (0, width) => self.gate.check(width, round.count),

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 
-use crate::fresh::Age;
+use crate::age::Age;
 use crate::ids::Ids;
 use crate::interval::Interval;
 use crate::pace::Pace;

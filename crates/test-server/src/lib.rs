@@ -6,6 +6,7 @@
 //! `fault.rs` for deliberate faults, and `chaos.rs` for random faults. It supports HTTP/1.1 and HTTP/2, plaintext
 //! and TLS, TCP and Unix sockets.
 
+mod age;
 mod body;
 mod bomb;
 mod certificates;
@@ -21,7 +22,6 @@ mod document;
 mod draw;
 mod exposure;
 mod fault;
-mod fresh;
 mod gate;
 mod held;
 mod http2;

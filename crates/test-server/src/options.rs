@@ -125,7 +125,7 @@ pub struct RoundSpec {
     pub interim: Interim,
     /// Whether the server closes all open connections when the round begins. Needed if each request
     /// must have a new one.
-    pub fresh: bool,
+    pub new_connections: bool,
     /// When each request is due, where they are sent at a rate; none where each follows the end of another.
     pub pace: Option<Pace>,
 }

@@ -22,7 +22,7 @@ module Machine
     return "Rust is missing: Cargo #{RUST} or newer (https://rustup.rs)" unless found?("cargo") && found?("rustc")
 
     version = Open3.capture2e("rustc", "--version").first[/\Arustc (\d+\.\d+\.\d+)/, 1]
-    return "Rust does not work: `rustc --version` does not tell its version" unless version
+    return "Rust does not work: `rustc --version` does not print its version" unless version
 
     "Rust #{version} is too old: #{RUST} or newer is needed (rustup update)" if Gem::Version.new(version) < Gem::Version.new(RUST)
   end

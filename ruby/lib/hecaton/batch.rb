@@ -47,7 +47,7 @@ module Hecaton
       @features = features
       @deferral = Deferral.new if features
       @bare = features && request_builder.plain? && !features.attempts?
-      @has_questions = !native.is_a?(Native::Batch) # Interceptors are called through the engine.
+      @has_hook_calls = !native.is_a?(Native::Batch) # Interceptors are called through the engine.
     end
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
@@ -258,7 +258,7 @@ module Hecaton
       @request_builder.call(request.http_method, request.target, given, RequestBuilder.needs(given), request) do |method, url, flat, content, source, limit, options|
         options = Batch.with_queue(options, queue) if queue
         if run&.attempts?
-          @has_questions = true
+          @has_hook_calls = true
           options = (options || {}).merge(attempts: run)
         end
         pending = yield kind(method), strict, source
@@ -298,7 +298,7 @@ module Hecaton
         start_deferred
         return true if @reported < @ended.size
       end
-      answer_questions if @has_questions # Now: callbacks of earlier outcomes run before the predicate.
+      run_hook_calls if @has_hook_calls # Now: callbacks of earlier outcomes run before the predicate.
       any = @native.wait(@ended, @needing, @parts)
       while (request = @needing.shift)
         request.body_source&.fill
@@ -308,14 +308,14 @@ module Hecaton
 
     # The retry predicate, which decides whether a request is sent again. From now on the engine may call it.
     def predicate(block, strict)
-      @has_questions = true
+      @has_hook_calls = true
       RetryPredicate.new(block, @response_builder, strict)
     end
 
-    def answer_questions
-      while (question = @native.next_question)
-        pending, about, *facts = question
-        @native.answer(about == :attempt ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts))
+    def run_hook_calls
+      while (call = @native.next_hook_call)
+        pending, about, *facts = call
+        @native.resolve(about == :attempt ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts))
       end
     end
 

@@ -34,7 +34,7 @@ module Hecaton
 
       begin_again if @native.rewound?
       given = piece
-      given == LATER ? @native.ask_when_readable(@parts[@index].fileno) : @native.give(given)
+      given == LATER ? @native.read_when_ready(@parts[@index].fileno) : @native.give(given)
     end
 
     # String: all of it, read from the beginning where that can be done. For interceptors, which may look at it.

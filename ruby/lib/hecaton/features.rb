@@ -4,10 +4,10 @@ module Hecaton
   #
   # before_request(request):: called once, before anything is sent. A Request is sent instead, see Request#with; nil is
   #   no change.
-  # respond(request):: called right after that. A Response or an Error is the outcome, and nothing is sent; nil lets the
-  #   request pass.
-  # before_attempt(request, number):: called before each attempt, from number 1 on: also after a redirect, a retry or
-  #   when the request is re-sent. The Request has the URL, method and headers of this attempt, as they go on the wire.
+  # respond(request):: called right after that. A returned Response or Error is the outcome, and nothing is sent. If the
+  #   method returns nil, the request is sent.
+  # before_attempt(request, number):: called before each attempt, from number 1 on. A redirect, a retry and a re-sent
+  #   request are further attempts. The Request has the URL, method and headers of this attempt, as they go on the wire.
   #   One with other headers is sent instead; nil is no change.
   # after(outcome):: called once, with the Response or Error. Another Response or Error replaces it. outcome.request
   #   is the Request that was sent, whose notes hold what the feature has put there.
@@ -172,7 +172,8 @@ module Hecaton
     def self.changes(before, after)
       return [] if before.equal?(after)
 
-      raise ArgumentError, "before_attempt can change headers alone: use before_request" unless before.same_but_headers?(after)
+      raise ArgumentError,
+        "before_attempt can change headers alone: use before_request" unless before.same_but_headers?(after)
 
       old, new = [before, after].map { |request| request.headers.group_by(&:first) }
       (old.keys | new.keys).reject { |name| old[name] == new[name] }.flat_map { |name| new[name]&.flatten(1) || [name, nil] }
@@ -197,7 +198,8 @@ module Hecaton
     def given_by(value)
       return value.dup if value.is_a?(Response) || value.is_a?(Error) # Others may hold it too.
 
-      raise TypeError, "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"
+      raise TypeError,
+        "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"
     end
 
     def failure(error, feature, name)

@@ -7,13 +7,14 @@ module Hecaton
   #
   # name:: Symbol, for bypass.
   # respond(request):: called with an Interception::Request before each attempt, where the client would take a
-  #   connection. A Response or an Error takes the place of the network's; nil lets the attempt pass to the next
-  #   interceptor, and then to the network.
-  # refuse(request):: called when no interceptor has responded, and the attempt is about to be made. An Error takes its
-  #   place; nil lets it pass. An Error of the phase :queue ends the request without an attempt.
-  # observes?:: whether observe is called. The body of a stream, and of a request with on_body, is held in memory then.
-  # observe(request, outcome):: called with each Response of the network, its body decoded and whole, and with the Error
-  #   that a request has ended in. A body that is not read to its end is not observed.
+  #   connection. The client uses a returned Response or Error instead of the network's. If the method returns nil, the
+  #   next interceptor is called, and after the last one the network.
+  # refuse(request):: called just before an attempt goes to the network. The client uses a returned Error instead. If
+  #   the method returns nil, the attempt is made. An Error of the phase :queue ends the request without an attempt.
+  # observes?:: whether observe is called. If it is, the bodies of streams and of requests with on_body are held in
+  #   memory.
+  # observe(request, outcome):: called with each Response of the network. Its body is decoded and whole. Also called with
+  #   the Error that a request has ended in. A body that is not read to its end is not observed.
   #
   # An Error whose cause is Errno::ECONNRESET, ECONNABORTED, EPIPE or EOFError says that the connection ended without a
   # response. An idempotent request is re-sent once after it, and respond is called again.

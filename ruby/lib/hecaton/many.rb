@@ -15,7 +15,7 @@ module Hecaton
     # the number of requests that ended in a Response (responses), and in an Error (errors), with or without callbacks.
     #
     # raise_on_failure:: true to raise the Error of the first request that ended in one, when all have ended and been
-    #   told. Default false.
+    #   reported. Default false.
     def batch(concurrency: nil, per_origin: nil, rate: nil, raise_on_failure: false, &block)
       raise ArgumentError, "batch needs a block to queue requests in" unless block
 
@@ -107,7 +107,8 @@ module Hecaton
 
       method, url, own = entry
       unless entry.is_a?(Array) && entry.size.between?(2, 3) && !url.is_a?(Hash) && (own.nil? || own.is_a?(Hash))
-        raise ArgumentError, "request #{number} of the list is not a Hecaton::Request, [method, url] or [method, url, { … }]"
+        raise ArgumentError,
+          "request #{number} of the list is not a Hecaton::Request, [method, url] or [method, url, { … }]"
       end
 
       batch.request(method, url, **options, **own.to_h)

@@ -26,7 +26,7 @@ pub struct Case {
     /// The folder that its file is in.
     #[serde(skip)]
     pub group: String,
-    /// What the server does, in a few words.
+    /// The server's behaviour, in a few words.
     pub title: String,
     /// Why it matters.
     pub why: String,
@@ -42,7 +42,7 @@ pub struct Case {
     /// Why verdicts hold on a busy machine, for cases with pauses.
     #[serde(default)]
     pub margin: String,
-    /// What a client must be able to do, beyond what the calls say.
+    /// Abilities that the client needs, beyond those that the calls name.
     #[serde(default)]
     pub needs: Vec<String>,
     /// Facts without which the case does not apply to a client.
@@ -59,7 +59,7 @@ pub struct Case {
     pub outcomes: Vec<Outcome>,
 }
 
-/// What ends a run of a case.
+/// The condition that ends a run of a case.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Budget {
@@ -155,7 +155,7 @@ impl Call {
         lists.get(attempt).or(lists.last()).map(Vec::as_slice)
     }
 
-    /// What a client must be able to do for this call.
+    /// Abilities that the client needs for this call.
     fn needs(&self) -> impl Iterator<Item = &'static str> {
         [
             (self.method != "GET", "method"),
@@ -199,7 +199,7 @@ impl Case {
         Ok(case)
     }
 
-    /// What a client must be able to do, without repetitions.
+    /// Abilities that the client needs, without repetitions.
     pub fn all_needs(&self) -> Vec<String> {
         let mut needs = self.needs.clone();
         needs.extend(self.calls.iter().flat_map(Call::needs).map(str::to_owned));

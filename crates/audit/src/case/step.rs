@@ -14,7 +14,7 @@ pub struct Step {
     pub deed: Deed,
 }
 
-/// What the server does in a step.
+/// The server's action in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Sends a whole response with this body, and keeps the connection open.

@@ -34,7 +34,7 @@ impl Expectations {
         Ok(toml::from_str(text)?)
     }
 
-    /// What differs, a sentence each. Only the findings of the client that the file names are compared.
+    /// The differences, a sentence each. Only the findings of the client that the file names are compared.
     pub fn differences(&self, audited: &Audited) -> Vec<String> {
         if audited.client != self.client {
             return Vec::new();

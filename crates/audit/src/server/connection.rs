@@ -111,7 +111,7 @@ impl Connection<'_> {
             self.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         let needed = |input: &[u8]| match head.is_chunked() {
-            // Of a test's small bodies, none holds this.
+            // No test's small body contains this.
             true if input.starts_with(b"0\r\n\r\n") => Some(5),
             true => input
                 .windows(7)
@@ -197,7 +197,7 @@ impl Connection<'_> {
         self.rest_of(&step.deed)
     }
 
-    /// What a step does beside sending.
+    /// The effects of a step other than sending.
     fn rest_of(&mut self, deed: &Deed) -> Result<(), Over> {
         match deed {
             Deed::Pause(time) => sleep(*time, || self.shared.is_over()),

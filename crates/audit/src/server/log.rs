@@ -51,7 +51,7 @@ pub enum Event {
     },
     /// The body of the last request on this connection.
     Body {
-        /// What arrived of it.
+        /// The part of it that arrived.
         text: String,
         /// Whether all of it arrived.
         whole: bool,

@@ -82,7 +82,7 @@ impl Server {
         self.shared.settle(longest);
     }
 
-    /// What was recorded until now.
+    /// The log until now.
     pub fn log(&self) -> Log {
         self.shared.log()
     }

@@ -1,4 +1,4 @@
-//! What the connections of a server share: the cases, the attempts of each call, the log and the budget.
+//! The state that all connections of a server share: the cases, the attempts of each call, the log and the budget.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use crate::case::{Budget, Case, Places, Step};
 /// The first segment of all paths: a word that no client would send by itself.
 pub const RUN: &str = "hecaton-audit";
 
-/// What the connections share.
+/// The state that the connections share.
 pub(super) struct Shared {
     cases: HashMap<String, Case>,
     places: Places,

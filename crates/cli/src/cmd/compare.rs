@@ -128,23 +128,23 @@ Examples:
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let scenario = CompareScenario::load(&project_root()?)?;
     let catalogue = super::catalogue(drivers)?;
-    let (asked, common, csv) = match &arguments.preset {
+    let (plan, common, csv) = match &arguments.preset {
         None => {
             let request = pair(&arguments.pair)?;
-            let asked = scenario.pair(request, &catalogue)?;
-            (asked, &arguments.pair.common, false)
+            let plan = scenario.pair(request, &catalogue)?;
+            (plan, &arguments.pair.common, false)
         }
         Some(Preset::Keepalive(given)) => {
             let seed = given.common.seed;
-            let asked = scenario.keepalive(&given.client, given.rounds, seed, &catalogue)?;
-            (asked, &given.common, false)
+            let plan = scenario.keepalive(&given.client, given.rounds, seed, &catalogue)?;
+            (plan, &given.common, false)
         }
         Some(Preset::SyncAsync(given)) => {
-            let asked = sync_async(given, &scenario, &catalogue)?;
-            (asked, &given.common, given.csv)
+            let plan = sync_async(given, &scenario, &catalogue)?;
+            (plan, &given.common, given.csv)
         }
     };
-    let (sweep, comparison) = asked;
+    let (sweep, comparison) = plan;
     session::measure(
         &Experiment::new(sweep, Kind::Compare(comparison)),
         common,

@@ -27,7 +27,7 @@ fn shown(command: &Command) -> impl Iterator<Item = &Command> {
     command.get_subcommands().filter(|verb| !verb.is_hide_set())
 }
 
-/// What one command does, how it is called, and each of its arguments under a heading, so that a link can lead there.
+/// One command: its purpose, its usage, and each argument under a heading that a link can lead to.
 fn section(command: &Command, level: usize, text: &mut String) {
     let name = command.get_bin_name().unwrap_or(command.get_name());
     let _ = writeln!(text, "{} {name}\n", "#".repeat(level));
@@ -99,7 +99,7 @@ fn argument_section(argument: &Arg, command: &str, level: usize, text: &mut Stri
     values(argument, text);
 }
 
-/// What `--help` adds in brackets.
+/// The facts that `--help` adds in brackets.
 fn facts(argument: &Arg) -> Vec<String> {
     let mut facts = Vec::new();
     if argument.get_action().takes_values() && !argument.is_hide_default_value_set() {
@@ -135,7 +135,7 @@ fn values(argument: &Arg, text: &mut String) {
     text.push('\n');
 }
 
-/// What stands below the options: parts, each with a title that ends in a colon and lines that are indented.
+/// The text below the options. It has parts, each with a title that ends in a colon and indented lines.
 fn after(help: &str, level: usize, text: &mut String) {
     let mut code = false;
     for line in help.lines() {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use clap::Args;
 use hecaton_lab::spec::{Expected, Extras, Target, Usage};
 
-/// What requests to a server of the user's own have besides a method and a URL.
+/// The parts of requests to a user's own server besides method and URL.
 #[derive(Args)]
 pub struct ServiceArguments {
     /// A header field of every request to a URL, as in 'Accept: text/html'; repeat it for several. Its value is in no file.

@@ -216,28 +216,28 @@ mod tests {
 
     #[test]
     fn a_run_is_not_written_over_without_an_option() {
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let common = |force| Common {
             seed: None,
             json: false,
-            out: Some(place.path().to_path_buf()),
+            out: Some(folder.path().to_path_buf()),
             force,
             quiet: true,
             patience: Duration::ZERO,
             trust: Vec::new(),
         };
         assert!(common(false).folder("sweep").is_ok());
-        std::fs::write(place.path().join("run.json"), "{}").unwrap();
+        std::fs::write(folder.path().join("run.json"), "{}").unwrap();
         let error = common(false).folder("sweep").unwrap_err().to_string();
         assert!(
             error.contains("holds a run already") && error.contains("--force"),
             "{error}"
         );
         assert!(common(true).folder("sweep").is_ok());
-        std::fs::create_dir(place.path().join("many")).unwrap();
+        std::fs::create_dir(folder.path().join("many")).unwrap();
         std::fs::rename(
-            place.path().join("run.json"),
-            place.path().join("many/run.json"),
+            folder.path().join("run.json"),
+            folder.path().join("many/run.json"),
         )
         .unwrap();
         assert!(

@@ -167,15 +167,15 @@ fn baseline(
     clients: &[String],
     catalogue: &Catalogue,
 ) -> Result<String> {
-    let Some(asked) = &arguments.baseline else {
+    let Some(name) = &arguments.baseline else {
         let usual = clients.iter().find(|client| **client == scenario.baseline);
         return Ok(usual.unwrap_or(&clients[0]).clone());
     };
-    catalogue.find(asked)?;
-    match clients.contains(asked) {
-        true => Ok(asked.clone()),
+    catalogue.find(name)?;
+    match clients.contains(name) {
+        true => Ok(name.clone()),
         false => bail!(Usage(format!(
-            "the baseline {asked} is not measured; name it among the clients, install it, or choose another"
+            "the baseline {name} is not measured; name it among the clients, install it, or choose another"
         ))),
     }
 }

@@ -140,7 +140,7 @@ fn a_driver_makes_a_call_and_refuses_what_its_client_cannot() {
     let shown = text(&ended);
     assert!(ended.status.success(), "{shown}");
     assert!(shown.contains("unsupported  CK04"), "{shown}");
-    // What it says of the others depends on its version, but it has a verdict.
+    // The verdicts on the other cases depend on its version, but there are some.
     assert!(
         shown.contains("RT02") && !shown.contains("setup failed"),
         "{shown}"

@@ -17,8 +17,8 @@ const CHEATS: [(&str, &str); 6] = [
 
 #[test]
 fn a_sweep_rejects_cheats_and_ranks_the_honest() {
-    let place = tempfile::tempdir().unwrap();
-    let document = sweep(place.path(), "4", "5ms", &CHEATS, &["honest"]);
+    let folder = tempfile::tempdir().unwrap();
+    let document = sweep(folder.path(), "4", "5ms", &CHEATS, &["honest"]);
     assert_eq!(document["rows"].as_array().unwrap().len(), CHEATS.len() + 2);
     for client in ["honest", "baseline-loader"] {
         assert_eq!(
@@ -47,7 +47,7 @@ fn a_sweep_rejects_cheats_and_ranks_the_honest() {
 
 /// The document of a sweep over cheats and others.
 fn sweep(
-    place: &Path,
+    folder: &Path,
     concurrency: &str,
     delay: &str,
     cheats: &[(&str, &str)],
@@ -58,14 +58,14 @@ fn sweep(
     let clients: Vec<&str> = all.copied().collect();
     let line =
         format!("sweep -c {concurrency} -b 133 -d {delay} --rounds {rounds} --time 100ms --client");
-    swept(place, &line, &clients.join(","))
+    swept(folder, &line, &clients.join(","))
 }
 
 /// The document of the sweep of a line that ends in `--client`.
-fn swept(place: &Path, line: &str, clients: &str) -> Value {
+fn swept(folder: &Path, line: &str, clients: &str) -> Value {
     let mut command = hecaton("cheats");
     command.args(line.split(' ')).arg(clients);
-    let ending = run(command.args(["--json", "--quiet", "--out"]).arg(place));
+    let ending = run(command.args(["--json", "--quiet", "--out"]).arg(folder));
     ending.assert(0, &[]);
     assert_eq!(ending.stderr, "");
     serde_json::from_str(&ending.stdout).unwrap()
@@ -82,12 +82,12 @@ fn missed<'a>(
         if cheats.is_empty() {
             break;
         }
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let line = format!("sweep -c {concurrency} -b 133 -d 0 --rounds 12 --time {ms}ms --client");
         let clients = cheats
             .iter()
             .fold("honest".to_owned(), |all, (cheat, _)| all + "," + cheat);
-        let document = swept(place.path(), &line, &clients);
+        let document = swept(folder.path(), &line, &clients);
         assert_eq!(row(&document, "honest")["verified"], true);
         cheats = passed(&document, &cheats);
     }
@@ -151,9 +151,9 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
         "opens-ahead",
         "connections were opened ahead of the round|that carried nothing yet",
     ),
-    ("speaks-to-terminals", "all went well"),
+    ("writes-to-terminals", "all went well"),
     ("commutes", "though all share core"),
-    ("asks-on-early", "requests were pipelined"),
+    ("sends-on-early", "requests were pipelined"),
     ("begins-early", "requests were pipelined"),
     ("claims-a-twentieth", "contradict the server's times"),
     ("connects-ahead", "that carried nothing yet"),
@@ -173,10 +173,10 @@ const WRONGED: [(&str, &str); 3] = [
 
 #[test]
 fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let wronged = WRONGED.map(|(client, _)| client);
     let others: Vec<&str> = wronged.into_iter().chain(["honest"]).collect();
-    let document = sweep(place.path(), "8", "0", &CHEATS_WITHOUT_DELAY, &others);
+    let document = sweep(folder.path(), "8", "0", &CHEATS_WITHOUT_DELAY, &others);
     let missed = missed("8", passed(&document, &CHEATS_WITHOUT_DELAY), TIMES_MS);
     assert!(missed.is_empty(), "{missed:?}");
     for client in ["honest", "baseline-loader"] {
@@ -214,9 +214,9 @@ fn is_marked(document: &Value, client: &str, words: &str) -> bool {
 /// The delays decide how long a wave lasts, and the machine little: a wave waits for its slowest, and so half of it is in flight.
 #[test]
 fn a_client_that_sends_in_waves_is_ranked_with_a_mark() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let line = "sweep -c 8 -b 133 -d uniform:1ms..200ms --rounds 3 --time 2s --client";
-    let document = swept(place.path(), line, "sends-in-waves,honest");
+    let document = swept(folder.path(), line, "sends-in-waves,honest");
     let words = "of 8 requests were in flight on average";
     assert!(is_marked(&document, "sends-in-waves", words), "{document}");
     assert_eq!(row(&document, "honest")["verified"], true);
@@ -240,7 +240,7 @@ fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
 /// Where the system gives no control groups and no users, `/proc` still shows who left, and that others were woken.
 #[test]
 fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command
         .env("HECATON_CGROUPS", "off")
@@ -268,7 +268,7 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
     ]);
     command
         .args(["--json", "--quiet", "--out"])
-        .arg(place.path());
+        .arg(folder.path());
     let ending = run(&mut command);
     ending.assert(0, &[]);
     let document: Value = serde_json::from_str(&ending.stdout).unwrap();
@@ -295,7 +295,7 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
 /// A driver that verifies certificates only in the check gets another server later.
 #[test]
 fn who_trusts_anyone_while_it_is_measured_is_caught() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command.args([
         "compare",
@@ -308,9 +308,9 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
     ]);
     command
         .args(["--rounds", "6", "--quiet", "--out"])
-        .arg(place.path());
+        .arg(folder.path());
     run(&mut command);
-    let text = std::fs::read_to_string(place.path().join("run.json")).unwrap();
+    let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     for client in ["looks-once", "trusts-anyone"] {
         let reason = row(&document, client)["rejected"]
@@ -325,7 +325,7 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
 
 /// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the server's log refutes.
 const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
-    ("asks-plain", "without the `Accept: application/json`"),
+    ("requests-plain", "without the `Accept: application/json`"),
     ("json-guessed", "the checksum"),
     ("scans-for-the-check-value", "the checksum"),
     ("knows-the-shape", "the checksum"),
@@ -336,7 +336,7 @@ const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
 
 #[test]
 fn a_shootout_ranks_only_who_read_the_value_and_did_what_was_claimed() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command
         .args([
@@ -350,7 +350,7 @@ fn a_shootout_ranks_only_who_read_the_value_and_did_what_was_claimed() {
         .args([
             "--rounds", "2", "--delay", "5ms", "--json", "--quiet", "--out",
         ])
-        .arg(place.path())
+        .arg(folder.path())
         .args(CHEATS_OF_A_SHOOTOUT.map(|(cheat, _)| cheat));
     let ending = run(&mut command);
     ending.assert(0, &[]);
@@ -374,7 +374,7 @@ fn a_shootout_ranks_only_who_read_the_value_and_did_what_was_claimed() {
             "{cheat}: {reason}"
         );
     }
-    let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     assert!(page.contains("honest is the only one that could be ranked"));
 }
 
@@ -405,11 +405,11 @@ fn a_check_finds_the_cheat_and_passes_the_honest() {
 
 #[test]
 fn a_run_of_which_nothing_holds_fails_and_is_not_written_over() {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let sweep = |force: &[&str]| {
         let mut command = hecaton("cheats");
         command.args("sweep --concurrency 4 --body 133 --delay 0 --rounds 1 --time 20ms --client duplicates --out".split(' '));
-        run(command.arg(place.path()).args(force))
+        run(command.arg(folder.path()).args(force))
     };
     let ending = sweep(&[]);
     ending.assert(1, &["every row was rejected"]);
@@ -420,7 +420,7 @@ fn a_run_of_which_nothing_holds_fails_and_is_not_written_over() {
     );
     sweep(&[]).assert(2, &["holds a run already", "--force"]);
     sweep(&["--force"]).assert(1, &["every row was rejected"]);
-    let page = std::fs::read_to_string(place.path().join("report.html")).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("report.html")).unwrap();
     let (_, command) = page.split_once("Measure it again").unwrap();
     let command = command.split("</code>").next().unwrap();
     assert!(

@@ -22,11 +22,11 @@ fn bash_completes_verbs_and_options_with_what_is_printed() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let ask = "\nCOMP_WORDS=(hecaton sweep --conc) COMP_CWORD=2\n\
+    let script = "\nCOMP_WORDS=(hecaton sweep --conc) COMP_CWORD=2\n\
                _hecaton hecaton --conc sweep\necho \"${COMPREPLY[@]}\"\n";
     let mut stdin = shell.stdin.take().unwrap();
     stdin.write_all(printed("bash").as_bytes()).unwrap();
-    stdin.write_all(ask.as_bytes()).unwrap();
+    stdin.write_all(script.as_bytes()).unwrap();
     drop(stdin);
     let reported = String::from_utf8(shell.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(reported.trim(), "--concurrency");

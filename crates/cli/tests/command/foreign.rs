@@ -11,7 +11,7 @@ use serde_json::Value;
 fn rows_are_unverified_and_requests_are_counted_as_requested() {
     let server = TestServer::start(Options::default()).unwrap();
     let url = format!("{}/bytes/100", server.base_url());
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command.args([
         "sweep",
@@ -26,10 +26,10 @@ fn rows_are_unverified_and_requests_are_counted_as_requested() {
     ]);
     let ending = run(command
         .args(["--json", "--quiet", "--out"])
-        .arg(place.path()));
+        .arg(folder.path()));
     ending.assert(0, &[]);
     let printed: Value = serde_json::from_str(&ending.stdout).unwrap();
-    assert_eq!(printed, document(place.path()));
+    assert_eq!(printed, document(folder.path()));
 
     let rows = printed["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 4);
@@ -64,7 +64,7 @@ fn the_raw_loader_reads_chunks_statuses_and_heads() {
         ("HEAD", "/bytes/100", 10, 0),
         ("GET", "/close", 10, 0),
     ] {
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let mut command = hecaton("cheats");
         command.args([
             "sweep",
@@ -77,9 +77,9 @@ fn the_raw_loader_reads_chunks_statuses_and_heads() {
         ]);
         run(command
             .args(["--concurrency", "2", "--quiet", "--out"])
-            .arg(place.path()))
+            .arg(folder.path()))
         .assert(0, &[]);
-        let claim = &document(place.path())["rounds"][0]["claim"];
+        let claim = &document(folder.path())["rounds"][0]["claim"];
         assert_eq!(
             (&claim["done"], &claim["errors"]),
             (&Value::from(done), &Value::from(10 - done)),
@@ -162,12 +162,12 @@ fn with_ruby(line: &str) -> std::process::Command {
 #[test]
 fn failures_of_a_service_are_a_figure_and_no_end() {
     let service = Service::start(|number| if number % 20 == 19 { 503 } else { 200 });
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let line = format!(
         "sweep {} 100 3 --client net-http -c 2 --json --quiet --out",
         service.url
     );
-    let ending = run(with_ruby(&line).arg(place.path()));
+    let ending = run(with_ruby(&line).arg(folder.path()));
     ending.assert(0, &[]);
     let printed: Value = serde_json::from_str(&ending.stdout).unwrap();
     let mut rows = printed["rows"].as_array().unwrap().iter();
@@ -185,14 +185,14 @@ fn failures_of_a_service_are_a_figure_and_no_end() {
 #[test]
 fn a_status_everywhere_ends_a_run_at_once_with_a_sentence() {
     let service = Service::start(|_| 404);
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let line = format!("sweep {} --client net-http --quiet --out", service.url);
-    let ending = run(with_ruby(&line).arg(place.path()));
+    let ending = run(with_ruby(&line).arg(folder.path()));
     ending.assert(1, &["responds with status 404", &service.url]);
     assert_eq!(service.requests.lock().unwrap().len(), 1);
     let service = Service::start(|_| 401);
     let line = format!("sweep {} --client net-http --quiet --out", service.url);
-    let ending = run(with_ruby(&line).arg(place.path().join("401")));
+    let ending = run(with_ruby(&line).arg(folder.path().join("401")));
     ending.assert(
         1,
         &[
@@ -208,7 +208,7 @@ fn a_status_everywhere_ends_a_run_at_once_with_a_sentence() {
 fn the_expected_statuses_are_successes_and_no_others() {
     let sweep = |expect: &str| {
         let service = Service::start(|number| if number % 2 == 1 { 404 } else { 200 });
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let line = format!(
             "sweep {} 40 2 --client net-http -c 1 --json --quiet",
             service.url
@@ -216,7 +216,7 @@ fn the_expected_statuses_are_successes_and_no_others() {
         let mut command = with_ruby(&line);
         let ending = run(command
             .args(["--expect", expect, "--out"])
-            .arg(place.path().join("run")));
+            .arg(folder.path().join("run")));
         let errors = serde_json::from_str::<Value>(&ending.stdout)
             .ok()
             .and_then(|printed| printed["rows"][0]["errors"].as_u64());
@@ -235,14 +235,14 @@ fn the_expected_statuses_are_successes_and_no_others() {
 #[test]
 fn urls_of_a_file_take_turns() {
     let service = Service::start(|_| 200);
-    let place = tempfile::tempdir().unwrap();
-    let urls = place.path().join("urls");
+    let folder = tempfile::tempdir().unwrap();
+    let urls = folder.path().join("urls");
     std::fs::write(&urls, format!("# two\n{0}/a\n{0}/b\n", service.url)).unwrap();
     let line = format!(
         "sweep @{} 40 1 --client net-http -c 2 --quiet --out",
         urls.display()
     );
-    run(with_ruby(&line).arg(place.path().join("run"))).assert(0, &[]);
+    run(with_ruby(&line).arg(folder.path().join("run"))).assert(0, &[]);
     let requests = service.requests.lock().unwrap();
     let of = |path: &str| {
         let begins = format!("GET /api/{path} ");
@@ -258,15 +258,15 @@ fn urls_of_a_file_take_turns() {
         of("a"),
         of("b")
     );
-    let page = std::fs::read_to_string(place.path().join("run/report.html")).unwrap();
+    let page = std::fs::read_to_string(folder.path().join("run/report.html")).unwrap();
     assert!(page.contains("and 1 URL more in turn"), "{page}");
 }
 
 #[test]
 fn header_fields_and_a_body_are_sent_and_their_values_kept_in_no_file() {
     let service = Service::start(|_| 200);
-    let place = tempfile::tempdir().unwrap();
-    let body = place.path().join("body.json");
+    let folder = tempfile::tempdir().unwrap();
+    let body = folder.path().join("body.json");
     std::fs::write(&body, "{\"a\": 1}").unwrap();
     let line = format!(
         "sweep {} 10 1 --client net-http -c 1 --data @{} --quiet",
@@ -275,7 +275,7 @@ fn header_fields_and_a_body_are_sent_and_their_values_kept_in_no_file() {
     );
     let mut command = with_ruby(&line);
     command.args(["-H", "X-Key: a secret", "-H", "Accept: text/html"]);
-    run(command.arg("--out").arg(place.path().join("run"))).assert(0, &[]);
+    run(command.arg("--out").arg(folder.path().join("run"))).assert(0, &[]);
     let requests = service.requests.lock().unwrap();
     // Of both clients: their tries, the connections that are opened, and the round.
     assert_eq!(requests.len(), 2 * (1 + 1 + 10));
@@ -288,7 +288,7 @@ fn header_fields_and_a_body_are_sent_and_their_values_kept_in_no_file() {
         );
     }
     for name in ["run.json", "report.html"] {
-        let text = std::fs::read_to_string(place.path().join("run").join(name)).unwrap();
+        let text = std::fs::read_to_string(folder.path().join("run").join(name)).unwrap();
         assert!(
             text.contains("X-Key") && !text.contains("a secret"),
             "{name}"
@@ -304,36 +304,36 @@ fn a_service_over_tls_is_trusted_by_its_own_certificates() {
     })
     .unwrap();
     let url = format!("{}/bytes/100", server.base_url());
-    let place = tempfile::tempdir().unwrap();
-    let ca = place.path().join("ca.pem");
+    let folder = tempfile::tempdir().unwrap();
+    let ca = folder.path().join("ca.pem");
     std::fs::write(&ca, server.ca_pem().unwrap()).unwrap();
     let line = format!("sweep {url} 20 1 --client net-http -c 1 --quiet");
     let refused = run(with_ruby(&line)
         .arg("--out")
-        .arg(place.path().join("without")));
+        .arg(folder.path().join("without")));
     refused.assert(1, &["gets no response", "--ca FILE"]);
     let mut command = with_ruby(&line);
     command.arg("--ca").arg(&ca).arg("--out");
-    run(command.arg(place.path().join("with"))).assert(0, &[]);
+    run(command.arg(folder.path().join("with"))).assert(0, &[]);
 }
 
 #[test]
 fn two_clients_are_compared_at_a_service_and_any_number_is_ranked() {
     let service = Service::start(|_| 200);
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let line = format!(
         "compare net-http net-http --set keepalive=off --rounds 6 --url {} --quiet --out",
         service.url
     );
-    run(with_ruby(&line).arg(place.path().join("compare"))).assert(0, &[]);
-    let compared = document(&place.path().join("compare"));
+    run(with_ruby(&line).arg(folder.path().join("compare"))).assert(0, &[]);
+    let compared = document(&folder.path().join("compare"));
     assert_eq!(compared["plan"]["target"]["url"], service.url.as_str());
     let line = format!(
         "shootout net-http --requests 60 --rounds 6 --url {} --quiet --out",
         service.url
     );
-    run(with_ruby(&line).arg(place.path().join("shootout"))).assert(0, &[]);
-    let ranked = document(&place.path().join("shootout"));
+    run(with_ruby(&line).arg(folder.path().join("shootout"))).assert(0, &[]);
+    let ranked = document(&folder.path().join("shootout"));
     assert_eq!(ranked["ranking"]["clients"][0]["place"], 1);
     let mut command = with_ruby("compare net-http net-http --set tls=on --rounds 6 --url");
     run(command.arg(&service.url)).assert(2, &["only keepalive and concurrency"]);
@@ -354,13 +354,13 @@ fn a_service_that_stalls_shows_at_a_rate_and_not_in_the_closed_loop() {
             }
             200
         });
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let mut command = with_ruby(&format!(
             "sweep {} 200 1 --client net-http -c {IN_FLIGHT} --quiet{rate}",
             service.url
         ));
-        run(command.arg("--out").arg(place.path())).assert(0, &[]);
-        let document = document(place.path());
+        run(command.arg("--out").arg(folder.path())).assert(0, &[]);
+        let document = document(folder.path());
         let mut rounds = document["rounds"].as_array().unwrap().iter();
         let round = rounds.find(|round| round["client"] == "net-http").unwrap();
         let latencies = round["claim"]["latencies_us"].as_array().unwrap().iter();

@@ -155,7 +155,7 @@ fn an_untrusted_server_has_a_url_like_any_other() {
     assert!(says.contains("certificates are not verified"), "{says:?}");
 }
 
-/// What a client opened at the end of the probe is closed before its round begins, so it gains nothing.
+/// Connections that a client opened at the end of the probe are closed before its round begins, so it gains nothing.
 #[test]
 fn no_connection_of_a_round_of_new_ones_is_older_than_the_round() {
     let line = "sweep -c 4 -b 133 -d 0 --rounds 3 --time 100ms";
@@ -177,7 +177,7 @@ fn no_connection_of_a_round_of_new_ones_is_older_than_the_round() {
 fn to_send_slow_ids_first_gains_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
-    let line = "sweep -c 24 -b 133 -d uniform:1ms..60ms --rounds 3 --time 200ms --quiet --client asks-the-slowest-first --out";
+    let line = "sweep -c 24 -b 133 -d uniform:1ms..60ms --rounds 3 --time 200ms --quiet --client sends-the-slowest-first --out";
     run(command.args(line.split(' ')).arg(folder.path())).assert(0, &[]);
     let logs = std::fs::read_dir(folder.path().join("drivers")).unwrap();
     let texts = logs.map(|log| std::fs::read_to_string(log.unwrap().path()).unwrap());

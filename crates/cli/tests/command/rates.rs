@@ -58,8 +58,8 @@ fn every_request_is_sent_when_it_is_due_and_the_server_says_how_late() {
     }
 }
 
-/// With one connection and responses of 50 ms, at 40 a second each request waits for all before it. Who leaves that wait out of its
-/// latencies is refuted by the server's own times; so is who does not wait until requests are due.
+/// With one connection and responses of 50 ms, at 40 a second each request waits for all before it. The server's own
+/// times refute a driver that leaves this wait out of its latencies, and a driver that sends before requests are due.
 #[test]
 fn who_leaves_waiting_out_and_who_ignores_the_rate_are_rejected() {
     let document = document(

@@ -62,7 +62,7 @@ pub struct Ending {
     pub status: Option<i32>,
     /// What it printed.
     pub stdout: String,
-    /// What it said besides.
+    /// Its standard error.
     pub stderr: String,
 }
 

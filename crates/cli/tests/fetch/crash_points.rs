@@ -22,7 +22,7 @@ const INPUTS: usize = 38;
 pub struct Case {
     pub name: &'static str,
     pub list: fn(&World) -> PathBuf,
-    /// What the command needs beside the folder, for as long as this lives.
+    /// Servers and files that the command needs beside the folder, for as long as the value lives.
     pub around: fn(&World) -> Box<dyn Any>,
     pub before: fn(&World, &Path),
     pub command: fn(&World, &Path) -> Command,

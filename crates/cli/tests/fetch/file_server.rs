@@ -34,7 +34,7 @@ pub enum OnRange {
     NoTag,
 }
 
-/// What the server does.
+/// The server's behaviour.
 #[derive(Clone, Debug)]
 pub struct Behaviour {
     /// The length of each file.
@@ -43,7 +43,7 @@ pub struct Behaviour {
     pub version: u64,
     /// The ETag, in which `{}` is the version; none sends none.
     pub etag: Option<&'static str>,
-    /// What a range gets.
+    /// The response to a request for a range.
     pub on_range: OnRange,
     /// No body goes beyond this byte of its file, until that changes.
     pub hold_at: u64,
@@ -117,7 +117,7 @@ impl FileServer {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = shared.clone();
-                std::thread::spawn(move || answer(stream, &shared));
+                std::thread::spawn(move || respond(stream, &shared));
             }
         });
         server
@@ -215,7 +215,7 @@ impl Seen {
 }
 
 /// Responds to one request and closes; an error is a client that has gone.
-fn answer(mut stream: TcpStream, shared: &Shared) -> Option<()> {
+fn respond(mut stream: TcpStream, shared: &Shared) -> Option<()> {
     let seen = read(&stream)?;
     let behaviour = shared.behaviour.lock().unwrap().clone();
     shared.seen.lock().unwrap().push(seen.clone());

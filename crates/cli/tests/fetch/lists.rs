@@ -25,10 +25,10 @@ impl ListServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         let shared = Arc::<Mutex<Shared>>::default();
-        let answering = shared.clone();
+        let responding = shared.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                answer(stream, &answering);
+                respond(stream, &responding);
             }
         });
         ListServer { base, shared }
@@ -44,7 +44,7 @@ impl ListServer {
 }
 
 /// Responds to one request and closes; none is a client that has gone.
-fn answer(mut stream: TcpStream, shared: &Mutex<Shared>) -> Option<()> {
+fn respond(mut stream: TcpStream, shared: &Mutex<Shared>) -> Option<()> {
     let mut lines = BufReader::new(stream.try_clone().ok()?).lines();
     let first = lines.next()?.ok()?;
     lines

@@ -373,7 +373,7 @@ fn sleeps(fault: Fault) {
     assert_eq!(records(&s3, JOB, 200), before);
     let summary = world.server.summary();
     assert_eq!(summary.duplicates, 0);
-    // What it had begun to send before it slept is on its way, and is unknown to the other.
+    // The other worker does not know the requests that this one had begun to send before it slept.
     assert!(
         summary.requests - seen <= 4,
         "{} more",

@@ -14,7 +14,7 @@ const FOR_EVER: u64 = 1 << 60;
 struct Shaky {
     port: u16,
     /// How many connections still get a response before some are dropped.
-    answers: Arc<AtomicU64>,
+    responses: Arc<AtomicU64>,
     /// How many are dropped then.
     drops: Arc<AtomicU64>,
     /// The first lines of all requests.
@@ -24,16 +24,16 @@ struct Shaky {
 type Seen = Arc<Mutex<Vec<String>>>;
 
 impl Shaky {
-    fn start(answers: u64, drops: u64) -> Shaky {
+    fn start(responses: u64, drops: u64) -> Shaky {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let shaky = Shaky {
             port: listener.local_addr().unwrap().port(),
-            answers: Arc::new(answers.into()),
+            responses: Arc::new(responses.into()),
             drops: Arc::new(drops.into()),
             seen: Seen::default(),
         };
-        let (answers, drops, seen) = (
-            shaky.answers.clone(),
+        let (responses, drops, seen) = (
+            shaky.responses.clone(),
             shaky.drops.clone(),
             shaky.seen.clone(),
         );
@@ -44,9 +44,9 @@ impl Shaky {
                         left.checked_sub(1)
                     })
                 };
-                let is_dropped = take(&answers).is_err() && take(&drops).is_ok();
+                let is_dropped = take(&responses).is_err() && take(&drops).is_ok();
                 let seen = seen.clone();
-                std::thread::spawn(move || answer(stream, is_dropped, &seen));
+                std::thread::spawn(move || respond(stream, is_dropped, &seen));
             }
         });
         shaky
@@ -62,7 +62,7 @@ impl Shaky {
 }
 
 /// Reads one request, and responds unless the connection is to be dropped.
-fn answer(stream: TcpStream, is_dropped: bool, seen: &Seen) {
+fn respond(stream: TcpStream, is_dropped: bool, seen: &Seen) {
     let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
     seen.lock().unwrap().extend(lines.next());
     while lines.next().is_some_and(|line| !line.is_empty()) {}

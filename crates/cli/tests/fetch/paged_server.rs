@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// The server, and what it was asked for.
+/// The server, and which paths were requested.
 pub struct PagedServer {
     pub port: u16,
     requests: Arc<Mutex<BTreeMap<String, u32>>>,

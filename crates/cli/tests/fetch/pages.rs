@@ -173,7 +173,7 @@ fn kills_between_pages_leave_each_page_once() {
     for (number, pages) in &inputs {
         assert_eq!(numbers(pages), all, "input {number}");
     }
-    // What had its record was not requested again: only what was in flight or in a frame that was not written.
+    // An input with a record was not requested again. Only inputs in flight or in an unwritten frame were.
     let repeated = server.count() - u64::from(INPUTS * PAGES);
     assert!(
         repeated < u64::from(INPUTS * PAGES),

@@ -67,20 +67,20 @@ fn a_folder_resumes_without_its_list_wherever_it_is() {
     let moved = world.path("moved");
     fs::rename(world.out(), &moved).unwrap();
     let reported = ending(hecaton(&["fetch", "status"]).arg(&moved)).stdout;
-    let goes_on = format!(
+    let resumes = format!(
         "no process works on it: resume with `hecaton fetch -o {}`",
         moved.display()
     );
-    assert!(reported.contains(&goes_on), "{reported}");
-    let go_on = |more: &[&str]| ending(hecaton(&["fetch", "-o"]).arg(&moved).args(more));
-    let other = go_on(&["-X", "PUT"]);
+    assert!(reported.contains(&resumes), "{reported}");
+    let resume = |more: &[&str]| ending(hecaton(&["fetch", "-o"]).arg(&moved).args(more));
+    let other = resume(&["-X", "PUT"]);
     assert_eq!(other.status, Some(2));
     assert!(
         other.stderr.contains("holds another job"),
         "{}",
         other.stderr
     );
-    let done = go_on(&["-c", "7"]);
+    let done = resume(&["-c", "7"]);
     assert_eq!(done.status, Some(0), "{}", done.stderr);
     fs::rename(&moved, world.out()).unwrap();
     assert_eq!(world.records().len(), 200);
@@ -99,20 +99,20 @@ fn a_table_of_half_a_job_has_what_is_there_and_says_so() {
 }
 
 #[test]
-fn a_table_is_sealed_when_all_is_done_by_whomever_and_again() {
+fn a_table_is_finalized_when_all_is_done_by_any_command_and_again() {
     let world = World::new();
     half_done(&world, &["--final-tables", "csv"]);
     let table = world.out().join("table.csv");
     assert!(!table.exists(), "not all is done");
     do_part(&world, "1");
-    let sealed = fs::read_to_string(&table).unwrap();
-    assert_eq!(rows(&sealed), 200);
+    let finalized = fs::read_to_string(&table).unwrap();
+    assert_eq!(rows(&finalized), 200);
     assert!(world.out().join("report.html").exists());
     let again = ending(hecaton(&["fetch", "again", "--where", "n < 5"]).arg(world.out()));
     assert_eq!(again.status, Some(0), "{}", again.stderr);
     let renewed = fs::read_to_string(&table).unwrap();
     assert_eq!(rows(&renewed), 200);
-    let [was, is] = [&sealed, &renewed].map(|text| text.lines().collect::<BTreeSet<_>>());
+    let [was, is] = [&finalized, &renewed].map(|text| text.lines().collect::<BTreeSet<_>>());
     assert_eq!(was.difference(&is).count(), 5);
     let refused =
         ending(hecaton(&["fetch", "urls.txt", "-o", "x", "--final-tables", "xls"]).env("A", "b"));

@@ -172,7 +172,7 @@ fn begin_minio(program: &Path, home: &Path, address: &str) -> Option<Child> {
     let mut server = command.spawn().expect("the server starts");
     let mut has_ended = false;
     until(|| {
-        has_ended = server.try_wait().expect("it can be asked").is_some();
+        has_ended = server.try_wait().expect("its state can be read").is_some();
         has_ended || responds(address)
     });
     match has_ended {
@@ -184,14 +184,14 @@ fn begin_minio(program: &Path, home: &Path, address: &str) -> Option<Child> {
 /// Whether a server responds that it is ready.
 fn responds(address: &str) -> bool {
     let mut response = String::new();
-    let mut ask = || -> std::io::Result<()> {
+    let mut try_health = || -> std::io::Result<()> {
         let mut stream = TcpStream::connect(address)?;
         stream.write_all(
             b"GET /minio/health/ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
         )?;
         stream.read_to_string(&mut response).map(drop)
     };
-    ask().is_ok() && response.starts_with("HTTP/1.1 200")
+    try_health().is_ok() && response.starts_with("HTTP/1.1 200")
 }
 
 /// Has a command use the server at this address.
@@ -212,7 +212,7 @@ impl Drop for S3 {
     }
 }
 
-/// What stands between a worker and the server.
+/// A fault between a worker and the server.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Fault {
     None,

@@ -11,15 +11,15 @@ use crate::support::{World, count, ending, files, hecaton};
 /// A server that knows some paths, and notes what is requested.
 struct Site {
     address: SocketAddr,
-    asked: Arc<Mutex<Vec<String>>>,
+    paths: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
     fn start(pages: &'static [(&'static str, &'static str)]) -> Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let noted = asked.clone();
+        let paths = Arc::new(Mutex::new(Vec::new()));
+        let noted = paths.clone();
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 let mut head = Vec::new();
@@ -49,11 +49,11 @@ impl Site {
                 );
             }
         });
-        Site { address, asked }
+        Site { address, paths }
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    fn paths(&self) -> Vec<String> {
+        self.paths.lock().unwrap().clone()
     }
 }
 
@@ -80,10 +80,10 @@ fn what_robots_txt_forbids_is_skipped_and_it_is_fetched_first_and_once() {
         (15, 5)
     );
     assert_eq!(records[&4]["why"], "robots");
-    let asked = site.asked();
-    assert_eq!(asked[0], "/robots.txt");
-    assert_eq!(asked.len(), 16, "{asked:?}");
-    assert!(!asked.iter().any(|path| path.contains("secret")));
+    let paths = site.paths();
+    assert_eq!(paths[0], "/robots.txt");
+    assert_eq!(paths.len(), 16, "{paths:?}");
+    assert!(!paths.iter().any(|path| path.contains("secret")));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn a_robots_txt_that_is_elsewhere_is_found_but_not_in_ones_own_network() {
         assert_eq!(count(&records, "skipped"), secrets, "{location}");
         assert_eq!(count(&records, "response"), 3 - secrets, "{location}");
     }
-    assert_eq!(inside.asked(), [""; 0]);
+    assert_eq!(inside.paths(), [""; 0]);
 }
 
 /// A server whose robots.txt forbids `/page/0` and then has comments without end; it counts the bytes that it sent.
@@ -279,9 +279,9 @@ fn rules_of_more_hosts_than_fit_are_fetched_again_and_hold() {
         (count(&records, "response"), count(&records, "skipped")),
         (3990, 10)
     );
-    let asked = site.asked();
-    assert!(!asked.iter().any(|path| path.contains("secret")));
-    let robots = asked.iter().filter(|path| *path == "/robots.txt").count();
+    let paths = site.paths();
+    assert!(!paths.iter().any(|path| path.contains("secret")));
+    let robots = paths.iter().filter(|path| *path == "/robots.txt").count();
     println!("{robots} times robots.txt of {hosts} hosts");
     assert!(robots > hosts as usize, "{robots}: there was room for all");
 }

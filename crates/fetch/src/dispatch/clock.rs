@@ -1,5 +1,5 @@
-//! The clock of leases. It does not stop while the machine sleeps, as that of `std::time::Instant` does on Linux: a worker that wakes
-//! up must find that its leases have expired.
+//! The clock of leases. It runs while the machine sleeps, so that a worker that wakes up finds its leases expired.
+//! The clock of `std::time::Instant` stops then on Linux.
 
 use std::ops::Add;
 use std::time::Duration;

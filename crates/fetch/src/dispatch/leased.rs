@@ -36,7 +36,7 @@ pub struct Shared {
     pub is_ending: bool,
 }
 
-/// What the run and the dispatcher share about leased parts.
+/// The state of leased parts, which the run and the dispatcher share.
 #[derive(Clone)]
 pub struct Board {
     shared: Arc<Mutex<Shared>>,

@@ -20,12 +20,12 @@ struct Test {
     is_share: bool,
 }
 
-/// What an expression over counts is about.
+/// A value in an expression over counts.
 pub trait Counts {
     /// Every count with its name.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 
-    /// What a share is a share of.
+    /// The whole of which a share is taken.
     fn all(&self) -> u64;
 }
 

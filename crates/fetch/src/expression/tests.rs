@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::record::{Body, Elapsed, Failure, Outcome, Record};
 
-fn answered() -> Record {
+fn responded() -> Record {
     Record {
         n: 7,
         line: 8,
@@ -96,7 +96,7 @@ fn what_holds_of_a_response() {
         "not json:/data/on",
         "header.x-count",
     ] {
-        assert!(holds(text, &answered()), "{text}");
+        assert!(holds(text, &responded()), "{text}");
     }
     for text in [
         "status == 200",
@@ -114,7 +114,7 @@ fn what_holds_of_a_response() {
         "taken.none",
         "host == 'example.org'",
     ] {
-        assert!(!holds(text, &answered()), "{text}");
+        assert!(!holds(text, &responded()), "{text}");
     }
 }
 
@@ -283,7 +283,7 @@ proptest! {
         let text = expression.to_string();
         let again = Expression::parse(&text);
         prop_assert_eq!(again.as_ref(), Ok(&expression), "{}", text);
-        prop_assert_eq!(expression.holds(&answered()), again.unwrap().holds(&answered()));
+        prop_assert_eq!(expression.holds(&responded()), again.unwrap().holds(&responded()));
     }
 
     #[test]
@@ -295,7 +295,7 @@ proptest! {
 
     #[test]
     fn unequal_is_not_equal(status in 0..600_u16, text in "[0-9a]{0,3}") {
-        for record in [answered(), failed()] {
+        for record in [responded(), failed()] {
             for (left, right) in [(format!("status == {status}"), format!("status != {status}")), (format!("column.sku == '{text}'"), format!("column.sku != '{text}'"))] {
                 prop_assert_ne!(holds(&left, &record), holds(&right, &record));
             }

@@ -1,7 +1,7 @@
 //! The end of a job: every part's results in `results/`, a finished round merged, and products made of these very records.
 //!
-//! Every step may be repeated, and a crash may come between any two. [`parts`] completes the parts that have a `COMMIT`, and each
-//! verb begins with it. [`job`] does the rest once all parts are done, whoever ran them. `stamp` notes which records each
+//! Every step may be repeated, and a crash may come between any two. Each verb begins with [`parts`], which completes the parts
+//! that have a `COMMIT`. Once all parts are done, [`job`] does the rest, in any process. `stamp` notes which records each
 //! product was made from, so that a stale product is made again.
 
 mod stamp;

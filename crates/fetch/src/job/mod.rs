@@ -40,7 +40,7 @@ pub struct Job {
     pub pace: Pace,
     /// How connections are made.
     pub network: Network,
-    /// What differs for single hosts, by their names: `api.example.com`, or `*.example.com` for all hosts under it.
+    /// Settings of single hosts, by their names: `api.example.com`, or `*.example.com` for all hosts under it.
     #[serde(skip_serializing_if = "Hosts::is_empty")]
     pub hosts: Hosts,
 }

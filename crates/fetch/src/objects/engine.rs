@@ -32,7 +32,7 @@ impl HttpConnector for Engine {
     }
 }
 
-/// What a call comes to; the shape that `async_trait` gives it.
+/// The future of a call, in the shape that `async_trait` requires.
 type Calling<'a> = Pin<Box<dyn Future<Output = Result<HttpResponse, HttpError>> + Send + 'a>>;
 
 impl HttpService for Engine {

@@ -191,7 +191,7 @@ impl Store {
         }
     }
 
-    /// What is known of an object; none if there is none. An empty name is the object at the URL itself.
+    /// The facts about an object; none if there is no object. An empty name is the object at the URL itself.
     ///
     /// # Errors
     /// When the store cannot be reached, or refuses.

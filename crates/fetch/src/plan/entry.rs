@@ -13,11 +13,11 @@ pub struct Planned {
     pub line: u64,
     /// What it held.
     pub held: Content,
-    /// What earlier rounds say of it, if this is a round.
+    /// Its state after earlier rounds, if this is a round.
     pub earlier: Option<Box<Earlier>>,
 }
 
-/// What earlier rounds say of an input.
+/// The state of an input after earlier rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
     /// The version of its response that the job has.

@@ -60,14 +60,14 @@ pub type Routing<'a> =
 pub struct Fed {
     /// The columns of the input.
     pub columns: Vec<String>,
-    /// What each list held, in their order.
+    /// The contents of each list, in their order.
     pub lists: Vec<Listed>,
 }
 
 /// Passes every entry of the input to the given function.
 pub type Feed<'a> = &'a mut dyn FnMut(&mut dyn FnMut(Entry) -> Result<()>) -> Result<Fed>;
 
-/// What was planned before these parts.
+/// The totals of the parts that were planned before these.
 #[derive(Default)]
 pub struct Before {
     /// How many parts.

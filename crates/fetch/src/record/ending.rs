@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::{Body, Cell, Columns, Outcome, Validators, Way};
 
-/// How an input ended. What is not known of it is empty.
+/// How an input ended. Unknown values are empty.
 #[derive(Clone, Default)]
 pub struct Ending<'a> {
     /// The number of the input.
@@ -57,9 +57,9 @@ pub struct Ending<'a> {
     pub digest: Option<blake3::Hash>,
     /// Where the body is.
     pub body: Option<&'a Body>,
-    /// What names this version of the response.
+    /// The validators of this version of the response.
     pub validators: Option<Validators>,
-    /// What was taken from it.
+    /// The values that `--take` took from it.
     pub taken: Option<&'a Map<String, Value>>,
 }
 

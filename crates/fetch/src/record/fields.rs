@@ -1,5 +1,5 @@
-//! The fields of a record, each declared here and nowhere else: its key in a line of the results with its type, how it is written,
-//! and its names in expressions and tables. The JSON Schema and the table in `docs/fetch.md` are made of this too.
+//! The fields of a record, each declared here and nowhere else. A field has a key in the lines of the results, a type, a writer, and
+//! names in expressions and tables. The JSON Schema and the table in `docs/fetch.md` are made of this too.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
@@ -19,7 +19,7 @@ use super::{Columns, Outcome};
 pub struct Field {
     /// Its key.
     pub key: &'static str,
-    /// What it means, for the documentation.
+    /// Its meaning, for the documentation.
     pub about: &'static [&'static str],
     /// How it is written.
     pub written: Written,
@@ -142,7 +142,7 @@ fields! {
     /// The number of the page, from 1, if the job follows pages.
     page: Option<u32> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("page", Integer, |it| it.page.map(u64::from).into(), |it| it.page.map(u64::from).into()).used(Used::IfThere)];
-    /// How the redirects go on from there, while they wait for a round of their own; or the next page.
+    /// Where the redirects lead next, while they wait for a round of their own; or the next page.
     onward: Option<Way> [default, skip_serializing_if = "Option::is_none"] =
         Written::By(|it, line| json(line, it.onward)), [];
     /// The status of the response.
@@ -211,7 +211,7 @@ fields! {
         Written::By(|it, line| json(line, it.taken.filter(|it| !it.is_empty()))), [];
 }
 
-/// What names a version of a response.
+/// The validators of a response.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Validators {

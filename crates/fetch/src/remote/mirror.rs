@@ -1,4 +1,4 @@
-//! What a worker brings from the store and keeps there, while it does a part with the code of every other job.
+//! The copy of a job in object storage: a worker downloads from it and uploads to it while it works on a part.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ impl Mirror for Remote {
         }
         let home = self.state().plan.clone();
         let index = folder.index(part);
-        // What a failure left is not appended to.
+        // A download must not append to the rest of one that failed.
         let _ = fs::remove_file(&index);
         self.store
             .download(&format!("{home}/{part:06}.json"), &index)?;

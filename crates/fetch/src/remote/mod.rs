@@ -36,7 +36,7 @@ pub struct Remote {
     bringing: Mutex<()>,
 }
 
-/// What this process knows of the job.
+/// The state of the job that this process knows.
 #[derive(Default)]
 struct State {
     /// The folder's name in the store of the plan.

@@ -43,7 +43,7 @@ pub struct Maker {
     headers: Vec<(String, Text)>,
     body: Option<Text>,
     keys_of: Option<Uuid>,
-    /// What differs for single hosts.
+    /// Settings of single hosts.
     hosts: HostHeaders,
     columns: Vec<String>,
 }

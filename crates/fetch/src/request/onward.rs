@@ -105,7 +105,7 @@ pub fn next_page(
     }
 }
 
-/// Both URLs as they are judged, and the second as it is sent.
+/// Both URLs as they are compared, and the second as it is sent.
 fn resolve(here: &str, location: &str) -> Option<(Url, Url, String)> {
     let mut url = hecaton::join(here, location).ok()?;
     url.truncate(url.find('#').unwrap_or(url.len()));
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_followed_is_told() {
+    fn the_reason_for_not_following_is_reported() {
         let original = request("GET", "https://a.example/");
         for (location, word) in [
             (&b"ftp://a.example/"[..], "scheme"),

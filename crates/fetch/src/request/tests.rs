@@ -3,17 +3,17 @@
 use super::*;
 
 fn maker(change: impl FnOnce(&mut RequestSettings)) -> Result<Maker> {
-    let mut asked = RequestSettings::default();
-    change(&mut asked);
-    Maker::new(&asked, &["sku".into(), "url".into()], Uuid::nil())
+    let mut settings = RequestSettings::default();
+    change(&mut settings);
+    Maker::new(&settings, &["sku".into(), "url".into()], Uuid::nil())
 }
 
 #[test]
 fn columns_are_filled_in_and_only_equal_requests_count_as_equal() {
-    let maker = maker(|asked| {
-        asked.url = Some("http://h/{sku}".into());
-        asked.headers.push("X-Sku: {sku}".into());
-        asked.body = Some("{\"a\": \"{sku}\"}".into());
+    let maker = maker(|settings| {
+        settings.url = Some("http://h/{sku}".into());
+        settings.headers.push("X-Sku: {sku}".into());
+        settings.body = Some("{\"a\": \"{sku}\"}".into());
     });
     let maker = maker.unwrap();
     let held = |sku: &str| {
@@ -38,7 +38,7 @@ fn columns_are_filled_in_and_only_equal_requests_count_as_equal() {
 
 #[test]
 fn an_unknown_column_is_refused_before_anything_is_sent() {
-    let error = maker(|asked| asked.url = Some("http://h/{skew}".into()))
+    let error = maker(|settings| settings.url = Some("http://h/{skew}".into()))
         .err()
         .unwrap();
     assert!(error.to_string().contains("skew"), "{error}");
@@ -46,21 +46,21 @@ fn an_unknown_column_is_refused_before_anything_is_sent() {
 
 #[test]
 fn a_request_that_names_no_column_is_the_same_for_all_inputs() {
-    let url = |asked: &mut RequestSettings, url: &str| asked.url = Some(url.into());
+    let url = |settings: &mut RequestSettings, url: &str| settings.url = Some(url.into());
     assert!(
-        maker(|asked| url(asked, "http://h/{sku"))
+        maker(|settings| url(settings, "http://h/{sku"))
             .unwrap()
             .is_constant()
     );
     assert!(
-        !maker(|asked| url(asked, "http://h/{sku}"))
+        !maker(|settings| url(settings, "http://h/{sku}"))
             .unwrap()
             .is_constant()
     );
     assert!(!maker(|_| {}).unwrap().is_constant());
-    let of_body = maker(|asked| {
-        url(asked, "http://h/");
-        asked.body = Some("{sku}".into());
+    let of_body = maker(|settings| {
+        url(settings, "http://h/");
+        settings.body = Some("{sku}".into());
     });
     assert!(!of_body.unwrap().is_constant());
 }

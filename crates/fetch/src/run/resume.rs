@@ -27,7 +27,7 @@ pub enum Beginning {
 
 /// Whether all is requested of a URL with GET, so that its response can be resumed.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct Requested<'a> {
     /// The URL of the request.
     pub url: &'a str,
     /// Whether it is a GET without a `Range` of its own.
@@ -35,7 +35,11 @@ pub struct Asked<'a> {
 }
 
 /// Classifies a response. `known` is the representation of which `length` bytes are there, if its rest was requested.
-pub fn judge(response: &Response, asked: Asked<'_>, known: Option<(&Origin, u64)>) -> Beginning {
+pub fn classify(
+    response: &Response,
+    requested: Requested<'_>,
+    known: Option<(&Origin, u64)>,
+) -> Beginning {
     let coded = is_coded(response);
     match (response.status(), known) {
         (206, Some((known, length))) if !coded => continues(response, known, length),
@@ -45,9 +49,9 @@ pub fn judge(response: &Response, asked: Asked<'_>, known: Option<(&Origin, u64)
         (200, _) => {
             let etag = only(response, "etag").and_then(strong);
             let origin = etag
-                .filter(|_| asked.is_plain && !coded)
+                .filter(|_| requested.is_plain && !coded)
                 .map(|etag| Origin {
-                    url: asked.url.to_owned(),
+                    url: requested.url.to_owned(),
                     etag: etag.to_owned(),
                     total: length_of(response),
                     headers: response.header_block().to_vec(),

@@ -151,13 +151,13 @@ pub fn run_supplied(
 }
 
 /// How many threads there are for so many parts. More would have nothing to do, and each needs a request in flight.
-fn thread_count(asked: Option<usize>, parts: usize, concurrency: usize) -> usize {
+fn thread_count(setting: Option<usize>, parts: usize, concurrency: usize) -> usize {
     let cores = || {
         available_parallelism()
             .map_or(1, usize::from)
             .min(MOST_THREADS)
     };
-    asked
+    setting
         .unwrap_or_else(cores)
         .min(parts)
         .min(concurrency)
@@ -259,7 +259,7 @@ fn joined(ended: Vec<Result<Ended>>, last: &Snapshot, plan: &Plan) -> Result<Sum
     if !is_over {
         let [done, all] = [last.tally.records, plan.inputs].map(count);
         return Err(Error::Interrupted(format!(
-            "ended as asked: {done} of {all} inputs have their record; the same command resumes"
+            "stopped as requested: {done} of {all} inputs have their record; the same command resumes"
         )));
     }
     summary.elsewhere.sort_unstable();

@@ -18,7 +18,7 @@ pub struct Verdict {
 }
 
 /// Classifies an outcome.
-pub fn judge(outcome: &Outcome, pace: &Pace, now: SystemTime) -> Verdict {
+pub fn classify(outcome: &Outcome, pace: &Pace, now: SystemTime) -> Verdict {
     match outcome {
         Ok(response) => {
             let status = response.status();

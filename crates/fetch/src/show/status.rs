@@ -41,15 +41,15 @@ pub fn status(folder: &Folder) -> Result<Status> {
     let is_running = is_locked(folder);
     let noted = std::fs::read(folder.progress()).ok();
     let noted: Option<Snapshot> = noted.and_then(|text| serde_json::from_slice(&text).ok());
-    let is_asked = |part: &&Part| plan.round.is_none() || part.inputs > 0;
+    let is_in_round = |part: &&Part| plan.round.is_none() || part.inputs > 0;
     let mut done = Snapshot {
         inputs: plan.inputs,
         // A round may select no input of a part.
-        parts: plan.parts.iter().filter(is_asked).count() as u64,
+        parts: plan.parts.iter().filter(is_in_round).count() as u64,
         ..Snapshot::default()
     };
     let mut are_done = BTreeSet::new();
-    for part in plan.parts.iter().filter(is_asked) {
+    for part in plan.parts.iter().filter(is_in_round) {
         if let Some(commit) = load(folder, part.number)? {
             done.tally.add(&commit.tally);
             done.parts_done += 1;

@@ -16,7 +16,7 @@ const HEADERS: [(&str, &[u8]); 5] = [
     ("x-two", b"b"),
 ];
 
-fn answer(number: u64, body: &[u8]) -> StoredResponse<'_> {
+fn response(number: u64, body: &[u8]) -> StoredResponse<'_> {
     StoredResponse {
         number,
         url: "http://a.example/p?q=1",
@@ -43,7 +43,12 @@ fn bodies() -> Vec<Vec<u8>> {
 
 #[test]
 fn bodies_in_records_are_text_or_base64_and_cut() {
-    let store = |body: &[u8], most| Sink::Inline(most).store(&answer(0, body)).unwrap().unwrap();
+    let store = |body: &[u8], most| {
+        Sink::Inline(most)
+            .store(&response(0, body))
+            .unwrap()
+            .unwrap()
+    };
     let text = |text: &str| Body::Text {
         text: text.to_owned(),
     };
@@ -56,7 +61,7 @@ fn bodies_in_records_are_text_or_base64_and_cut() {
     assert_eq!(store(b"a\xc3", 99), base64("YcM="));
     assert_eq!(store(b"a\xffbc", 2), base64("Yf8="));
     assert_eq!(store(b"", 0), text(""));
-    assert_eq!(Sink::Nowhere.store(&answer(0, b"a")).unwrap(), None);
+    assert_eq!(Sink::Nowhere.store(&response(0, b"a")).unwrap(), None);
 }
 
 #[test]
@@ -70,7 +75,7 @@ fn files_are_in_folders_of_a_thousand() {
         (9_999_999_999, "bodies/9999/999/9999999999.html"),
     ] {
         let body = format!("body {number}");
-        let stored = sink.store(&answer(number, body.as_bytes())).unwrap();
+        let stored = sink.store(&response(number, body.as_bytes())).unwrap();
         let file = expected.to_owned();
         assert_eq!(stored, Some(Body::File { file }));
         assert_eq!(
@@ -89,7 +94,7 @@ fn warcs(root: &Path) -> Vec<(String, u64)> {
         .iter()
         .enumerate()
         .map(
-            |(number, body)| match sink.store(&answer(number as u64, body)).unwrap() {
+            |(number, body)| match sink.store(&response(number as u64, body)).unwrap() {
                 Some(Body::Warc { warc, offset }) => (warc, offset),
                 other => panic!("{other:?}"),
             },
@@ -144,7 +149,7 @@ fn headers_cannot_break_a_record() {
         headers: &headers,
         reason: "OK\r\nh: i",
         url: "http://a/\r\nWARC-Type: x",
-        ..answer(0, b"")
+        ..response(0, b"")
     };
     assert_eq!(
         http_of(&hostile),
@@ -167,7 +172,7 @@ fn shards(root: &Path) -> Vec<Option<Body>> {
     let stored = bodies()
         .iter()
         .enumerate()
-        .map(|(number, body)| sink.store(&answer(number as u64, body)).unwrap())
+        .map(|(number, body)| sink.store(&response(number as u64, body)).unwrap())
         .collect();
     sink.finish().unwrap();
     stored
@@ -234,11 +239,11 @@ fn an_archive_is_cut_behind_its_last_record_wherever_it_was_torn() {
             }
         };
         for (number, body) in bodies().iter().take(3).enumerate() {
-            sink.store(&answer(number as u64, body)).unwrap();
+            sink.store(&response(number as u64, body)).unwrap();
         }
         sink.sync().unwrap();
         let (name, recorded) = sink.archive().unwrap();
-        sink.store(&answer(9, b"nobody recorded this")).unwrap();
+        sink.store(&response(9, b"nobody recorded this")).unwrap();
         sink.finish().unwrap();
         let path = root.path().join(name);
         let whole = fs::read(&path).unwrap();
@@ -267,7 +272,7 @@ fn files_without_a_record_go_and_others_stay() {
     let root = tempfile::tempdir().unwrap();
     let mut sink = Sink::Files(Files::new(root.path(), "bodies").unwrap());
     for number in [1, 2, 2000] {
-        sink.store(&answer(number, b"x")).unwrap();
+        sink.store(&response(number, b"x")).unwrap();
     }
     fs::write(root.path().join("bodies/note.txt"), "mine").unwrap();
     keep_some(&root.path().join("bodies"), &|number| number == 2).unwrap();
@@ -281,7 +286,7 @@ fn adopted(root: &Path, mut sink: Sink) -> Body {
     let response = StoredResponse {
         decoded: false,
         body: &[],
-        ..answer(7, b"")
+        ..response(7, b"")
     };
     let digests = Digests {
         blake3: false,
@@ -354,7 +359,7 @@ fn no_archive_is_written_over() {
     shards(root.path());
     let again = TarShards::new(root.path(), "", "part-00001").unwrap();
     let large = Large::new(root.path(), "", "part-00001");
-    let again = Sink::Tar(again, large).store(&answer(0, b""));
+    let again = Sink::Tar(again, large).store(&response(0, b""));
     assert_eq!(again.unwrap_err().kind(), io::ErrorKind::AlreadyExists);
 }
 

@@ -25,7 +25,9 @@ const REDIRECTS: u32 = 5;
 /// When this build cannot read it.
 pub fn open(job: &Job, url: &str) -> Result<Source> {
     let reader: Box<dyn Read + Send> = match url.split_once("://") {
-        Some(("http" | "https", _)) => Box::new(Page::Asked(Box::new(job.clone()), url.to_owned())),
+        Some(("http" | "https", _)) => {
+            Box::new(Page::NotRequested(Box::new(job.clone()), url.to_owned()))
+        }
         _ => object(url)?,
     };
     Ok(Source::Remote(url.to_owned(), reader))
@@ -52,7 +54,7 @@ fn object(url: &str) -> Result<Box<dyn Read + Send>> {
 /// A list over HTTP.
 enum Page {
     /// Not requested yet.
-    Asked(Box<Job>, String),
+    NotRequested(Box<Job>, String),
     /// Its pieces come.
     Open(Box<(Reactor, Streaming)>, Bytes),
 }
@@ -75,7 +77,7 @@ fn request(job: &Job, url: &str) -> io::Result<Page> {
 
 impl Read for Page {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if let Page::Asked(job, url) = self {
+        if let Page::NotRequested(job, url) = self {
             *self = request(job, url)?;
         }
         let Page::Open(open, held) = self else {

@@ -107,7 +107,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
     }
 
     /// Sets the hooks of all requests that start from now on. The retry predicate is called for those with
-    /// [`ask_retry_predicate`](Request::ask_retry_predicate).
+    /// [`call_retry_predicate`](Request::call_retry_predicate).
     pub fn with_hooks(&mut self, hooks: Arc<dyn Hooks>) {
         self.client = self.client.with_hooks(hooks);
     }

@@ -194,14 +194,20 @@ impl Shared {
         status: u16,
         fields: &[u8],
     ) -> Reading {
-        match self.may_go_on(order, request, status, fields) {
+        match self.may_continue(order, request, status, fields) {
             true => Reading::Open,
             false => order.reading,
         }
     }
 
     /// Whether another attempt may follow a response with this status and these headers, as far as rules decide.
-    pub fn may_go_on(&self, order: Order, request: &Request, status: u16, fields: &[u8]) -> bool {
+    pub fn may_continue(
+        &self,
+        order: Order,
+        request: &Request,
+        status: u16,
+        fields: &[u8],
+    ) -> bool {
         let may_retry = || {
             let retry = self.retry_by_rule(request).filter(|_| !order.last)?;
             retry.after_status(&request.method, 1, status, fields)

@@ -1,8 +1,8 @@
 //! Digest authentication (RFC 7616): the header that a request is sent with, and which challenges get a response.
 //!
 //! A challenged request has two attempts: one that ends in 401, and one with the response to the challenge. Both are
-//! listed in the outcome and share the request's deadline. Later requests with the same login to the same protection
-//! space reuse the nonce and increment its count, so the server challenges only the first request.
+//! listed in the outcome and share the request's deadline. Later requests to that protection space reuse the nonce and
+//! increment its count. So the server challenges only the first request.
 
 pub(super) mod spaces;
 
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::client::shared::Shared;
 use crate::message::digest::Digest;
 use crate::message::digest::challenge::{self, Challenge};
-use crate::message::digest::proof::{DigestInput, Session};
+use crate::message::digest::response::{DigestInput, Session};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 

@@ -1,8 +1,11 @@
 //! A client: what programs hold, and what runs each request to its one outcome.
 //!
-//! In the order of a request: `redirects` (one URL after the other, by `redirect_rules`) → `attempts` (what each ending means:
-//! `resends`, retries) → `attempt` (one try, over HTTP/1.1 or `http2`) → `body_reader` and `streaming` (the body). One
-//! `deadline` is around it all.
+//! A request passes these modules in this order. `deadline` limits all of them together:
+//!
+//! - `redirects`: one URL after the other, by `redirect_rules`
+//! - `attempts`: whether an ending leads to another try (`resends`, retries)
+//! - `attempt`: one try, over HTTP/1.1 or `http2`
+//! - `body_reader` and `streaming`: the body
 //!
 //! Decisions:
 //!

@@ -35,7 +35,7 @@ impl Shared {
         let at = deadline.at.into();
         // Boxed like everything that most requests do not need.
         let result = if self.retry_predicate_of(request).is_some() {
-            let outcome = self.ask_retry_predicate(request, reading, deadline, trace);
+            let outcome = self.call_retry_predicate(request, reading, deadline, trace);
             timeout_at(at, Box::pin(outcome)).await
         } else if self.uses_one_url(request) {
             timeout_at(at, self.run(request, reading, deadline, trace)).await

@@ -1,4 +1,4 @@
-//! Whether a request is re-sent on another connection without being asked: pure decisions.
+//! Whether a request is re-sent on another connection without a setting of the program: pure decisions.
 
 use std::time::Duration;
 

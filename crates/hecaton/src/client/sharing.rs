@@ -59,7 +59,7 @@ impl Client {
     }
 
     /// A client with these hooks, and otherwise with the settings and connections of this one. The retry predicate is
-    /// called for requests with [`ask_retry_predicate`](crate::Request::ask_retry_predicate).
+    /// called for requests with [`call_retry_predicate`](crate::Request::call_retry_predicate).
     pub fn with_hooks(&self, hooks: Arc<dyn super::hooks::Hooks>) -> Client {
         Client(Arc::new(Shared {
             hooks: Some(hooks),

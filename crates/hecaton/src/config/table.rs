@@ -246,7 +246,7 @@ settings! {
     /// A certificate names its hosts as subject alternative names; a common name alone does not count.
     ca: Option<Pem> = None, connection, "pem?";
     /// Lists of revoked certificates (CRLs): the path of a PEM file, or its text. Each certificate of a chain must be
-    /// in the scope of one, and not on it; one that is out of date, or missing, is a TLSError. Files are read here,
+    /// in the scope of a list, and not on it. A list that is out of date or missing is a TLSError. Files are read here,
     /// once. Default none: nothing is known of revocations.
     crl: Option<Pem> = None, connection, "pem?";
     /// The certificate, with its chain, for servers that demand one: path or text of PEM. It may contain the

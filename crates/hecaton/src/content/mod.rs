@@ -93,10 +93,10 @@ impl Decoder {
 
     /// Does some work, at the last stage first, so that little waits between the stages.
     pub fn step(&mut self) -> Result<Step<'_>, Undecodable> {
-        let Some(at) = self.stages.iter().rposition(Stage::can_go_on) else {
+        let Some(at) = self.stages.iter().rposition(Stage::can_continue) else {
             return Ok(Step::Wanting);
         };
-        let given = self.stages[at].go_on()?;
+        let given = self.stages[at].run()?;
         if at + 1 == self.stages.len() {
             return Ok(Step::Piece(&self.stages[at].output[..given]));
         }
@@ -154,12 +154,12 @@ impl Stage {
         }
     }
 
-    fn can_go_on(&self) -> bool {
+    fn can_continue(&self) -> bool {
         !self.input.is_empty() || self.state == State::Full
     }
 
     /// One run of the codec; how much it gave.
-    fn go_on(&mut self) -> Result<usize, Undecodable> {
+    fn run(&mut self) -> Result<usize, Undecodable> {
         if self.state == State::Ended && !self.codec.begin_again() {
             return Err("something follows the end of its coding");
         }

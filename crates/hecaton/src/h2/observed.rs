@@ -135,8 +135,11 @@ impl Observed {
 
     /// Why TLS ended the connection before the peer sent anything in it: the server may have refused the client.
     pub fn refusal(&self) -> Option<&str> {
-        let unheard = self.received() == 0;
-        self.refusal.get().map(String::as_str).filter(|_| unheard)
+        let unknown_command = self.received() == 0;
+        self.refusal
+            .get()
+            .map(String::as_str)
+            .filter(|_| unknown_command)
     }
 
     /// Allows the reads of one more turn.

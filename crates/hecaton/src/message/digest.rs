@@ -1,12 +1,12 @@
 //! Digest authentication (RFC 7616): login, challenge, and the header that responds to a challenge. Data and hashes.
 
 pub(crate) mod challenge;
-pub(crate) mod proof;
+pub(crate) mod response;
 
 use std::fmt;
 use std::sync::Arc;
 
-use self::proof::Session;
+use self::response::Session;
 use crate::message::failure::InvalidRequest;
 
 /// A user and a password.

@@ -299,7 +299,7 @@ impl Request {
     /// Lets the retry predicate decide whether the request is sent again, if the client has hooks
     /// ([`Client::with_hooks`](crate::Client::with_hooks)). The predicate gets this number. The settings `max`, `interval`, `backoff`
     /// and `jitter` of the retries still apply.
-    pub fn ask_retry_predicate(mut self, number: usize) -> Request {
+    pub fn call_retry_predicate(mut self, number: usize) -> Request {
         self.options.get_or_insert_default().predicate_number = Some(number);
         self
     }

@@ -138,8 +138,8 @@ impl SharedRuntime {
     fn sleep_long(&self) {
         let ends = lock(&self.ends);
         self.asleep.store(true, Ordering::SeqCst);
-        let goes_on = |ends: &mut bool| !*ends && self.waiting.load(Ordering::SeqCst) > 0;
-        drop(self.end.wait_while(ends, goes_on));
+        let is_needed = |ends: &mut bool| !*ends && self.waiting.load(Ordering::SeqCst) > 0;
+        drop(self.end.wait_while(ends, is_needed));
         self.asleep.store(false, Ordering::SeqCst);
     }
 

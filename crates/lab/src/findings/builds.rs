@@ -76,7 +76,7 @@ fn judgement(what: String, found: &Estimate, measure: &Measure) -> Judgement {
         what,
         value: Some(found.value),
         interval: Some([found.low, found.high]),
-        asked: 1.0,
+        limit: 1.0,
         met: Some(statement != worse),
     }
 }

@@ -133,7 +133,7 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
         rows.iter().filter(lacks).cloned().collect()
     };
     let (gone, added) = (only(&old_rows, &new_rows), only(&new_rows, &old_rows));
-    let requested = |row: &&Row| new.plan.asks_for(&row.cell());
+    let requested = |row: &&Row| new.plan.plans(&row.cell());
     let failed = gone.iter().filter(requested).cloned().collect();
     let both = new_rows.into_iter().filter_map(|row| {
         let before = old_rows.iter().find(|old| key(old) == key(&row))?;

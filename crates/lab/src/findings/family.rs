@@ -10,7 +10,7 @@
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::stats::{CONFIDENCE, FEWEST_PAIRS, SAME_ISH, median, percentile};
+use super::stats::{CONFIDENCE, EQUIVALENT, FEWEST_PAIRS, median, percentile};
 
 /// Experiments without a difference that are simulated to learn how far chance goes.
 const SIMULATED: usize = 500;
@@ -41,7 +41,7 @@ impl Family {
         }
         let width = width(&scatter(rows), invocations);
         let interval = |row: &Summary| {
-            let half = width * row.error + (1.0 + SAME_ISH).ln() / 2.0;
+            let half = width * row.error + (1.0 + EQUIVALENT).ln() / 2.0;
             (row.centre - half, row.centre + half)
         };
         let summaries = summaries(rows, invocations);

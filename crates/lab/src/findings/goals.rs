@@ -20,7 +20,7 @@ pub struct Judgement {
     /// Ends of the interval; none when there is none.
     pub interval: Option<[f64; 2]>,
     /// The limit.
-    pub asked: f64,
+    pub limit: f64,
     /// Whether the value is on the right side of the limit; none when it could not be measured.
     pub met: Option<bool>,
     /// All of it in one line.
@@ -31,38 +31,38 @@ pub struct Judgement {
 /// judgement says that nothing was measured.
 pub fn judge_goal(goal: &Goal, rounds: &[Round], rows: &[Row]) -> Vec<Judgement> {
     let promise = &goal.promise;
-    let (name, asked) = match promise {
+    let (name, limit) = match promise {
         Promise::Faster { client, times, .. } | Promise::KeepAlive { client, times } => {
             (client, *times)
         }
         Promise::Memory { client, megabytes } => (client, *megabytes),
         Promise::NotSlower { client, .. } => (client, 1.0),
-        Promise::Answered { client } => (client, 0.0),
+        Promise::Complete { client } => (client, 0.0),
     };
-    let asked_of = |row: &&Row| {
-        let there = goal.is_asked_at(row.load.concurrency, row.load.body_bytes);
+    let is_meant = |row: &&Row| {
+        let there = goal.is_set_at(row.load.concurrency, row.load.body_bytes);
         row.client == *name && row.load.keepalive && there
     };
-    let asked_in: Vec<&Row> = rows.iter().filter(asked_of).collect();
+    let meant: Vec<&Row> = rows.iter().filter(is_meant).collect();
     let judge = |row: &&Row| match promise {
         Promise::Faster { than, times, .. } => vec![faster(row, than, *times, rounds, rows)],
         Promise::KeepAlive { times, .. } => vec![keep_alive(row, *times, rounds, rows)],
         Promise::Memory { megabytes, .. } => vec![memory(row, *megabytes)],
-        Promise::Answered { .. } => vec![answered(row, rounds)],
-        Promise::NotSlower { than, .. } => not_slower(row, than, asked_in.len(), rounds, rows),
+        Promise::Complete { .. } => vec![complete(row, rounds)],
+        Promise::NotSlower { than, .. } => not_slower(row, than, meant.len(), rounds, rows),
     };
-    let judged: Vec<Judgement> = asked_in.iter().flat_map(judge).collect();
+    let judged: Vec<Judgement> = meant.iter().flat_map(judge).collect();
     if judged.is_empty() {
-        return vec![not_judged(name.clone(), asked, "it was not measured")];
+        return vec![not_judged(name.clone(), limit, "it was not measured")];
     }
     judged
 }
 
-fn faster(row: &Row, than: &str, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
+fn faster(row: &Row, than: &str, limit: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
     let what = format!("{} ÷ {than} {}", row.client, place(row));
     match peer(row, than, rows) {
-        Some(other) => ratio(what, row, other, asked, rounds),
-        None => not_judged(what, asked, &format!("{than} was not measured")),
+        Some(other) => ratio(what, row, other, limit, rounds),
+        None => not_judged(what, limit, &format!("{than} was not measured")),
     }
 }
 
@@ -101,7 +101,7 @@ fn rejected(row: &Row, than: &Row) -> Option<String> {
     })
 }
 
-fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
+fn keep_alive(row: &Row, limit: f64, rounds: &[Round], rows: &[Row]) -> Judgement {
     let what = format!(
         "{}, keep-alive ÷ new connections, {}",
         row.client,
@@ -110,24 +110,24 @@ fn keep_alive(row: &Row, asked: f64, rounds: &[Round], rows: &[Row]) -> Judgemen
     let mut new = row.cell();
     new.load.keepalive = false;
     match rows.iter().find(|other| other.cell() == new) {
-        Some(other) => ratio(what, row, other, asked, rounds),
-        None => not_judged(what, asked, "new connections were not measured"),
+        Some(other) => ratio(what, row, other, limit, rounds),
+        None => not_judged(what, limit, "new connections were not measured"),
     }
 }
 
-fn ratio(what: String, row: &Row, than: &Row, asked: f64, rounds: &[Round]) -> Judgement {
+fn ratio(what: String, row: &Row, than: &Row, limit: f64, rounds: &[Round]) -> Judgement {
     if let Some(why) = rejected(row, than) {
-        return not_judged(what, asked, &why);
+        return not_judged(what, limit, &why);
     }
     match Cells::new(rounds).ratio(&row.cell(), &than.cell()) {
-        Some(found) => judge_ratio(what, &found, asked),
-        None => not_judged(what, asked, "a round ended without a single request done"),
+        Some(found) => judge_ratio(what, &found, limit),
+        None => not_judged(what, limit, "a round ended without a single request done"),
     }
 }
 
-fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
-    let met = found.value >= asked;
-    let doubt = match found.against(asked) {
+fn judge_ratio(what: String, found: &Estimate, limit: f64) -> Judgement {
+    let met = found.value >= limit;
+    let doubt = match found.against(limit) {
         Statement::More | Statement::Less => "",
         Statement::Same => ", equivalent to the goal",
         Statement::Unclear => ", but not clearly",
@@ -137,48 +137,48 @@ fn judge_ratio(what: String, found: &Estimate, asked: f64) -> Judgement {
         "{what}: {} {}, goal {}: {}{doubt}",
         times(found.value),
         interval(found),
-        times(asked),
+        times(limit),
         verdict(met),
     );
     Judgement {
         what,
         value: Some(found.value),
         interval: Some([found.low, found.high]),
-        asked,
+        limit,
         met: Some(met),
         sentence,
     }
 }
 
-fn memory(row: &Row, asked: f64) -> Judgement {
+fn memory(row: &Row, limit: f64) -> Judgement {
     let what = format!("peak memory of {} {}", row.client, place(row));
     if let Some(reason) = &row.rejected {
-        return not_judged(what, asked, &format!("its row was rejected: {reason}"));
+        return not_judged(what, limit, &format!("its row was rejected: {reason}"));
     }
-    let met = row.peak_rss_mb <= asked;
+    let met = row.peak_rss_mb <= limit;
     let sentence = format!(
         "{what}: {} MB, goal at most {} MB: {}",
         figure(row.peak_rss_mb),
-        figure(asked),
+        figure(limit),
         verdict(met)
     );
     Judgement {
         what,
         value: Some(row.peak_rss_mb),
         interval: None,
-        asked,
+        limit,
         met: Some(met),
         sentence,
     }
 }
 
 /// A row is rejected when a single request failed, was lost or was sent twice.
-fn answered(row: &Row, rounds: &[Round]) -> Judgement {
+fn complete(row: &Row, rounds: &[Round]) -> Judgement {
     let what = format!("all responses, {} {}", row.client, place(row));
     let of_row = || rounds.iter().filter(|round| round.cell == row.cell());
-    let asked: u64 = of_row().map(|round| round.count).sum();
+    let all: u64 = of_row().map(|round| round.count).sum();
     let done: u64 = of_row().map(|round| round.claim.done).sum();
-    let met = done == asked && row.verified;
+    let met = done == all && row.verified;
     let doubt = match &row.rejected {
         Some(reason) => format!(" ({reason})"),
         None if row.verified => ", as the server's log says".into(),
@@ -187,26 +187,26 @@ fn answered(row: &Row, rounds: &[Round]) -> Judgement {
     let sentence = format!(
         "{what}: {} of {}{doubt}: {}",
         count(done),
-        plural(asked, "request"),
+        plural(all, "request"),
         verdict(met)
     );
     Judgement {
         what,
         value: Some(done as f64),
         interval: None,
-        asked: asked as f64,
+        limit: all as f64,
         met: Some(met),
         sentence,
     }
 }
 
-pub(super) fn not_judged(what: String, asked: f64, why: &str) -> Judgement {
+pub(super) fn not_judged(what: String, limit: f64, why: &str) -> Judgement {
     Judgement {
         sentence: format!("{what}: not judged: {why}"),
         what,
         value: None,
         interval: None,
-        asked,
+        limit,
         met: None,
     }
 }

@@ -43,13 +43,13 @@ pub struct AtRate {
 
 impl AtRate {
     /// Whether the client keeps up with the rate.
-    pub fn is_kept(&self) -> bool {
+    pub fn keeps_up(&self) -> bool {
         self.rejected.is_none() && self.done_per_second >= KEPT * self.per_second
     }
 
     /// Whether its p99 is known to be within so many milliseconds.
     pub fn is_within(&self, budget_ms: f64) -> bool {
-        self.is_kept() && self.p99_ms.is_some_and(|p99| p99 <= budget_ms)
+        self.keeps_up() && self.p99_ms.is_some_and(|p99| p99 <= budget_ms)
     }
 }
 
@@ -136,7 +136,7 @@ fn words(it: &AtRate) -> String {
     let p50 = it
         .p50_ms
         .map_or(String::new(), |p50| format!("p50 {} ms, ", figure(p50)));
-    let kept = match it.is_kept() {
+    let kept = match it.keeps_up() {
         true => String::new(),
         false => format!(", did only {} a second", figure(it.done_per_second)),
     };

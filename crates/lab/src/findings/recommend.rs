@@ -4,13 +4,13 @@ use serde::Serialize;
 
 use super::cells::Cells;
 use super::rows::Row;
+use super::shown_load::ShownLoad;
 use super::stats::Estimate;
-use super::told::Told;
 use crate::plan::{Cell, Load};
 
 /// A concurrency is too slow if it is shown to have less than this share of the best speed.
 ///
-/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher. To ask that a row surely has
+/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher. To require that a row surely has
 /// as much would lead to the highest of the plateau: its ratio to itself is the only one without an interval.
 pub const ENOUGH: f64 = 0.95;
 
@@ -22,7 +22,7 @@ pub struct Recommendation {
     pub client: String,
     /// The recommended load as documents show it.
     #[serde(flatten)]
-    pub told: Told,
+    pub shown_load: ShownLoad,
     /// The recommended load. Its concurrency is the smallest measured one whose speed may still be [`ENOUGH`] of the best: the
     /// upper bound of its paired ratio to the best is at least that.
     #[serde(skip)]
@@ -93,7 +93,7 @@ fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
     let speedup = one.and_then(|one| cells.ratio(&chosen.cell(), &one.cell()));
     Some(Recommendation {
         client: chosen.client.clone(),
-        told: Told::new(&chosen.load, &chosen.usual),
+        shown_load: ShownLoad::new(&chosen.load, &chosen.usual),
         load: chosen.load,
         tied,
         speedup_over_one: speedup.map(|ratio| ratio.value),

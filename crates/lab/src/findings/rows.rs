@@ -7,8 +7,8 @@ use super::cells::{Cells, seconds, speed};
 use super::percentiles::Percentiles;
 use super::rules::{Foreign, in_flight, rejection, sooner_than_the_loader, warnings};
 use super::server::{Server, server};
+use super::shown_load::ShownLoad;
 use super::stats::{Estimate, centre, median};
-use super::told::Told;
 use super::warmth::{Warming, warming};
 use crate::plan::{Cell, Load};
 use crate::run::Round;
@@ -25,7 +25,7 @@ pub struct Row {
     pub load: Load,
     /// The load as documents and tables show it.
     #[serde(flatten)]
-    pub told: Told,
+    pub shown_load: ShownLoad,
     /// The usual load of the run: what rows need not repeat.
     #[serde(skip)]
     pub usual: Load,
@@ -188,7 +188,7 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         client: cell.client.clone(),
         load: cell.load,
         usual: *usual,
-        told: Told::of_row(&cell.load, usual),
+        shown_load: ShownLoad::of_row(&cell.load, usual),
         requests_per_second: median(&speeds).unwrap_or(0.0),
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),

@@ -17,7 +17,7 @@ pub const CONFIDENCE: f64 = 0.95;
 pub const FEWEST_PAIRS: usize = 6;
 
 /// Two speeds that surely differ by no more than this are called the same.
-pub const SAME_ISH: f64 = 0.02;
+pub const EQUIVALENT: f64 = 0.02;
 
 /// Above this many differences the distribution of the rank sum is taken as normal.
 const EXACT_UP_TO: usize = 100;
@@ -72,9 +72,9 @@ impl Estimate {
         let (low, high) = (self.low / than, self.high / than);
         match self.confidence {
             None => Statement::TooFew,
-            Some(_) if low > 1.0 + SAME_ISH => Statement::More,
-            Some(_) if high < 1.0 - SAME_ISH => Statement::Less,
-            Some(_) if low >= 1.0 - SAME_ISH && high <= 1.0 + SAME_ISH => Statement::Same,
+            Some(_) if low > 1.0 + EQUIVALENT => Statement::More,
+            Some(_) if high < 1.0 - EQUIVALENT => Statement::Less,
+            Some(_) if low >= 1.0 - EQUIVALENT && high <= 1.0 + EQUIVALENT => Statement::Same,
             Some(_) => Statement::Unclear,
         }
     }

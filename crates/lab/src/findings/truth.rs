@@ -7,7 +7,7 @@ use crate::run::Round;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Requests of the plan.
-    pub asked: u64,
+    pub planned: u64,
     /// Different requests that arrived.
     pub arrived: u64,
     /// Requests that arrived again, probes included.
@@ -33,7 +33,7 @@ impl Truth {
     #[must_use]
     pub fn and(self, other: Truth) -> Truth {
         Truth {
-            asked: self.asked + other.asked,
+            planned: self.planned + other.planned,
             arrived: self.arrived + other.arrived,
             again: self.again + other.again,
             foreign: self.foreign + other.foreign,
@@ -60,7 +60,7 @@ fn of_round(round: &Round) -> Option<Truth> {
     let intervals = || round.probe.iter().chain([seen]);
     let late = |(kind, count): (&String, &u64)| is_timeout(kind).then_some(*count);
     Some(Truth {
-        asked: round.count,
+        planned: round.count,
         arrived: seen.distinct,
         again: intervals().map(|interval| interval.duplicates).sum(),
         foreign: seen.foreign,

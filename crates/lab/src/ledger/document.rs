@@ -88,7 +88,7 @@ pub struct PlanRecord {
 
 impl PlanRecord {
     /// Whether a cell of a sweep or shootout was to be measured: its client, under its load.
-    pub fn asks_for(&self, cell: &Cell) -> bool {
+    pub fn plans(&self, cell: &Cell) -> bool {
         self.comparison.is_none()
             && self.clients.contains(&cell.client)
             && self.concurrency.contains(&cell.load.concurrency)

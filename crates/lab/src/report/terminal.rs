@@ -193,7 +193,7 @@ fn drawn(table: &Table, style: &Style) -> Vec<String> {
             looks.push(Look::Plain);
         }
         let mut cells: Vec<String> = line.cells.iter().map(|cell| clean(cell)).collect();
-        if line.goes_on {
+        if line.continues {
             cells[0].clear();
         }
         drawn.add_row(cells);

@@ -110,7 +110,7 @@ impl Ticks {
     }
 }
 
-/// Starts the peak of resident memory of processes afresh.
+/// Starts the peak of resident memory of processes anew.
 pub fn reset_peak_memory(pids: &[i32]) {
     for member in pids {
         // When the system refuses, the peak since the start is reported: larger, but never flattering.

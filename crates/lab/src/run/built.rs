@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_build_is_true_until_one_of_its_sources_changes() {
-        let place = tempfile::tempdir().unwrap();
-        let path = place.path().join("x.toml");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.toml");
         std::fs::write(
             &path,
             "client = 'x'\nlanguage = 'sh'\nhomepage = ''\napproach = 'tuned'\ncan = []\nrun = ['true']\n\
@@ -90,7 +90,7 @@ mod tests {
         )
         .unwrap();
         let manifest = Manifest::load(&path).unwrap();
-        let source = place.path().join("src/deep/a.c");
+        let source = folder.path().join("src/deep/a.c");
         std::fs::create_dir_all(source.parent().unwrap()).unwrap();
         std::fs::write(&source, "a").unwrap();
         assert!(outdated(&manifest).unwrap().contains("not been built"));

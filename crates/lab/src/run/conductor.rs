@@ -359,7 +359,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
         }
     }
     let https = match &sweep.target {
-        Target::TestServer => sweep.speaks_tls_to(name),
+        Target::TestServer => sweep.uses_tls_to(name),
         Target::Foreign { url, .. } => url.starts_with("https:"),
     };
     if https && !hello.tls {
@@ -388,7 +388,7 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     let knows = |what: &str| hello.knows.iter().any(|known| known == what);
     if extras.expect.is_some() && !knows("expect") {
         return Some(format!(
-            "{name} cannot be told which statuses to expect; its driver counts 200 to 299"
+            "{name} does not support `--expect`; its driver counts 200 to 299"
         ));
     }
     if extras.urls.is_some() && !knows("urls") {

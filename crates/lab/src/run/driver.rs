@@ -51,7 +51,7 @@ pub struct Driver {
     process: Process,
     last_id: u64,
     /// When the last command was written.
-    asked_at: Instant,
+    sent_at: Instant,
     patience: Duration,
     stop: Arc<AtomicBool>,
     /// Its use when it was stopped, and when it was last looked at after that; none while it runs.
@@ -92,7 +92,7 @@ impl Driver {
         let user = user::of_its_own().filter(|_| !trusted);
         let process = Process::start(manifest, core, log, user).map_err(|error| DriverError {
             client: manifest.client.clone(),
-            asked: "start".into(),
+            command: "start".into(),
             problem: Problem::NotStarted(error, user.is_some()),
             log: log.to_path_buf(),
             last_words: String::new(),
@@ -102,7 +102,7 @@ impl Driver {
             core,
             process,
             last_id: 0,
-            asked_at: Instant::now(),
+            sent_at: Instant::now(),
             patience,
             stop,
             at_rest: None,
@@ -135,7 +135,7 @@ impl Driver {
     /// [`DriverError`], also when it gives another name or another version of the protocol.
     pub fn hello(&mut self) -> Result<Hello> {
         let command = Command::Hello { proto: PROTO };
-        let greeted = self.ask_within(&command, TO_START * self.patience);
+        let greeted = self.send_within(&command, TO_START * self.patience);
         let (hello, _): (Hello, _) = greeted.map_err(|error| self.never_spoke(error))?;
         if hello.proto != PROTO || hello.name != self.client {
             let response = format!("proto {} and name {}", hello.proto, hello.name);
@@ -225,7 +225,7 @@ impl Driver {
     /// # Errors
     /// [`DriverError`].
     pub fn prepare(&mut self, prepare: &Prepare) -> Result<()> {
-        self.ask::<Envelope>(&Command::Prepare(prepare.clone()), Duration::from_secs(1))
+        self.send::<Envelope>(&Command::Prepare(prepare.clone()), Duration::from_secs(1))
             .map(drop)
     }
 
@@ -234,7 +234,7 @@ impl Driver {
     /// # Errors
     /// [`DriverError`].
     pub fn go(&mut self, go: Go, expected: Duration) -> Result<(Claim, Duration)> {
-        let (reply, wall): (GoReply, _) = self.ask(&Command::Go(go), expected)?;
+        let (reply, wall): (GoReply, _) = self.send(&Command::Go(go), expected)?;
         Ok((reply.into(), wall))
     }
 
@@ -244,21 +244,21 @@ impl Driver {
     /// [`DriverError`], also when its client does not support this.
     pub fn call(&mut self, ask: &Ask) -> Result<Asked> {
         let limit = Duration::from_millis(ask.timeout_ms.unwrap_or_default());
-        self.ask(&Command::Ask(ask.clone()), limit)
+        self.send(&Command::Ask(ask.clone()), limit)
             .map(|(reply, _)| reply)
     }
 
     /// When the last command was written to it.
-    pub fn asked_at(&self) -> Instant {
-        self.asked_at
+    pub fn sent_at(&self) -> Instant {
+        self.sent_at
     }
 
     /// Says a word that no driver knows.
     ///
     /// # Errors
     /// [`DriverError`], which is the right outcome.
-    pub fn unheard(&mut self) -> Result<()> {
-        self.ask::<Envelope>(&Command::Unheard, Duration::from_secs(1))
+    pub fn unknown_command(&mut self) -> Result<()> {
+        self.send::<Envelope>(&Command::Unknown, Duration::from_secs(1))
             .map(drop)
     }
 
@@ -268,7 +268,7 @@ impl Driver {
     /// [`DriverError`] when it does not reply or does not end.
     pub fn bye(mut self) -> Result<(String, Option<Seen>)> {
         let members = self.process.members();
-        self.ask::<Envelope>(&Command::Bye, Duration::ZERO)?;
+        self.send::<Envelope>(&Command::Bye, Duration::ZERO)?;
         let status = self.wait_for_end("bye")?;
         let deadline = Instant::now() + TO_FOLLOW;
         loop {
@@ -308,10 +308,10 @@ impl Driver {
         self.wait_for_end("SIGTERM")
     }
 
-    fn wait_for_end(&mut self, asked: &str) -> Result<String> {
+    fn wait_for_end(&mut self, command: &str) -> Result<String> {
         match self.process.ended(self.patience) {
             Some(status) => Ok(status),
-            None => Err(self.error(asked, Problem::Late(self.patience))),
+            None => Err(self.error(command, Problem::Late(self.patience))),
         }
     }
 
@@ -321,7 +321,7 @@ impl Driver {
         of_group.map_or_else(|| Account::read(&self.process.members()), Account::of_group)
     }
 
-    /// Starts the peak of its memory afresh, and what is seen of its processes.
+    /// Starts the peak of its memory anew, and what is seen of its processes.
     pub fn begin_round(&mut self) {
         let members = self.process.members();
         self.seen = Watched {
@@ -332,8 +332,7 @@ impl Driver {
         account::reset_peak_memory(&members);
     }
 
-    /// How often a thread went to another core since the round began: one that shares its only core with all others has no way to
-    /// another.
+    /// How often a thread went to another core since the round began. A thread that is bound to one core cannot do so.
     pub fn migrated(&self) -> Option<Seen> {
         let core = self.core?;
         let now = members::migrations(&self.process.members());
@@ -398,39 +397,39 @@ impl Driver {
         }
     }
 
-    fn ask<T: DeserializeOwned>(
+    fn send<T: DeserializeOwned>(
         &mut self,
         command: &Command,
         expected: Duration,
     ) -> Result<(T, Duration)> {
-        self.ask_within(command, 3 * expected + self.patience)
+        self.send_within(command, 3 * expected + self.patience)
     }
 
-    fn ask_within<T: DeserializeOwned>(
+    fn send_within<T: DeserializeOwned>(
         &mut self,
         command: &Command,
         allowed: Duration,
     ) -> Result<(T, Duration)> {
-        let asked = command.to_string();
+        let name = command.to_string();
         if let Ok(line) = self.process.lines.try_recv() {
             let why = "no command had been sent".to_string();
-            return Err(self.error(&asked, Problem::Rubbish(shorten(&line.text), why)));
+            return Err(self.error(&name, Problem::Rubbish(shorten(&line.text), why)));
         }
         self.last_id += 1;
         let line = wire::line(self.last_id, command);
         let start = Instant::now();
-        self.asked_at = start;
+        self.sent_at = start;
         if self.process.write(&line).is_err() {
-            return Err(self.ended(&asked));
+            return Err(self.ended(&name));
         }
-        let line = self.wait(&asked, start, allowed)?;
+        let line = self.wait(&name, start, allowed)?;
         let response = self
             .read(&line.text)
-            .map_err(|problem| self.error(&asked, problem))?;
+            .map_err(|problem| self.error(&name, problem))?;
         Ok((response, line.at.duration_since(start)))
     }
 
-    fn wait(&mut self, asked: &str, start: Instant, patience: Duration) -> Result<Line> {
+    fn wait(&mut self, command: &str, start: Instant, patience: Duration) -> Result<Line> {
         let mut look_after = until_next_look();
         loop {
             if self.stop.load(Ordering::Relaxed) {
@@ -444,9 +443,9 @@ impl Driver {
             let pause = GLANCE.min(look_after.saturating_sub(start.elapsed()));
             match self.process.lines.recv_timeout(left.min(pause)) {
                 Ok(line) => return Ok(line),
-                Err(RecvTimeoutError::Disconnected) => return Err(self.ended(asked)),
+                Err(RecvTimeoutError::Disconnected) => return Err(self.ended(command)),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err(self.error(asked, Problem::Late(patience)));
+                    return Err(self.error(command, Problem::Late(patience)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -474,27 +473,27 @@ impl Driver {
             .map_err(|error| rubbish(format!("not the expected reply, {error}")))
     }
 
-    fn ended(&mut self, asked: &str) -> anyhow::Error {
+    fn ended(&mut self, command: &str) -> anyhow::Error {
         let status = self.process.ended(Duration::from_secs(1));
         self.error(
-            asked,
+            command,
             Problem::Ended(status.unwrap_or_else(|| "it closed its output".into())),
         )
     }
 
     /// The error if the driver keeps so many connections open that none may be left for others.
-    pub fn hoards(&self, count: u64) -> anyhow::Error {
-        self.error("go", Problem::Hoards(count))
+    pub fn holds_too_many(&self, count: u64) -> anyhow::Error {
+        self.error("go", Problem::HoldsTooMany(count))
     }
 
-    fn error(&self, asked: &str, problem: Problem) -> anyhow::Error {
+    fn error(&self, command: &str, problem: Problem) -> anyhow::Error {
         let last_words = match problem {
             Problem::Refused(..) => String::new(),
             _ => words::plain(&self.process.last_words()),
         };
         let error = DriverError {
             client: self.client.clone(),
-            asked: asked.to_string(),
+            command: command.to_string(),
             problem,
             log: self.process.log.path.clone(),
             last_words,

@@ -78,7 +78,8 @@ pub enum Seen {
     /// Requests to a server that the client must not trust.
     Untrusted {
         /// How many requests that server got.
-        answered: u64,
+        #[serde(alias = "answered")]
+        responded: u64,
         /// How many were requested.
         count: u64,
     },

@@ -11,7 +11,7 @@ pub struct DriverError {
     /// The client.
     pub client: String,
     /// The command that it was given.
-    pub asked: String,
+    pub command: String,
     /// What happened.
     pub problem: Problem,
     /// File that holds all that the driver wrote to its error output.
@@ -36,7 +36,7 @@ pub enum Problem {
     /// It replied that it cannot: the error's kind, and its words.
     Refused(String, String),
     /// It keeps so many connections open that there may be none for others.
-    Hoards(u64),
+    HoldsTooMany(u64),
     /// It has so many descriptors open that others may find no port.
     TooManyOpen(usize),
 }
@@ -44,7 +44,7 @@ pub enum Problem {
 impl DriverError {
     /// The failure, in a sentence without its subject, which is the driver.
     pub fn happened(&self) -> String {
-        let asked = &self.asked;
+        let command = &self.command;
         match &self.problem {
             Problem::NotStarted(error, true) if error.kind() == ErrorKind::PermissionDenied => {
                 format!("cannot be started ({error}); {}", readable(&self.client))
@@ -61,14 +61,14 @@ impl DriverError {
             Problem::NotStarted(error, _) => {
                 format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }
-            Problem::Ended(status) => format!("ended ({status}) during `{asked}`"),
+            Problem::Ended(status) => format!("ended ({status}) during `{command}`"),
             Problem::Late(waited) => {
                 let waited = waited.as_secs_f64();
-                format!("did not reply to `{asked}` within {waited:.1} s")
+                format!("did not reply to `{command}` within {waited:.1} s")
             }
-            Problem::Rubbish(line, why) => format!("replied to `{asked}` with {line:?}: {why}"),
-            Problem::Refused(kind, what) => format!("refused `{asked}` ({kind}: {what})"),
-            Problem::Hoards(count) => format!(
+            Problem::Rubbish(line, why) => format!("replied to `{command}` with {line:?}: {why}"),
+            Problem::Refused(kind, what) => format!("refused `{command}` ({kind}: {what})"),
+            Problem::HoldsTooMany(count) => format!(
                 "was ended: it held {count} connections to the server open that carried nothing, and others need them"
             ),
         }

@@ -159,8 +159,8 @@ fn last_words(log: &Path) -> String {
 mod tests {
     use super::*;
 
-    fn client(place: &Path, more: &str) -> Manifest {
-        let path = place.join("x.toml");
+    fn client(folder: &Path, more: &str) -> Manifest {
+        let path = folder.join("x.toml");
         let text = format!(
             "client = 'x'\nlanguage = 'sh'\nhomepage = ''\napproach = 'tuned'\ncan = []\nrun = ['true']\n\
              version = ['cat', 'made']\n{more}"
@@ -171,10 +171,10 @@ mod tests {
 
     #[test]
     fn builds_what_is_missing_once_and_again_when_its_source_changed() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(place.path().join("source"), "1.0\n").unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("source"), "1.0\n").unwrap();
         let manifest = client(
-            place.path(),
+            folder.path(),
             "build = [['cp', 'source', 'made']]\nfrom = ['source']",
         );
         let mut said = Vec::new();
@@ -188,7 +188,7 @@ mod tests {
             Installed::Already("1.0".into())
         );
 
-        let source = place.path().join("source");
+        let source = folder.path().join("source");
         std::fs::write(&source, "1.1\n").unwrap();
         let later = std::time::SystemTime::now() + std::time::Duration::from_secs(9);
         File::open(&source).unwrap().set_modified(later).unwrap();
@@ -198,7 +198,7 @@ mod tests {
             .unwrap()
             .set_modified(std::time::SystemTime::UNIX_EPOCH)
             .unwrap();
-        std::fs::remove_file(place.path().join("made")).unwrap();
+        std::fs::remove_file(folder.path().join("made")).unwrap();
         assert_eq!(
             install(&manifest, &mut say).unwrap(),
             Installed::Now("1.1".into())
@@ -208,8 +208,8 @@ mod tests {
 
     #[test]
     fn a_failed_step_is_named_with_its_last_words() {
-        let place = tempfile::tempdir().unwrap();
-        let manifest = client(place.path(), "build = [['cat', 'nowhere']]");
+        let folder = tempfile::tempdir().unwrap();
+        let manifest = client(folder.path(), "build = [['cat', 'nowhere']]");
         let error = install(&manifest, &mut |_| ()).unwrap_err().to_string();
         assert!(
             error.contains("`cat nowhere` ended") && error.contains("No such file"),
@@ -220,9 +220,9 @@ mod tests {
 
     #[test]
     fn what_apt_lacks_is_reported_before_anything_is_done() {
-        let place = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
         let needs = "needs = [{ run = ['false'], hint = 'rustup' }]\nbuild = [['touch', 'made']]";
-        let manifest = client(place.path(), needs);
+        let manifest = client(folder.path(), needs);
         let installed = install(&manifest, &mut |line| panic!("{line}")).unwrap();
         let Installed::Not(missing) = installed else {
             panic!("{installed:?}")

@@ -21,7 +21,7 @@ pub struct Line {
 }
 
 /// Reads lines until the driver closes its output or writes one that is too long.
-pub fn hear(stdout: Option<ChildStdout>) -> Receiver<Line> {
+pub fn read(stdout: Option<ChildStdout>) -> Receiver<Line> {
     let (sender, lines) = sync_channel(WAITING);
     if let Some(stdout) = stdout {
         std::thread::spawn(move || forward(stdout, &sender));

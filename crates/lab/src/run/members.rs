@@ -98,7 +98,7 @@ pub fn signal(pids: &[i32], signal: Signal) {
     }
 }
 
-/// How often it was stopped or let go on since the last call, as far as the system reports: once of each at most.
+/// How often it was stopped or resumed since the last call, as far as the system reports: once of each at most.
 pub fn stirrings(pid: i32) -> usize {
     let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WCONTINUED | WaitPidFlag::WNOHANG;
     let mut count = 0;

@@ -73,7 +73,7 @@ impl Process {
         members::enrol(child.id() as i32);
         let log = Log::begin(log, child.stderr.take())?;
         let stdin = child.stdin.take();
-        let lines = lines::hear(child.stdout.take());
+        let lines = lines::read(child.stdout.take());
         Ok(Process {
             child,
             stdin,

@@ -44,8 +44,8 @@ impl Servers {
     /// Starts what the cells of a sweep need. The certificate of the authority is in a file meanwhile.
     pub(super) fn start(sweep: &Sweep, pinning: Option<Pinning>) -> Result<Servers> {
         let requested = |tls: bool| {
-            let speaks = |cell: &Cell| cell.load.tls == tls;
-            sweep.target.is_test_server() && sweep.cells.iter().any(speaks)
+            let needs_it = |cell: &Cell| cell.load.tls == tls;
+            sweep.target.is_test_server() && sweep.cells.iter().any(needs_it)
         };
         let start = |tls: bool| {
             let options = Options {

@@ -35,7 +35,7 @@ impl Strangers {
 ///
 /// # Errors
 /// When the server cannot be started, or the driver does neither send nor refuse.
-pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<Seen>> {
+pub fn try_driver(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<Seen>> {
     let stranger = TestServer::start(Options {
         tls: Some(Tls::default()),
         ..Options::default()
@@ -62,8 +62,8 @@ pub fn meet(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option
         Err(error) if error.downcast_ref().is_some_and(refused) => 0,
         Err(error) => return Err(error),
     };
-    let answered = done.max(stranger.stop().items);
-    Ok((answered > 0).then_some(Seen::Untrusted { answered, count }))
+    let responded = done.max(stranger.stop().items);
+    Ok((responded > 0).then_some(Seen::Untrusted { responded, count }))
 }
 
 #[cfg(test)]
@@ -75,8 +75,8 @@ mod tests {
         let mut strangers = Strangers::default();
         for _ in 0..20 {
             for client in ["a", "b"] {
-                let met = (0..EVERY).filter(|_| strangers.is_due(client)).count();
-                assert_eq!(met, 1);
+                let due = (0..EVERY).filter(|_| strangers.is_due(client)).count();
+                assert_eq!(due, 1);
             }
         }
     }

@@ -43,7 +43,7 @@ const VARIED_OF_A_SHORT_ROUND: f64 = 0.3;
 const MOST_REQUESTS: u64 = 20_000_000;
 
 /// A driver with this number of connections that carry nothing is ended, because none may be left for others.
-const HOARD: u64 = 2000;
+const MOST_HELD_OPEN: u64 = 2000;
 
 /// Round trips of one request, when its connection is new and TLS is old.
 const MOST_ROUND_TRIPS: u32 = 4;
@@ -139,7 +139,7 @@ impl<'a> Runner<'a> {
         };
         let mut round = self.measure(driver, trial, count, expected, probe, None)?;
         if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
-            let says = stranger::meet(driver, &self.preparation(cell), draw_ids(count))?;
+            let says = stranger::try_driver(driver, &self.preparation(cell), draw_ids(count))?;
             round.facts.extend(says.map(Fact::Seen));
         }
         self.counts.insert(
@@ -175,7 +175,7 @@ impl<'a> Runner<'a> {
         let expected = LEAD + paced.lasting() + self.wait(cell) + REQUEST_TIMEOUT;
         let mut round = self.measure(driver, trial, count, expected, probe, Some(&paced))?;
         if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
-            let says = stranger::meet(driver, &self.preparation(cell), draw_ids(count))?;
+            let says = stranger::try_driver(driver, &self.preparation(cell), draw_ids(count))?;
             round.facts.extend(says.map(Fact::Seen));
         }
         Ok(round)
@@ -386,7 +386,7 @@ impl<'a> Runner<'a> {
             cuts: 0,
             varied: 0,
             interim: Interim::Never,
-            fresh: !cell.load.keepalive,
+            new_connections: !cell.load.keepalive,
             json: self.is_of_documents(cell),
             pace: None,
         };
@@ -524,15 +524,15 @@ impl<'a> Runner<'a> {
             .stirred()
             .then(|| "another program stopped or resumed it".to_string());
         let disturbed: Vec<String> = stirred.into_iter().collect();
-        let most = HOARD.max(10 * trial.cell.load.concurrency as u64);
+        let most = MOST_HELD_OPEN.max(10 * trial.cell.load.concurrency as u64);
         if let Some(seen) = seen.as_ref().filter(|seen| seen.peak_ahead > most) {
-            return Err(driver.hoards(seen.peak_ahead));
+            return Err(driver.holds_too_many(seen.peak_ahead));
         }
         let seen_of_it = [
             before_it,
             driver.migrated(),
             driver.fact(),
-            began_early(seen.as_ref(), driver.asked_at()),
+            began_early(seen.as_ref(), driver.sent_at()),
         ];
         let facts = seen_of_it.into_iter().flatten().map(Fact::Seen);
         Ok(Round {
@@ -633,7 +633,7 @@ impl<'a> Runner<'a> {
                 Some(true) => Interim::Varied,
                 _ => Interim::Never,
             },
-            fresh: !cell.load.keepalive,
+            new_connections: !cell.load.keepalive,
             json: self.is_of_documents(cell),
             pace: None,
         }

@@ -36,7 +36,7 @@ impl Later {
 /// The tries so far.
 #[derive(Debug, Default)]
 pub(super) struct WarmUp {
-    asked: Duration,
+    requested: Duration,
     spent: Duration,
     /// CPU seconds of a request, try by try.
     costs: Vec<f64>,
@@ -44,16 +44,16 @@ pub(super) struct WarmUp {
 
 impl WarmUp {
     /// A warm-up that lasts at least as long as requested.
-    pub(super) fn new(asked: Duration) -> WarmUp {
+    pub(super) fn new(requested: Duration) -> WarmUp {
         WarmUp {
-            asked,
+            requested,
             ..WarmUp::default()
         }
     }
 
     /// How long the next try should last.
     pub(super) fn try_length(&self) -> Duration {
-        self.asked / TRIES
+        self.requested / TRIES
     }
 
     /// Notes a try: how long it took, and the CPU time of one request.
@@ -64,8 +64,8 @@ impl WarmUp {
 
     /// Whether it is over.
     pub(super) fn is_over(&self) -> bool {
-        let long_enough = self.spent >= self.asked && self.is_flat();
-        long_enough || self.spent >= MOST * self.asked
+        let long_enough = self.spent >= self.requested && self.is_flat();
+        long_enough || self.spent >= MOST * self.requested
     }
 
     /// Of two tries each the cheaper counts, for what disturbs one makes it dearer, never cheaper.

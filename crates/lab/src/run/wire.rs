@@ -140,7 +140,7 @@ pub enum Command {
     /// End.
     Bye,
     /// A word that no driver knows, to see what it replies.
-    Unheard,
+    Unknown,
 }
 
 impl fmt::Display for Command {
@@ -151,7 +151,7 @@ impl fmt::Display for Command {
             Command::Go(_) => "go",
             Command::Ask(_) => "ask",
             Command::Bye => "bye",
-            Command::Unheard => "unheard",
+            Command::Unknown => "unknown_command",
         })
     }
 }

@@ -61,7 +61,7 @@ pub struct Goal {
 
 impl Goal {
     /// Whether the goal is for this cell of the part.
-    pub fn is_asked_at(&self, concurrency: usize, body_bytes: usize) -> bool {
+    pub fn is_set_at(&self, concurrency: usize, body_bytes: usize) -> bool {
         self.concurrency
             .is_none_or(|requested| requested == concurrency)
             && self
@@ -106,7 +106,7 @@ pub enum Promise {
         than: String,
     },
     /// Every request of every round has a response, and the server's log agrees.
-    Answered {
+    Complete {
         /// The client.
         client: String,
     },
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scenario_of_the_project_speaks_of_clients_that_there_are() {
+    fn the_scenario_of_the_project_names_clients_that_exist() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let catalogue = Catalogue::load(&root.join("drivers")).unwrap();
         let scenario = BenchScenario::load(&root).unwrap().quick();
@@ -193,7 +193,7 @@ mod tests {
             | Promise::KeepAlive { client, .. }
             | Promise::Memory { client, .. }
             | Promise::NotSlower { client, .. }
-            | Promise::Answered { client }) = &goal.promise;
+            | Promise::Complete { client }) = &goal.promise;
             assert!(takes_part(client), "{goal:?}");
             if let Promise::Faster { than, .. } = &goal.promise {
                 assert!(

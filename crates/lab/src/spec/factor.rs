@@ -1,5 +1,5 @@
 //! The factors of an experiment: in what one cell may differ from another. This file says how each is set, how its values are
-//! told, and which cells it keeps together. A new one is a field of [`Load`], a line in [`FACTORS`], and its effect on a trial
+//! described, and which cells it keeps together. A new one is a field of [`Load`], a line in [`FACTORS`], and its effect on a trial
 //! (`run/trial.rs`).
 
 use super::{Job, Load, Mode, parse_delay};
@@ -84,9 +84,11 @@ pub fn side_words(side: &Load, other: &Load) -> Vec<String> {
 
 /// What loads have in common that are measured together. Batches are compared by their size, whatever is in flight at once.
 pub fn together(load: &Load) -> Load {
-    let mut kept = *load;
-    FACTORS.iter().for_each(|factor| (factor.joins)(&mut kept));
-    kept
+    let mut joined = *load;
+    FACTORS
+        .iter()
+        .for_each(|factor| (factor.joins)(&mut joined));
+    joined
 }
 
 fn concurrency(load: &Load, usual: &Load) -> Option<String> {

@@ -14,7 +14,7 @@ pub struct Load {
     /// Bytes of the response's body; 0 when the server is not ours.
     pub body_bytes: usize,
     /// Whether connections are reused for later requests; if not, each request has one of its own. Absent means yes.
-    #[serde(default = "kept", skip_serializing_if = "Clone::clone")]
+    #[serde(default = "keep_alive", skip_serializing_if = "Clone::clone")]
     pub keepalive: bool,
     /// Requests that the driver must hold in flight; at a rate, the most that may be.
     pub concurrency: usize,
@@ -116,7 +116,7 @@ impl Load {
         }
     }
 
-    /// What is not usual of it: factors that have the usual value are as in [`Load::PLAIN`]. Two runs that asked the same of their
+    /// What is not usual of it: factors that have the usual value are as in [`Load::PLAIN`]. Two runs that required the same of their
     /// clients are compared by it.
     #[must_use]
     pub fn beyond(&self, usual: &Load) -> Load {
@@ -155,6 +155,6 @@ fn leave_out(_: &Delay) -> bool {
     false
 }
 
-fn kept() -> bool {
+fn keep_alive() -> bool {
     true
 }

@@ -183,7 +183,7 @@ impl Sweep {
     }
 
     /// Whether the test server uses TLS to a client in any of its cells.
-    pub fn speaks_tls_to(&self, client: &str) -> bool {
+    pub fn uses_tls_to(&self, client: &str) -> bool {
         self.target.is_test_server() && self.cells_of(client).any(|cell| cell.load.tls)
     }
 

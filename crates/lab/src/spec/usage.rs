@@ -1,4 +1,4 @@
-//! The error of a command line that asks for the impossible: the command ends with status 2.
+//! The error of a command line that requires the impossible: the command ends with status 2.
 
 use std::fmt;
 

@@ -181,7 +181,7 @@ fn bars(pair: &Beside, position: usize) -> Bars {
     Bars {
         name: format!("change-{}", position + 1),
         title: "How many times faster each row became".into(),
-        same: Some(SAME_ISH),
+        same: Some(EQUIVALENT),
         groups: vec![group],
         caption: format!(
             "Requests per second, after ÷ before. Lines are intervals; the band holds what counts as the same. Squares are slower, \
@@ -227,11 +227,11 @@ fn record(change: &Change, pair: &Beside) -> Value {
         "rejected_after": new.rejected,
     });
     if let Some(fields) = record.as_object_mut() {
-        let told = Told {
+        let shown = ShownLoad {
             delay_ms: None,
-            ..new.told
+            ..new.shown_load
         };
-        for part in [json!({ "client": new.client }), json!(told), own] {
+        for part in [json!({ "client": new.client }), json!(shown), own] {
             fields.extend(part.as_object().cloned().unwrap_or_default());
         }
     }
@@ -288,6 +288,6 @@ fn how_to_read() -> String {
          runs have the baseline loader, each round counts as its share of the baseline loader's round in the same block, which leaves out what \
          the machine itself changed. Equivalent means that the whole interval lies within ±{:.0} %. With fewer than four rounds on each side \
          nothing is said.",
-        SAME_ISH * 100.0
+        EQUIVALENT * 100.0
     )
 }

@@ -198,7 +198,7 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
         #[rustfmt::skip]
         let columns = vec![
             col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
-            fact("requests\nplanned", false, |truth| truth.asked),
+            fact("requests\nplanned", false, |truth| truth.planned),
             fact("arrived", true, |truth| truth.arrived),
             fact("arrived\nagain", true, |truth| truth.again),
             fact("not\nplanned", true, |truth| truth.foreign),
@@ -206,7 +206,7 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
             fact("timed out,\nit says", false, |truth| truth.timed_out),
             fact("most con-\nnections", true, |truth| truth.connections),
             fact("opened in\nrounds", false, |truth| truth.opened),
-            fact("in flight,\nasked", false, |truth| truth.concurrency),
+            fact("in flight,\nplanned", false, |truth| truth.concurrency),
             fact("most in\nflight", false, |truth| truth.in_flight),
             col("ledger", 0, |line: &&Witnessed| line.ledger.clone()).words(),
         ];

@@ -212,7 +212,7 @@ fn how_to_read() -> String {
          log-ratios, Wilcoxon signed-rank interval). Brackets and bars are 95 % confidence intervals, or the full range where \
          there are fewer than 6 rounds. Equivalent means that the whole interval lies within ±{:.0} %. A row is rejected when the client's \
          claim and the server's log disagree.",
-        SAME_ISH * 100.0
+        EQUIVALENT * 100.0
     )
 }
 

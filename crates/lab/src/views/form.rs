@@ -211,7 +211,7 @@ pub(crate) struct Line {
     /// Whether it begins something new.
     pub(crate) apart: bool,
     /// Whether its first cell is that of the line before; a terminal does not repeat it.
-    pub(crate) goes_on: bool,
+    pub(crate) continues: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ pub(super) fn table(run: &Document, all: &[AtRate]) -> Table {
     let known = |value: fn(&AtRate) -> Option<f64>| move |it: &AtRate| optional(value(it), small);
     let standing = move |it: &AtRate| match (&it.rejected, budget) {
         (Some(_), _) => "rejected".to_owned(),
-        _ if !it.is_kept() => "falls behind".to_owned(),
+        _ if !it.keeps_up() => "falls behind".to_owned(),
         _ if it.p99_ms.is_none() => "too few for p99".to_owned(),
         (None, Some(budget)) if !it.is_within(budget) => "above the budget".to_owned(),
         (None, Some(_)) => "within the budget".to_owned(),

@@ -369,7 +369,7 @@ fn how_to_read(run: &Document) -> String {
         run.plan.baseline.as_deref().unwrap_or(NONE),
         RANGE.0,
         RANGE.1,
-        SAME_ISH * 100.0
+        EQUIVALENT * 100.0
     )
 }
 

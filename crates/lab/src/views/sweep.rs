@@ -333,8 +333,8 @@ fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
     let line = |line: &mut Line, (group, row): &(&Group, &Row)| {
         line.look = look(row, group.recommends(row));
         line.language = language(run, group.client);
-        line.goes_on = group.rows.first().is_some_and(|first| first != row);
-        line.apart = !line.goes_on;
+        line.continues = group.rows.first().is_some_and(|first| first != row);
+        line.apart = !line.continues;
     };
     let table = Table::of(
         &format!("{}: all figures", body_words(bytes)),
@@ -457,7 +457,7 @@ fn latency_over_rate(groups: &[&Group], bytes: usize, budget_ms: Option<f64>) ->
     }
 }
 
-/// The latencies of all clients: at their recommended concurrencies, or at each rate that was asked for.
+/// The latencies of all clients: at their recommended concurrencies, or at each rate of the run.
 fn percentiles<'a>(groups: &[&'a Group<'a>], bytes: usize) -> Vec<Chart> {
     let rates: BTreeSet<_> = groups
         .iter()
@@ -699,6 +699,6 @@ fn how_to_read(run: &Document) -> String {
          log-ratios, Wilcoxon signed-rank interval). {interval}. The recommended concurrency is the smallest that is not \
          shown to be below {ENOUGH} of the fastest. Equivalent means that the whole interval lies within ±{:.0} %. {latencies} The baseline loader is the lab's own driver, \
          which does no more than it must. A row is rejected when the client's claim and the server's log disagree.{unverified}",
-        SAME_ISH * 100.0
+        EQUIVALENT * 100.0
     )
 }

@@ -87,7 +87,7 @@ fn an_honest_row_holds_the_figures_of_its_rounds() {
         (Some(80), Some(0), Some(80))
     );
     assert_eq!(
-        (row.told.delay_ms, row.errors, row.verified),
+        (row.shown_load.delay_ms, row.errors, row.verified),
         (Some(10.0), 0, true)
     );
     assert!((row.peak_rss_mb - (20_000.0 + 3_200.0) * 1024.0 / 1e6).abs() < 1e-9);

@@ -80,7 +80,7 @@ fn a_goal_is_checked_where_it_says() {
 #[test]
 fn without_rounds_there_are_no_verdicts() {
     let judgement = judged(&faster("theirs", 2.5), &[]);
-    assert_eq!((judgement.met, judgement.asked), (None, 2.5));
+    assert_eq!((judgement.met, judgement.limit), (None, 2.5));
     assert_eq!(judgement.sentence, "ours: not judged: it was not measured");
 }
 
@@ -153,14 +153,14 @@ fn memory_and_responses_are_checked_over_all_rounds() {
     rounds[3].peak_rss_kib = 40_000;
     assert_eq!(judged(&most(41.0), &rounds).met, Some(true));
     assert_eq!(judged(&most(40.0), &rounds).met, Some(false));
-    let responded = Promise::Answered {
+    let complete = Promise::Complete {
         client: "ours".into(),
     };
-    assert_eq!(judged(&responded, &rounds).met, Some(true));
+    assert_eq!(judged(&complete, &rounds).met, Some(true));
     let claim = &mut rounds[5].claim;
     claim.done -= 1;
     claim.errors = 1;
-    let missed = judged(&responded, &rounds);
+    let missed = judged(&complete, &rounds);
     assert_eq!(missed.met, Some(false));
     assert!(missed.sentence.contains("failed"), "{}", missed.sentence);
 }

@@ -63,7 +63,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             ],
         ),
         (
-            "asks for something else",
+            "sends another request",
             |r| seen(r).otherwise = 3,
             &[
                 "3 of ",

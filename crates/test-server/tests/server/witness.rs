@@ -247,7 +247,7 @@ fn a_round_of_new_connections_closes_those_that_were_open_before() {
     used.get("/r/1");
     eventually(&server, |seen| seen.connections_open == 2);
     server.open_round(RoundSpec {
-        fresh: true,
+        new_connections: true,
         ..round(1, 2)
     });
     assert_eq!((used.rest(), unused.rest()), (Vec::new(), Vec::new()));

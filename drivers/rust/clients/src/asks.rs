@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use crate::Answer;
+use crate::Outcome;
 
 /// The call to make.
 pub struct Call {
@@ -21,10 +21,10 @@ pub struct Call {
 }
 
 /// Makes calls: the words that the client understands, and the function that makes one call.
-pub type Asks<'a> = (&'a [&'a str], &'a mut dyn FnMut(&Call) -> Answer);
+pub type Asks<'a> = (&'a [&'a str], &'a mut dyn FnMut(&Call) -> Outcome);
 
 /// The reply to `ask`.
-pub(crate) fn asked(line: &Value, asks: Option<Asks<'_>>) -> Value {
+pub(crate) fn reply(line: &Value, asks: Option<Asks<'_>>) -> Value {
     let Some((words, make)) = asks else {
         return refused("ask");
     };
@@ -44,9 +44,9 @@ pub(crate) fn asked(line: &Value, asks: Option<Asks<'_>>) -> Value {
         follow: line["follow"].as_bool(),
     };
     let from = Instant::now();
-    let answer = make(&call);
+    let outcome = make(&call);
     let ms = from.elapsed().as_millis() as u64;
-    match answer {
+    match outcome {
         Ok((status, body)) => {
             let hash = digest(&SHA256, &body);
             let hash: String = hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();

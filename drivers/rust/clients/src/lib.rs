@@ -50,7 +50,7 @@ impl Job {
 }
 
 /// A status and a body, or the kind of failure.
-pub type Answer = Result<(u16, Bytes), String>;
+pub type Outcome = Result<(u16, Bytes), String>;
 
 /// The kind of failure in an error's words.
 pub fn words(error: impl ToString) -> String {
@@ -72,11 +72,11 @@ pub trait Driver {
 ///
 /// `name` is the client's, `package` its name in the lock file, `about` what else it says of itself; `open` gets ready.
 pub fn run<D: Driver>(name: &str, package: &str, about: Value, open: impl Fn(Arc<Job>) -> D) {
-    run_asked(name, package, about, open, None);
+    run_with_calls(name, package, about, open, None);
 }
 
 /// Runs a client that an audit can also call.
-pub fn run_asked<D: Driver>(
+pub fn run_with_calls<D: Driver>(
     name: &str,
     package: &str,
     about: Value,
@@ -88,30 +88,30 @@ pub fn run_asked<D: Driver>(
     }
     let mut ready: Option<(Arc<Job>, D)> = None;
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
-        let ask: Value = serde_json::from_str(&line).unwrap_or_default();
-        let mut answer = match (ask["cmd"].as_str().unwrap_or_default(), &mut ready) {
+        let command: Value = serde_json::from_str(&line).unwrap_or_default();
+        let mut reply = match (command["cmd"].as_str().unwrap_or_default(), &mut ready) {
             ("hello", _) => hello(name, package, &about),
             ("prepare", _) => {
                 drop(ready.take());
-                let job: Arc<Job> = Arc::new(serde_json::from_value(ask.clone()).expect("a job"));
+                let job: Arc<Job> = Arc::new(serde_json::from_value(command.clone()).expect("a job"));
                 ready = Some((job.clone(), open(job)));
                 json!({ "ok": true })
             }
             ("go", Some((job, driver))) => {
-                let round = Arc::new(Round::new(job, &ask));
+                let round = Arc::new(Round::new(job, &command));
                 driver.go(&round);
-                round.answer()
+                round.reply()
             }
             ("ask", _) => {
                 let asks = asks.as_mut().map(|(words, make)| (*words, &mut **make as &mut _));
-                asks::asked(&ask, asks)
+                asks::reply(&command, asks)
             }
             ("bye", _) => json!({ "ok": true }),
             (other, _) => json!({ "ok": false, "error": "unsupported", "what": other }),
         };
-        answer["id"] = ask["id"].clone();
-        writeln!(std::io::stdout(), "{answer}").expect("stdout is read");
-        if ask["cmd"] == "bye" {
+        reply["id"] = command["id"].clone();
+        writeln!(std::io::stdout(), "{reply}").expect("stdout is read");
+        if command["cmd"] == "bye" {
             return;
         }
     }

@@ -14,12 +14,12 @@ pub struct Pace {
 
 impl Pace {
     /// None where each request follows the end of another.
-    pub fn of(ask: &Value) -> Option<Pace> {
-        let rate = ask["rate"].as_f64()?;
+    pub fn of(command: &Value) -> Option<Pace> {
+        let rate = command["rate"].as_f64()?;
         // `start` is on the clock of the day.
-        let start = UNIX_EPOCH + Duration::from_micros(ask["start"].as_u64()?);
+        let start = UNIX_EPOCH + Duration::from_micros(command["start"].as_u64()?);
         let left = start.duration_since(SystemTime::now()).unwrap_or_default();
-        let offsets = ask["due"].as_str().map(|path| {
+        let offsets = command["due"].as_str().map(|path| {
             let text = std::fs::read_to_string(path).expect("the file of the lab");
             text.lines().map(|line| line.parse().expect("a number")).collect()
         });

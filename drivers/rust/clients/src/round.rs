@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::pace::Pace;
-use crate::{Answer, Job};
+use crate::{Job, Outcome};
 
 /// One `go`, shared by all that send.
 pub struct Round {
@@ -49,15 +49,15 @@ struct Record {
 }
 
 impl Round {
-    pub(crate) fn new(job: &Arc<Job>, ask: &Value) -> Round {
-        let number = |key: &str| ask[key].as_u64().unwrap_or_default();
+    pub(crate) fn new(job: &Arc<Job>, command: &Value) -> Round {
+        let number = |key: &str| command[key].as_u64().unwrap_or_default();
         Round {
             job: job.clone(),
             first: number("first"),
             count: number("count"),
             lat_every: number("lat_every").max(1),
             taken: AtomicU64::new(0),
-            pace: Pace::of(ask),
+            pace: Pace::of(command),
             tally: Mutex::default(),
         }
     }
@@ -85,8 +85,8 @@ impl Round {
     }
 
     /// Counts a response whose body has been read, or a failure.
-    pub fn ended(&self, answer: Answer, taken: Option<Instant>) {
-        let verified = answer.and_then(|(status, body)| match status {
+    pub fn ended(&self, outcome: Outcome, taken: Option<Instant>) {
+        let verified = outcome.and_then(|(status, body)| match status {
             200..300 => Ok((body.len(), self.check_value(&body).ok_or("check value")?)),
             status => Err(format!("status {status}")),
         });
@@ -118,7 +118,7 @@ impl Round {
         }
     }
 
-    pub(crate) fn answer(&self) -> Value {
+    pub(crate) fn reply(&self) -> Value {
         let tally = self.tally.lock().expect("nobody panics");
         json!({
             "ok": true, "done": tally.done, "errors": self.count - tally.done, "errors_by": tally.errors,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 
-use crate::{Answer, Driver, Job, Round};
+use crate::{Driver, Job, Outcome, Round};
 
 /// Threads, which are started before the clock runs; each calls `send` for one URL after the other.
 pub struct Threads {
@@ -15,7 +15,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    pub fn new(job: &Job, send: impl Fn(&str) -> Answer + Clone + Send + 'static) -> Threads {
+    pub fn new(job: &Job, send: impl Fn(&str) -> Outcome + Clone + Send + 'static) -> Threads {
         let (done, ended) = channel();
         let start = |_| {
             let (sender, rounds) = channel::<Arc<Round>>();
@@ -61,9 +61,9 @@ impl<S> Tasks<S> {
     }
 }
 
-/// The result of `answer`, if it comes in time.
-pub async fn within(time: Duration, answer: impl Future<Output = Answer>) -> Answer {
-    tokio::time::timeout(time, answer)
+/// The result of `outcome`, if it comes in time.
+pub async fn within(time: Duration, outcome: impl Future<Output = Outcome>) -> Outcome {
+    tokio::time::timeout(time, outcome)
         .await
         .unwrap_or_else(|_| Err("timeout".into()))
 }
@@ -71,7 +71,7 @@ pub async fn within(time: Duration, answer: impl Future<Output = Answer>) -> Ans
 impl<S, F> Driver for Tasks<S>
 where
     S: Fn(String) -> F + Clone + Send + 'static,
-    F: Future<Output = Answer> + Send,
+    F: Future<Output = Outcome> + Send,
 {
     fn go(&mut self, round: &Arc<Round>) {
         let start = |_| {

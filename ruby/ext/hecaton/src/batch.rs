@@ -21,7 +21,7 @@ use magnus::{
 
 use crate::body_source::{self, BodySource, RubyQueue};
 use crate::client::Engine;
-use crate::hooks::{self, About, Decision, Questions, RubyHooks};
+use crate::hooks::{self, About, Decision, HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
@@ -60,7 +60,7 @@ impl Together {
     }
 }
 
-/// Where the answer to a question goes.
+/// Where the result of a call of Ruby goes.
 enum PendingDecision {
     Outcome(Decision<bool>),
     Attempt(Decision<Option<Changes>>),
@@ -84,9 +84,9 @@ struct Inner {
     tags: Option<HashMap<i64, usize>>,
     /// The requests that need Ruby, once a body comes in pieces.
     ruby_queue: Option<Arc<RubyQueue>>,
-    /// The questions to retry predicates, once a request has one.
-    questions: Option<Arc<Questions>>,
-    /// Where the answer to the latest question goes.
+    /// The calls of retry predicates, once a request has one.
+    hook_calls: Option<Arc<HookCalls>>,
+    /// Where the result of the latest call goes.
     decision: Option<PendingDecision>,
     engine: Arc<Engine>,
 }
@@ -117,7 +117,7 @@ impl Batch {
             newest: None,
             tags: None,
             ruby_queue: None,
-            questions: None,
+            hook_calls: None,
             decision: None,
             engine,
         };
@@ -224,7 +224,7 @@ impl Batch {
             }
         };
         if !ruby_hooks.is_none() {
-            inner.ask_questions();
+            inner.enable_hooks();
             request = ruby_hooks.mark(request, tag);
         }
         inner.newest = Some(tag);
@@ -327,22 +327,22 @@ impl Batch {
         })
     }
 
-    /// The next question; nil when there is none. It begins with the request and what it is about. Behind `:outcome` and
+    /// The next call that is due; nil when there is none. It begins with the request and what it is about. Behind `:outcome` and
     /// `:observation` are three values: status or nil, record, body or the facts of the error. Behind `:attempt` and
     /// `:interception` is the argument of `FeatureRun#before_attempt` and `Interception::Run#respond`.
-    fn next_question(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
+    fn next_hook_call(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
-        let Some(question) = inner
-            .questions
+        let Some(call) = inner
+            .hook_calls
             .as_ref()
-            .and_then(|questions| questions.next())
+            .and_then(|hook_calls| hook_calls.next())
         else {
             return Ok(None);
         };
         let requests = ruby.get_inner(this.requests);
-        let list = ruby.ary_new_from_values(&[requests.entry::<Value>(question.tag as isize)?]);
-        let decision = match question.about {
+        let list = ruby.ary_new_from_values(&[requests.entry::<Value>(call.tag as isize)?]);
+        let decision = match call.about {
             About::Outcome(outcome, decision) => {
                 list.push(ruby.to_symbol("outcome"))?;
                 list.cat(&record::values(ruby, *outcome))?;
@@ -368,10 +368,10 @@ impl Batch {
         Ok(Some(list))
     }
 
-    /// Answers the latest question: whether the request is sent again, the headers of the attempt as a flat list (nil if the
+    /// Resolves the latest call: whether the request is sent again, the headers of the attempt as a flat list (nil if the
     /// attempt is not made), or what `Interception::Run#respond` returned. After the latter `wait` returns
-    /// soon if there are more questions.
-    fn answer(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
+    /// soon if more calls are due.
+    fn resolve(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
         match inner.decision.take() {
@@ -381,9 +381,9 @@ impl Batch {
             }
             Some(PendingDecision::Interception(decision, began)) => {
                 decision.give(hooks::given(given, began)?);
-                // Ruby hands over what has ended before it answers another.
-                if let Some(questions) = &inner.questions {
-                    questions.remind();
+                // Ruby hands over what has ended before it makes another call.
+                if let Some(hook_calls) = &inner.hook_calls {
+                    hook_calls.remind();
                 }
             }
             Some(PendingDecision::Observation(decision)) => decision.give(()),
@@ -504,13 +504,13 @@ fn waiting(ruby: &Ruby) -> Error {
 }
 
 impl Inner {
-    /// Makes ready to ask Ruby about outcomes and attempts.
-    fn ask_questions(&mut self) {
-        if self.questions.is_none() {
+    /// Makes ready to call Ruby about outcomes and attempts.
+    fn enable_hooks(&mut self) {
+        if self.hook_calls.is_none() {
             let ruby_queue = self.ruby_queue.get_or_insert_default().clone();
-            let questions = Questions::new(ruby_queue);
-            self.batch.with_hooks(questions.clone());
-            self.questions = Some(questions);
+            let hook_calls = HookCalls::new(ruby_queue);
+            self.batch.with_hooks(hook_calls.clone());
+            self.hook_calls = Some(hook_calls);
         }
     }
 
@@ -542,8 +542,8 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("push", method!(Batch::push, 7))?;
     class.define_method("push_get", method!(Batch::push_get, 2))?;
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
-    class.define_method("next_question", method!(Batch::next_question, 0))?;
-    class.define_method("answer", method!(Batch::answer, 1))?;
+    class.define_method("next_hook_call", method!(Batch::next_hook_call, 0))?;
+    class.define_method("resolve", method!(Batch::resolve, 1))?;
     class.define_method("wait", method!(Batch::wait, 3))?;
     class.define_method("clear", method!(Batch::clear, 1))?;
     class.define_method("finish", method!(Batch::finish, 0))?;

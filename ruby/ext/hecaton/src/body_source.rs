@@ -18,7 +18,7 @@ use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, met
 use crate::client::Engine;
 use crate::fibers;
 use crate::gvl;
-use crate::hooks::{Questions, RubyHooks};
+use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
 
 #[magnus::wrap(class = "Hecaton::Native::BodySource", free_immediately, size)]
@@ -86,7 +86,7 @@ impl BodySource {
 
     /// There is no piece yet: the reading thread is woken when this descriptor is readable. The engine waits for that with
     /// everything else.
-    fn ask_when_readable(ruby: &Ruby, this: &BodySource, descriptor: i32) -> Result<(), Error> {
+    fn read_when_ready(ruby: &Ruby, this: &BodySource, descriptor: i32) -> Result<(), Error> {
         let duplicate = gvl::duplicate(ruby, descriptor)?;
         let mut slot = this.0.lock();
         slot.watched = Some(Readable::new(duplicate));
@@ -154,7 +154,7 @@ pub struct RubyQueue {
 }
 
 impl RubyQueue {
-    /// Adds a request that needs a piece of its body, or an answer about its outcome.
+    /// Adds a request that needs a piece of its body, or a call about its outcome.
     pub fn add(&self, tag: usize) {
         self.lock().push(tag);
         self.waker.wake();
@@ -209,9 +209,9 @@ pub struct Needs {
     pub ruby_queue: Arc<RubyQueue>,
     /// A `Hecaton::BodySource`.
     pub source: Option<Value>,
-    /// Questions of the engine to Ruby.
-    pub questions: Option<Arc<Questions>>,
-    /// The Ruby hooks that answer them.
+    /// The calls of Ruby that are due.
+    pub hook_calls: Option<Arc<HookCalls>>,
+    /// The Ruby objects that they call.
     pub ruby_hooks: RubyHooks,
 }
 
@@ -221,12 +221,12 @@ impl Needs {
         if let Some(source) = self.source {
             let _: Value = source.funcall("fill", ())?;
         }
-        while let Some(question) = self
-            .questions
+        while let Some(call) = self
+            .hook_calls
             .as_ref()
-            .and_then(|questions| questions.next())
+            .and_then(|hook_calls| hook_calls.next())
         {
-            self.ruby_hooks.answer(ruby, question.about)?;
+            self.ruby_hooks.resolve(ruby, call.about)?;
         }
         Ok(())
     }
@@ -268,8 +268,5 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("wanted?", method!(BodySource::is_needed, 0))?;
     class.define_method("rewound?", method!(BodySource::take_rewound, 0))?;
     class.define_method("give", method!(BodySource::give, 1))?;
-    class.define_method(
-        "ask_when_readable",
-        method!(BodySource::ask_when_readable, 1),
-    )
+    class.define_method("read_when_ready", method!(BodySource::read_when_ready, 1))
 }

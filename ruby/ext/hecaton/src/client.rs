@@ -12,7 +12,7 @@ use crate::batch::Batch;
 use crate::body_source::{self, BodySource, Needs, RubyQueue};
 use crate::cookies::{Cookies, Home};
 use crate::fibers;
-use crate::hooks::{Questions, RubyHooks};
+use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::request::given;
 use crate::settings::config;
@@ -278,18 +278,18 @@ fn needs(
     if let Some((native, _)) = source {
         request = request::with_source(ruby, request, &native, (ruby_queue.clone(), 0))?;
     }
-    let mut questions = None;
+    let mut hook_calls = None;
     if !ruby_hooks.is_none() {
-        let asking = Questions::new(ruby_queue.clone());
-        client = client.with_hooks(asking.clone());
-        questions = Some(asking);
+        let due = HookCalls::new(ruby_queue.clone());
+        client = client.with_hooks(due.clone());
+        hook_calls = Some(due);
         request = ruby_hooks.mark(request, 0);
     }
     let source = source.map(|(_, source)| source);
     let needs = Needs {
         ruby_queue,
         source,
-        questions,
+        hook_calls,
         ruby_hooks,
     };
     Ok((client, request, needs))

@@ -35,8 +35,8 @@ impl Cookies {
         ruby.obj_wrap(Cookies(Home(Arc::new(Mutex::new(home)))))
     }
 
-    /// Eight values for each cookie: name, value, domain, whether it is for that host alone, path, whether it is secure,
-    /// whether it is HttpOnly, and when it expires in seconds since 1970, or nil.
+    /// Eight values for each cookie: name, value, domain, host-only flag, path, secure flag, HttpOnly flag, and the time of
+    /// expiry in seconds since 1970 or nil.
     fn list(ruby: &Ruby, this: &Cookies) -> RArray {
         let cookies = this.0.jar().list().into_iter().map(|cookie| {
             let expires = cookie

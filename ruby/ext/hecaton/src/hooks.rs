@@ -1,6 +1,6 @@
 //! Calls Ruby while a request is under way: its retry predicate, its features, and who intercepts its attempts.
 //!
-//! The engine runs without the GVL, so a question ends the wait, as a needed piece of a body does. Ruby's thread answers it and
+//! The engine runs without the GVL, so a call that is due ends the wait, as a needed piece of a body does. Ruby's thread makes it and
 //! waits again.
 
 use std::collections::VecDeque;
@@ -20,19 +20,19 @@ use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 use crate::body_source::RubyQueue;
 use crate::record;
 
-/// Questions without an answer.
-pub struct Questions {
+/// The calls of Ruby that are due.
+pub struct HookCalls {
     ruby_queue: Arc<RubyQueue>,
-    pending: Mutex<VecDeque<Question>>,
+    pending: Mutex<VecDeque<HookCall>>,
 }
 
-/// A question about the request with this tag.
-pub struct Question {
+/// A call of Ruby about the request with this tag.
+pub struct HookCall {
     pub tag: usize,
     pub about: About,
 }
 
-/// The subject of a question.
+/// What a call is about.
 pub enum About {
     /// Whether the request is sent again after this outcome.
     Outcome(Box<Outcome>, Decision<bool>),
@@ -45,7 +45,7 @@ pub enum About {
 }
 
 impl About {
-    /// Whether the request still waits for the answer.
+    /// Whether the request still waits for the result.
     fn is_needed(&self) -> bool {
         match self {
             About::Outcome(_, decision) => decision.is_needed(),
@@ -76,7 +76,7 @@ impl RubyHooks {
     /// The request with the number by which the hooks know it.
     pub fn mark(&self, mut request: Request, number: usize) -> Request {
         if self.predicate.is_some() {
-            request = request.ask_retry_predicate(number);
+            request = request.call_retry_predicate(number);
         }
         if self.features.is_some() {
             request = request.watched(number);
@@ -87,8 +87,8 @@ impl RubyHooks {
         request
     }
 
-    /// Calls the object that a question is for, and gives its answer.
-    pub fn answer(&self, ruby: &Ruby, about: About) -> Result<(), Error> {
+    /// Calls the object that is meant, and hands its result to the engine.
+    pub fn resolve(&self, ruby: &Ruby, about: About) -> Result<(), Error> {
         match (about, self) {
             (
                 About::Outcome(outcome, decision),
@@ -130,53 +130,53 @@ impl RubyHooks {
                 let _: Value = run.funcall("observe", record::values(ruby, Ok(*response)))?;
                 decision.give(());
             }
-            _ => unreachable!("only what has somebody to ask is asked about"),
+            _ => unreachable!("only events that have a Ruby object make a call"),
         }
         Ok(())
     }
 }
 
-/// Receives the answer.
+/// Receives the result of a call.
 pub struct Decision<T>(Arc<Mutex<(Option<T>, Option<Waker>)>>);
 
-impl Questions {
-    /// No questions yet. `ruby_queue` gets the tag of each.
-    pub fn new(ruby_queue: Arc<RubyQueue>) -> Arc<Questions> {
+impl HookCalls {
+    /// No calls yet. `ruby_queue` gets the tag of each.
+    pub fn new(ruby_queue: Arc<RubyQueue>) -> Arc<HookCalls> {
         let pending = Mutex::default();
-        Arc::new(Questions {
+        Arc::new(HookCalls {
             ruby_queue,
             pending,
         })
     }
 
-    /// The oldest question whose request still waits for the answer; each is returned once. The number of another request may
+    /// The oldest call whose request still waits for the result; each is returned once. The number of another request may
     /// have become that of one which has ended.
-    pub fn next(&self) -> Option<Question> {
+    pub fn next(&self) -> Option<HookCall> {
         let mut pending = lock(&self.pending);
         loop {
-            let question = pending.pop_front()?;
-            if question.about.is_needed() {
-                return Some(question);
+            let call = pending.pop_front()?;
+            if call.about.is_needed() {
+                return Some(call);
             }
         }
     }
 
-    /// Has Ruby called again, if there are more questions.
+    /// Has Ruby called again, if more calls are due.
     pub fn remind(&self) {
-        let tag = lock(&self.pending).front().map(|question| question.tag);
+        let tag = lock(&self.pending).front().map(|call| call.tag);
         if let Some(tag) = tag {
             self.ruby_queue.add(tag);
         }
     }
 
-    fn ask<T: Send + 'static>(
+    fn call_ruby<T: Send + 'static>(
         &self,
         tag: usize,
         about: impl FnOnce(Decision<T>) -> About,
     ) -> BoxFuture<'static, T> {
         let decision = Decision(Arc::default());
         let about = about(Decision(decision.0.clone()));
-        lock(&self.pending).push_back(Question { tag, about });
+        lock(&self.pending).push_back(HookCall { tag, about });
         self.ruby_queue.add(tag);
         Box::pin(poll_fn(move |cx| {
             let mut decision = lock(&decision.0);
@@ -191,21 +191,21 @@ impl Questions {
     }
 }
 
-impl Hooks for Questions {
+impl Hooks for HookCalls {
     fn again(&self, tag: usize, outcome: Outcome) -> BoxFuture<'static, bool> {
-        self.ask(tag, |decision| About::Outcome(Box::new(outcome), decision))
+        self.call_ruby(tag, |decision| About::Outcome(Box::new(outcome), decision))
     }
 
     fn before_attempt(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Option<Changes>> {
-        self.ask(tag, |decision| About::Attempt(attempt, decision))
+        self.call_ruby(tag, |decision| About::Attempt(attempt, decision))
     }
 
     fn respond(&self, tag: usize, attempt: Upcoming) -> BoxFuture<'static, Given> {
-        self.ask(tag, |decision| About::Interception(attempt, decision))
+        self.call_ruby(tag, |decision| About::Interception(attempt, decision))
     }
 
     fn observe(&self, tag: usize, response: Response) -> BoxFuture<'static, ()> {
-        self.ask(tag, |decision| {
+        self.call_ruby(tag, |decision| {
             About::Observation(Box::new(response), decision)
         })
     }
@@ -217,7 +217,7 @@ impl<T> Decision<T> {
         Arc::strong_count(&self.0) > 1
     }
 
-    /// Sets the answer.
+    /// Sets the result.
     pub fn give(&self, given: T) {
         let mut decision = lock(&self.0);
         decision.0 = Some(given);
@@ -246,7 +246,7 @@ pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     Ok(list)
 }
 
-/// The answer of `FeatureRun#before_attempt`: a flat list of names and values, or nil.
+/// The result of `FeatureRun#before_attempt`: a flat list of names and values, or nil.
 pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
     list.map(pairs).transpose()
 }

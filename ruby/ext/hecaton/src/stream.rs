@@ -110,7 +110,7 @@ impl Stream {
                         let needs = Needs {
                             ruby_queue: ruby_queue.clone(),
                             source: Some(ruby.get_inner(*source)),
-                            questions: None,
+                            hook_calls: None,
                             ruby_hooks: RubyHooks::default(),
                         };
                         body_source::wait(ruby, &engine, &needs, next)?

@@ -1,4 +1,4 @@
-# For Rack: tells clients when the requested resource will end, and logs who they are. Needs no other part of Hecaton.
+# For Rack: informs clients when the requested resource will end, and logs who they are. Needs no other part of Hecaton.
 require "date"
 require "time"
 

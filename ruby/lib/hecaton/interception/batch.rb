@@ -20,19 +20,19 @@ module Hecaton
         request
       end
 
-      # Does what Native::Batch#next_question does, except that questions to interceptors are answered here. It then
-      # returns nil, so that the batch hands over requests that have ended before the next question.
-      def next_question
-        while (question = @native.next_question)
-          request, about, *facts = question
+      # Does what Native::Batch#next_hook_call does, except that interceptors are called here. It then
+      # returns nil, so that the batch hands over requests that have ended before the next call.
+      def next_hook_call
+        while (call = @native.next_hook_call)
+          request, about, *facts = call
           run = @runs[request]
           case about
           when :interception
-            @native.answer(run.respond(*facts))
+            @native.resolve(run.respond(*facts))
             return
-          when :observation then @native.answer(run.observe(*facts))
+          when :observation then @native.resolve(run.observe(*facts))
           when :outcome then return [request, about, *run.values(*facts)]
-          else return question
+          else return call
           end
         end
       end
@@ -63,8 +63,8 @@ module Hecaton
       # As Native::Batch#in_parts.
       def in_parts(request, pieces) = @native.in_parts(request, pieces)
 
-      # As Native::Batch#answer.
-      def answer(given) = @native.answer(given)
+      # As Native::Batch#resolve.
+      def resolve(given) = @native.resolve(given)
 
       # As Native::Batch#finish.
       def finish = @native.finish

@@ -3,7 +3,8 @@ module Hecaton
   module Interception
     # Exceptions of the operating system and of Ruby's own libraries never leave a client: each becomes an Error.
     module Failures
-      REFUSED = [Errno::ECONNREFUSED, Errno::EHOSTUNREACH, Errno::ENETUNREACH, Errno::EADDRNOTAVAIL, Errno::EHOSTDOWN].freeze
+      REFUSED = [Errno::ECONNREFUSED, Errno::EHOSTUNREACH, Errno::ENETUNREACH, Errno::EADDRNOTAVAIL,
+                 Errno::EHOSTDOWN].freeze
       # Class of the error, its phase and whether something was sent, by the names of classes that may not be loaded.
       KINDS = [
         ["Net::OpenTimeout", [TimeoutError, :connect, false]], ["Net::WriteTimeout", [TimeoutError, :send, true]],

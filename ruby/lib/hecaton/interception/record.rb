@@ -55,7 +55,8 @@ module Hecaton
     # The fields. ArgumentError for what no response has.
     def self.checked(fields)
       fields.each do |name, value|
-        raise ArgumentError, "the response's field #{name.inspect} has a line break in it" if "#{name}#{value}".b.match?(/[\r\n]/n)
+        raise ArgumentError,
+          "the response's field #{name.inspect} has a line break in it" if "#{name}#{value}".b.match?(/[\r\n]/n)
       end
     end
 

@@ -25,8 +25,8 @@ module Hecaton
         text.valid_encoding? ? text : bytes
       end
 
-      # String, nil for none. A body that is read while it is sent (an IO, a file, an object with each) is read whole by
-      # this call, and sent all the same.
+      # String, nil for none. This call reads a body whole that is otherwise read while it is sent: an IO, a file, an
+      # object with each. The body is sent nevertheless.
       def body = @content.is_a?(BodySource) ? @content.read : @content
 
       # Array of [name, value]: the query's parameters, decoded.

@@ -3,7 +3,7 @@ module Hecaton
   module Interception
     # The engine calls respond and observe while the request is under way.
     class Run
-      # The classes of errors that the engine tells apart: its retries depend on them.
+      # The classes of errors that the engine distinguishes: its retries depend on them.
       KINDS = [
         TimeoutError, ResolveError, ConnectError, TLSError, ProtocolError, BodyError, RedirectError, CancelledError
       ].freeze
@@ -107,7 +107,7 @@ module Hecaton
             next if given.nil?
 
             raise TypeError,
-              "#{interceptor.name} answers #{@request} with #{given.class}: give a Response, an Error or nil"
+              "#{interceptor.name} responds to #{@request} with #{given.class}: give a Response, an Error or nil"
           end
         end
         nil

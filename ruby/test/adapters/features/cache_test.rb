@@ -255,7 +255,7 @@ class CacheTest < ServerTest
   end
 
   def test_what_another_store_returns_is_no_response
-    good = { status: 200, url: "http://127.0.0.1/", body: "x", headers: [], vary: {}, asked: 1, came: 1 }
+    good = { status: 200, url: "http://127.0.0.1/", body: "x", headers: [], vary: {}, sent: 1, came: 1 }
     [["x", 1, {}, good, [nil], [1], ["x"], [[]]], good.keys.map { |key| [good.merge(key => :rubbish)] },
      [[good.merge(headers: [1])], [good.merge(headers: [["age"]])], [good.transform_keys(&:to_s)]]].flatten(1).each do |value|
       store = Object.new
@@ -322,7 +322,7 @@ class CacheTest < ServerTest
 
   def test_small_responses_count_with_what_ruby_takes_for_them
     memory = Hecaton::Features::Cache::Memory.new(bytes: 100_000)
-    empty = { status: 204, url: "http://127.0.0.1/", body: "", headers: [], vary: {}, asked: 1, came: 1 }
+    empty = { status: 204, url: "http://127.0.0.1/", body: "", headers: [], vary: {}, sent: 1, came: 1 }
     1000.times { |number| memory.write(number.to_s, [empty.dup]) }
     assert_operator Array.new(1000) { |number| memory.read(number.to_s) }.compact.size, :<=, 100
   end

@@ -16,11 +16,11 @@ module NetHTTPFamily
     assert_equal 1, program.lines.count("#{line}\n"), "the program has its line #{line.inspect} once"
     real, said, requested = run_program(program)
     assert_empty said.lines.grep(/clients of Hecaton/)
-    ours, said, ours_asked = run_program(program.sub("#{line}\n", "#{replacement}; #{WITNESS}\n"))
+    ours, said, ours_requested = run_program(program.sub("#{line}\n", "#{replacement}; #{WITNESS}\n"))
     assert_match(/clients of Hecaton: [1-9]/, said)
     assert_equal real, ours
     assert_operator real.lines.size, :>=, 15
-    assert_equal requested.values_at("requests", "aborted").sum, ours_asked.values_at("requests", "aborted").sum
+    assert_equal requested.values_at("requests", "aborted").sum, ours_requested.values_at("requests", "aborted").sum
   end
 
   private

@@ -71,7 +71,7 @@ fn check_one(
         patience,
         stop: stop.clone(),
         log: logs.join("stderr.log"),
-        kept: Cell::default(),
+        process: Cell::default(),
     };
     for (index, (promise, run)) in promises.iter().enumerate() {
         let first = check.holds(*run);

@@ -49,8 +49,8 @@ impl Metrics {
         // It ends with the process. One request at a time is enough for a scraper, and no stranger can make it more.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                // Whoever has gone gets nothing.
-                let _ = served.answer(stream);
+                // A client that has disconnected gets nothing.
+                let _ = served.respond(stream);
             }
         });
         Ok(metrics)
@@ -69,7 +69,7 @@ impl Metrics {
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn answer(&self, mut stream: TcpStream) -> std::io::Result<()> {
+    fn respond(&self, mut stream: TcpStream) -> std::io::Result<()> {
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         let path = path(&mut stream)?;

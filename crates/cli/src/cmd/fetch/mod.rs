@@ -112,7 +112,7 @@ struct Threads {
     threads: Option<usize>,
 }
 
-/// The most threads that may be asked for.
+/// The most threads that a job may have.
 const MOST_THREADS: usize = 64;
 
 fn threads(text: &str) -> Result<usize, String> {

@@ -56,10 +56,10 @@ fn a_bomb_is_not_read_to_its_end() {
 fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
     let index = "<sitemapindex><sitemap><loc>http://a/s1</loc></sitemap><sitemap><loc>http://a/s2</loc></sitemap>\
         <sitemap><loc>http://a/index</loc></sitemap><sitemap><loc>http://b/s3</loc></sitemap></sitemapindex>";
-    let mut asked = Vec::new();
+    let mut urls = Vec::new();
     let mut shown = Vec::new();
     let fetch = |url: &str| {
-        asked.push(url.to_owned());
+        urls.push(url.to_owned());
         match url {
             "http://a/index" => Ok(index.into()),
             "http://a/s1" => Ok(b"http://A:8080/1\nhttp://169.254.169.254/\n".to_vec()),
@@ -74,7 +74,7 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             Entry::Invalid(bad) => format!("{} {} {}", bad.number, bad.text, bad.reason),
         });
     }
-    assert_eq!(asked, ["http://a/index", "http://a/s1", "http://a/s2"]);
+    assert_eq!(urls, ["http://a/index", "http://a/s1", "http://a/s2"]);
     assert_eq!(
         shown,
         [

@@ -167,7 +167,7 @@ impl Bodies {
         }
     }
 
-    /// What became of the body of a request that has ended.
+    /// The result of receiving the body of a request that has ended.
     pub fn ended(&mut self, slot: u32, outcome: Outcome, pending: &mut Pending) -> Came {
         let Some(receiving) = self.open.remove(&slot) else {
             return Came::Outcome(outcome, None);

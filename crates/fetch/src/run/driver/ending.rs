@@ -16,7 +16,7 @@ use crate::run::keep::Keeper;
 use crate::run::line::{RecordWriter, Tried, kind_name};
 use crate::run::pages::Following;
 use crate::run::part::{OpenPart, Pending, Unfollowed};
-use crate::run::verdict::{judge, wait};
+use crate::run::verdict::{classify, wait};
 use crate::run::watch::News;
 use crate::sink::Whole;
 
@@ -46,7 +46,7 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
-        let verdict = judge(&outcome, &self.job.pace, SystemTime::now());
+        let verdict = classify(&outcome, &self.job.pace, SystemTime::now());
         let part = &mut self.open[index];
         let change = part
             .hosts
@@ -326,7 +326,7 @@ fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<S
         )),
         // Pauses are what politeness does; only long ones are news.
         Change::Paused(pause) if *pause >= Duration::from_secs(5) => Some(format!(
-            "{host}: asked for a pause of {}",
+            "{host}: the server requests a pause of {}",
             humantime::format_duration(*pause)
         )),
         Change::Paused(_) => None,

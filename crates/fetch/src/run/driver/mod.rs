@@ -1,5 +1,9 @@
-//! The loop of a thread: `sending` (the next requests), `ending` (outcomes), `bodies` and `receiving` (large ones), `conditional`
-//! (those that may be unchanged), `next_page` (further pages), `robots` (robots.txt), `closing` (parts that end), `reporting` (progress).
+//! The loop of a thread, with a module for each task:
+//!
+//! - `sending`: the next requests; `ending`: their outcomes
+//! - `bodies` and `receiving`: large bodies
+//! - `conditional`: responses that may be unchanged; `next_page`: further pages; `robots`: robots.txt
+//! - `closing`: parts that end; `reporting`: progress
 
 mod bodies;
 mod closing;

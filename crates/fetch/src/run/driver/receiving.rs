@@ -7,7 +7,7 @@ use hecaton::Response;
 
 use crate::run::keep::Keeper;
 use crate::run::part::OpenPart;
-use crate::run::resume::{Asked, Beginning, judge};
+use crate::run::resume::{Beginning, Requested, classify};
 use crate::sink::{Origin, Partial};
 
 /// Bytes of a body that stay in memory. A longer body goes to the disk.
@@ -56,11 +56,11 @@ impl Receiving {
         let known = partial
             .as_ref()
             .and_then(|partial| Some((partial.origin.as_ref()?, partial.length())));
-        let asked = Asked {
+        let requested = Requested {
             url: &self.url,
             is_plain: self.is_plain,
         };
-        self.state = match (judge(&response, asked, known), partial) {
+        self.state = match (classify(&response, requested, known), partial) {
             (Beginning::Continues { end, total }, Some(partial)) => {
                 self.end = Some((end, total));
                 State::OnDisk(partial)

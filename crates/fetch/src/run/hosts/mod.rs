@@ -250,7 +250,7 @@ impl<T> Hosts<T> {
         }
     }
 
-    /// The time between two starts: the longest of all that asks for some.
+    /// The time between two starts: the longest that any rule requires.
     fn interval(&self, number: u32) -> Duration {
         let host = &self.hosts[number as usize];
         let adaptive = host.adaptive.as_ref();

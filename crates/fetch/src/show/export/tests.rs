@@ -6,7 +6,7 @@ use super::*;
 use crate::record::{Body, Elapsed, Failure, Outcome};
 
 pub(super) fn records() -> Vec<Record> {
-    let answered = Record {
+    let responded = Record {
         n: 0,
         line: 2,
         columns: [("sku", "a,\"1\"\n"), ("status", "in")]
@@ -61,7 +61,7 @@ pub(super) fn records() -> Vec<Record> {
         ..Record::default()
     };
     vec![
-        answered,
+        responded,
         failed,
         Record {
             n: 2,

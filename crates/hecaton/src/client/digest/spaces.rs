@@ -8,7 +8,7 @@ use http::uri::PathAndQuery;
 use url::Url;
 
 use crate::message::digest::Login;
-use crate::message::digest::proof::Session;
+use crate::message::digest::response::Session;
 use crate::message::origin::{Origin, display_url};
 
 /// Most realms of one login at one origin; a new one replaces the oldest.

@@ -250,7 +250,7 @@ fn no_cookie_is_set_for_a_public_suffix() {
         ("a.github.io", "github.io"),
         ("a.xn--55qx5d.cn", "xn--55qx5d.cn"),
         ("a.xn--55qx5d.cn", "公司.cn"),
-        ("a.b.unheard-of", "unheard-of"),
+        ("a.b.unknown_command-of", "unknown_command-of"),
     ] {
         let (url, text) = (format!("http://{host}/"), format!("n=v; Domain={suffix}"));
         let jar = Cookies::new();

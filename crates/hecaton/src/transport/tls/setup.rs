@@ -220,7 +220,7 @@ fn identity(
             let why = "client_key is not the key of the first certificate in client_cert";
             return Err(InvalidRequest(why.into()));
         }
-        // A key that does not tell its public half can be no other than it is.
+        // A key that does not show its public half cannot be compared with the certificate.
         Ok(()) | Err(Error::InconsistentKeys(_)) => {}
         Err(_) => return Err(of_certificate(certificate.has(UNREADABLE))),
     }

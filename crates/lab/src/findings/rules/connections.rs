@@ -49,12 +49,12 @@ pub(super) fn open_at_once(interval: &Interval) -> u64 {
 /// The probe holds every response until all expected requests are there, so its peak is exact.
 pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
-    let asked = round.cell.load.concurrency;
-    (interval.peak_in_flight < least(asked, LEAST_CONCURRENCY)).then(|| {
+    let requested = round.cell.load.concurrency;
+    (interval.peak_in_flight < least(requested, LEAST_CONCURRENCY)).then(|| {
         format!(
             "only {} of {} requests were in flight at once, with every response held until all were there",
             count(interval.peak_in_flight),
-            count(asked as u64)
+            count(requested as u64)
         )
     })
 }
@@ -62,13 +62,13 @@ pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
 /// HTTP/1.1 carries one request at a time, so all that is in flight has connections of its own.
 pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
     let interval = round.probe.as_ref()?;
-    let asked = round.cell.load.concurrency;
-    (interval.connections_used < least(asked, LEAST_CONCURRENCY)).then(|| {
+    let requested = round.cell.load.concurrency;
+    (interval.connections_used < least(requested, LEAST_CONCURRENCY)).then(|| {
         format!(
             "{} carried {} requests at once in the probe before the round, at least {} expected",
             plural(interval.connections_used, "connection"),
             count(interval.peak_in_flight),
-            least(asked, LEAST_CONCURRENCY)
+            least(requested, LEAST_CONCURRENCY)
         )
     })
 }
@@ -87,13 +87,13 @@ pub(super) fn pipelined(round: &Round) -> Option<String> {
 }
 
 pub(super) fn too_many_in_flight(round: &Round) -> Option<String> {
-    let asked = round.cell.load.concurrency as u64;
+    let requested = round.cell.load.concurrency as u64;
     find_interval(round, |interval, part| {
-        (interval.peak_in_flight > asked).then(|| {
+        (interval.peak_in_flight > requested).then(|| {
             format!(
                 "{} requests were in flight at once{part}, {} allowed",
                 count(interval.peak_in_flight),
-                count(asked)
+                count(requested)
             )
         })
     })
@@ -121,7 +121,7 @@ pub(super) fn reconnected(rounds: &[&Round]) -> Option<String> {
 }
 
 /// A client that must open a new connection for each request may not skip any.
-pub(super) fn kept(round: &Round) -> Option<String> {
+pub(super) fn reused(round: &Round) -> Option<String> {
     find_interval(round, |interval, part| {
         (!round.cell.load.keepalive && interval.reused > 0).then(|| {
             format!(
@@ -138,17 +138,17 @@ pub(super) fn kept(round: &Round) -> Option<String> {
 /// free; where each request has its own, none is opened for a later one.
 pub(super) fn ahead(round: &Round) -> Option<String> {
     let load = &round.cell.load;
-    let asked = load.concurrency as u64;
+    let requested = load.concurrency as u64;
     let most = match load.keepalive {
-        true => 2 * asked + 8,
-        false => asked + asked / 2 + 1,
+        true => 2 * requested + 8,
+        false => requested + requested / 2 + 1,
     };
     let intervals = round.probe.iter().chain(&round.seen);
     let peak = intervals.map(|seen| seen.peak_ahead).max()?;
     (peak > most).then(|| {
         format!(
             "{peak} connections were open at once that carried nothing yet or were owed a response, at most {most} expected for \
-             concurrency {asked}"
+             concurrency {requested}"
         )
     })
 }
@@ -195,12 +195,12 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
     // At a rate, as many are in flight as there are.
     let judged = load.mode.is_none() && load.rate.is_none();
     let interval = round.seen.as_ref().filter(|_| judged)?;
-    let asked = round
+    let requested = round
         .cell
         .load
         .concurrency
         .min(usize::try_from(round.count).unwrap_or(usize::MAX));
-    (interval.connections_used < least(asked, LEAST_SPREAD)).then(|| {
+    (interval.connections_used < least(requested, LEAST_SPREAD)).then(|| {
         format!(
             "only {} used for {} requests at once",
             if interval.connections_used == 1 {
@@ -208,7 +208,7 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
             } else {
                 format!("{} connections were", count(interval.connections_used))
             },
-            count(asked as u64)
+            count(requested as u64)
         )
     })
 }
@@ -216,19 +216,19 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
 /// At moments that it cannot know, a client has in flight what it had in the probe. A client that sends in waves has
 /// fewer in flight, and gets a warning.
 pub(super) fn another_in_the_probe(rounds: &[&Round]) -> Option<String> {
-    let asked = rounds.first()?.cell.load.concurrency;
+    let requested = rounds.first()?.cell.load.concurrency;
     let intervals = rounds.iter().filter_map(|round| round.seen.as_ref());
     let checks: Vec<u32> = intervals
         .flat_map(|interval| interval.checks.iter().copied())
         .collect();
     let most = u64::from(checks.iter().copied().max()?);
-    let by_chance = (most as f64 / asked as f64).powf(checks.len() as f64);
-    (by_chance < SURPRISE && most < least(asked, LEAST_CHECKED)).then(|| {
+    let by_chance = (most as f64 / requested as f64).powf(checks.len() as f64);
+    (by_chance < SURPRISE && most < least(requested, LEAST_CHECKED)).then(|| {
         format!(
             "at most {} of {} requests were in flight at {} moments drawn by chance, when every response was held until all were \
              there; the probe before had seen more",
             count(most),
-            count(asked as u64),
+            count(requested as u64),
             count(checks.len() as u64)
         )
     })
@@ -251,18 +251,18 @@ const EACH: usize = 14;
 /// A client may hold back some requests until it sees that a response is held. It is then late at that position of every check.
 /// The more requests are held, the fewer are free, and the longer is an honest wait for the next one.
 pub(super) fn waits_for_a_check_later(rounds: &[&Round]) -> Option<String> {
-    let asked = rounds.first()?.cell.load.concurrency;
+    let requested = rounds.first()?.cell.load.concurrency;
     let classes = of_checks(rounds)?;
     let (usual, classes) = classes;
     let surprise = SURPRISE_OF_LATE / classes.len().max(1) as f64;
     classes.iter().enumerate().find_map(|(class, waits)| {
         let (first, last) = places(class);
-        let last = last.min(asked - 1);
+        let last = last.min(requested - 1);
         let together = last.saturating_sub(first) + 1;
-        let free = asked.saturating_sub(last).max(1);
+        let free = requested.saturating_sub(last).max(1);
         LATE.into_iter().find_map(|times| {
             let after_us =
-                f64::from(times) * usual * together as f64 * asked as f64 / free as f64;
+                f64::from(times) * usual * together as f64 * requested as f64 / free as f64;
             let late = waits.at_least(after_us.ceil() as u32);
             (at_least(late, waits.len(), 1.0 / f64::from(times)) < surprise).then(|| {
                 format!(

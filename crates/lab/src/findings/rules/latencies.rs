@@ -22,14 +22,14 @@ pub(super) fn not_all_timed(round: &Round) -> Option<String> {
     let timed = round.claim.latencies_us.len();
     // Where each is timed, those that were turned away have no latency; where only some are, nobody knows which.
     let turned = turned_away(round);
-    let asked = match every {
+    let requested = match every {
         1 => round.count.saturating_sub(turned),
         _ => round.count.div_ceil(every),
     };
-    (round.claim.errors == turned && (turned == 0 || every == 1) && timed != asked).then(|| {
+    (round.claim.errors == turned && (turned == 0 || every == 1) && timed != requested).then(|| {
         format!(
             "{} were to be timed, but the driver claims {}",
-            plural(asked, "request"),
+            plural(requested, "request"),
             plural(timed, "latency").replace("latencys", "latencies")
         )
     })
@@ -47,19 +47,19 @@ pub(super) fn claimed_in_flight(rounds: &[&Round]) -> Option<f64> {
     (timed >= FEWEST_LATENCIES && wall_us > 0.0).then(|| in_flight_us / wall_us)
 }
 
-pub(super) fn more_than_asked(rounds: &[&Round]) -> Option<String> {
+pub(super) fn more_than_requested(rounds: &[&Round]) -> Option<String> {
     let load = &rounds.first()?.cell.load;
     // At a rate, latencies count from when requests are due, and any number may wait.
     let in_flight = claimed_in_flight(rounds).filter(|_| load.rate.is_none())?;
-    let asked = load.concurrency;
-    let most = MOST_IN_FLIGHT * asked as f64;
+    let requested = load.concurrency;
+    let most = MOST_IN_FLIGHT * requested as f64;
     (in_flight > most).then(|| {
         format!(
             "the claimed latencies contradict the speed: by Little's law {} requests were in flight on average, at most {} \
              expected for concurrency {}",
             figure(in_flight),
             figure(most),
-            count(asked as u64)
+            count(requested as u64)
         )
     })
 }

@@ -17,15 +17,15 @@ pub(super) fn only_a_reference(round: &Round) -> Option<String> {
 
 pub(super) fn unaccounted(round: &Round) -> Option<String> {
     let Round {
-        count: asked,
+        count: requested,
         claim,
         ..
     } = round;
     let accounted = u128::from(claim.done) + u128::from(claim.errors);
-    (accounted != u128::from(*asked)).then(|| {
+    (accounted != u128::from(*requested)).then(|| {
         format!(
             "{} were requested, but the driver accounts for {}: {} done and {} failed",
-            plural(*asked, "request"),
+            plural(*requested, "request"),
             count(accounted as i128),
             count(claim.done),
             count(claim.errors)
@@ -55,16 +55,16 @@ fn is_of_a_service(round: &Round) -> bool {
 pub(super) fn failed_by_a_service(rounds: &[&Round]) -> Option<String> {
     let own = rounds.iter().filter(|round| is_of_a_service(round));
     let worst = own.max_by_key(|round| round.claim.errors)?;
-    let (mut errors, mut asked) = (0, 0);
+    let (mut errors, mut requested) = (0, 0);
     for round in rounds {
         errors += u128::from(round.claim.errors);
-        asked += u128::from(round.count);
+        requested += u128::from(round.count);
     }
     let says = failures(worst)?;
     Some(format!(
         "{} of {} requests failed; in the worst round {says}",
         count(errors as i128),
-        count(asked as i128)
+        count(requested as i128)
     ))
 }
 
@@ -78,8 +78,8 @@ fn failures(round: &Round) -> Option<String> {
     let mut kinds: Vec<_> = claim.errors_by.iter().collect();
     kinds.sort_by_key(|(_, n)| std::cmp::Reverse(**n));
     let more = kinds.len().saturating_sub(KINDS);
-    let told = kinds.iter().take(KINDS);
-    let mut kinds: Vec<String> = told
+    let shown = kinds.iter().take(KINDS);
+    let mut kinds: Vec<String> = shown
         .map(|(kind, n)| format!("{kind}: {}", count(**n)))
         .collect();
     if more > 0 {

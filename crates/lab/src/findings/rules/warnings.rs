@@ -21,8 +21,8 @@ const FULL_OF_A_CYCLE: f64 = 0.5;
 /// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most the requested number;
 /// none without latencies.
 pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
-    let asked = rounds.first()?.cell.load.concurrency as f64;
-    claimed_in_flight(rounds).map(|in_flight| in_flight.min(asked))
+    let requested = rounds.first()?.cell.load.concurrency as f64;
+    claimed_in_flight(rounds).map(|in_flight| in_flight.min(requested))
 }
 
 /// Warnings about the rounds of one cell, in sentences without a full stop.
@@ -58,7 +58,7 @@ fn few_in_flight(rounds: &[&Round]) -> Option<String> {
         let load = &round.cell.load;
         load.mode.is_none() && load.rate.is_none()
     })?;
-    let asked = first.cell.load.concurrency;
+    let requested = first.cell.load.concurrency;
     let wall: u64 = rounds.iter().map(|round| round.wall_ns).sum();
     let tails = rounds
         .iter()
@@ -66,11 +66,11 @@ fn few_in_flight(rounds: &[&Round]) -> Option<String> {
         .map(|interval| interval.tail_ns);
     let full = wall.saturating_sub(tails.sum()) as f64 / wall.max(1) as f64;
     let in_flight = in_flight(rounds)?;
-    (in_flight < FULL * full * asked as f64).then(|| {
+    (in_flight < FULL * full * requested as f64).then(|| {
         format!(
             "{} of {} requests were in flight on average",
             figure(in_flight),
-            count(asked as u64)
+            count(requested as u64)
         )
     })
 }
@@ -79,18 +79,18 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
     let first = rounds
         .first()
         .filter(|round| round.cell.load.mode.is_none())?;
-    let asked = first.cell.load.concurrency;
+    let requested = first.cell.load.concurrency;
     let checks: Vec<u32> = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
         .flat_map(|interval| interval.checks.iter().copied())
         .collect();
     let mean = checks.iter().map(|seen| f64::from(*seen)).sum::<f64>() / checks.len().max(1) as f64;
-    (!checks.is_empty() && mean < FULL_AT_A_CHECK * asked as f64).then(|| {
+    (!checks.is_empty() && mean < FULL_AT_A_CHECK * requested as f64).then(|| {
         format!(
             "{} of {} requests were in flight on average at {} drawn by chance",
             figure(mean),
-            count(asked as u64),
+            count(requested as u64),
             plural(checks.len() as u64, "moment")
         )
     })
@@ -118,7 +118,7 @@ pub(in crate::findings) fn behind(rounds: &[&Round]) -> Times {
 }
 
 /// The first round, where connections are reused and requests are sent in no mode of their own: what gaps on a connection show.
-fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
+fn first_keep_alive<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     let first = rounds.first().copied();
     first.filter(|round| {
         let load = &round.cell.load;
@@ -129,7 +129,7 @@ fn first_kept<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
 /// A client that keeps its requests in flight waits for a response nearly as long as it takes from one request to the
 /// next on a connection. If there are more connections than requests, they take turns.
 fn much_between(rounds: &[&Round]) -> Option<String> {
-    let first = first_kept(rounds)?;
+    let first = first_keep_alive(rounds)?;
     let used = rounds.iter().filter_map(|round| round.seen.as_ref());
     let used = used.map(open_at_once).max()?;
     let turns = (used as f64 / first.cell.load.concurrency as f64).max(1.0);
@@ -149,7 +149,7 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
 /// there are gaps half as long. The rest waits in the client, which is no lie: a thread waits for its turn to run
 /// while others use its connection.
 fn much_outside(rounds: &[&Round]) -> Option<String> {
-    first_kept(rounds)?;
+    first_keep_alive(rounds)?;
     let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));
     // The first and the last request of a connection have a gap on one side only.
     let ends = rounds
@@ -173,29 +173,29 @@ fn much_outside(rounds: &[&Round]) -> Option<String> {
 
 fn many_connections(rounds: &[&Round]) -> Option<String> {
     let first = rounds.first().filter(|round| round.cell.load.keepalive)?;
-    let asked = first.cell.load.concurrency as u64;
+    let requested = first.cell.load.concurrency as u64;
     let most = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
         .map(open_at_once)
         .max()?;
-    (most > asked).then(|| {
+    (most > requested).then(|| {
         format!(
             "up to {} connections for {} at once",
             count(most),
-            plural(asked, "request")
+            plural(requested, "request")
         )
     })
 }
 
 fn retired(rounds: &[&Round]) -> Option<String> {
     let first = rounds.first().filter(|round| round.cell.load.keepalive)?;
-    let asked = first.cell.load.concurrency as u64;
+    let requested = first.cell.load.concurrency as u64;
     let worst = rounds
         .iter()
         .filter_map(|round| round.seen.as_ref())
         .max_by_key(|interval| interval.connections_opened)?;
-    (worst.connections_opened > asked).then(|| {
+    (worst.connections_opened > requested).then(|| {
         format!(
             "up to {} connections were opened anew for {}",
             count(worst.connections_opened),

@@ -141,8 +141,8 @@ pub fn offence(seen: &Seen) -> Option<String> {
             let ms = *ns as f64 / 1e6;
             format!("its first request came {ms:.2} ms before `go`")
         }
-        Seen::Untrusted { answered, count } => format!(
-            "certificates are not verified: {answered} of {count} requests went to a server that it must not trust"
+        Seen::Untrusted { responded, count } => format!(
+            "certificates are not verified: {responded} of {count} requests went to a server that it must not trust"
         ),
         Seen::Ended { happened } => format!("its driver {happened}"),
         Seen::Broke { happened } => {

@@ -42,7 +42,7 @@ impl Loader {
             .parse()
             .map_err(|error| format!("url: {error}"))?;
         if url.scheme() != "http" {
-            return Err(format!("url: {} is not spoken", url.scheme()));
+            return Err(format!("url: {} is not supported", url.scheme()));
         }
         let bodyless = prepare.method == "HEAD";
         let poll = Poll::new().map_err(|error| error.to_string())?;
@@ -126,7 +126,7 @@ impl Loader {
             Ok(None) => {}
             Ok(Some(response)) => {
                 let begun = connection.due.unwrap_or(sent);
-                tally.answered(&response, connection.timed.then_some(begun));
+                tally.responded(&response, connection.timed.then_some(begun));
                 if response.close || !self.keepalive {
                     connection.drop_stream();
                 }

@@ -14,7 +14,7 @@ const MAX_CONCURRENCY: usize = 50_000;
 
 /// The parts of a command that every command has.
 #[derive(Deserialize)]
-struct Asked {
+struct Command {
     id: u64,
     cmd: String,
 }
@@ -30,7 +30,7 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     let mut loader = None;
     for line in input.lines() {
         let line = line?;
-        let requested: Asked = match serde_json::from_str(&line) {
+        let requested: Command = match serde_json::from_str(&line) {
             Ok(requested) => requested,
             Err(error) => {
                 let response = json!({"id": 0, "ok": false, "error": "bad_request", "what": error.to_string()});
@@ -39,7 +39,7 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
                 continue;
             }
         };
-        let mut response = match answer(&requested.cmd, &line, &mut loader) {
+        let mut response = match reply_to(&requested.cmd, &line, &mut loader) {
             Ok(response) => response,
             Err((error, what)) => json!({"ok": false, "error": error, "what": what}),
         };
@@ -53,7 +53,7 @@ pub fn serve(input: impl BufRead, mut output: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn answer(cmd: &str, line: &str, loader: &mut Option<Loader>) -> Result<Value, Refusal> {
+fn reply_to(cmd: &str, line: &str, loader: &mut Option<Loader>) -> Result<Value, Refusal> {
     match cmd {
         "hello" => Ok(hello()),
         "prepare" => {
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn says_hello_refuses_what_it_does_not_know_and_ends_on_bye() {
         let responses = converse(
-            "{\"id\":1,\"cmd\":\"hello\",\"proto\":1}\n{\"id\":2,\"cmd\":\"unheard\"}\n{\"id\":3,\"cmd\":\"go\",\"first\":1}\n\
+            "{\"id\":1,\"cmd\":\"hello\",\"proto\":1}\n{\"id\":2,\"cmd\":\"unknown_command\"}\n{\"id\":3,\"cmd\":\"go\",\"first\":1}\n\
              nonsense\n{\"id\":5,\"cmd\":\"bye\"}\n{\"id\":6,\"cmd\":\"hello\",\"proto\":1}\n",
         );
         assert_eq!(responses.len(), 5);

@@ -71,7 +71,7 @@ impl Tally {
     }
 
     /// Counts a response.
-    pub fn answered(&mut self, response: &Response, started: Option<Instant>) {
+    pub fn responded(&mut self, response: &Response, started: Option<Instant>) {
         if !(200..300).contains(&response.status) {
             return self.failed("status");
         }
@@ -149,22 +149,22 @@ mod tests {
             tail: *b"ffffffff",
             close: false,
         };
-        tally.answered(&response, Some(Instant::now()));
-        tally.answered(
+        tally.responded(&response, Some(Instant::now()));
+        tally.responded(
             &Response {
                 tail: *b"00000003",
                 ..response
             },
             None,
         );
-        tally.answered(
+        tally.responded(
             &Response {
                 tail: *b"no value",
                 ..response
             },
             None,
         );
-        tally.answered(
+        tally.responded(
             &Response {
                 status: 500,
                 ..response

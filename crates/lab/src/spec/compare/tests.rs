@@ -71,8 +71,8 @@ fn what_is_no_setting_is_refused_with_a_sentence() {
 fn the_loader_does_not_take_part_in_what_it_cannot_do() {
     let (sweep, _) = pair("hecaton-ruby", "hecaton-ruby", &["tls=on"]).unwrap();
     assert_eq!(sweep.cells.len(), 3);
-    assert!(sweep.speaks_tls_to("hecaton-ruby"));
-    assert!(!sweep.speaks_tls_to(BASELINE_LOADER));
+    assert!(sweep.uses_tls_to("hecaton-ruby"));
+    assert!(!sweep.uses_tls_to(BASELINE_LOADER));
 }
 
 #[test]

@@ -29,8 +29,8 @@ impl Driver for Hecaton {
                 None => self.0.block_on(batch.wait(&mut outcomes)),
             }
             for (taken, outcome) in outcomes.drain(..) {
-                let answer = outcome.map(|response| (response.status(), response.into_body()));
-                round.ended(answer.map_err(|error| format!("{:?}", error.kind())), taken);
+                let result = outcome.map(|response| (response.status(), response.into_body()));
+                round.ended(result.map_err(|error| format!("{:?}", error.kind())), taken);
             }
         }
     }
@@ -43,13 +43,13 @@ fn request(round: &Round, url: &str) -> Request {
 }
 
 /// One call, with the engine's defaults.
-fn ask(kept: &mut Option<Hecaton>, call: &Call) -> drivers::Answer {
-    if call.fresh || kept.is_none() {
+fn make_call(client: &mut Option<Hecaton>, call: &Call) -> drivers::Outcome {
+    if call.fresh || client.is_none() {
         let mut config = Config::new(Duration::from_secs(5));
         (config.cookies, config.http) = (Some(Cookies::default()), Protocol::Http1);
-        *kept = Some(Hecaton(Reactor::new().map_err(words)?, Client::new(config)));
+        *client = Some(Hecaton(Reactor::new().map_err(words)?, Client::new(config)));
     }
-    let Hecaton(reactor, client) = kept.as_ref().expect("it was made");
+    let Hecaton(reactor, client) = client.as_ref().expect("it was made");
     let mut request = Request::new(&call.method, &call.url).map_err(words)?;
     for (name, value) in &call.fields {
         request = request.header(name, value.as_bytes()).map_err(words)?;
@@ -70,7 +70,7 @@ fn ask(kept: &mut Option<Hecaton>, call: &Call) -> drivers::Answer {
     Ok((response.status(), response.into_body()))
 }
 
-const ASKED: [&str; 8] = [
+const CAN: [&str; 8] = [
     "method",
     "body",
     "fields",
@@ -82,11 +82,11 @@ const ASKED: [&str; 8] = [
 ];
 
 fn main() {
-    let mut kept = None;
-    let mut asks = |call: &Call| ask(&mut kept, call);
+    let mut client = None;
+    let mut asks = |call: &Call| make_call(&mut client, call);
     let about = json!({ "models": ["batch"] });
-    let asks: drivers::Asks<'_> = (&ASKED, &mut asks);
-    drivers::run_asked("hecaton-rust", "hecaton", about, open, Some(asks));
+    let asks: drivers::Asks<'_> = (&CAN, &mut asks);
+    drivers::run_with_calls("hecaton-rust", "hecaton", about, open, Some(asks));
 }
 
 fn open(job: Arc<Job>) -> Hecaton {

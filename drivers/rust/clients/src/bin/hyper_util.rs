@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use drivers::workers::{Tasks, within};
-use drivers::{Answer, Job, words};
+use drivers::{Job, Outcome, words};
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -29,7 +29,7 @@ fn main() {
     });
 }
 
-async fn send(client: HttpsClient, job: Arc<Job>, url: String) -> Answer {
+async fn send(client: HttpsClient, job: Arc<Job>, url: String) -> Outcome {
     let request = Request::builder()
         .method(job.method.as_str())
         .header("accept", job.accept());

@@ -3,7 +3,7 @@ module Hecaton
   module Typhoeus
     # Called by Request#run and Hydra#add, so that both go the same way.
     module Layers
-      # Yields if none of them has a response. hydra is the one that the request is in, nil for none; memory is its own,
+      # Yields if no layer has a response. hydra is the Hydra of the request, or nil. memory is the memory of that Hydra,
       # or nil.
       def self.pass(request, hydra = nil, memory = nil)
         return left(request.response, hydra) if Typhoeus.before? && stopped?(request)

@@ -105,7 +105,7 @@ module Hecaton
 
         def report(worker)
           return unless worker.ready? && @workers.key?(worker)
-          return worker.go_on unless worker.done?
+          return worker.resume unless worker.done?
 
           request = @workers.delete(worker)
           @hydra.ended(request, worker.response)
@@ -146,7 +146,7 @@ module Hecaton
         end
 
         # Calls the callbacks for its message, and lets it continue.
-        def go_on
+        def resume
           message, @message = @message, nil
           @results << @listener.public_send(*message)
         end

@@ -26,7 +26,7 @@ module Hecaton
         def self.all(values) = values.is_a?(Array) ? values.select { |fields| sound?(fields) }.map { |fields| new(fields) } : []
 
         def self.sound?(fields)
-          form = (fields in { status: Integer, url: String | nil, body: String, headers: Array, vary: Hash, asked: Numeric, came: Numeric })
+          form = (fields in { status: Integer, url: String | nil, body: String, headers: Array, vary: Hash, sent: Numeric, came: Numeric })
           form && fields[:headers].all? { |pair| (pair in [String, String]) } && fields[:vary].each_key.all?(String)
         end
         private_class_method :sound?
@@ -34,7 +34,7 @@ module Hecaton
         # The Entry of a response with the times of its request and its arrival.
         def self.of(request, response, sent_at, came)
           dropped = HOP_BY_HOP + names(response.headers, "connection")
-          new(status: response.status, url: response.url, body: response.body.dup, asked: sent_at, came: came,
+          new(status: response.status, url: response.url, body: response.body.dup, sent: sent_at, came: came,
             headers: response.headers.reject { |name, _| dropped.include?(name) },
             vary: (varies(response.headers) | SELECTING).to_h { |name| [name, selector(name, request.headers)] })
         end
@@ -73,7 +73,7 @@ module Hecaton
         def age(now)
           said = @headers.get_all("age").first.to_s.scrub[/\A\d+/].to_i
           apparent = [fields[:came] - (date || fields[:came]), 0].max
-          corrected = said + (fields[:came] - fields[:asked])
+          corrected = said + (fields[:came] - fields[:sent])
           [apparent, corrected].max + (now - fields[:came])
         end
 
@@ -95,7 +95,7 @@ module Hecaton
         def updated(headers, sent_at, came)
           fresh = headers.reject { |name, _| UNCHANGED.include?(name) || HOP_BY_HOP.include?(name) }
           names = fresh.map(&:first)
-          Entry.new(fields.merge(headers: fields[:headers].reject { |name, _| names.include?(name) } + fresh, asked: sent_at, came: came))
+          Entry.new(fields.merge(headers: fields[:headers].reject { |name, _| names.include?(name) } + fresh, sent: sent_at, came: came))
         end
 
         # The Response, with its age and what the cache did.

@@ -6,10 +6,10 @@ use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Claim, Driver, DriverError, Prepare, Problem, Verify};
 
 use super::Check;
-use super::asked::{go, server, to};
+use super::commands::{go, server, to};
 
-pub(super) fn refuses_the_unheard(check: &Check<'_>) -> Result<()> {
-    check.ask(|asked| is_unsupported(asked.driver.unheard()))
+pub(super) fn refuses_unknown_commands(check: &Check<'_>) -> Result<()> {
+    check.with_process(|process| is_unsupported(process.driver.unknown_command()))
 }
 
 /// Whether a driver refused a command that it cannot do.
@@ -28,7 +28,7 @@ fn is_unsupported<T>(response: Result<T>) -> Result<()> {
 
 pub(super) fn refuses_to_verify(check: &Check<'_>) -> Result<()> {
     let prepare = to("http://127.0.0.1:1/r/".to_string(), true, Verify::Tail);
-    check.ask(|asked| is_unsupported(check.prepare(&mut asked.driver, &prepare)))
+    check.with_process(|process| is_unsupported(check.prepare(&mut process.driver, &prepare)))
 }
 
 pub(super) fn counts_statuses(check: &Check<'_>) -> Result<()> {
@@ -38,7 +38,7 @@ pub(super) fn counts_statuses(check: &Check<'_>) -> Result<()> {
         false,
         Verify::None,
     );
-    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(5)))?;
+    let claim = check.with_process(|process| check.round(&mut process.driver, &prepare, go(5)))?;
     all_failed(&claim, 5)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn counts_refusals(check: &Check<'_>) -> Result<()> {
         false => to(url, true, Verify::Tail),
     };
     drop(listener);
-    check.ask(|asked| fails_whole(check, &mut asked.driver, &prepare))
+    check.with_process(|process| fails_whole(check, &mut process.driver, &prepare))
 }
 
 /// Whether a driver counts only failures in a round in which no request can succeed.

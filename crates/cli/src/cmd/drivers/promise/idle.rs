@@ -6,7 +6,7 @@ use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Driver, Verify};
 
 use super::Check;
-use super::asked::{go, page, server, to};
+use super::commands::{go, page, server, to};
 
 /// Most times that a driver is watched. A just-in-time compiler may still be at work after the first requests.
 const WATCHES: usize = 4;
@@ -19,7 +19,7 @@ const IDLE_SHARE: f64 = 0.1;
 
 /// Watches the driver after a round, with its connections open.
 pub(super) fn is_idle(check: &Check<'_>) -> Result<()> {
-    check.ask(|asked| rests(check, &mut asked.driver))
+    check.with_process(|process| rests(check, &mut process.driver))
 }
 
 fn rests(check: &Check<'_>, driver: &mut Driver) -> Result<()> {

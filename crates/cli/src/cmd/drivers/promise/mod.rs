@@ -1,7 +1,7 @@
-//! The promises that a driver must keep, one function each. One process is asked as long as it keeps them; then comes
+//! The promises that a driver must keep, one function each. One process is used as long as it keeps them; then comes
 //! a new one.
 
-mod asked;
+mod commands;
 mod failure;
 mod idle;
 mod pace;
@@ -19,10 +19,10 @@ use hecaton_lab::findings::offence;
 use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify, choose_cores};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
 
-use failure::{counts_refusals, counts_statuses, refuses_the_unheard, refuses_to_verify};
+use failure::{counts_refusals, counts_statuses, refuses_to_verify, refuses_unknown_commands};
 use idle::{ends, is_idle};
 use pace::keeps_a_rate;
-use secure::speaks_tls;
+use secure::supports_tls;
 use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 
 /// A promise in words, and the function that tries it.
@@ -30,10 +30,10 @@ pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
 pub const PROMISES: [Promise; 16] = [
-    ("says hello", |check| check.ask(|_| Ok(()))),
+    ("says hello", |check| check.with_process(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
-        refuses_the_unheard,
+        refuses_unknown_commands,
     ),
     (
         "1 in flight: every request once, every body read, every claim true",
@@ -47,13 +47,13 @@ pub const PROMISES: [Promise; 16] = [
     }),
     (
         "2 in flight over https, if it says that it can: the same, and it refuses an unknown certificate",
-        speaks_tls,
+        supports_tls,
     ),
     (
         "at a rate, if it says that it can: each request is sent when it is due, and its latency counts from then",
         keeps_a_rate,
     ),
-    ("times every k-th request when told to", times_some),
+    ("times every k-th request when `go` says so", times_some),
     ("verifies JSON, if it says that it can", |check| {
         verifies(check, Verify::Json)
     }),
@@ -107,12 +107,12 @@ pub struct Check<'a> {
     pub stop: Arc<AtomicBool>,
     /// File for the driver's error output.
     pub log: PathBuf,
-    /// The process that has kept every promise so far.
-    pub kept: Cell<Option<Asked>>,
+    /// The process that kept every promise so far.
+    pub process: Cell<Option<DriverProcess>>,
 }
 
 /// A process of the driver.
-pub struct Asked {
+pub struct DriverProcess {
     driver: Driver,
     /// What it said.
     hello: Hello,
@@ -121,29 +121,29 @@ pub struct Asked {
 }
 
 impl Check<'_> {
-    /// Tries one promise; a process that breaks one is not asked again.
+    /// Tries one promise; a process that breaks one is not used again.
     pub fn holds(&self, promise: fn(&Check<'_>) -> Result<()>) -> Result<()> {
-        promise(self).inspect_err(|_| drop(self.kept.take()))
+        promise(self).inspect_err(|_| drop(self.process.take()))
     }
 
-    /// Asks the process that has kept every promise so far, or a new one.
-    fn ask<T>(&self, ask: impl FnOnce(&mut Asked) -> Result<T>) -> Result<T> {
-        let mut asked = self.take()?;
-        let answer = ask(&mut asked)?;
-        self.kept.set(Some(asked));
-        Ok(answer)
+    /// Runs `act` with the process that kept every promise so far, or with a new one.
+    fn with_process<T>(&self, act: impl FnOnce(&mut DriverProcess) -> Result<T>) -> Result<T> {
+        let mut process = self.take()?;
+        let result = act(&mut process)?;
+        self.process.set(Some(process));
+        Ok(result)
     }
 
-    /// The process that has kept every promise so far, for good, or a new one.
-    fn take(&self) -> Result<Asked> {
-        match self.kept.take() {
-            Some(asked) => Ok(asked),
+    /// The process that kept every promise so far, for good, or a new one.
+    fn take(&self) -> Result<DriverProcess> {
+        match self.process.take() {
+            Some(process) => Ok(process),
             None => self.start(),
         }
     }
 
     /// A new process, which has said hello.
-    fn start(&self) -> Result<Asked> {
+    fn start(&self) -> Result<DriverProcess> {
         let mut driver = Driver::start(
             self.manifest,
             choose_cores().map(|pinning| pinning.client_core),
@@ -179,7 +179,7 @@ impl Check<'_> {
             hello.tls == self.manifest.can.contains(&Ability::Tls),
             "its hello and its manifest disagree about https"
         );
-        Ok(Asked {
+        Ok(DriverProcess {
             driver,
             hello,
             warm: false,
@@ -191,7 +191,7 @@ impl Check<'_> {
         self.manifest.approach == Approach::Reference
     }
 
-    /// Asks to prepare, with connections used as the client can.
+    /// Sends `prepare`, with connections used as the client can.
     fn prepare(&self, driver: &mut Driver, prepare: &Prepare) -> Result<()> {
         let keepalive = self.manifest.can.contains(&Ability::KeepAlive);
         driver.prepare(&Prepare {

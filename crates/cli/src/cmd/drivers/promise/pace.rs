@@ -17,23 +17,24 @@ const RATES: [&str; 2] = ["100", "poisson:100"];
 /// Every response takes so long that more requests become due than may be in flight.
 const DELAY: Duration = Duration::from_millis(300);
 
-/// The rules of a sweep judge the driver, if it says that it can send at a rate.
+/// The rules of a sweep are applied to the driver, if it says that it can send at a rate.
 pub(super) fn keeps_a_rate(check: &Check<'_>) -> Result<()> {
-    check.ask(|asked| {
-        if !asked.hello.paces.iter().any(|pace| pace == "rate") {
+    check.with_process(|process| {
+        if !process.hello.paces.iter().any(|pace| pace == "rate") {
             return Ok(());
         }
-        let concurrency = MOST.min(asked.hello.max_concurrency);
+        let concurrency = MOST.min(process.hello.max_concurrency);
         let loads = RATES.map(|rate| Load {
             rate: Some(rate.parse().expect("it is a rate")),
-            keepalive: asked.hello.keepalive.contains(&true),
+            keepalive: process.hello.keepalive.contains(&true),
             body_bytes: BODIES[0],
             delay: Delay::Fixed(DELAY),
             concurrency,
             ..Load::PLAIN
         });
-        let judge = |round: &Round| rejection(&[round]).or_else(|| waits_for_responses(round));
-        match visit(check, asked, &loads, judge)? {
+        let find_offence =
+            |round: &Round| rejection(&[round]).or_else(|| waits_for_responses(round));
+        match visit(check, process, &loads, find_offence)? {
             Some((load, reason)) => {
                 bail!("at {} a second, {reason}", load.rate.expect("each has one"))
             }

@@ -4,14 +4,14 @@ use anyhow::{Context, Result};
 use hecaton_lab::run::Verify;
 
 use super::Check;
-use super::asked::{secure_server, to};
+use super::commands::{secure_server, to};
 use super::failure::fails_whole;
 use super::work::keeps_in_flight;
 
 /// TLS works as plaintext HTTP does, and an untrusted server is refused. A client that does not verify certificates
 /// would also be faster.
-pub(super) fn speaks_tls(check: &Check<'_>) -> Result<()> {
-    if !check.ask(|asked| Ok(asked.hello.tls))? {
+pub(super) fn supports_tls(check: &Check<'_>) -> Result<()> {
+    if !check.with_process(|process| Ok(process.hello.tls))? {
         return Ok(());
     }
     keeps_in_flight(check, 2, true)?;

@@ -9,16 +9,17 @@ use hecaton_lab::run::{Go, Round, Runner, Servers, Verify};
 use hecaton_lab::spec::{Pitfall, Sweep, Target};
 use hecaton_test_server::{Delay, RoundSpec};
 
-use super::asked::{FIRST, go, page, secure_server, server, to};
-use super::{Asked, Check};
+use super::commands::{FIRST, go, page, secure_server, server, to};
+use super::{Check, DriverProcess};
 
 /// Most requests in flight that are tried, if the driver can.
 pub(super) const MOST: usize = 7;
 
-/// The rules of a sweep judge the driver, and agree with what its manifest says of itself.
+/// The rules of a sweep are applied to the driver, and agree with what its manifest says of itself.
 pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<()> {
     let pitfall = check.manifest.pitfall.as_ref();
-    let reason = check.ask(|asked| reason_to_reject(check, asked, concurrency, tls))?;
+    let reason =
+        check.with_process(|process| reason_to_reject(check, process, concurrency, tls))?;
     match (reason, pitfall) {
         (
             None,
@@ -42,22 +43,22 @@ pub(super) const BODIES: [usize; 2] = [133, 13801];
 /// Small and larger bodies, over connections as the client can use them, as many in flight as it can.
 fn reason_to_reject(
     check: &Check<'_>,
-    asked: &mut Asked,
+    process: &mut DriverProcess,
     concurrency: usize,
     tls: bool,
 ) -> Result<Option<String>> {
     let load = |keepalive: bool, body_bytes: usize| Load {
         body_bytes,
         keepalive,
-        concurrency: concurrency.min(asked.hello.max_concurrency),
+        concurrency: concurrency.min(process.hello.max_concurrency),
         delay: Delay::Fixed(Duration::from_millis(3)),
         tls,
         ..Load::PLAIN
     };
-    let ways = asked.hello.keepalive.iter();
+    let ways = process.hello.keepalive.iter();
     let loads = ways.flat_map(|keepalive| BODIES.map(|body_bytes| load(*keepalive, body_bytes)));
     let loads: Vec<Load> = loads.collect();
-    let rejected = visit(check, asked, &loads, |round| rejection(&[round]))?;
+    let rejected = visit(check, process, &loads, |round| rejection(&[round]))?;
     Ok(rejected.map(|(load, reason)| {
         let way = match load.keepalive {
             true => "",
@@ -70,11 +71,11 @@ fn reason_to_reject(
 /// Measures each load for a moment as a sweep does, until a round is rejected: with which load, and why.
 pub(super) fn visit(
     check: &Check<'_>,
-    asked: &mut Asked,
+    process: &mut DriverProcess,
     loads: &[Load],
-    judge: impl Fn(&Round) -> Option<String>,
+    find_offence: impl Fn(&Round) -> Option<String>,
 ) -> Result<Option<(Load, String)>> {
-    let Asked { driver, warm, .. } = asked;
+    let DriverProcess { driver, warm, .. } = process;
     let client = &check.manifest.client;
     let sweep = Sweep {
         p99: None,
@@ -109,7 +110,7 @@ pub(super) fn visit(
             block: 0,
             order: 0,
         };
-        if let Some(reason) = judge(&runner.trial(driver, &trial)?) {
+        if let Some(reason) = find_offence(&runner.trial(driver, &trial)?) {
             return Ok(Some((load, reason)));
         }
     }
@@ -125,7 +126,7 @@ pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
         lat_every: 7,
         ..Go::default()
     };
-    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go))?;
+    let claim = check.with_process(|process| check.round(&mut process.driver, &prepare, go))?;
     ensure!(
         claim.latencies_us.len() == 8,
         "50 requests, every 7th timed: {} of 8 times",
@@ -136,7 +137,7 @@ pub(super) fn times_some(check: &Check<'_>) -> Result<()> {
 
 /// Bodies that end in no check value: the one way to find it, if the driver says that it knows it.
 pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
-    if !check.ask(|asked| Ok(asked.hello.verify.contains(&way)))? {
+    if !check.with_process(|process| Ok(process.hello.verify.contains(&way)))? {
         return Ok(());
     }
     let server = server()?;
@@ -145,7 +146,7 @@ pub(super) fn verifies(check: &Check<'_>, way: Verify) -> Result<()> {
         ..page(20)
     });
     let prepare = to(format!("{}/r/", server.base_url()), true, way);
-    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(20)))?;
+    let claim = check.with_process(|process| check.round(&mut process.driver, &prepare, go(20)))?;
     let page = server.close_round();
     ensure!(
         claim.done == 20,
@@ -177,7 +178,7 @@ pub(super) fn claims_what_was_seen(check: &Check<'_>) -> Result<()> {
         false,
         Verify::None,
     );
-    let claim = check.ask(|asked| check.round(&mut asked.driver, &prepare, go(20)))?;
+    let claim = check.with_process(|process| check.round(&mut process.driver, &prepare, go(20)))?;
     let seen = server.close_round().requests;
     ensure!(
         claim.done >= 20 && (claim.done..=claim.done + 2).contains(&seen),

@@ -1,7 +1,7 @@
 # Fails every request with words that would write on the reader's terminal.
 require_relative "cheat"
 
-class SpeaksToTerminals < Cheat
+class WritesToTerminals < Cheat
   def go(round)
     while round.take
       round.failed("\e[2J\e]0;verified\aall went well")
@@ -9,4 +9,4 @@ class SpeaksToTerminals < Cheat
   end
 end
 
-Cheat.run(SpeaksToTerminals, "speaks-to-terminals")
+Cheat.run(WritesToTerminals, "writes-to-terminals")

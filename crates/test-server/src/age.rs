@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 
 /// The open connections that wait for a request, and how many such rounds have begun.
 #[derive(Default)]
-pub(crate) struct Fresh {
+pub(crate) struct Ages {
     rounds: Cell<u64>,
     waiting: RefCell<HashMap<u64, Waker>>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Age {
     waits: bool,
 }
 
-impl Fresh {
+impl Ages {
     /// The entry of a connection that is accepted now.
     pub(crate) fn accepted(&self) -> Age {
         Age {

@@ -2,7 +2,7 @@
 # how many of the slowest positions of a round were among the slowest of the round before.
 require_relative "cheat"
 
-class AsksTheSlowestFirst < Cheat
+class SendsTheSlowestFirst < Cheat
   SLOWEST = 12
   KNOWN = {} # seconds by position, of the last round of this process
 
@@ -39,4 +39,4 @@ class Kit::Round
   def left? = @next < @end
 end
 
-Cheat.run(AsksTheSlowestFirst, "asks-the-slowest-first")
+Cheat.run(SendsTheSlowestFirst, "sends-the-slowest-first")

@@ -1,11 +1,11 @@
 # Avoids the JSON job: requests a plain body, which has its check value at the end.
 require_relative "cheat"
 
-class AsksPlain < Cheat
+class RequestsPlain < Cheat
   def initialize(job)
     job.verify = "tail"
     super
   end
 end
 
-Cheat.run(AsksPlain, "asks-plain")
+Cheat.run(RequestsPlain, "requests-plain")

@@ -9,7 +9,7 @@ use crate::spec::{Job, Rate};
 /// The factors of a load; those that may be absent are, where they are as usual.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Told {
+pub struct ShownLoad {
     /// Bytes of the response's body.
     pub body_bytes: usize,
     /// Mean delay of the test server before each response, in milliseconds; 0 when it responds at once. Only of rows.
@@ -43,11 +43,11 @@ pub struct Told {
     pub rate: Option<Rate>,
 }
 
-impl Told {
+impl ShownLoad {
     /// The factors of a load that differ from `usual`, the load of the plan.
-    pub(super) fn new(load: &Load, usual: &Load) -> Told {
+    pub(super) fn new(load: &Load, usual: &Load) -> ShownLoad {
         let beyond = load.beyond(usual);
-        Told {
+        ShownLoad {
             body_bytes: load.body_bytes,
             delay_ms: None,
             concurrency: load.concurrency,
@@ -63,10 +63,10 @@ impl Told {
     }
 
     /// What a row says: the mean delay, too.
-    pub(super) fn of_row(load: &Load, usual: &Load) -> Told {
-        Told {
+    pub(super) fn of_row(load: &Load, usual: &Load) -> ShownLoad {
+        ShownLoad {
             delay_ms: Some(load.delay.mean().as_secs_f64() * 1e3),
-            ..Told::new(load, usual)
+            ..ShownLoad::new(load, usual)
         }
     }
 }

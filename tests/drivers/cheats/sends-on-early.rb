@@ -2,7 +2,7 @@
 # that.
 require_relative "cheat"
 
-class AsksOnEarly < Cheat
+class SendsOnEarly < Cheat
   def go(round)
     @rounds = @rounds.to_i + 1
     super
@@ -28,4 +28,4 @@ class AsksOnEarly < Cheat
 end
 
 require "io/wait"
-Cheat.run(AsksOnEarly, "asks-on-early")
+Cheat.run(SendsOnEarly, "sends-on-early")
