@@ -147,10 +147,12 @@ module Hecaton
         return {} if value == true
         return { max: value } if value.is_a?(Integer)
 
-        raise ArgumentError, "retry: #{value.inspect} is not a Hash of settings, an Integer, true, false or nil" unless value.is_a?(Hash)
+        raise ArgumentError,
+          "retry: #{value.inspect} is not a Hash of settings, an Integer, true, false or nil" unless value.is_a?(Hash)
 
         unknown = value.keys - RETRY_OPTIONS
-        raise ArgumentError, "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" unless unknown.empty?
+        raise ArgumentError,
+          "retry: #{unknown.join(", ")} is unknown: there are #{RETRY_OPTIONS.join(", ")}" unless unknown.empty?
 
         value.except(:if).merge(
           methods: words(value, :methods)&.map(&:upcase), on: words(value, :on),
@@ -188,7 +190,8 @@ module Hecaton
         end
         rule = value.is_a?(Hash) ? value : { allow: value }
         unknown = rule.keys - %i[allow deny]
-        raise ArgumentError, "allow_address: #{unknown.first.inspect} is unknown: there are allow and deny" unless unknown.empty?
+        raise ArgumentError,
+          "allow_address: #{unknown.first.inspect} is unknown: there are allow and deny" unless unknown.empty?
 
         rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
       end
@@ -238,7 +241,8 @@ module Hecaton
         list = (list.is_a?(Array) ? list : [list]).map { |entry| entry == :public ? "public" : entry }
         return list if list.all?(String)
 
-        raise ArgumentError, "allow_address: give :public, networks as Strings such as \"10.0.0.0/8\", or a Hash of allow and deny"
+        raise ArgumentError,
+          "allow_address: give :public, networks as Strings such as \"10.0.0.0/8\", or a Hash of allow and deny"
       end
 
       # A list of names among the settings of retry.

@@ -63,7 +63,8 @@ module Hecaton
       return text unless text.include?('"#<') && (stranger = stranger(value))
       return value.to_json unless generic?(stranger) # ActiveSupport's, which JSON.generate does not call.
 
-      raise ArgumentError, "json: an object of class #{stranger.class} has no to_json: give a Hash of what is to be sent, or define it"
+      raise ArgumentError,
+        "json: an object of class #{stranger.class} has no to_json: give a Hash of what is to be sent, or define it"
     end
     private_class_method :json
 
@@ -140,7 +141,8 @@ module Hecaton
     def part(name, value)
       value = value.is_a?(Hash) ? value.transform_keys { |key| key.is_a?(String) ? key.to_sym : key } : { content: value }
       unknown = value.keys - %i[content filename type]
-      raise ArgumentError, "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" unless unknown.empty?
+      raise ArgumentError,
+        "multipart: #{unknown.join(", ")} is unknown: there are content, filename, type" unless unknown.empty?
 
       content = value.fetch(:content) { raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content" }
       unless content.respond_to?(:read)

@@ -37,7 +37,8 @@ module Hecaton
     # done.
     def run(urls, into:, progress: false, **options, &block)
       streamed = !(urls.is_a?(String) || urls.respond_to?(:to_path))
-      raise ArgumentError, "urls: give a path, or anything with each; not a #{urls.class}" if streamed && !urls.respond_to?(:each)
+      raise ArgumentError,
+        "urls: give a path, or anything with each; not a #{urls.class}" if streamed && !urls.respond_to?(:each)
 
       arguments = [streamed ? "-" : urls.to_s, "--into", into.to_s, *options.flat_map { |name, value| Fetch.flag(name, value) }]
       arguments.push("--format", "jsonl") if streamed

@@ -21,7 +21,8 @@ module Hecaton
     # Those of a request of a batch.
     QUEUED = { **NEEDS, queue: QUEUE }.freeze
     NO_VALUES = [].freeze
-    private_constant :RESERVED, :HEADERS, :TIMEOUT, :PARAMS, :BODY, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS, :RARE, :NO_VALUES
+    private_constant :RESERVED, :HEADERS, :TIMEOUT, :PARAMS, :BODY, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS, :RARE,
+      :NO_VALUES
 
     # For the engine: the client's headers, [name, value, name, value].
     attr_reader :headers
@@ -165,7 +166,8 @@ module Hecaton
         return value unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
 
         nested = "nested, " if value.is_a?(Hash) || value.is_a?(Array)
-        raise ArgumentError, "#{name}: the value of #{key.inspect} is #{nested}of class #{value.class}: give text, or an Array of it"
+        raise ArgumentError,
+          "#{name}: the value of #{key.inspect} is #{nested}of class #{value.class}: give text, or an Array of it"
       end
 
       # Headers as the engine takes them: [name, value, name, value]. Where the value is nil, the client's is left out.
@@ -293,7 +295,8 @@ module Hecaton
 
     # RFC 6750 §2.1, and whatever else is printable: there are tokens with a bar or a colon.
     def bearer_token(token)
-      raise ArgumentError, "bearer is not a token: use printable ASCII without spaces" unless token.to_s.b.match?(/\A[!-~]+\z/n)
+      raise ArgumentError,
+        "bearer is not a token: use printable ASCII without spaces" unless token.to_s.b.match?(/\A[!-~]+\z/n)
 
       "Bearer #{token}"
     end

@@ -5,7 +5,8 @@ module Hecaton
     include Outcome
     include AnyResponse
 
-    PATTERN = %i[status code headers body content_type charset url http_method redirects attempts elapsed response].freeze
+    PATTERN = %i[status code headers body content_type charset url http_method redirects attempts elapsed
+                 response].freeze
     private_constant :PATTERN
 
     # Integer, 200 to 999.

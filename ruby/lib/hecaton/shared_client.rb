@@ -76,7 +76,8 @@ module Hecaton
     def client_for(timeout)
       return @client if @client
       if timeout.nil?
-        raise ArgumentError, "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
+        raise ArgumentError,
+          "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
       end
 
       # The timeout here is never used: each request has its own.

@@ -101,7 +101,8 @@ module Hecaton
 
     # The end of a line, as bytes.
     def self.separator(value, encoding)
-      raise ArgumentError, "lines of #{encoding} cannot be found byte by byte: use read" unless encoding.ascii_compatible?
+      raise ArgumentError,
+        "lines of #{encoding} cannot be found byte by byte: use read" unless encoding.ascii_compatible?
       return value&.b if value.nil? || (value.is_a?(String) && !value.empty?)
 
       raise ArgumentError, "separator is #{value.inspect}: give a String that is not empty, or nil"

@@ -58,7 +58,8 @@ module Hecaton
         return hex(body) if body.is_a?(String)
         return UNSIGNED if @service == "s3"
 
-        raise ArgumentError, "#{@service} demands that the body is signed, and it is read while it is sent: give a String"
+        raise ArgumentError,
+          "#{@service} demands that the body is signed, and it is read while it is sent: give a String"
       end
 
       def authorization(request, time, payload)

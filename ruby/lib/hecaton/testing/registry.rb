@@ -38,7 +38,8 @@ module Hecaton
       # Hosts that may receive real requests.
       def allowed_hosts=(hosts)
         unless hosts.is_a?(Array) && hosts.all? { |host| host.is_a?(String) || host.is_a?(Regexp) }
-          raise ArgumentError, "allowed_hosts is #{hosts.inspect}: give an Array of Strings such as \"127.0.0.1\", and Regexps"
+          raise ArgumentError,
+            "allowed_hosts is #{hosts.inspect}: give an Array of Strings such as \"127.0.0.1\", and Regexps"
         end
 
         @allowed_hosts = hosts

@@ -43,7 +43,8 @@ module Hecaton
 
       def called(value, request)
         unless value.respond_to?(:call)
-          raise TypeError, "a stub returns #{value.class}: give a Response, a Hash for one, a status, a body, or an exception"
+          raise TypeError,
+            "a stub returns #{value.class}: give a Response, a Hash for one, a status, a body, or an exception"
         end
 
         of(value.call(request), request)

@@ -33,7 +33,8 @@ module Hecaton
       def initialize(app, options = {})
         super(app)
         unknown = options.keys - DEFAULTS.keys
-        raise Faraday::Error, "retry: #{unknown.join(", ")} is unknown: there are #{DEFAULTS.keys.join(", ")}" if unknown.any?
+        raise Faraday::Error,
+          "retry: #{unknown.join(", ")} is unknown: there are #{DEFAULTS.keys.join(", ")}" if unknown.any?
 
         @settings = DEFAULTS.merge(options)
       end

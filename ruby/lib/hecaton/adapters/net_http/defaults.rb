@@ -55,7 +55,8 @@ module Hecaton
       # Sets it, for clients that are made from now on. nil for the default.
       def max_connections=(count)
         unless count.nil? || (count.is_a?(Integer) && count.positive?)
-          raise ArgumentError, "max_connections is #{count.inspect}: give an Integer of at least 1, or nil for the default"
+          raise ArgumentError,
+            "max_connections is #{count.inspect}: give an Integer of at least 1, or nil for the default"
         end
 
         @max_connections = count

@@ -43,7 +43,8 @@ module Hecaton
       # Also a host that is none, as Net::HTTP would not find it.
       def refuse(http)
         if http.address.to_s.empty?
-          raise Refused, "the address is #{http.address.inspect}: give a host (Net::HTTP takes this for the machine itself)"
+          raise Refused,
+            "the address is #{http.address.inspect}: give a host (Net::HTTP takes this for the machine itself)"
         end
         raise Refused, "the address is a #{http.address.class}: give a String" unless http.address.is_a?(String)
         unless http.port.to_s.match?(/\A0*[1-9]\d{0,4}\z/) && http.port.to_i < 65_536

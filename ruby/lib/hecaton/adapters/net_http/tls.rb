@@ -45,7 +45,8 @@ module Hecaton
       def oldest(http)
         newest = number(:max_version, http.max_version)
         if newest && newest < TLS13
-          Settings.refuse_setting(:max_version, "the engine always offers TLS 1.3; min_version says how old a version may be")
+          Settings.refuse_setting(:max_version,
+            "the engine always offers TLS 1.3; min_version says how old a version may be")
         end
         least = number(:min_version, http.min_version)
         least == TLS13 || only_tls13?(http.ssl_version) ? "1.3" : "1.2"

@@ -83,7 +83,8 @@ module Hecaton
         return super unless @hecaton
         return unless use_ssl? && started?
 
-        Settings.refuse_setting(:peer_cert, "it is known once a response has come: send a request first") unless @hecaton_answered
+        Settings.refuse_setting(:peer_cert,
+          "it is known once a response has come: send a request first") unless @hecaton_answered
         @hecaton_answered.empty? ? nil : Record.attempts(@hecaton_answered).last.tls&.certificate
       end
 

@@ -9,7 +9,8 @@ module Hecaton
 
         %i[get release with_easy].each do |name|
           define_method(name) do |*|
-            raise Errors::TyphoeusError, "Typhoeus::Pool.#{name}: there are no handles of libcurl here: use Typhoeus::Request"
+            raise Errors::TyphoeusError,
+              "Typhoeus::Pool.#{name}: there are no handles of libcurl here: use Typhoeus::Request"
           end
         end
       end

@@ -31,7 +31,8 @@ module Hecaton
       def request_setup(request_or_uri)
         request = request_or_uri.respond_to?(:request_uri) ? Net::HTTP::Get.new(request_or_uri.request_uri) : request_or_uri
         unless request.is_a?(Net::HTTPGenericRequest)
-          raise NetHTTP::Refused, "the request is a #{request.class}: give a Net::HTTP request, such as Net::HTTP::Post.new(\"/\")"
+          raise NetHTTP::Refused,
+            "the request is a #{request.class}: give a Net::HTTP request, such as Net::HTTP::Post.new(\"/\")"
         end
 
         @headers.each { |name, value| request.add_field(name, value) }
@@ -56,7 +57,8 @@ module Hecaton
 
       # Raises NetHTTP::Refused: HTTP/1.1 pipelining is not supported.
       def pipeline(_uri, _requests)
-        NetHTTP::Settings.refuse_setting(:pipeline, "requests are not pipelined; Hecaton::Client#batch sends many at once")
+        NetHTTP::Settings.refuse_setting(:pipeline,
+          "requests are not pipelined; Hecaton::Client#batch sends many at once")
       end
 
       # Whether a request of this method may be sent twice without doing more than once (RFC 9110 §9.2.2).
@@ -83,7 +85,8 @@ module Hecaton
         return uri if uri.is_a?(URI::HTTP) && uri.hostname
 
         why = uri.is_a?(URI::HTTP) ? "it has no host" : "it is none of http or https"
-        raise NetHTTP::Refused, "the URI #{given.to_s.inspect} cannot be requested, because #{why}: give an http or https URL"
+        raise NetHTTP::Refused,
+          "the URI #{given.to_s.inspect} cannot be requested, because #{why}: give an http or https URL"
       end
 
       def session_for(uri)

@@ -10,7 +10,8 @@ module Hecaton
         verify_depth verify_mode verify_hostname
       ].freeze
       TIMES = %i[open_timeout read_timeout write_timeout idle_timeout total_timeout].freeze
-      OTHERS = %i[certificate private_key debug_output max_requests reuse_ssl_sessions retry_change_requests ignore_eof max_retries].freeze
+      OTHERS = %i[certificate private_key debug_output max_requests reuse_ssl_sessions retry_change_requests ignore_eof
+                  max_retries].freeze
       private_constant :TLS, :TIMES, :OTHERS
 
       # Seconds, or nil for no limit but the total:
@@ -106,7 +107,8 @@ module Hecaton
       end
 
       def refuse
-        NetHTTP::Settings.refuse_setting(:max_requests, "connections are replaced by their idle time alone") if max_requests
+        NetHTTP::Settings.refuse_setting(:max_requests,
+          "connections are replaced by their idle time alone") if max_requests
         if socket_options != NO_DELAY
           NetHTTP::Settings.refuse_setting(:socket_options, "sockets are the engine's, which sets TCP_NODELAY itself")
         end
