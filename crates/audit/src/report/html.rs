@@ -14,9 +14,9 @@ pre{overflow:auto;background:#8882;padding:.6rem;font-size:12px}table{border-col
 border-bottom:1px solid #8884;text-align:left}.v{display:inline-block;min-width:1.4em;text-align:center;font-weight:700;\
 border-radius:3px;padding:0 .3em}.violation{background:#b3261e;color:#fff}.hazard{background:#c25700;color:#fff}\
 .deviation{background:#7a5c00;color:#fff}.mismatch{background:#5b3fa8;color:#fff}.info{background:#8883}\
-svg{max-width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .time{opacity:.6}\
+svg{display:block}svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .time{opacity:.6}\
 svg .name{font-weight:700}svg .fault{font-weight:700}svg line{stroke:currentColor;opacity:.3}details{margin:.4rem 0 1rem}\
-summary{cursor:pointer}input{width:min(100%,20rem);font:inherit}.scroll{overflow-x:auto}.scroll svg{min-width:40rem}";
+summary{cursor:pointer}input{width:min(100%,20rem);font:inherit}.scroll{overflow-x:auto}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight:700}";
 
 /// Sorts and filters the matrix. The page works without it.
 const SCRIPT: &str = "\
@@ -26,14 +26,19 @@ document.querySelectorAll('#matrix th').forEach((head,place)=>head.addEventListe
 document.querySelector('#matrix tbody');[...body.rows].sort((a,b)=>a.cells[place].dataset.order.localeCompare(\
 b.cells[place].dataset.order)).forEach(row=>body.append(row))}));";
 
-/// One self-contained page.
-pub fn html(clients: &[Audited]) -> String {
+/// One self-contained page. `home` is where its heading leads to: the page of all results, if there is one.
+pub fn html(clients: &[Audited], home: Option<&str>) -> String {
     let names: Vec<String> = clients.iter().map(|it| xml(&it.client)).collect();
     let title = format!("Audit of {}", names.join(", "));
+    let brand = match home {
+        Some(home) => format!("<a href=\"{}\">Hecaton</a>", xml(home)),
+        None => "<b>Hecaton</b>".to_owned(),
+    };
     let mut out = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <title>{title}</title><style>{STYLE}</style><h1>{title}</h1>\
-         <p>A client's own reports are claims. The server's log decides. Each finding has its evidence below it.</p>"
+         <title>{title}</title><style>{STYLE}</style><p class=\"brand\">{brand} {}</p><h1>{title}</h1>\
+         <p>A client's own reports are claims. The server's log decides. Each finding has its evidence below it. <a href=\"#matrix\">All cases</a></p>",
+        env!("CARGO_PKG_VERSION")
     );
     for client in clients {
         client_part(&mut out, client);

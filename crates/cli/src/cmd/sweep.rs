@@ -284,10 +284,11 @@ mod tests {
         let scenario = SweepScenario::load(&root).unwrap();
         let help = Line::command().render_help().to_string().replace('\n', " ");
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
-        let bodies: Vec<String> = scenario.body_bytes.iter().map(usize::to_string).collect();
+        let words = |numbers: &[usize]| numbers.iter().map(usize::to_string).collect::<Vec<_>>();
         for default in [
             scenario.clients.join(" and "),
-            bodies.join(" and "),
+            words(&scenario.concurrency).join(","),
+            words(&scenario.body_bytes).join(" and "),
             scenario.delay.to_string(),
             scenario.rounds.to_string(),
             format!("{}ms", scenario.round_seconds * 1000.0),
@@ -295,6 +296,23 @@ mod tests {
             assert!(
                 help.contains(&format!("[default: {default}]")),
                 "{default} is not in: {help}"
+            );
+        }
+    }
+
+    /// Each option stands in the help with a sentence of its own.
+    #[test]
+    fn the_help_explains_every_option() {
+        let help = Line::command().render_long_help().to_string();
+        for option in Line::command().get_arguments() {
+            let Some(long) = option.get_long().filter(|_| !option.is_hide_set()) else {
+                continue;
+            };
+            let words = option.get_help().map(ToString::to_string);
+            let is_explained = words.is_some_and(|words| words.split_whitespace().count() >= 3);
+            assert!(
+                is_explained && help.contains(&format!("--{long}")),
+                "--{long}: {help}"
             );
         }
     }

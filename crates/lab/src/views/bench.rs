@@ -11,6 +11,9 @@ use crate::ledger::{Document, Environment};
 /// The question of a benchmark.
 pub(crate) const QUESTION: &str = "How does the gem compare with its peers?";
 
+/// Columns that only the page of each part has.
+const DETAILS: [&str; 3] = ["TCP\nconns", "in flight,\nmean", "peak in\nflight"];
+
 /// One part of a benchmark: a run, and the client that it is about.
 pub struct Part<'a> {
     /// What it measures.
@@ -166,7 +169,7 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
         |row: &&Row| against(row, rows, run, subject),
     );
     columns.push(ratio.intervals(2));
-    columns.extend(figures);
+    columns.extend(figures.map(without_details));
     columns.extend(standing(|row: &&Row| row, |_| false));
     let line = |line: &mut Line, row: &&Row| {
         line.look = look(row, false);
@@ -190,6 +193,14 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     marks
         .into_iter()
         .fold(table, |table, (mark, words)| table.marks(mark, words))
+}
+
+/// Leaves out of the page what the page of the part has too: the page of all parts must fit on a screen.
+fn without_details<'a, T: 'a>(column: Shown<'a, T>) -> Shown<'a, T> {
+    match DETAILS.contains(&column.title()) {
+        true => column.on(Media::TEXT),
+        false => column,
+    }
 }
 
 /// A long name in two lines, so that a column is not as wide as its title.

@@ -281,7 +281,7 @@ fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
         .with_context(|| format!("{} cannot be made", folder.display()))?;
     let files = [
         ("run.json", serde_json::to_string_pretty(audited)?),
-        ("report.html", html(audited)),
+        ("report.html", html(audited, home(folder).as_deref())),
         ("report.md", markdown(audited)),
         ("report.csv", csv(audited)),
         ("junit.xml", junit(audited)),
@@ -290,6 +290,12 @@ fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
         std::fs::write(folder.join(name), text)?;
     }
     Ok(())
+}
+
+/// Where the page leads to: the page of all results in the folder above, if there is one.
+fn home(folder: &Path) -> Option<String> {
+    let index = folder.join("../index.html");
+    index.is_file().then(|| "../index.html".to_owned())
 }
 
 /// Fails if the findings are not the expected ones.

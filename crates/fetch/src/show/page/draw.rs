@@ -14,46 +14,59 @@ const RIGHT: f64 = 12.0;
 
 /// Bars of what ended when.
 pub(super) fn timeline(tally: &ReportData) -> String {
-    let slots = tally.timeline.slots();
+    if tally.span().is_none() {
+        return String::new();
+    }
+    format!(
+        "<figure>{}{}{}<figcaption>Requests a second, by when they began; each bar is {} s.</figcaption></figure>",
+        legend(tally),
+        bars(tally, "broad", WIDTH),
+        bars(tally, "narrow", NARROW),
+        tally.timeline.seconds()
+    )
+}
+
+/// The bars of the timeline, as wide as a screen or a telephone.
+fn bars(tally: &ReportData, class: &str, width: f64) -> String {
     let Some((from, to)) = tally.span() else {
         return String::new();
     };
+    let (slots, seconds) = (tally.timeline.slots(), tally.timeline.seconds());
     let (top, bottom, height) = (12.0, 190.0, 216.0);
     let most = slots
         .iter()
         .map(|slot| slot.iter().sum())
         .max()
         .unwrap_or(1);
-    let scale = round_up(most as f64 / tally.timeline.seconds());
+    let scale = round_up(most as f64 / seconds);
     let y = |rate: f64| bottom - (bottom - top) * rate / scale;
-    let mut svg = open(
-        height,
-        "Requests a second over time, by what became of them",
+    let mut svg = format!(
+        "<svg class={class} viewBox=\"0 0 {width} {height}\" role=img aria-label=\"Requests a second over time, by what became of them\">"
     );
     for line in 0..=4 {
         let rate = scale * f64::from(line) / 4.0;
         let _ = write!(
             svg,
             "<path class=grid d=\"M{LEFT} {at:.1}H{}\"/><text class=end x={} y={:.1}>{}</text>",
-            WIDTH - RIGHT,
+            width - RIGHT,
             LEFT - 8.0,
             y(rate) + 4.0,
             figure(rate),
             at = y(rate)
         );
     }
-    let step = (WIDTH - LEFT - RIGHT) / slots.len() as f64;
-    let width = (step - if step > 4.0 { 1.0 } else { 0.0 }).clamp(0.5, 40.0);
+    let step = (width - LEFT - RIGHT) / slots.len() as f64;
+    let thick = (step - if step > 4.0 { 1.0 } else { 0.0 }).clamp(0.5, 40.0);
     for (index, slot) in slots.iter().enumerate() {
-        let x = LEFT + step * index as f64 + (step - width) / 2.0;
+        let x = LEFT + step * index as f64 + (step - thick) / 2.0;
         let mut below = 0.0;
         for (part, number) in Part::ALL.into_iter().zip(slot) {
-            let rate = *number as f64 / tally.timeline.seconds();
+            let rate = *number as f64 / seconds;
             if *number > 0 {
                 let high = y(below + rate);
                 let _ = write!(
                     svg,
-                    "<rect class={} x={x:.1} y={high:.2} width={width:.1} height={:.2} />",
+                    "<rect class={} x={x:.1} y={high:.2} width={thick:.1} height={:.2} />",
                     part.class(),
                     (y(below) - high).max(0.5)
                 );
@@ -66,14 +79,10 @@ pub(super) fn timeline(tally: &ReportData) -> String {
         "<text x={LEFT} y={0}>{1}</text><text class=end x={2} y={0}>{3}</text></svg>",
         bottom + 20.0,
         from.shown(),
-        WIDTH - RIGHT,
+        width - RIGHT,
         to.shown()
     );
-    let seconds = tally.timeline.seconds();
-    format!(
-        "<figure>{}<div class=scroll tabindex=0>{svg}</div><figcaption>Requests a second, by when they began; each bar is {seconds} s.</figcaption></figure>",
-        legend(tally)
-    )
+    svg
 }
 
 fn legend(tally: &ReportData) -> String {
@@ -174,10 +183,6 @@ fn ranges(known: &[(&str, &Histogram)], class: &str, width: f64) -> String {
         );
     }
     svg + "</svg>"
-}
-
-fn open(height: f64, title: &str) -> String {
-    format!("<svg viewBox=\"0 0 {WIDTH} {height}\" role=img aria-label=\"{title}\">")
 }
 
 /// The next figure whose quarters are round.

@@ -80,7 +80,11 @@ fn a_page_says_what_the_records_say() {
     ] {
         assert!(page.contains(part), "{part} is not on the page");
     }
-    assert!(page.len() < 100_000, "{}", page.len());
+    for class in ["broad", "narrow"] {
+        let drawings = page.matches(&format!("<svg class={class} ")).count();
+        assert_eq!(drawings, 2, "charts for a {class} screen");
+    }
+    assert!(page.len() < 150_000, "{}", page.len());
     if let Ok(path) = std::env::var("HECATON_PAGE") {
         std::fs::write(path, page).unwrap();
     }
