@@ -4,6 +4,7 @@ mod again;
 mod clock;
 mod columns;
 mod crash_points;
+mod crash_table;
 mod crashes;
 mod disk;
 mod ends;

@@ -3,49 +3,33 @@
 //! Settings come from the environment, by the names that `object_store` documents: `AWS_ACCESS_KEY_ID`, `AWS_REGION`,
 //! `AWS_ENDPOINT_URL`, `AWS_ALLOW_HTTP`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on.
 
+mod bucket;
 mod engine;
+mod files;
 
 use std::fmt;
-use std::fs::File;
-use std::io::{Read, Write};
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use bytes::Bytes;
 use futures_util::future::join;
 use futures_util::{StreamExt, stream};
-use hecaton::{Client, Config, Reactor};
-use object_store::aws::AmazonS3Builder;
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
+use hecaton::Reactor;
 use object_store::path::Path;
 use object_store::{
-    BackoffConfig, Error as StoreError, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode,
-    PutPayload, RetryConfig,
+    Error as StoreError, GetOptions, GetRange, ObjectStore, ObjectStoreExt, PutMode, PutPayload,
+    RetryConfig,
 };
 
-use self::engine::Engine;
-use crate::error::{Error, Result, at};
-
-/// The deadline of one request.
-const TIMEOUT: Duration = Duration::from_secs(60);
-
-/// How long a request that failed is sent again.
-const PATIENCE: Duration = Duration::from_secs(180);
-
-/// The longest pause before a request is sent again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+use self::bucket::{bucket_of, patience};
+use crate::error::{Error, Result};
 
 /// Bytes of an object that are requested at once.
 pub const PIECE: u64 = 8 << 20;
 
 /// Objects that are read or written at once.
 const AT_ONCE: usize = 8;
-
-/// Files of at least so many bytes are written one by one.
-const TOGETHER: u64 = 1 << 20;
 
 /// The result of an operation on a store.
 type Stored<T> = std::result::Result<T, StoreError>;
@@ -80,54 +64,6 @@ pub struct Found {
     pub bytes: u64,
     /// When it was written, by the store's clock.
     pub modified: SystemTime,
-}
-
-/// Ten tries can be over within two seconds, because the pauses are drawn by chance.
-fn patience() -> RetryConfig {
-    RetryConfig {
-        backoff: BackoffConfig {
-            max_backoff: LONGEST_PAUSE,
-            ..BackoffConfig::default()
-        },
-        max_retries: usize::MAX,
-        retry_timeout: PATIENCE,
-    }
-}
-
-fn bucket_of(scheme: &str, url: &str, retry: RetryConfig) -> Result<Arc<dyn ObjectStore>> {
-    let mut config = Config::new(TIMEOUT);
-    // Pieces are small, and bytes are needed as they are stored.
-    config.max_body = usize::MAX;
-    config.decode = false;
-    let client = Client::try_new(config).map_err(|error| Error::usage(error.to_string()))?;
-    let engine = Engine::new(client);
-    let refused = |error: StoreError| Error::usage(format!("cannot use {url}: {error}"));
-    Ok(match scheme {
-        "s3" => Arc::new(
-            AmazonS3Builder::from_env()
-                .with_url(url)
-                .with_http_connector(engine)
-                .with_retry(retry)
-                .build()
-                .map_err(refused)?,
-        ),
-        "gs" => Arc::new(
-            GoogleCloudStorageBuilder::from_env()
-                .with_url(url)
-                .with_http_connector(engine)
-                .with_retry(retry)
-                .build()
-                .map_err(refused)?,
-        ),
-        _ => Arc::new(
-            MicrosoftAzureBuilder::from_env()
-                .with_url(url)
-                .with_http_connector(engine)
-                .with_retry(retry)
-                .build()
-                .map_err(refused)?,
-        ),
-    })
 }
 
 impl Store {
@@ -334,86 +270,6 @@ impl Store {
             Ok(_) => Ok(()),
             Err(error) => Err(self.failed("write", name, &error)),
         }
-    }
-
-    /// Writes a file as an object, in pieces if it is long.
-    ///
-    /// # Errors
-    /// As [`about`](Store::about), and when the file cannot be read.
-    pub fn upload(&self, file: &std::path::Path, name: &str) -> Result<()> {
-        let mut opened = File::open(file).map_err(at("read", file))?;
-        let mut next = || -> Result<Vec<u8>> {
-            let mut piece = Vec::new();
-            let read = (&mut opened).take(PIECE).read_to_end(&mut piece);
-            read.map_err(at("read", file)).map(|_| piece)
-        };
-        let first = next()?;
-        if (first.len() as u64) < PIECE {
-            return self.write(name, first);
-        }
-        let path = self.path(name);
-        let refused = |error: StoreError| self.failed("write", name, &error);
-        let begun = self.reactor.block_on(self.store.put_multipart(&path));
-        let mut upload = begun.map_err(refused)?;
-        let mut piece = first;
-        while !piece.is_empty() {
-            let put = self.reactor.block_on(upload.put_part(piece.into()));
-            put.map_err(refused)?;
-            piece = next()?;
-        }
-        let done = self.reactor.block_on(upload.complete());
-        done.map(|_| ()).map_err(refused)
-    }
-
-    /// Writes files as objects: small ones at the same time, and long ones in pieces.
-    ///
-    /// # Errors
-    /// As [`upload`](Store::upload).
-    pub fn upload_all(&self, files: &[(PathBuf, String)]) -> Result<()> {
-        let mut small = Vec::new();
-        for (file, name) in files {
-            let about = std::fs::metadata(file).map_err(at("read", file))?;
-            match about.len() < TOGETHER {
-                true => small.push((file, name)),
-                false => self.upload(file, name)?,
-            }
-        }
-        let puts = small.into_iter().map(|(file, name)| async move {
-            let content = std::fs::read(file).map_err(at("read", file))?;
-            let path = self.path(name);
-            let put = self.store.put(&path, PutPayload::from(content)).await;
-            put.map(drop)
-                .map_err(|error| self.failed("write", name, &error))
-        });
-        let mut puts = stream::iter(puts).buffered(AT_ONCE);
-        self.reactor.block_on(async {
-            while let Some(put) = puts.next().await {
-                put?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Appends an object to a file.
-    ///
-    /// # Errors
-    /// As [`about`](Store::about), and when the file cannot be written.
-    pub fn download(&self, name: &str, file: &std::path::Path) -> Result<()> {
-        let about = self.about(name)?;
-        let missing = || Error::failed(format!("{}/{name} is missing", self.url));
-        let about = about.ok_or_else(missing)?;
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).map_err(at("create", folder))?;
-        }
-        let opened = File::options().create(true).append(true).open(file);
-        let mut opened = opened.map_err(at("write", file))?;
-        let mut from = 0;
-        while from < about.bytes {
-            let piece = self.piece(name, &about, from)?;
-            from += piece.len() as u64;
-            opened.write_all(&piece).map_err(at("write", file))?;
-        }
-        Ok(())
     }
 
     /// Copies an object within the store.

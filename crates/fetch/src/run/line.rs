@@ -5,8 +5,10 @@ use std::time::{Duration, SystemTime};
 use hecaton::{Attempt, Error, Response};
 use serde_json::{Map, Value};
 
+use super::instants::Clock;
+use super::validators::validators;
 use crate::plan::{Content, Planned, Way};
-use crate::record::{Body, Ending, Outcome, Validators, write};
+use crate::record::{Body, Ending, Outcome, write};
 use crate::request::Rendered;
 
 /// Writes lines into a buffer.
@@ -300,63 +302,6 @@ pub fn kind_name(kind: hecaton::Kind) -> &'static str {
     }
 }
 
-/// The validators of a response to a safe request, if they can be sent.
-fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Validators> {
-    if response.status() != 200 || !matches!(&*rendered.method, "GET" | "HEAD") {
-        return None;
-    }
-    let only = |name: &str| {
-        let mut values = response
-            .headers()
-            .filter(|(known, _)| known.eq_ignore_ascii_case(name));
-        let value = values.next().filter(|_| values.next().is_none());
-        value.and_then(|(_, value)| std::str::from_utf8(value).ok())
-    };
-    let is_tag = |tag: &&str| {
-        let tag = tag.strip_prefix("W/").unwrap_or(tag);
-        let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
-        inner.is_some_and(|inner| {
-            inner
-                .bytes()
-                .all(|byte| byte.is_ascii_graphic() && byte != b'"')
-        })
-    };
-    let etag = only("etag").filter(is_tag).map(str::to_owned);
-    let modified = only("last-modified").filter(|date| httpdate::parse_http_date(date).is_ok());
-    let modified = modified.map(str::to_owned);
-    (etag.is_some() || modified.is_some()).then_some(Validators { etag, modified })
-}
-
-/// Writes instants in RFC 3339, and reuses the text of the last second.
-#[derive(Default)]
-struct Clock {
-    second: u64,
-    text: String,
-}
-
-/// How long the text of a second is, without the decimals.
-const SECOND: usize = "2026-11-22T08:00:00".len();
-
-impl Clock {
-    fn text(&mut self, at: SystemTime) -> &str {
-        let since = at.duration_since(SystemTime::UNIX_EPOCH);
-        let since = since.unwrap_or_default();
-        if self.second != since.as_secs() || self.text.is_empty() {
-            self.second = since.as_secs();
-            let whole = SystemTime::UNIX_EPOCH + Duration::from_secs(self.second);
-            self.text = humantime::format_rfc3339_seconds(whole).to_string();
-        }
-        self.text.truncate(SECOND);
-        let millis = since.subsec_millis();
-        self.text.push('.');
-        for digit in [millis / 100, millis / 10 % 10, millis % 10] {
-            self.text.push(char::from(b'0' + digit as u8));
-        }
-        self.text.push('Z');
-        &self.text
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
@@ -394,15 +339,5 @@ mod tests {
             (record.outcome, record.why.as_deref()),
             (Outcome::Skipped, Some("duplicate"))
         );
-    }
-
-    #[test]
-    fn instants_are_written_in_rfc_3339() {
-        let mut clock = Clock::default();
-        for millis in [1_700_000_000_004, 1_700_000_000_999, 1_700_000_001_000u64] {
-            let at = SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
-            let expected = humantime::format_rfc3339_millis(at).to_string();
-            assert_eq!(clock.text(at), expected);
-        }
     }
 }

@@ -1,26 +1,22 @@
 //! An attempt at a part: begun by creating its file exclusively, with what counts of the earlier ones in its head.
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read, Write};
-use std::path::Path;
+use std::io::{ErrorKind, Write};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use serde::{Deserialize, Serialize};
 
-use super::checkpoint::{self, Checkpoint};
+use super::checkpoint;
+use super::look_back::{look_back, newest};
 use super::recovered::Recovered;
-use super::scan::{scan_from, visit};
 use crate::error::{Result, at};
-use crate::frame::{Frame, first, pack_aside};
+use crate::frame::pack_aside;
 use crate::plan::{Folder, sync_folder_of};
 
 /// So many records take a while to read.
 const LONG: u64 = 50_000;
-
-/// No head is longer: it has a few bytes for each attempt before it.
-const LONGEST_HEAD: u64 = 1 << 20;
 
 /// How much of an attempt counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -228,36 +224,6 @@ impl Announced {
     }
 }
 
-/// The number of the newest attempt at a part; 0 if there is none.
-///
-/// # Errors
-/// When the folder cannot be read.
-pub fn newest(folder: &Folder, part: u32) -> io::Result<u32> {
-    let mut newest = 0;
-    for entry in fs::read_dir(folder.part(part))? {
-        let name = entry?.file_name();
-        let number = name
-            .to_str()
-            .and_then(|name| name.strip_prefix("attempt-")?.parse().ok());
-        newest = newest.max(number.unwrap_or(0));
-    }
-    Ok(newest)
-}
-
-/// The bytes of a part's attempts that count now, if the part is not done.
-///
-/// # Errors
-/// When the folder cannot be read.
-pub fn counted(folder: &Folder, part: u32) -> Result<Vec<Counted>> {
-    match newest(folder, part) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        newest => {
-            let next = newest.map_err(at("read", &folder.part(part)))? + 1;
-            look_back(folder, part, next).map(|(counts, _)| counts)
-        }
-    }
-}
-
 fn create(folder: &Folder, part: u32) -> Result<(u32, File)> {
     let home = folder.part(part);
     let mut attempt = newest(folder, part).map_err(at("read", &home))? + 1;
@@ -269,57 +235,6 @@ fn create(folder: &Folder, part: u32) -> Result<(u32, File)> {
             Err(error) => return Err(at("create", &path)(error)),
         }
     }
-}
-
-/// The bytes that count before this attempt, and the state that they left. The last attempt with a head says what
-/// counted before it, and counts itself up to its last whole frame.
-fn look_back(folder: &Folder, part: u32, attempt: u32) -> Result<(Vec<Counted>, Recovered)> {
-    for earlier in (1..attempt).rev() {
-        let path = folder.attempt(part, earlier);
-        // To the disk first: what counts once must be there for good.
-        let length = File::open(&path).and_then(|file| {
-            file.sync_all()?;
-            Ok(file.metadata()?.len())
-        });
-        let length = match length {
-            Err(error) if error.kind() == ErrorKind::NotFound => continue,
-            length => length.map_err(at("read", &path))?,
-        };
-        let Some((mut counts, head)) = head(&path).map_err(at("read", &path))? else {
-            continue;
-        };
-        let checkpoint = Checkpoint::load(folder, (part, earlier), length);
-        let (start, mut known) = match checkpoint {
-            Some(checkpoint) => (checkpoint.bytes, checkpoint.known),
-            None => {
-                let mut known = Recovered::default();
-                visit(folder, part, &counts, &mut |piece, _| known.take(&piece))?;
-                (head, known)
-            }
-        };
-        let bytes = scan_from(&path, (start, u64::MAX), &mut |piece, _| known.take(&piece));
-        counts.push(Counted {
-            attempt: earlier,
-            bytes: bytes.map_err(at("read", &path))?,
-        });
-        return Ok((counts, known));
-    }
-    Ok((Vec::new(), Recovered::default()))
-}
-
-/// The bytes that counted before an attempt, and the length of its head; none if it has no head yet.
-fn head(path: &Path) -> io::Result<Option<(Vec<Counted>, u64)>> {
-    let mut held = Vec::new();
-    File::open(path)?
-        .take(LONGEST_HEAD)
-        .read_to_end(&mut held)?;
-    let Some(Frame::Aside(content)) = first(&held) else {
-        return Ok(None);
-    };
-    Ok(match Attempt::read(content) {
-        Some(Attempt::Head { counts, .. }) => Some((counts, Frame::Aside(content).bytes() as u64)),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

@@ -8,15 +8,15 @@
 mod attempt;
 mod checkpoint;
 mod commit;
+mod look_back;
 mod pages;
 mod recovered;
 mod scan;
 mod writer;
 
-pub use self::attempt::{
-    Announced, Attempt, Claim, Counted, announce, claim, counted, is_held, newest,
-};
+pub use self::attempt::{Announced, Attempt, Claim, Counted, announce, claim, is_held};
 pub use self::commit::{Commit, Tally, load, settle};
+pub use self::look_back::{counted, newest};
 pub use self::pages::{Pages, Unfinished};
 pub use self::recovered::Recovered;
 pub use self::scan::{Piece, head_of, is_followed, scan, visit};

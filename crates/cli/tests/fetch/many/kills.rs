@@ -8,7 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::{Nats, enqueue, plan, start};
-use crate::crash_points::{Case, NOTHING, SMALL, check, list};
+use crate::crash_points::{NOTHING, SMALL, list};
+use crate::crash_table::{Case, check};
 use crate::support::{World, count, end_of, ending, files, hecaton};
 
 /// No two kills come at the same moment.

@@ -1,0 +1,33 @@
+//! The validators of a response (its ETag and its date), by which a later request asks whether it has changed.
+
+use hecaton::Response;
+
+use crate::record::Validators;
+use crate::request::Rendered;
+
+/// The validators of a response to a safe request, if they can be sent.
+pub fn validators(rendered: &Rendered<'_>, response: &Response) -> Option<Validators> {
+    if response.status() != 200 || !matches!(&*rendered.method, "GET" | "HEAD") {
+        return None;
+    }
+    let only = |name: &str| {
+        let mut values = response
+            .headers()
+            .filter(|(known, _)| known.eq_ignore_ascii_case(name));
+        let value = values.next().filter(|_| values.next().is_none());
+        value.and_then(|(_, value)| std::str::from_utf8(value).ok())
+    };
+    let is_tag = |tag: &&str| {
+        let tag = tag.strip_prefix("W/").unwrap_or(tag);
+        let inner = tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"'));
+        inner.is_some_and(|inner| {
+            inner
+                .bytes()
+                .all(|byte| byte.is_ascii_graphic() && byte != b'"')
+        })
+    };
+    let etag = only("etag").filter(is_tag).map(str::to_owned);
+    let modified = only("last-modified").filter(|date| httpdate::parse_http_date(date).is_ok());
+    let modified = modified.map(str::to_owned);
+    (etag.is_some() || modified.is_some()).then_some(Validators { etag, modified })
+}
