@@ -119,6 +119,14 @@ class FeaturesTest < ServerTest
     end
   end
 
+  def test_an_error_after_the_response_is_the_outcome
+    [->(_) { raise Hecaton::BodyError, "no" }, ->(_) { Hecaton::BodyError.new("no") }].each do |after|
+      each_way(a: { after: after }) do |request_once, _, way|
+        assert_equal "no", error_of(Hecaton::BodyError) { request_once.call(url("/r/1")) }.message, way
+      end
+    end
+  end
+
   def test_another_outcome_may_replace_it
     each_way(a: { after: ->(outcome) { Hecaton::Response.new(status: 299, body: outcome.class.name) } }) do |request_once, _, way|
       next if way == :stream || way == :parts # Their response was handed over before.

@@ -75,8 +75,10 @@ module Hecaton
       given = given_outcome(run, given) if given
       given ||= outcome_of(run) do
         result = deliver(run.request, run) { |response| yield stream = response }
-        reported = run.after(stream.outcome)
-        reported.is_a?(FeatureError) ? ResponseBuilder.raise_error(reported) : (return result)
+        reported = run.after(read = stream.outcome)
+        # An Error that the block has rescued stays rescued.
+        refused = reported.is_a?(FeatureError) || (reported.is_a?(Error) && !read.is_a?(Error))
+        refused ? ResponseBuilder.raise_error(reported) : (return result)
       end
       raise given if stream # What the block raised.
 
