@@ -56,6 +56,7 @@ mod tls;
 mod varied;
 mod wire;
 
+pub use certificates::{Flaw, Identity, make as make_certificates};
 pub use chaos::{Chaos, ChaosError, Dealt};
 pub use delay::{Delay, DelayError};
 pub use interval::Interval;
