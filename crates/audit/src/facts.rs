@@ -1,6 +1,6 @@
 //! The facts of a run: what the server's log shows, beside the outcome that the caller saw.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::case::{Call, Case, Fact, Facts};
 use crate::server::{Event, Log};
@@ -23,13 +23,17 @@ pub fn facts(case: &Case, log: &Log, told: &[Told]) -> Facts {
     let mut facts = Facts::new();
     for (place, call) in case.calls.iter().enumerate() {
         seen_of(&mut facts, &call.name, &attempts(case, call, "", log));
-        for stop in call.stops.keys() {
+        for stop in call.stops.keys().map(String::as_str).chain(["connect"]) {
             seen_of(
                 &mut facts,
                 &format!("{}.{stop}", call.name),
                 &attempts(case, call, stop, log),
             );
         }
+        let at = attempts(case, call, "", log);
+        let at = at.iter().filter_map(|seen| log.opened_at(seen.connection));
+        let at: Vec<&str> = at.collect();
+        facts.insert(format!("{}.at", call.name), text(at.join(", ")));
         told_of(&mut facts, &call.name, told.get(place));
     }
     of_run(&mut facts, case, log);
@@ -61,6 +65,109 @@ fn of_run(facts: &mut Facts, case: &Case, log: &Log) {
     // Requests whose path belongs to no call.
     facts.insert("strangers".into(), number(strangers));
     facts.insert("budget".into(), text(log.budget()));
+    facts.insert("open".into(), number(log.open()));
+    of_connections(facts, log);
+}
+
+/// What connections show beside requests: handshakes, frames, and how much was open at once.
+fn of_connections(facts: &mut Facts, log: &Log) {
+    let mut add = |name: &str, count: usize| facts.insert(name.to_owned(), number(count));
+    let count =
+        |is: fn(&Event) -> bool| log.entries.iter().filter(|entry| is(&entry.event)).count();
+    add(
+        "opened",
+        count(|event| matches!(event, Event::Opened { .. })),
+    );
+    add(
+        "hellos",
+        count(|event| matches!(event, Event::Hello { .. })),
+    );
+    add(
+        "handshakes",
+        count(|event| matches!(event, Event::Secured { .. })),
+    );
+    add(
+        "settings-acks",
+        count(|event| {
+            matches!(
+                event,
+                Event::Frame {
+                    kind: 4,
+                    flags: 1,
+                    ..
+                }
+            )
+        }),
+    );
+    add(
+        "ping-acks",
+        count(|event| {
+            matches!(
+                event,
+                Event::Frame {
+                    kind: 6,
+                    flags: 1,
+                    ..
+                }
+            )
+        }),
+    );
+    add(
+        "resets",
+        count(|event| matches!(event, Event::Frame { kind: 3, .. })),
+    );
+    let data = log.entries.iter().filter_map(|entry| match entry.event {
+        Event::Frame {
+            kind: 0, length, ..
+        } => Some(length),
+        _ => None,
+    });
+    add("data", data.sum());
+    let (peak, streams) = most_open(log);
+    add("peak", peak);
+    add("streams", streams);
+    let mut words = |name: &str, of: &dyn Fn(&Event) -> Option<String>| {
+        let found = log.entries.iter().filter_map(|entry| of(&entry.event));
+        let mut found: Vec<String> = found.filter(|word| !word.is_empty()).collect();
+        found.dedup();
+        facts.insert(name.to_owned(), text(found.join(" | ")));
+    };
+    words("sni", &|event| match event {
+        Event::Hello { sni, .. } => Some(sni.clone()),
+        _ => None,
+    });
+    words("versions", &|event| match event {
+        Event::Hello { versions, .. } => Some(versions.clone()),
+        _ => None,
+    });
+    words("alerts", &|event| match event {
+        Event::Alert { code } => Some(code.to_string()),
+        _ => None,
+    });
+    words("push", &|event| match event {
+        Event::Frame { push, .. } => push.map(|push| push.to_string()),
+        _ => None,
+    });
+}
+
+/// The most requests that were open at once: in all, and as streams of one connection.
+fn most_open(log: &Log) -> (usize, usize) {
+    let (mut open, mut peak) = (0_usize, 0);
+    let (mut streams, mut most) = (BTreeMap::<usize, usize>::new(), 0);
+    for entry in &log.entries {
+        let of = streams.entry(entry.connection).or_default();
+        match entry.event {
+            Event::Request { .. } => open += 1,
+            Event::Frame { kind: 1, .. } => *of += 1,
+            Event::Done => {
+                open = open.saturating_sub(1);
+                *of = of.saturating_sub(1);
+            }
+            _ => {}
+        }
+        (peak, most) = (peak.max(open), most.max(*of));
+    }
+    (peak, most)
 }
 
 /// The attempts of a call at a stop; the stop `*` is every one that has no steps of its own.
@@ -195,6 +302,25 @@ fn told_of(facts: &mut Facts, name: &str, told: Option<&Told>) {
             ms,
         }) => {
             put("told", text("error"));
+            put("error", text(class));
+            put("text", text(words));
+            put("ms", took(*ms));
+        }
+        Some(Told::Several {
+            responses,
+            errors,
+            class,
+            text: words,
+            ms,
+        }) => {
+            let told = match (responses, errors) {
+                (_, 0) => "response",
+                (0, _) => "error",
+                _ => "both",
+            };
+            put("told", text(told));
+            put("responses", number(*responses));
+            put("errors", number(*errors));
             put("error", text(class));
             put("text", text(words));
             put("ms", took(*ms));

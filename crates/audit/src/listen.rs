@@ -5,6 +5,27 @@ use crate::facts::facts;
 use crate::run::{ask, filled};
 use crate::server::{Log, Server};
 
+/// What no command of curl alone can do, or what the server of several cases cannot tell apart.
+const NEED_A_DRIVER: [&str; 9] = [
+    "tls",
+    "no-verify",
+    "h2",
+    "proxy",
+    "hosts",
+    "parallel",
+    "pool-size",
+    "fork",
+    "close",
+];
+
+/// Whether a case can be tried without a driver.
+pub fn is_for_hands(case: &Case) -> bool {
+    let needs = case.all_needs();
+    !needs
+        .iter()
+        .any(|need| NEED_A_DRIVER.contains(&need.as_str()))
+}
+
 /// How to try a case by hand: a command of curl, which may be translated to any client.
 pub fn by_hand(case: &Case, server: &Server) -> String {
     let calls = case.calls.iter().map(|call| {

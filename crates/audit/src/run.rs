@@ -1,8 +1,10 @@
 //! Runs cases with a client, and finds the verdict on each.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use serde::Serialize;
 
 use crate::case::{Call, Case, Facts, Severity, Verdict};
@@ -110,13 +112,16 @@ fn split(verdicts: &[Verdict]) -> String {
 pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<Run> {
     let server = Server::start(vec![case.clone()], Some(case.budget))?;
     let longest = Duration::from_secs(case.budget.seconds);
+    let ca = Authority::write(server.ca())?;
     let (mut asked, mut told): (Vec<Ask>, Vec<Told>) = (Vec::new(), Vec::new());
     for (index, call) in case.calls.iter().enumerate() {
         if index > 0 {
             server.settle(longest);
             std::thread::sleep(notice);
         }
-        let ask = ask(case, call, index == 0, &server);
+        let mut ask = ask(case, call, index == 0, &server);
+        ask.ca = ca.as_ref().map(Authority::path);
+        server.make_current(&call.name);
         let reply = subject.ask(&ask)?;
         let refused = matches!(reply, Told::Unsupported { .. });
         asked.push(ask);
@@ -128,6 +133,7 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     // A client may send more behind its caller's back.
     server.settle(longest);
     std::thread::sleep(notice);
+    server.linger(Duration::from_millis(case.linger_ms));
     let log = server.stop();
     let facts = facts(case, &log, &told);
     let (verdict, says) = judge(case, &log, &told, &facts);
@@ -157,7 +163,44 @@ pub(crate) fn ask(case: &Case, call: &Call, fresh: bool, server: &Server) -> Ask
         body: call.body.as_ref().map(fill),
         timeout_ms: call.timeout_ms.or(Some(5000)),
         follow: call.follow,
+        ca: None,
+        verify: call.verify,
+        http: case.h2.is_some().then(|| "2".to_owned()),
+        proxy: call.proxy.as_ref().map(fill),
+        hosts: call.hosts.as_ref().map(fill),
+        parallel: call.parallel,
+        pool_size: case.calls.iter().find_map(|call| call.pool_size),
+        by: call.by.clone(),
         needs: case.all_needs(),
+    }
+}
+
+/// A file with the authority of a server, which drivers of other users can read. It is removed with the run.
+struct Authority(PathBuf);
+
+impl Authority {
+    /// Writes it; none for a server without one.
+    fn write(pem: &str) -> Result<Option<Authority>> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        if pem.is_empty() {
+            return Ok(None);
+        }
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("hecaton-audit-{}-{count}.pem", std::process::id());
+        let file = Authority(std::env::temp_dir().join(name));
+        std::fs::write(&file.0, pem)
+            .with_context(|| format!("{} cannot be written", file.0.display()))?;
+        Ok(Some(file))
+    }
+
+    fn path(&self) -> String {
+        self.0.to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Authority {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 

@@ -30,6 +30,22 @@ pub struct Ask {
     pub timeout_ms: Option<u64>,
     /// Whether redirects are followed; none for the client's default.
     pub follow: Option<bool>,
+    /// A PEM file with the certificates to trust.
+    pub ca: Option<String>,
+    /// Whether the server's certificate is verified; none for the client's default.
+    pub verify: Option<bool>,
+    /// The version of HTTP to use if the server supports it.
+    pub http: Option<String>,
+    /// The proxy's URL.
+    pub proxy: Option<String>,
+    /// The addresses of the URL's host, with commas between them.
+    pub hosts: Option<String>,
+    /// How many equal calls are made at once.
+    pub parallel: Option<usize>,
+    /// The most connections that the client may open.
+    pub pool_size: Option<usize>,
+    /// Who makes the call: `fork` for a child of the process, `close` to close the client instead.
+    pub by: Option<String>,
     /// Abilities that the client needs.
     pub needs: Vec<String>,
 }
@@ -56,6 +72,19 @@ pub enum Told {
         /// Its text.
         text: String,
         /// Milliseconds that the call took.
+        ms: u64,
+    },
+    /// The outcomes of several calls.
+    Several {
+        /// How many got a response.
+        responses: usize,
+        /// How many failed.
+        errors: usize,
+        /// The class of the last error.
+        class: String,
+        /// Its text.
+        text: String,
+        /// Milliseconds that all of them took.
         ms: u64,
     },
     /// The client cannot make this call.
@@ -96,6 +125,14 @@ impl Subject for Driver {
             body: ask.body.as_ref().map(|body| percent(body)),
             timeout_ms: ask.timeout_ms,
             follow: ask.follow,
+            ca: ask.ca.clone(),
+            verify: ask.verify,
+            http: ask.http.clone(),
+            proxy: ask.proxy.clone(),
+            hosts: ask.hosts.clone(),
+            parallel: ask.parallel,
+            pool_size: ask.pool_size,
+            by: ask.by.clone(),
             needs: ask.needs.join(","),
         };
         match self.call(&line) {
@@ -115,6 +152,15 @@ impl Subject for Driver {
 }
 
 fn told(reply: Asked) -> Told {
+    if let Some(responses) = reply.responses {
+        return Told::Several {
+            responses,
+            errors: reply.errors,
+            class: reply.error.unwrap_or_default(),
+            text: reply.text,
+            ms: reply.ms,
+        };
+    }
     match reply.error {
         Some(class) => Told::Error {
             class,

@@ -2,17 +2,21 @@
 
 mod catalogue;
 mod condition;
+pub mod facts;
+mod secure;
 mod step;
 mod verdict;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
 pub use catalogue::Catalogue;
 pub use condition::{Condition, Fact, Facts, hash};
-pub use step::{Deed, Places, Step};
+pub use secure::{Http2, Shown, Tls};
+pub use step::{Deed, Frame, Places, Step};
 pub use verdict::{Severity, Verdict};
 
 /// One case of the audit, as its file says.
@@ -51,6 +55,14 @@ pub struct Case {
     /// When to stop.
     #[serde(default)]
     pub budget: Budget,
+    /// How the server does TLS.
+    #[serde(default)]
+    pub tls: Tls,
+    /// How the server does HTTP/2; none if it does not.
+    pub h2: Option<Http2>,
+    /// How long to wait at the end until the client has closed all connections, in milliseconds.
+    #[serde(default)]
+    pub linger_ms: u64,
     /// The calls, in order.
     #[serde(rename = "call")]
     pub calls: Vec<Call>,
@@ -105,6 +117,18 @@ pub struct Call {
     pub timeout_ms: Option<u64>,
     /// Whether redirects are to be followed; none for the client's default.
     pub follow: Option<bool>,
+    /// The proxy that the client uses, as a URL.
+    pub proxy: Option<String>,
+    /// The addresses of the host of `{named}`, with commas between them.
+    pub hosts: Option<String>,
+    /// How many equal calls the client makes at once.
+    pub parallel: Option<usize>,
+    /// The most connections that the client may open.
+    pub pool_size: Option<usize>,
+    /// Whether the server's certificate is verified; none for the client's default.
+    pub verify: Option<bool>,
+    /// Who makes the call: `fork` for a child of the client's process, `close` if the client is closed instead.
+    pub by: Option<String>,
     /// Whether the fault of the case is in this call itself.
     #[serde(default)]
     pub fault: bool,
@@ -114,6 +138,12 @@ pub struct Call {
     /// How the server serves the paths that redirects lead to.
     #[serde(default)]
     pub stops: BTreeMap<String, Vec<Vec<Step>>>,
+}
+
+/// The steps of a proxy without faults.
+fn tunnel() -> &'static [Step] {
+    static STEPS: LazyLock<Vec<Step>> = LazyLock::new(|| vec![Step::fine()]);
+    &STEPS
 }
 
 fn get() -> String {
@@ -138,6 +168,12 @@ impl Call {
             body: None,
             timeout_ms: None,
             follow: None,
+            proxy: None,
+            hosts: None,
+            parallel: None,
+            pool_size: None,
+            verify: None,
+            by: None,
             fault: false,
             server: fine(),
             stops: BTreeMap::new(),
@@ -148,6 +184,8 @@ impl Call {
     pub fn steps(&self, stop: &str, attempt: usize) -> Option<&[Step]> {
         let lists = match stop {
             "" => Some(&self.server),
+            // A proxy that the case says nothing of opens its tunnels.
+            "connect" if !self.stops.contains_key(stop) => return Some(tunnel()),
             // A redirect loop has endless stops, which all look alike.
             stop => self.stops.get(stop).or_else(|| self.stops.get("*")),
         };
@@ -163,6 +201,14 @@ impl Call {
             (!self.fields.is_empty(), "fields"),
             (self.timeout_ms.is_some(), "timeout"),
             (self.follow == Some(true), "redirects"),
+            (self.url.contains("{tls}"), "tls"),
+            (self.proxy.is_some(), "proxy"),
+            (self.hosts.is_some(), "hosts"),
+            (self.parallel.is_some(), "parallel"),
+            (self.pool_size.is_some(), "pool-size"),
+            (self.verify == Some(false), "no-verify"),
+            (self.by.as_deref() == Some("fork"), "fork"),
+            (self.by.as_deref() == Some("close"), "close"),
         ]
         .into_iter()
         .filter_map(|(needed, word)| needed.then_some(word))
@@ -203,6 +249,7 @@ impl Case {
     pub fn all_needs(&self) -> Vec<String> {
         let mut needs = self.needs.clone();
         needs.extend(self.calls.iter().flat_map(Call::needs).map(str::to_owned));
+        needs.extend(self.h2.iter().map(|_| "h2".to_owned()));
         needs.sort();
         needs.dedup();
         needs
@@ -217,6 +264,15 @@ impl Case {
     #[must_use]
     pub fn without_fault(&self) -> Case {
         let mut case = self.clone();
+        if case.tls.certificate.fault {
+            case.tls.certificate = Shown::default();
+        }
+        if case.tls.hello.iter().any(|step| step.fault) {
+            case.tls.hello.clear();
+        }
+        if let Some(h2) = case.h2.as_mut().filter(|h2| h2.fault) {
+            *h2 = Http2::default();
+        }
         for call in &mut case.calls {
             if call.fault {
                 let name = call.name.clone();
@@ -262,6 +318,9 @@ impl Case {
         let faults = self.calls.iter().flat_map(Call::all_steps);
         ensure!(
             faults.filter(|step| step.fault).count() > 0
+                || self.tls.certificate.fault
+                || self.tls.hello.iter().any(|step| step.fault)
+                || self.h2.as_ref().is_some_and(|h2| h2.fault)
                 || self.calls.iter().any(|call| call.fault),
             "{id} has no step with `!`, so nobody could say whether its fault was applied"
         );
@@ -282,9 +341,8 @@ impl Case {
         let known = match fact.split_once('.') {
             None => facts::OF_RUN.contains(&fact),
             Some((call, rest)) => self.call(call).is_some_and(|call| {
-                let stop = rest
-                    .split_once('.')
-                    .filter(|(stop, _)| call.stops.contains_key(*stop));
+                let known = |stop: &str| stop == "connect" || call.stops.contains_key(stop);
+                let stop = rest.split_once('.').filter(|(stop, _)| known(stop));
                 let rest = stop.map_or(rest, |(_, rest)| rest);
                 facts::OF_CALL.contains(&rest) || rest.starts_with("field.")
             }),
@@ -294,33 +352,4 @@ impl Case {
         }
         Ok(())
     }
-}
-
-/// The names of facts, which conditions may use.
-pub mod facts {
-    /// Facts of a whole run.
-    pub const OF_RUN: [&str; 4] = ["connections", "requests", "budget", "strangers"];
-    /// Facts of a call, or of a stop of it.
-    pub const OF_CALL: [&str; 18] = [
-        "told",
-        "status",
-        "bytes",
-        "body",
-        "error",
-        "text",
-        "ms",
-        "attempts",
-        "connection",
-        "reused",
-        "method",
-        "methods",
-        "sent",
-        "target",
-        "whole",
-        "connections",
-        "line",
-        "gap",
-    ];
-    /// Those that only the client's caller knows.
-    pub const CLAIMED: [&str; 7] = ["told", "status", "bytes", "body", "error", "text", "ms"];
 }

@@ -43,6 +43,72 @@ pub enum Deed {
     Deaf,
     /// Nothing: the fault is in the call itself.
     Read,
+    /// Closes the connection with FIN, but TLS without its `close_notify`.
+    Cut,
+    /// Reads the body of the request without sending `100 Continue`.
+    Mute,
+    /// Reads the body of the request, which `deaf` did not.
+    Drain,
+    /// Waits until so many attempts of the call have arrived, or 3 s are over.
+    Gather(usize),
+    /// Over HTTP/2: waits until the client has acknowledged a PING, or 3 s are over.
+    Pinged,
+    /// Over HTTP/2: sends the head of a response, and whether that ends the stream.
+    Head(String, bool),
+    /// Over HTTP/2: sends a part of the body, and whether it is the last one.
+    Data(String, bool),
+    /// Over HTTP/2: sends a frame so many times.
+    Frame(usize, Frame),
+    /// Over HTTP/2: sends whole responses to all streams of the connection that are open.
+    FineAll,
+}
+
+/// A frame of HTTP/2 as it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// Its type.
+    pub kind: u8,
+    /// Its flags.
+    pub flags: u8,
+    /// Its stream: a number, or the one of the attempt.
+    pub stream: Option<u32>,
+    /// Its payload in hexadecimal digits. `{this}` is the attempt's stream, `{before}` the one
+    /// before it, and `{x1000}` the letter x a thousand times.
+    payload: String,
+}
+
+impl Frame {
+    /// The payload on a stream.
+    pub fn payload(&self, stream: u32) -> Vec<u8> {
+        let text = self.payload.replace("{this}", &format!("{stream:08x}"));
+        let before = stream.saturating_sub(2);
+        let text = text.replace("{before}", &format!("{before:08x}"));
+        let text = text.replace("{x1000}", &"78".repeat(1000));
+        bytes(&text).unwrap_or_default()
+    }
+
+    /// `TYPE FLAGS STREAM PAYLOAD`, all but the stream in hexadecimal digits.
+    fn parse(text: &str) -> Option<Frame> {
+        let mut words = text.splitn(4, ' ');
+        let kind = u8::from_str_radix(words.next()?, 16).ok()?;
+        let flags = u8::from_str_radix(words.next()?, 16).ok()?;
+        let stream = match words.next()? {
+            "this" => None,
+            number => Some(number.parse().ok()?),
+        };
+        let payload = words.next().unwrap_or_default().to_owned();
+        let frame = Frame {
+            kind,
+            flags,
+            stream,
+            payload,
+        };
+        let names = ["{this}", "{before}", "{x1000}"];
+        let filled = names
+            .iter()
+            .fold(frame.payload.clone(), |text, name| text.replace(name, ""));
+        bytes(&filled).map(|_| frame)
+    }
 }
 
 /// The values of names in braces, which only a run knows.
@@ -54,6 +120,12 @@ pub struct Places {
     pub other_host: String,
     /// The same path on another port of the same host.
     pub other_port: String,
+    /// The same path over TLS.
+    pub tls: String,
+    /// The same path on a host that has a name, which the call's `hosts` say the addresses of.
+    pub named: String,
+    /// Host and port of the proxy.
+    pub proxy: String,
     /// Host and port, and the path of the call.
     pub authority: String,
     /// The path of the call.
@@ -66,6 +138,9 @@ impl Places {
         text.replace("{here}", &self.here)
             .replace("{other-host}", &self.other_host)
             .replace("{other-port}", &self.other_port)
+            .replace("{tls}", &self.tls)
+            .replace("{named}", &self.named)
+            .replace("{proxy}", &self.proxy)
             .replace("{authority}", &self.authority)
             .replace("{path}", &self.path)
             .replace("{kb}", &"x".repeat(1000))
@@ -83,7 +158,11 @@ impl Step {
 }
 
 /// Takes the fault out of a list of steps. What stood after it belonged to it, and a whole response replaces it.
+/// An attempt that is left without a response waits for the fault of another.
 pub(super) fn leave_fault_out(steps: &mut Vec<Step>) {
+    if steps.is_empty() {
+        steps.push(Step::fine());
+    }
     if let Some(at) = steps.iter().position(|step| step.fault) {
         let responded = steps[..at]
             .iter()
@@ -125,6 +204,19 @@ impl TryFrom<String> for Step {
             "reset" => Deed::Reset,
             "deaf" => Deed::Deaf,
             "read" => Deed::Read,
+            "cut" => Deed::Cut,
+            "mute" => Deed::Mute,
+            "drain" => Deed::Drain,
+            "gather" => Deed::Gather(number(rest)?.0 as usize),
+            "pinged" => Deed::Pinged,
+            "head" | "head-end" => Deed::Head(rest.to_owned(), word == "head-end"),
+            "data" | "data-end" => Deed::Data(rest.to_owned(), word == "data-end"),
+            "frame" => Deed::Frame(1, Frame::parse(rest).ok_or_else(wrong)?),
+            "frames" => {
+                let (times, rest) = number(rest)?;
+                Deed::Frame(times as usize, Frame::parse(&rest).ok_or_else(wrong)?)
+            }
+            "ok-all" => Deed::FineAll,
             _ => return Err(wrong()),
         };
         Ok(Step { fault, deed })

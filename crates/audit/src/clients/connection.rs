@@ -1,10 +1,11 @@
 //! A connection of the saint and the sinner, and the clock of a call.
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use super::{Class, Failure, Sins, failed};
+use super::secure::Secured;
+use super::{Class, Failure, Sins, failed, http2};
 
 /// The time that is left to a call.
 #[derive(Clone, Debug)]
@@ -24,6 +25,11 @@ impl Clock {
         }
     }
 
+    /// A clock for what is not worth a wait.
+    pub(super) fn brief() -> Clock {
+        Clock::new(Instant::now() + Duration::from_millis(100))
+    }
+
     /// Begins again.
     pub(super) fn reset(&mut self) {
         self.deadline = Instant::now() + self.limit;
@@ -41,55 +47,109 @@ impl Clock {
     }
 }
 
+/// The bytes of a connection.
+#[derive(Debug)]
+enum Wire {
+    Plain(TcpStream),
+    Secured(Box<Secured>),
+}
+
 /// An open connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: TcpStream,
-    /// Host and port.
-    pub(super) authority: String,
+    wire: Wire,
+    /// What a request must share with it.
+    pub(super) key: String,
     /// Bytes that were received and not used yet.
     pub(super) input: Vec<u8>,
     /// Whether the last response on it did not come in time.
     pub(super) gave_up: bool,
+    /// Whether the end of the connection counts as the end of TLS.
+    pub(super) lenient_end: bool,
+    /// Whether bytes have come since the last request.
+    pub(super) got: bool,
+    /// The state of HTTP/2, if it is used.
+    pub(super) h2: Option<http2::State>,
 }
 
 impl Connection {
-    pub(super) fn open(authority: &str, clock: &Clock) -> Result<Connection, Failure> {
-        let Ok(address) = authority.parse::<SocketAddr>() else {
-            return failed(Class::Refused, "the host is no address");
-        };
-        let stream = TcpStream::connect_timeout(&address, clock.left()?);
-        let Ok(stream) = stream else {
-            return failed(Class::Ended, "the connection could not be opened");
-        };
-        let _ = stream.set_nodelay(true);
-        Ok(Connection {
-            stream,
-            authority: authority.to_owned(),
+    pub(super) fn plain(stream: TcpStream, key: String) -> Connection {
+        Connection::of(Wire::Plain(stream), key)
+    }
+
+    pub(super) fn secured(stream: Secured, key: String) -> Connection {
+        Connection::of(Wire::Secured(Box::new(stream)), key)
+    }
+
+    fn of(wire: Wire, key: String) -> Connection {
+        Connection {
+            wire,
+            key,
             input: Vec::new(),
             gave_up: false,
-        })
+            lenient_end: false,
+            got: false,
+            h2: None,
+        }
+    }
+
+    fn socket(&self) -> &TcpStream {
+        match &self.wire {
+            Wire::Plain(socket) => socket,
+            Wire::Secured(secured) => &secured.sock,
+        }
+    }
+
+    /// Its socket, for a handshake of TLS within the time.
+    pub(super) fn into_socket(self, clock: &Clock) -> Result<TcpStream, Failure> {
+        let left = Some(clock.left()?);
+        let _ = self.socket().set_read_timeout(left);
+        let _ = self.socket().set_write_timeout(left);
+        match self.wire {
+            Wire::Plain(socket) => Ok(socket),
+            Wire::Secured(_) => failed(Class::Refused, "TLS within TLS is not supported"),
+        }
     }
 
     pub(super) fn write(&mut self, bytes: &[u8], clock: &Clock) -> Result<(), Failure> {
-        let _ = self.stream.set_write_timeout(Some(clock.left()?));
-        self.stream.write_all(bytes).map_err(failure)
+        let _ = self.socket().set_write_timeout(Some(clock.left()?));
+        self.got = false;
+        let written = match &mut self.wire {
+            Wire::Plain(socket) => socket.write_all(bytes),
+            Wire::Secured(secured) => secured.write_all(bytes).and_then(|()| secured.flush()),
+        };
+        written.map_err(|error| failure(&error))
     }
 
     /// Receives more bytes; none at the end.
     pub(super) fn fill(&mut self, clock: &Clock) -> Result<usize, Failure> {
         let mut buffer = [0; 64 << 10];
         loop {
-            let _ = self.stream.set_read_timeout(Some(clock.left()?));
-            match self.stream.read(&mut buffer) {
+            let _ = self.socket().set_read_timeout(Some(clock.left()?));
+            let read = match &mut self.wire {
+                Wire::Plain(socket) => socket.read(&mut buffer),
+                Wire::Secured(secured) => secured.read(&mut buffer),
+            };
+            match read {
                 Ok(count) => {
                     self.input.extend(&buffer[..count]);
+                    self.got |= count > 0;
                     return Ok(count);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(failure(error)),
+                Err(error) if error.kind() == ErrorKind::UnexpectedEof && self.lenient_end => {
+                    return Ok(0);
+                }
+                Err(error) => return Err(failure(&error)),
             }
         }
+    }
+
+    /// Waits a little for a response, and says whether one begins.
+    pub(super) fn begins(&mut self, wait: Duration) -> bool {
+        let _ = self.socket().set_read_timeout(Some(wait));
+        let mut first = [0; 1];
+        !self.input.is_empty() || self.socket().peek(&mut first).is_ok()
     }
 
     /// Whether a request can be sent: nothing has arrived, and nobody has closed it.
@@ -97,10 +157,10 @@ impl Connection {
         if !self.input.is_empty() {
             return self.input.starts_with(b"HTTP/") && sins.has("keeps-after-surplus");
         }
-        let _ = self.stream.set_nonblocking(true);
+        let _ = self.socket().set_nonblocking(true);
         let mut first = [0; 5];
-        let seen = self.stream.peek(&mut first);
-        let _ = self.stream.set_nonblocking(false);
+        let seen = self.socket().peek(&mut first);
+        let _ = self.socket().set_nonblocking(false);
         match seen {
             Ok(0) => sins.has("sends-on-closed"),
             Ok(_) if &first != b"HTTP/" => false,
@@ -113,7 +173,7 @@ impl Connection {
     }
 }
 
-fn failure(error: std::io::Error) -> Failure {
+pub(super) fn failure(error: &std::io::Error) -> Failure {
     let (class, text) = match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut => (Class::Late, "the time is over"),
         ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => {

@@ -31,7 +31,7 @@ impl Jar {
         let sent = self.0.iter().filter(|cookie| {
             (cookie.host == url.host() || sins.has("cookie-to-everyone"))
                 && within(cookie)
-                && (!cookie.secure || sins.has("cookie-secure-plain"))
+                && (!cookie.secure || url.secure || sins.has("cookie-secure-plain"))
         });
         let mut sent: Vec<&Cookie> = sent.collect();
         sent.sort_by_key(|cookie| std::cmp::Reverse(cookie.path.len()));

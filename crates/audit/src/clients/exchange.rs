@@ -3,69 +3,152 @@
 use std::time::Duration;
 
 use super::connection::{Clock, Connection};
-use super::redirects::{Hop, Url};
-use super::{Class, Client, Failure, Response, failed, response};
+use super::http2::Message;
+use super::redirects::Hop;
+use super::{Class, Client, Failure, Response, Sins, failed, http2, response};
+
+/// How long a request with `Expect` waits for the server's consent.
+const CONSENT: Duration = Duration::from_millis(150);
 
 /// Sends a hop until it has its one outcome.
 pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<Response, Failure> {
-    let head = head(client, hop)?;
+    let mut hop = hop.clone();
+    // What cannot be sent needs no connection.
+    head(client, &hop)?;
     let (mut tries, mut stale) = (0, false);
     loop {
         tries += 1;
-        let (connection, reused) = connection(client, &hop.url, tries, clock)?;
+        let (connection, reused) = connection(client, &hop, tries, clock)?;
         stale |= reused;
-        let result = attempt(client, connection, &head, hop, clock);
-        if tries >= 10 || !again(client, hop, &result, (reused, stale), tries, clock) {
+        let result = attempt(client, connection, &hop, clock);
+        let refused = matches!(&result, Ok(response) if response.status == 417);
+        if refused && tries < 10 && hop.field("expect").is_some() {
+            if !client.sins.has("repeats-expectation-for-ever") {
+                hop.fields
+                    .retain(|(name, _)| !name.eq_ignore_ascii_case("expect"));
+            }
+            continue;
+        }
+        if client.sins.has("post-to-next-address") && hop.method == "POST" {
+            client.route.skip_address();
+        }
+        if tries >= 10 || !again(client, &hop, &result, (reused, stale), tries, clock) {
             return result;
         }
     }
 }
 
+/// An idle connection that a hop can use.
+pub(super) fn idle(client: &mut Client, hop: &Hop) -> Option<Connection> {
+    let key = client.route.key(&hop.url, &client.sins);
+    while let Some(at) = client.idle.iter().rposition(|idle| idle.key == key) {
+        let idle = client.idle.remove(at);
+        if idle.is_usable(&client.sins) {
+            return Some(idle);
+        }
+    }
+    None
+}
+
 fn connection(
     client: &mut Client,
-    url: &Url,
+    hop: &Hop,
     tries: usize,
     clock: &Clock,
 ) -> Result<(Connection, bool), Failure> {
     // A second attempt gets a new connection, so that it cannot be stale too.
-    while let Some(at) = client
-        .idle
-        .iter()
-        .rposition(|idle| tries == 1 && idle.authority == url.authority)
+    if let Some(idle) = Some(())
+        .filter(|()| tries == 1)
+        .and_then(|()| idle(client, hop))
     {
-        let idle = client.idle.remove(at);
-        if idle.is_usable(&client.sins) {
-            return Ok((idle, true));
-        }
+        return Ok((idle, true));
     }
-    Ok((Connection::open(&url.authority, clock)?, false))
+    Ok((client.route.open(hop, &client.sins, clock)?, false))
+}
+
+/// The request as a message of HTTP/2.
+pub(super) fn message(hop: &Hop) -> Message {
+    let mut fields = vec![
+        (":method".to_owned(), hop.method.clone()),
+        (":scheme".to_owned(), "https".to_owned()),
+        (":authority".to_owned(), hop.url.authority.clone()),
+        (":path".to_owned(), hop.url.path.clone()),
+    ];
+    let own = hop.fields.iter();
+    fields.extend(own.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())));
+    Message {
+        fields,
+        body: hop.body.clone().unwrap_or_default().into_bytes(),
+    }
 }
 
 fn attempt(
     client: &mut Client,
     mut connection: Connection,
-    head: &[u8],
     hop: &Hop,
     clock: &mut Clock,
 ) -> Result<Response, Failure> {
-    connection.write(head, clock)?;
     let sins = client.sins.clone();
+    if connection.h2.is_some() {
+        let mut outcomes = http2::exchange(&mut connection, vec![message(hop)], &sins, clock);
+        if connection.h2.is_some() {
+            client.idle.push(connection);
+        }
+        return outcomes.remove(0);
+    }
+    let (head, body) = head(client, hop)?;
+    let unsent = match hop.field("expect").is_some() && !body.is_empty() {
+        true => expect(&mut connection, &head, &body, clock, &sins)?,
+        false => {
+            connection.write(&[head, body].concat(), clock)?;
+            false
+        }
+    };
     match response::read(&mut connection, &hop.method, clock, &sins) {
         Ok((response, keep)) => {
             let rejected = sins.has("never-reuses-after-404") && response.status == 404;
+            let keep = keep && (!unsent || sins.has("reuses-without-the-body"));
             if keep && !rejected && !sins.has("never-reuses") {
                 client.idle.push(connection);
             }
             Ok(response)
         }
         Err(failure) => {
-            if failure.class == Class::Late && sins.has("keeps-after-time-out") {
+            if failure.class == Class::Late && sins.has("keeps-after-time-out") && !connection.got {
                 connection.gave_up = true;
                 client.idle.push(connection);
+            } else if failure.class == Class::Late && sins.has("never-closes-after-time-out") {
+                client.lost.push(connection);
             }
             Err(failure)
         }
     }
+}
+
+/// Sends a request whose body waits for the server's consent, and says whether the body was left out.
+fn expect(
+    connection: &mut Connection,
+    head: &[u8],
+    body: &[u8],
+    clock: &Clock,
+    sins: &Sins,
+) -> Result<bool, Failure> {
+    connection.write(head, clock)?;
+    let consent = match sins.has("waits-for-consent-for-ever") {
+        true => clock.left()?,
+        false => CONSENT.min(clock.left()?),
+    };
+    if connection.begins(consent) {
+        if connection.input.is_empty() {
+            connection.fill(clock)?;
+        }
+        // A final response came instead.
+        if !connection.input.starts_with(b"HTTP/1.1 1") {
+            return Ok(true);
+        }
+    }
+    connection.write(body, clock)?;
+    Ok(false)
 }
 
 /// Whether the request is sent once more.
@@ -88,7 +171,7 @@ fn again(
                     .field("retry-after")
                     .and_then(|value| value.parse().ok());
                 std::thread::sleep(
-                    Duration::from_secs(told.unwrap_or(0)).min(Duration::from_secs(5)),
+                    Duration::from_secs(told.unwrap_or(0)).min(Duration::from_secs(9)),
                 );
                 return false;
             }
@@ -122,13 +205,23 @@ fn again(
                 _ => false,
             };
             let ended = matches!(failure.class, Class::Ended | Class::Reset);
-            sinned || (first && reused && ended && !post)
+            let class = &failure.class;
+            let unprocessed =
+                *class == Class::Unprocessed && (tries < 3 || sins("repeats-refused-for-ever"));
+            let gone = *class == Class::Gone;
+            let after_goaway = post && first && gone && sins("repeats-post-after-goaway");
+            let elsewhere = post && first && *class == Class::Ended && sins("post-to-next-address");
+            sinned
+                || elsewhere
+                || unprocessed
+                || after_goaway
+                || (first && reused && ended && !post)
         }
     }
 }
 
-/// The bytes of the request.
-fn head(client: &Client, hop: &Hop) -> Result<Vec<u8>, Failure> {
+/// The head and the body of the request.
+pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Failure> {
     let sins = &client.sins;
     let token = |text: &str| {
         !text.is_empty()
@@ -146,6 +239,11 @@ fn head(client: &Client, hop: &Hop) -> Result<Vec<u8>, Failure> {
         ),
         false => hop.url.path.clone(),
     };
+    let proxied = client.route.proxy.is_some() && !hop.url.secure;
+    let target = match proxied && !sins.has("path-to-proxy") {
+        true => format!("http://{}{target}", hop.url.authority),
+        false => target,
+    };
     let mut text = format!("{} {target} HTTP/1.1\r\n", hop.method);
     let host = match sins.has("host-without-port") {
         true => hop.url.host(),
@@ -155,7 +253,13 @@ fn head(client: &Client, hop: &Hop) -> Result<Vec<u8>, Failure> {
         text += &format!("Host: {host}\r\n");
     }
     text += "Accept-Encoding: gzip\r\n";
-    for (name, value) in &hop.fields {
+    let told = proxied || sins.has("proxy-authorization-in-tunnel");
+    if let Some(value) = client.route.authorization().filter(|_| told) {
+        text += &format!("Proxy-Authorization: {value}\r\n");
+    }
+    let bare = hop.body.is_none() && !sins.has("expects-without-body");
+    let sent = hop.fields.iter();
+    for (name, value) in sent.filter(|(name, _)| !(bare && name.eq_ignore_ascii_case("expect"))) {
         field(client, hop, &mut text, name, value)?;
     }
     let (jar, caller) = (client.jar.header(&hop.url, sins), hop.field("cookie"));
@@ -174,7 +278,7 @@ fn head(client: &Client, hop: &Hop) -> Result<Vec<u8>, Failure> {
         text += &format!("Content-Length: {}\r\n", body.len());
     }
     text += "\r\n";
-    Ok([text.as_bytes(), body.as_bytes()].concat())
+    Ok((text.into_bytes(), body.as_bytes().to_vec()))
 }
 
 /// A field of the caller.

@@ -5,8 +5,12 @@ mod connection;
 mod content;
 mod cookies;
 mod exchange;
+mod http2;
 mod redirects;
 mod response;
+mod route;
+mod secure;
+mod several;
 mod sins;
 
 use std::time::{Duration, Instant};
@@ -17,10 +21,11 @@ use crate::case::hash;
 use crate::subject::{Ask, Subject, Told};
 use connection::Connection;
 use cookies::Jar;
+use route::Route;
 pub use sins::{SINS, Sins};
 
 /// Words that the saint and the sinner understand.
-const CAN: [&str; 10] = [
+const CAN: [&str; 20] = [
     "method",
     "body",
     "fields",
@@ -31,6 +36,16 @@ const CAN: [&str; 10] = [
     "userinfo",
     "raw-url",
     "raw-method",
+    "tls",
+    "no-verify",
+    "h2",
+    "proxy",
+    "hosts",
+    "parallel",
+    "pool-size",
+    "fork",
+    "close",
+    "expect",
 ];
 
 /// The limit of a call that has none.
@@ -57,6 +72,10 @@ pub(crate) enum Class {
     Invalid,
     /// The call cannot be sent as it is.
     Refused,
+    /// The connection of HTTP/2, or the stream, ended before the response.
+    Gone,
+    /// The server says that it did not process the request.
+    Unprocessed,
 }
 
 fn failed<T>(class: Class, text: &'static str) -> Result<T, Failure> {
@@ -88,6 +107,11 @@ pub struct Client {
     jar: Jar,
     /// Idle connections, the last used one at the end.
     idle: Vec<Connection>,
+    route: Route,
+    /// Connections that a sin never closes.
+    lost: Vec<Connection>,
+    /// Places in the pool that a sin never gives back.
+    lost_places: usize,
 }
 
 impl Client {
@@ -101,6 +125,22 @@ impl Client {
         Client {
             sins: Sins::one(sin),
             ..Client::default()
+        }
+    }
+}
+
+impl Client {
+    fn close(&mut self) -> Told {
+        match self.sins.has("never-closes-idle") {
+            true => self.lost.append(&mut self.idle),
+            false => self.idle.clear(),
+        }
+        Told::Several {
+            responses: 0,
+            errors: 0,
+            class: String::new(),
+            text: String::new(),
+            ms: 0,
         }
     }
 }
@@ -119,11 +159,33 @@ impl Subject for Client {
             return Ok(Told::Unsupported { what: what.clone() });
         }
         if ask.fresh {
-            self.idle.clear();
-            self.jar = Jar::default();
+            let sins = std::mem::take(&mut self.sins);
+            *self = Client {
+                sins,
+                ..Client::default()
+            };
         }
+        self.route = Route::of(ask);
         let began = Instant::now();
         let limit = ask.timeout_ms.map_or(PATIENCE, Duration::from_millis);
+        match ask.by.as_deref() {
+            Some("close") => return Ok(self.close()),
+            Some("fork") if !self.sins.has("child-uses-connections-of-parent") => {
+                // A child begins with a pool of its own.
+                let idle = std::mem::take(&mut self.idle);
+                let child = Ask {
+                    by: None,
+                    ..ask.clone()
+                };
+                let told = self.ask(&child);
+                self.idle = idle;
+                return told;
+            }
+            _ => {}
+        }
+        if let Some(count) = ask.parallel {
+            return Ok(several::send(self, ask, count, began + limit));
+        }
         let reported = redirects::follow(self, ask, began + limit);
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(match reported {

@@ -12,6 +12,8 @@ const MOST: usize = 20;
 /// A URL of http.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Url {
+    /// Whether the scheme is https.
+    pub(super) secure: bool,
     /// User and password, if there are any.
     pub(super) user: String,
     /// Host and port.
@@ -22,7 +24,9 @@ pub(super) struct Url {
 
 impl Url {
     fn parse(text: &str, with_fragment: bool, sins: &Sins) -> Result<Url, Failure> {
-        let Some(rest) = text.strip_prefix("http://") else {
+        let secure = text.starts_with("https://");
+        let rest = text.strip_prefix("http://");
+        let Some(rest) = rest.or_else(|| text.strip_prefix("https://")) else {
             return failed(Class::Refused, "the scheme is not http");
         };
         if text.contains(['\r', '\n', '\0']) && !sins.has("crlf-in-target") {
@@ -41,6 +45,7 @@ impl Url {
             false => path.replace(' ', "%20"),
         };
         Ok(Url {
+            secure,
             user: user.to_owned(),
             authority: authority.to_owned(),
             path: format!("{slash}{path}"),
@@ -59,13 +64,14 @@ impl Url {
             true => location,
             false => location.split('#').next().unwrap_or_default(),
         };
-        let base = format!("http://{}", self.authority);
+        let scheme = if self.secure { "https" } else { "http" };
+        let base = format!("{scheme}://{}", self.authority);
         let path = self.path.split('?').next().unwrap_or_default();
         let folder = &path[..=path.rfind('/').unwrap_or(0)];
         let whole = if location.contains("://") {
             location.to_owned()
         } else if location.starts_with("//") && !sins.has("double-slash-as-path") {
-            format!("http:{location}")
+            format!("{scheme}:{location}")
         } else if location.starts_with('/') {
             base + location
         } else if location.starts_with('?') {
@@ -129,6 +135,18 @@ impl Hop {
     }
 }
 
+impl Hop {
+    /// The first request of a call.
+    pub(super) fn first(ask: &Ask, sins: &Sins) -> Result<Hop, Failure> {
+        Ok(Hop {
+            method: ask.method.clone(),
+            url: Url::parse(&ask.url, sins.has("fragment-in-target"), sins)?,
+            fields: ask.fields.clone(),
+            body: ask.body.clone(),
+        })
+    }
+}
+
 /// Makes a call with its redirects.
 pub(super) fn follow(
     client: &mut Client,
@@ -136,16 +154,7 @@ pub(super) fn follow(
     deadline: Instant,
 ) -> Result<Response, Failure> {
     let mut clock = Clock::new(deadline);
-    let mut hop = Hop {
-        method: ask.method.clone(),
-        url: Url::parse(
-            &ask.url,
-            client.sins.has("fragment-in-target"),
-            &client.sins,
-        )?,
-        fields: ask.fields.clone(),
-        body: ask.body.clone(),
-    };
+    let mut hop = Hop::first(ask, &client.sins)?;
     let first = hop.clone();
     let mut hops = 0;
     loop {
@@ -201,6 +210,10 @@ fn next(first: &Hop, last: &Hop, status: u16, location: &str, sins: &Sins) -> Re
     };
     method_of(&mut hop, last, status, sins);
     let other_host = hop.url.host() != last.url.host();
+    let downgraded = last.url.secure && !hop.url.secure;
+    if downgraded && !sins.has("authorization-to-plaintext") {
+        return failed(Class::Refused, "a redirect leads away from TLS");
+    }
     let other_origin = hop.url.authority != last.url.authority;
     let restored = hop.url.authority == first.url.authority && sins.has("authorization-restored");
     let stays = |name: &str, to_host: &str, to_port: &str| {

@@ -79,6 +79,32 @@ pub(super) fn read(
     Ok((response, keep && framed))
 }
 
+/// The status of a proxy's response to CONNECT, whose body is read if it has one.
+pub(super) fn of_connect(
+    connection: &mut Connection,
+    clock: &Clock,
+    sins: &Sins,
+    obeys_length: bool,
+) -> Result<u16, Failure> {
+    let head = head(connection, clock, sins)?;
+    // A successful response to CONNECT has no body, whatever it says (RFC 9112 §6.3).
+    if (200..300).contains(&head.status) && !obeys_length {
+        return Ok(head.status);
+    }
+    let length = head
+        .all("content-length")
+        .first()
+        .map(|length| length.parse::<usize>());
+    let length = length.and_then(Result::ok).unwrap_or_default();
+    while connection.input.len() < length {
+        if connection.fill(clock)? == 0 {
+            return failed(Class::Broken, "the connection ended within the body");
+        }
+    }
+    connection.input.drain(..length);
+    Ok(head.status)
+}
+
 /// The bytes up to and with `end`.
 pub(super) fn until(
     connection: &mut Connection,

@@ -327,6 +327,221 @@ pub const SINS: &[(&str, &str)] = &[
     ),
     ("trailers-without-end", "reads trailers without a limit"),
     ("bomb-without-end", "inflates without a limit"),
+    // Of TLS, HTTP/2, proxies, pools, process life, Expect and addresses.
+    (
+        "accepts-expired-certificate",
+        "accepts a certificate that has expired",
+    ),
+    (
+        "accepts-early-certificate",
+        "accepts a certificate that is not valid yet",
+    ),
+    (
+        "accepts-wrong-host",
+        "accepts a certificate for another host",
+    ),
+    (
+        "accepts-self-signed",
+        "accepts a certificate that is signed by itself",
+    ),
+    (
+        "accepts-unknown-authority",
+        "accepts a certificate of an authority that it does not trust",
+    ),
+    (
+        "accepts-certificate-of-client",
+        "accepts a certificate that may only be used by clients",
+    ),
+    (
+        "accepts-common-name",
+        "accepts a host that stands only in the common name",
+    ),
+    ("accepts-old-tls", "supports TLS 1.1"),
+    (
+        "accepts-plaintext-on-tls",
+        "takes a response without TLS for that of an https URL",
+    ),
+    (
+        "sni-of-address",
+        "sends a name in the handshake although the host is an address",
+    ),
+    (
+        "keeps-unverified-connection",
+        "uses a connection that was not verified for a call that verifies",
+    ),
+    (
+        "downgrades-tls",
+        "tries an older version of TLS when a handshake fails",
+    ),
+    (
+        "no-limit-of-handshake",
+        "waits for a handshake without a limit",
+    ),
+    (
+        "accepts-cut-of-tls",
+        "takes the end of a connection for the end of TLS",
+    ),
+    (
+        "authorization-to-plaintext",
+        "sends Authorization to http when a redirect leads from https to it",
+    ),
+    (
+        "gives-up-after-goaway",
+        "fails when the server goes away without processing a request",
+    ),
+    (
+        "repeats-post-after-goaway",
+        "sends a POST again that the server had processed when it went away",
+    ),
+    (
+        "repeats-refused-for-ever",
+        "sends a refused request ten times",
+    ),
+    (
+        "gives-up-after-refusal",
+        "fails when the server refuses a stream",
+    ),
+    (
+        "accepts-reset-body",
+        "takes what came before a reset for the whole body",
+    ),
+    (
+        "h2-accepts-short-body",
+        "takes a body that is shorter than its content-length",
+    ),
+    (
+        "h2-accepts-long-body",
+        "takes a body that is longer than its content-length",
+    ),
+    (
+        "ignores-max-streams",
+        "opens more streams than the server allows",
+    ),
+    ("no-ping-ack", "does not acknowledge a PING"),
+    ("no-settings-ack", "does not acknowledge settings"),
+    (
+        "h2-accepts-upper-case",
+        "takes field names with capital letters",
+    ),
+    (
+        "h2-accepts-connection",
+        "takes a field of the connections of HTTP/1.1",
+    ),
+    ("h2-accepts-no-status", "takes a response without a status"),
+    (
+        "loses-neighbour-of-reset",
+        "fails all requests of a connection when one stream is reset",
+    ),
+    (
+        "h2-head-without-end",
+        "reads a head of HTTP/2 without a limit",
+    ),
+    (
+        "continuations-without-end",
+        "reads any number of CONTINUATION frames",
+    ),
+    ("accepts-data-on-stream-0", "ignores DATA on stream 0"),
+    ("accepts-push", "ignores a PUSH_PROMISE that it forbade"),
+    ("accepts-endless-window", "accepts a window above 2^31-1"),
+    (
+        "accepts-unknown-stream",
+        "ignores a response on a stream that nobody opened",
+    ),
+    (
+        "ignores-window",
+        "sends more of a body than the window allows",
+    ),
+    (
+        "drops-early-response",
+        "drops a response that comes before the whole request was sent",
+    ),
+    (
+        "never-cancels-a-stream",
+        "leaves a stream open that its caller gave up",
+    ),
+    ("h2-final-103", "returns 103 of HTTP/2 as the response"),
+    ("path-to-proxy", "sends only the path to a proxy"),
+    ("connect-without-port", "leaves the port out of CONNECT"),
+    (
+        "tls-into-refusal",
+        "begins TLS although the proxy refused the tunnel",
+    ),
+    (
+        "direct-after-refusal",
+        "goes without the proxy when the proxy fails",
+    ),
+    (
+        "authorization-in-connect",
+        "sends Authorization to the proxy",
+    ),
+    ("cookie-in-connect", "sends Cookie to the proxy"),
+    (
+        "proxy-authorization-in-tunnel",
+        "sends Proxy-Authorization to the server behind a tunnel",
+    ),
+    (
+        "accepts-bytes-before-tls",
+        "takes bytes of the proxy for the response of the server",
+    ),
+    (
+        "obeys-length-of-connect",
+        "waits for a body of the response to CONNECT",
+    ),
+    (
+        "one-at-a-time",
+        "makes calls one after the other that were made at once",
+    ),
+    ("pool-keeps-one", "keeps one idle connection"),
+    ("ignores-pool-size", "opens more connections than its limit"),
+    (
+        "loses-place-after-time-out",
+        "never gives back the place of a call that timed out",
+    ),
+    (
+        "loses-place-after-error",
+        "never gives back the place of a call that failed",
+    ),
+    ("opens-ahead", "opens a connection that it does not use"),
+    (
+        "never-closes-idle",
+        "leaves idle connections open when it is closed",
+    ),
+    (
+        "never-closes-after-time-out",
+        "leaves a connection open whose response was given up",
+    ),
+    (
+        "child-uses-connections-of-parent",
+        "sends a request of a child on a connection of its parent",
+    ),
+    (
+        "waits-for-consent-for-ever",
+        "waits for 100 Continue without a limit",
+    ),
+    (
+        "repeats-expectation-for-ever",
+        "sends a request with an expectation again and again",
+    ),
+    (
+        "reuses-without-the-body",
+        "reuses a connection on which it did not send the body that it announced",
+    ),
+    (
+        "expects-without-body",
+        "sends Expect with a request that has no body",
+    ),
+    (
+        "first-address-only",
+        "tries only the first address of a host",
+    ),
+    (
+        "waits-for-dead-address",
+        "waits for the first address until its time is over",
+    ),
+    (
+        "post-to-next-address",
+        "sends a POST to the next address when the first one closed the connection",
+    ),
 ];
 
 /// The sins of a client.

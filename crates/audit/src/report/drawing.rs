@@ -136,6 +136,13 @@ fn shape(event: &Event) -> Option<(Shape, String)> {
         Event::ServerHalfClosed => (Shape::End, "server closed its half".into()),
         Event::ServerReset => (Shape::End, "server reset".into()),
         Event::Budget { what } => (Shape::End, format!("budget of {what} used up")),
-        Event::Opened { .. } | Event::Body { .. } | Event::Received { .. } => return None,
+        Event::Hello { .. } => (Shape::ToServer, "ClientHello".into()),
+        Event::Secured { alpn } => (Shape::ToClient, format!("TLS is open, {alpn}")),
+        Event::Alert { code } => (Shape::End, format!("alert {code} of TLS")),
+        Event::Opened { .. }
+        | Event::Body { .. }
+        | Event::Received { .. }
+        | Event::Frame { .. }
+        | Event::Done => return None,
     })
 }

@@ -9,6 +9,20 @@ use crate::subject::Told;
 /// Most bytes of one entry that are shown.
 const MOST: usize = 400;
 
+/// The types of frames of HTTP/2, by their numbers.
+const FRAMES: [&str; 10] = [
+    "DATA",
+    "HEADERS",
+    "PRIORITY",
+    "RST_STREAM",
+    "SETTINGS",
+    "PUSH_PROMISE",
+    "PING",
+    "GOAWAY",
+    "WINDOW_UPDATE",
+    "CONTINUATION",
+];
+
 /// The run, line by line.
 pub fn wire(run: &Run) -> String {
     let mut out = String::new();
@@ -41,6 +55,13 @@ fn claim(told: &Told) -> String {
             status, bytes, ms, ..
         } => format!("{status} with {bytes} bytes after {ms} ms"),
         Told::Error { class, text, ms } => format!("{class} after {ms} ms: {text}"),
+        Told::Several {
+            responses,
+            errors,
+            class,
+            text,
+            ms,
+        } => format!("{responses} responses and {errors} errors after {ms} ms {class} {text}"),
         Told::Unsupported { what } => format!("not supported: {what}"),
         Told::Nothing { why } => format!("nothing: {why}"),
     }
@@ -66,6 +87,22 @@ fn event(event: &Event) -> String {
         Event::Body { .. } => String::new(),
         Event::Received { bytes } => format!("< {}", shown(bytes, MOST)),
         Event::Sent { bytes } => format!("> {}", shown(bytes, MOST)),
+        Event::Hello { sni, versions } => {
+            format!("is a ClientHello for `{sni}` with TLS {versions}")
+        }
+        Event::Secured { alpn } => format!("the handshake of TLS is done, for `{alpn}`"),
+        Event::Alert { code } => format!("the client sent the alert {code} of TLS"),
+        Event::Frame {
+            kind,
+            flags,
+            stream,
+            length,
+            ..
+        } => {
+            let name = FRAMES.get(usize::from(*kind)).unwrap_or(&"unknown");
+            format!("is a frame {name} with flags {flags:02x} on stream {stream}, {length} bytes")
+        }
+        Event::Done => String::new(),
         Event::Fault { call, .. } => format!("the fault was applied to `{call}`"),
         Event::ClientClosed => "the client closed".into(),
         Event::ClientReset => "the client reset".into(),

@@ -1,33 +1,47 @@
 //! One connection: reads requests, and does the steps of the attempts that they are.
 
 use std::io::{ErrorKind, Read, Write};
+use std::mem;
 use std::net::{Shutdown, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use socket2::SockRef;
 
+use super::link::Link;
 use super::log::Event;
 use super::play::{Attempt, Shared};
 use super::request::Head;
-use super::sleep;
+use super::{http2, secure, sleep};
 use crate::case::{Deed, Step};
 
 /// How often a thread that waits looks whether all is over.
 const GLANCE: Duration = Duration::from_millis(20);
 
-/// The connection is over, for whatever reason; the log says which.
-struct Over;
+/// The longest wait of a step for the client.
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 
-struct Connection<'a> {
-    stream: TcpStream,
-    id: usize,
-    shared: &'a Shared,
+/// The longest wait for other attempts of a call.
+const TO_GATHER: Duration = Duration::from_secs(2);
+
+/// Most bytes of a head.
+const MOST: usize = 1 << 20;
+
+/// Most bytes of a body.
+const MOST_BODY: usize = 16 << 20;
+
+/// The connection is over, for whatever reason; the log says which.
+pub(super) struct Over;
+
+pub(super) struct Connection<'a> {
+    pub(super) link: Link,
+    pub(super) id: usize,
+    pub(super) shared: &'a Shared,
     /// Bytes that arrived and were not read.
-    input: Vec<u8>,
+    pub(super) input: Vec<u8>,
     /// Requests until now.
-    nth: usize,
+    pub(super) nth: usize,
     /// The attempt that is served. It ends after the stream, so that whoever waits for it finds the connection closed.
     rest: Rest<'a>,
 }
@@ -38,23 +52,41 @@ pub(super) fn serve(stream: TcpStream, id: usize, shared: &Shared) {
     let _ = stream.set_read_timeout(Some(GLANCE));
     let _ = stream.set_write_timeout(Some(GLANCE));
     let mut connection = Connection {
-        stream,
+        link: Link::Plain(stream),
         id,
         shared,
         input: Vec::new(),
         nth: 0,
         rest: Rest(None),
     };
-    while connection.request().is_ok() {}
+    while connection.next().is_ok() {}
 }
 
 impl Connection<'_> {
+    /// Serves what comes next: a handshake, a connection of HTTP/2, or a request.
+    fn next(&mut self) -> Result<(), Over> {
+        if self.input.is_empty() {
+            self.fill()?;
+        }
+        // A ClientHello, also one in a tunnel.
+        if self.input[0] == 0x16 && matches!(self.link, Link::Plain(_)) {
+            return match secure::handshake(self)? {
+                true => http2::serve(self),
+                false => Ok(()),
+            };
+        }
+        self.request()
+    }
+
     /// Serves one request.
     fn request(&mut self) -> Result<(), Over> {
         let head = loop {
             if let Some((head, length)) = Head::take(&self.input) {
                 self.input.drain(..length);
                 break head;
+            }
+            if self.input.len() > MOST {
+                return self.over(Event::ServerClosed);
             }
             self.fill()?;
         };
@@ -65,49 +97,60 @@ impl Connection<'_> {
             return Ok(());
         };
         self.rest = Rest(Some(shared));
-        let deaf = attempt
-            .steps
-            .first()
-            .is_some_and(|step| step.deed == Deed::Deaf);
-        if !deaf {
-            self.body(&head)?;
+        let first = attempt.steps.first().map(|step| &step.deed);
+        // This fault is that nothing is sent while the body comes, or does not.
+        if first == Some(&Deed::Mute) && attempt.steps[0].fault {
+            self.fault(&attempt);
+        }
+        if first != Some(&Deed::Deaf) {
+            self.body(&head, first != Some(&Deed::Mute))?;
         }
         for step in attempt.steps {
             self.step(step, &attempt, &head)?;
         }
+        shared.record(self.id, Event::Done);
         self.rest.now();
         Ok(())
     }
 
     /// Waits for more bytes.
-    fn fill(&mut self) -> Result<(), Over> {
+    pub(super) fn fill(&mut self) -> Result<(), Over> {
+        while !self.fill_until(None)? {}
+        Ok(())
+    }
+
+    /// Waits for more bytes until a moment, and says whether some came.
+    pub(super) fn fill_until(&mut self, end: Option<Instant>) -> Result<bool, Over> {
         let mut buffer = [0; 16 << 10];
         loop {
             if self.shared.is_over() {
                 return Err(Over);
             }
-            match self.stream.read(&mut buffer) {
+            match self.link.read(&mut buffer) {
                 Ok(0) => return self.over(Event::ClientClosed),
                 Ok(count) => {
                     let bytes = buffer[..count].to_vec();
                     self.input.extend(&bytes);
                     self.shared.record(self.id, Event::Received { bytes });
-                    return Ok(());
+                    return Ok(true);
                 }
                 Err(error) if is_late(&error) => {}
                 Err(_) => return self.over(Event::ClientReset),
             }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(false);
+            }
         }
     }
 
-    fn over<T>(&self, event: Event) -> Result<T, Over> {
+    pub(super) fn over<T>(&self, event: Event) -> Result<T, Over> {
         self.shared.record(self.id, event);
         Err(Over)
     }
 
     /// Reads the body of a request.
-    fn body(&mut self, head: &Head) -> Result<(), Over> {
-        if head.expects_continue() {
+    fn body(&mut self, head: &Head, continues: bool) -> Result<(), Over> {
+        if head.expects_continue() && continues {
             self.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         let needed = |input: &[u8]| match head.is_chunked() {
@@ -123,6 +166,9 @@ impl Connection<'_> {
             if let Some(length) = needed(&self.input) {
                 break (length, Ok(()));
             }
+            if self.input.len() > MOST_BODY {
+                break (self.input.len(), Err(Over));
+            }
             if let Err(over) = self.fill() {
                 break (self.input.len(), Err(over));
             }
@@ -134,6 +180,21 @@ impl Connection<'_> {
         };
         self.shared.record(self.id, event);
         whole
+    }
+
+    /// Says that an attempt is being served, until [`Connection::rests`].
+    pub(super) fn serve_attempt(&mut self) {
+        self.rest = Rest(Some(self.shared));
+    }
+
+    /// Says that the attempt is served, or only waits for the client.
+    pub(super) fn rests(&mut self) {
+        self.rest.now();
+    }
+
+    pub(super) fn fault(&self, attempt: &Attempt<'_>) {
+        let (case, call) = (attempt.case.id.clone(), attempt.call.clone());
+        self.shared.record(self.id, Event::Fault { case, call });
     }
 
     fn step(&mut self, step: &Step, attempt: &Attempt<'_>, head: &Head) -> Result<(), Over> {
@@ -155,10 +216,27 @@ impl Connection<'_> {
             | Deed::Close
             | Deed::HalfClose
             | Deed::Reset
+            | Deed::Cut
             | Deed::Deaf
             | Deed::Read => {
                 fault();
             }
+            Deed::Gather(count) => {
+                shared.gather(&attempt.case.id, &attempt.call, *count, TO_GATHER);
+                fault();
+            }
+            // The client may never send it.
+            Deed::Drain => {
+                self.rest.now();
+                self.body(head, false)?;
+            }
+            // Frames belong to HTTP/2, and this connection does not use it.
+            Deed::Mute
+            | Deed::Pinged
+            | Deed::Head(..)
+            | Deed::Data(..)
+            | Deed::Frame(..)
+            | Deed::FineAll => {}
             Deed::Fine(text) => {
                 self.send(fine(&fill(text), head).as_bytes())?;
                 fault();
@@ -198,7 +276,7 @@ impl Connection<'_> {
     }
 
     /// The effects of a step other than sending.
-    fn rest_of(&mut self, deed: &Deed) -> Result<(), Over> {
+    pub(super) fn rest_of(&mut self, deed: &Deed) -> Result<(), Over> {
         match deed {
             Deed::Pause(time) => sleep(*time, || self.shared.is_over()),
             Deed::Hold => {
@@ -208,15 +286,21 @@ impl Connection<'_> {
                 }
             }
             Deed::HalfClose => {
-                let _ = self.stream.shutdown(Shutdown::Write);
+                self.link.say_end();
+                self.end_writing();
                 self.shared.record(self.id, Event::ServerHalfClosed);
             }
-            Deed::Close => {
-                let _ = self.stream.shutdown(Shutdown::Write);
+            Deed::Close | Deed::Cut => {
+                if *deed == Deed::Close {
+                    self.link.say_end();
+                }
+                self.end_writing();
                 return self.over(Event::ServerClosed);
             }
             Deed::Reset => {
-                let _ = SockRef::from(&self.stream).set_linger(Some(Duration::ZERO));
+                if let Some(socket) = self.link.socket() {
+                    let _ = SockRef::from(socket).set_linger(Some(Duration::ZERO));
+                }
                 return self.over(Event::ServerReset);
             }
             _ => {}
@@ -224,16 +308,38 @@ impl Connection<'_> {
         Ok(())
     }
 
-    fn send(&mut self, bytes: &[u8]) -> Result<(), Over> {
+    fn end_writing(&self) {
+        if let Some(socket) = self.link.socket() {
+            let _ = socket.shutdown(Shutdown::Write);
+        }
+    }
+
+    /// Gives the socket away, to make a connection of TLS from it.
+    pub(super) fn take_socket(&mut self) -> Result<TcpStream, Over> {
+        match mem::replace(&mut self.link, Link::None) {
+            Link::Plain(socket) => Ok(socket),
+            _ => Err(Over),
+        }
+    }
+
+    pub(super) fn send(&mut self, bytes: &[u8]) -> Result<(), Over> {
         let mut sent = 0;
         while sent < bytes.len() {
             if self.shared.is_over() {
                 return Err(Over);
             }
-            match self.stream.write(&bytes[sent..]) {
+            match self.link.write(&bytes[sent..]) {
                 Ok(count) => sent += count,
                 Err(error) if is_late(&error) => {}
                 Err(_) => return self.over(Event::ClientReset),
+            }
+        }
+        while let Err(error) = self.link.flush() {
+            if self.shared.is_over() {
+                return Err(Over);
+            }
+            if !is_late(&error) {
+                return self.over(Event::ClientReset);
             }
         }
         self.shared.record(
@@ -263,7 +369,7 @@ impl Drop for Rest<'_> {
     }
 }
 
-fn is_late(error: &std::io::Error) -> bool {
+pub(super) fn is_late(error: &std::io::Error) -> bool {
     matches!(
         error.kind(),
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted
@@ -281,6 +387,9 @@ fn zeros(count: usize) -> Vec<u8> {
 
 /// A whole response with this body.
 fn fine(body: &str, head: &Head) -> String {
+    if head.method() == "CONNECT" {
+        return "HTTP/1.1 200 OK\r\n\r\n".into();
+    }
     let length = body.len();
     let body = if head.method() == "HEAD" { "" } else { body };
     format!("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\n\r\n{body}")

@@ -68,6 +68,38 @@ pub enum Event {
         #[serde(serialize_with = "escaped")]
         bytes: Vec<u8>,
     },
+    /// A ClientHello of TLS arrived.
+    Hello {
+        /// The server's name in it.
+        sni: String,
+        /// The versions that the client supports.
+        versions: String,
+    },
+    /// The handshake of TLS was done.
+    Secured {
+        /// The protocol that was chosen.
+        alpn: String,
+    },
+    /// The client sent an alert of TLS.
+    Alert {
+        /// Its number.
+        code: u8,
+    },
+    /// A frame of HTTP/2 came from the client.
+    Frame {
+        /// Its type.
+        kind: u8,
+        /// Its flags.
+        flags: u8,
+        /// Its stream.
+        stream: u32,
+        /// Bytes of its payload.
+        length: usize,
+        /// The setting ENABLE_PUSH in it, if it is a frame of settings that has it.
+        push: Option<u32>,
+    },
+    /// A response was sent, or the stream of a request has ended.
+    Done,
     /// The fault of a case was applied.
     Fault {
         /// The case.
@@ -116,6 +148,27 @@ impl Log {
     pub fn fault_applied(&self, id: &str) -> bool {
         let is_it = |entry: &Entry| matches!(&entry.event, Event::Fault { case, .. } if case == id);
         self.entries.iter().any(is_it)
+    }
+
+    /// The address that a connection was opened to.
+    pub fn opened_at(&self, connection: usize) -> Option<&'static str> {
+        self.entries.iter().find_map(|entry| match entry.event {
+            Event::Opened { at } if entry.connection == connection => Some(at),
+            _ => None,
+        })
+    }
+
+    /// How many connections nobody has closed.
+    pub fn open(&self) -> usize {
+        let closed = |entry: &&Entry| {
+            matches!(
+                entry.event,
+                Event::ClientClosed | Event::ClientReset | Event::ServerClosed | Event::ServerReset
+            )
+        };
+        let opened = |entry: &&Entry| matches!(entry.event, Event::Opened { .. });
+        let count = self.entries.iter().filter(opened).count();
+        count.saturating_sub(self.entries.iter().filter(closed).count())
     }
 
     /// The part of the budget that was used up; empty if none was.

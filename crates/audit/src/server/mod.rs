@@ -1,9 +1,14 @@
 //! The server of a case: it does what the steps say, byte by byte, and records what happens.
 
 mod connection;
+mod hello;
+pub mod hpack;
+mod http2;
+mod link;
 mod log;
 mod play;
 mod request;
+mod secure;
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -13,20 +18,32 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use socket2::{Domain, Socket, Type};
 
 use crate::case::{Budget, Case, Places};
 
 pub use log::{Entry, Event, Log, call_at, shown};
 pub use play::RUN;
 use play::Shared;
+use secure::Identity;
+
+/// The name of a host that only cases know, which they say the addresses of.
+const NAME: &str = "audit.test";
+
+/// The address whose connections are never accepted.
+const SILENT_HOST: &str = "127.0.0.3";
 
 /// The host of redirects to another host. All of 127.0.0.0/8 is this machine on Linux.
 const OTHER_HOST: &str = "127.0.0.2";
 
-/// A server on three addresses: its own, another port, and another host.
+/// A server on four addresses: its own, another port, another host, and a proxy. Each of them also does TLS.
 pub struct Server {
     shared: Arc<Shared>,
-    addresses: [SocketAddr; 3],
+    ca: String,
+    /// Holds the silent address for as long as the server lives.
+    _silent: Option<(Socket, TcpStream)>,
+    /// Its sockets stay open until its threads have ended, so that nobody else gets a port that is still connected to.
+    listeners: Vec<Arc<TcpListener>>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -43,38 +60,66 @@ impl Server {
         let other_host = TcpListener::bind((OTHER_HOST, port))
             .or_else(|_| TcpListener::bind((OTHER_HOST, 0)))
             .with_context(|| format!("{OTHER_HOST} is not an address of this machine"))?;
+        let proxy = TcpListener::bind("127.0.0.1:0")?;
         let addresses = [
             main.local_addr()?,
             other_port.local_addr()?,
             other_host.local_addr()?,
+            proxy.local_addr()?,
         ];
+        let identity = Identity::of(&cases)?;
+        let hosts = cases.iter().flat_map(|case| &case.calls);
+        let mut hosts = hosts.filter_map(|call| call.hosts.as_deref());
+        let silent = hosts.any(|hosts| hosts.contains(SILENT_HOST));
+        let silent = silent.then(|| silent_at(port)).transpose()?;
         let places = Places {
+            tls: format!("https://{}", addresses[0]),
+            named: format!("http://{NAME}:{port}"),
+            proxy: addresses[3].to_string(),
             here: format!("http://{}", addresses[0]),
             other_port: format!("http://{}", addresses[1]),
             other_host: format!("http://{}", addresses[2]),
             authority: addresses[0].to_string(),
             path: String::new(),
         };
-        let shared = Arc::new(Shared::new(cases, places, budget));
-        let threads = [
-            (main, "main"),
-            (other_port, "other port"),
-            (other_host, "other host"),
-        ]
-        .map(|(listener, name)| {
-            let shared = shared.clone();
+        let ca = identity
+            .as_ref()
+            .map_or(String::new(), |identity| identity.ca.clone());
+        let shared = Arc::new(Shared::new(cases, places, budget, identity));
+        let listeners = [main, other_port, other_host, proxy].map(Arc::new);
+        let names = ["main", "other port", "other host", "proxy"];
+        let threads = listeners.iter().zip(names).map(|(listener, name)| {
+            let (listener, shared) = (listener.clone(), shared.clone());
             std::thread::spawn(move || accept(&listener, name, &shared))
         });
+        let threads = threads.collect();
         Ok(Server {
             shared,
-            addresses,
-            threads: threads.into(),
+            ca,
+            _silent: silent,
+            listeners: listeners.into(),
+            threads,
         })
     }
 
     /// The stops of a call, for the URLs that the client gets.
     pub fn places(&self, case: &Case, call: &str) -> Places {
         self.shared.places(&case.id, call)
+    }
+
+    /// The certificate of the authority that clients should trust, as PEM; empty for a case without TLS.
+    pub fn ca(&self) -> &str {
+        &self.ca
+    }
+
+    /// Says which call is made now, for what has no path: handshakes, and CONNECT.
+    pub fn make_current(&self, call: &str) {
+        self.shared.make_current(call);
+    }
+
+    /// Waits until the client has closed all connections, at most for `longest`.
+    pub fn linger(&self, longest: Duration) {
+        self.shared.linger(longest);
     }
 
     /// Waits until all steps that began are done, or only wait for the client, or `longest` is over.
@@ -95,13 +140,16 @@ impl Server {
 
     fn end(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
-        for address in self.addresses {
+        for listener in &self.listeners {
             // Wakes the thread that accepts.
-            drop(TcpStream::connect_timeout(&address, Duration::from_secs(1)));
+            if let Ok(address) = listener.local_addr() {
+                drop(TcpStream::connect_timeout(&address, Duration::from_secs(1)));
+            }
         }
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
+        self.listeners.clear();
     }
 }
 
@@ -109,6 +157,18 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A socket whose queue of connections is full, so that the system does not respond to another one.
+fn silent_at(port: u16) -> Result<(Socket, TcpStream)> {
+    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+    let address = SocketAddr::new(SILENT_HOST.parse()?, port);
+    socket
+        .bind(&address.into())
+        .with_context(|| format!("{address} is not free"))?;
+    socket.listen(0)?;
+    let filler = TcpStream::connect_timeout(&address, Duration::from_secs(1))?;
+    Ok((socket, filler))
 }
 
 fn accept(listener: &TcpListener, name: &'static str, shared: &Arc<Shared>) {

@@ -8,16 +8,21 @@ use std::time::{Duration, Instant};
 
 use super::log::{Entry, Event, Log};
 use super::request::Head;
-use crate::case::{Budget, Case, Places, Step};
+use super::secure::Identity;
+use crate::case::{Budget, Case, Deed, Places, Step};
 
 /// The first segment of all paths: a word that no client would send by itself.
 pub const RUN: &str = "hecaton-audit";
+
+/// How many bytes of an entry a log without a budget keeps.
+const SHOWN: usize = 4096;
 
 /// The state that the connections share.
 pub(super) struct Shared {
     cases: HashMap<String, Case>,
     places: Places,
     budget: Option<Budget>,
+    pub(super) identity: Option<Identity>,
     began: Instant,
     pub(super) stop: AtomicBool,
     state: Mutex<State>,
@@ -30,6 +35,8 @@ struct State {
     connections: usize,
     requests: usize,
     bytes: usize,
+    /// The call that is made now; empty if nobody said which.
+    current: String,
     /// How many attempts are being served and do not only wait for the client.
     busy: usize,
     /// Attempts by case, call and stop.
@@ -46,8 +53,20 @@ pub(super) struct Attempt<'a> {
     pub(super) n: usize,
 }
 
+/// The names in the path of a request: of the run, the case, the call and the stop.
+fn names(head: &Head) -> (String, String, String, String) {
+    let mut parts = head.path().trim_start_matches('/').splitn(5, '/');
+    let mut next = || parts.next().unwrap_or_default().to_owned();
+    (next(), next(), next(), next())
+}
+
 impl Shared {
-    pub(super) fn new(cases: Vec<Case>, places: Places, budget: Option<Budget>) -> Shared {
+    pub(super) fn new(
+        cases: Vec<Case>,
+        places: Places,
+        budget: Option<Budget>,
+        identity: Option<Identity>,
+    ) -> Shared {
         Shared {
             cases: cases
                 .into_iter()
@@ -55,6 +74,7 @@ impl Shared {
                 .collect(),
             places,
             budget,
+            identity,
             began: Instant::now(),
             stop: AtomicBool::new(false),
             state: Mutex::default(),
@@ -77,6 +97,9 @@ impl Shared {
             here: format!("{}{path}", self.places.here),
             other_host: format!("{}{path}", self.places.other_host),
             other_port: format!("{}{path}", self.places.other_port),
+            tls: format!("{}{path}", self.places.tls),
+            named: format!("{}{path}", self.places.named),
+            proxy: self.places.proxy.clone(),
             authority: self.places.authority.clone(),
             path,
         }
@@ -126,8 +149,14 @@ impl Shared {
     }
 
     /// Records something of a connection.
-    pub(super) fn record(&self, connection: usize, event: Event) {
+    pub(super) fn record(&self, connection: usize, mut event: Event) {
         let mut state = self.state();
+        // Nothing else bounds the log of a server that runs until somebody stops it.
+        if let Event::Received { bytes } | Event::Sent { bytes } = &mut event {
+            if self.budget.is_none() {
+                bytes.truncate(SHOWN);
+            }
+        }
         if let Event::Received { bytes } | Event::Sent { bytes } = &event {
             state.bytes += bytes.len();
             let over = self.budget.is_some_and(|budget| state.bytes > budget.bytes);
@@ -143,11 +172,12 @@ impl Shared {
         nth: usize,
         head: &Head,
     ) -> Option<Attempt<'_>> {
-        let mut parts = head.path().trim_start_matches('/').splitn(5, '/');
-        let run = parts.next();
-        let names = [(); 3].map(|()| parts.next().unwrap_or_default().to_owned());
-        let [case, call, stop] = names;
-        let found = self.cases.get(&case).filter(|_| run == Some(RUN));
+        let (mut run, mut case, mut call, mut stop) = names(head);
+        // CONNECT has no path, so it belongs to the call that is made now.
+        if let Some((only, now)) = self.current().filter(|_| head.method() == "CONNECT") {
+            (case, call, stop, run) = (only.id.clone(), now, "connect".into(), RUN.into());
+        }
+        let found = self.cases.get(&case).filter(|_| run == RUN);
         let steps = found
             .and_then(|found| found.call(&call))
             .map(|found| (found, found.steps(&stop, 0).is_some()));
@@ -190,6 +220,53 @@ impl Shared {
             places: self.places(&key.0, &key.1),
             n,
         })
+    }
+
+    /// The first step of the attempt that a request will be.
+    pub(super) fn first_step(&self, head: &Head) -> Option<&Deed> {
+        let (_, case, call, stop) = names(head);
+        let found = self.cases.get(&case)?.call(&call)?;
+        let attempts = &self.state().attempts;
+        let before = attempts.get(&(case, call, stop.clone()));
+        let steps = found.steps(&stop, before.copied().unwrap_or_default())?;
+        steps.first().map(|step| &step.deed)
+    }
+
+    /// The only case, and its call that is made now.
+    pub(super) fn current(&self) -> Option<(&Case, String)> {
+        let mut cases = self.cases.values();
+        let only = cases.next().filter(|_| cases.next().is_none())?;
+        Some((only, self.state().current.clone()))
+    }
+
+    /// Says which call is made now.
+    pub(super) fn make_current(&self, call: &str) {
+        self.state().current = call.to_owned();
+    }
+
+    /// Waits until so many attempts of a call have arrived, at most for `longest`.
+    pub(super) fn gather(&self, case: &str, call: &str, count: usize, longest: Duration) {
+        let arrived = |state: &State| -> usize {
+            let of_call = state
+                .attempts
+                .iter()
+                .filter(|((of, name, _), _)| of == case && name == call);
+            of_call.map(|(_, count)| count).sum()
+        };
+        let waits = |state: &mut State| {
+            arrived(state) < count
+                && state.log.budget().is_empty()
+                && !self.stop.load(Ordering::SeqCst)
+        };
+        let state = self.state();
+        drop(self.changed.wait_timeout_while(state, longest, waits));
+    }
+
+    /// Waits until the client has closed all connections, at most for `longest`.
+    pub(super) fn linger(&self, longest: Duration) {
+        let waits = |state: &mut State| state.log.open() > 0 && state.log.budget().is_empty();
+        let state = self.state();
+        drop(self.changed.wait_timeout_while(state, longest, waits));
     }
 
     /// Says that an attempt is served, or only waits for the client from now on.

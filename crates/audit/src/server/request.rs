@@ -1,6 +1,7 @@
 //! The head of a request as it was sent, read as leniently as possible: the audit must see what is wrong with it.
 
 /// The head of a request.
+#[derive(Clone)]
 pub(super) struct Head {
     /// All of it, with its empty line.
     pub(super) text: String,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// One call for an audit, made with the client's own defaults where nothing else is said.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ask {
     /// Whether a new client with a new pool makes it.
     pub fresh: bool,
@@ -22,6 +22,30 @@ pub struct Ask {
     /// Whether redirects are followed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub follow: Option<bool>,
+    /// A PEM file with the certificates to trust.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ca: Option<String>,
+    /// Whether the server's certificate is verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<bool>,
+    /// The version of HTTP to use if the server supports it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
+    /// The proxy's URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proxy: Option<String>,
+    /// The addresses of the URL's host, with commas between them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<String>,
+    /// How many equal calls are made at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parallel: Option<usize>,
+    /// The most connections that the client may open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool_size: Option<usize>,
+    /// Who makes the call: `fork` for a child of the process, `close` to close the client instead.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// What the client must be able to do: words with commas between them.
     pub needs: String,
 }
@@ -44,6 +68,12 @@ pub struct Asked {
     /// The text of that error.
     #[serde(default)]
     pub text: String,
+    /// How many of several calls got a response.
+    #[serde(default)]
+    pub responses: Option<usize>,
+    /// How many of several calls failed.
+    #[serde(default)]
+    pub errors: usize,
     /// Milliseconds that the call took.
     pub ms: u64,
 }

@@ -52,6 +52,9 @@ pub struct Hello {
     /// How else than in the closed loop it can send requests: `rate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paces: Vec<String>,
+    /// What the client can be asked in an audit: the words that `needs` of `ask` may have.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
 }
 
 /// How a driver verifies the body of a response.

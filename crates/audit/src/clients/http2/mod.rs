@@ -1,0 +1,164 @@
+//! HTTP/2 of the saint and the sinner: several requests on one connection, and what each of them gets.
+
+mod streams;
+
+use std::collections::VecDeque;
+
+use super::connection::{Clock, Connection};
+use super::{Class, Failure, Response, Sins};
+use crate::server::hpack::{Decoder, Field, encode};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PUSH_PROMISE: u8 = 5;
+const PING: u8 = 6;
+const GOAWAY: u8 = 7;
+const WINDOW_UPDATE: u8 = 8;
+const CONTINUATION: u8 = 9;
+
+const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
+const END_HEADERS: u8 = 4;
+
+const REFUSED_STREAM: u32 = 7;
+const CANCEL: u32 = 8;
+
+/// The largest window (RFC 9113 §6.9.1).
+const WIDEST: i64 = (1 << 31) - 1;
+/// Most bytes of a header block.
+const MOST: usize = 256 << 10;
+/// Most frames of a header block.
+const MOST_FRAMES: usize = 100;
+
+/// The state of a connection.
+#[derive(Debug)]
+pub(super) struct State {
+    decoder: Decoder,
+    next: u32,
+    streams: usize,
+    /// The window of new streams, and of the connection.
+    window: i64,
+    shared: i64,
+    /// The last stream that is served, once the server has said that.
+    pub(super) last: Option<u32>,
+    /// A header block of which more will come: its stream, its flags, and how many frames it had.
+    block: Option<(u32, u8, usize, Vec<u8>)>,
+}
+
+/// One request.
+#[derive(Clone, Debug)]
+pub(super) struct Message {
+    pub(super) fields: Vec<Field>,
+    pub(super) body: Vec<u8>,
+}
+
+/// A request that was sent, and what came for it.
+struct Stream {
+    place: usize,
+    id: u32,
+    /// What is left of the request's body.
+    left: Vec<u8>,
+    window: i64,
+    head: Option<Vec<Field>>,
+    body: Vec<u8>,
+}
+
+type Outcome = Result<Response, Failure>;
+
+struct Exchange<'a> {
+    connection: &'a mut Connection,
+    state: State,
+    sins: &'a Sins,
+    waiting: VecDeque<(usize, Message)>,
+    open: Vec<Stream>,
+    done: Vec<Option<Outcome>>,
+}
+
+/// Begins HTTP/2 on a new connection, and waits for the server's settings.
+pub(super) fn begin(
+    connection: &mut Connection,
+    sins: &Sins,
+    clock: &Clock,
+) -> Result<(), Failure> {
+    let settings = [0, 2, 0, 0, 0, 0];
+    let bytes = [PREFACE, &frame(SETTINGS, 0, 0, &settings)].concat();
+    connection.write(&bytes, clock)?;
+    let state = State {
+        decoder: Decoder::default(),
+        next: 1,
+        streams: usize::MAX,
+        window: 65535,
+        shared: 65535,
+        last: None,
+        block: None,
+    };
+    let mut exchange = Exchange {
+        connection,
+        state,
+        sins,
+        waiting: VecDeque::new(),
+        open: Vec::new(),
+        done: Vec::new(),
+    };
+    while exchange.read(clock)? != SETTINGS {}
+    let state = exchange.state;
+    connection.h2 = Some(state);
+    Ok(())
+}
+
+/// Sends all requests on a connection, and returns what each of them gets. The connection must have begun.
+pub(super) fn exchange(
+    connection: &mut Connection,
+    messages: Vec<Message>,
+    sins: &Sins,
+    clock: &Clock,
+) -> Vec<Outcome> {
+    let Some(state) = connection.h2.take() else {
+        return Vec::new();
+    };
+    let count = messages.len();
+    let mut exchange = Exchange {
+        connection,
+        state,
+        sins,
+        waiting: messages.into_iter().enumerate().collect(),
+        open: Vec::new(),
+        done: vec![None; count],
+    };
+    let failure = exchange.run(clock).err();
+    if let Some(failure) = &failure {
+        if failure.class == Class::Late && !sins.has("never-cancels-a-stream") {
+            for stream in &exchange.open {
+                let cancel = frame(RST_STREAM, 0, stream.id, &CANCEL.to_be_bytes());
+                let _ = exchange.connection.write(&cancel, &Clock::brief());
+            }
+        }
+    }
+    let lost = match &failure {
+        Some(failure) if failure.class == Class::Late => failure.clone(),
+        _ => Failure {
+            class: Class::Gone,
+            text: "the connection ended with its streams",
+        },
+    };
+    let Exchange { state, done, .. } = exchange;
+    // After an error of the connection nothing else can be sent on it.
+    let usable = failure.is_none_or(|failure| failure.class == Class::Late) && state.last.is_none();
+    connection.h2 = usable.then_some(state);
+    let outcomes = done
+        .into_iter()
+        .map(|done| done.unwrap_or(Err(lost.clone())));
+    outcomes.collect()
+}
+
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len())
+        .unwrap_or_default()
+        .to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    [&head, payload].concat()
+}

@@ -1,0 +1,243 @@
+//! How the saint and the sinner connect: addresses, a proxy, and TLS.
+
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use super::connection::{Clock, Connection};
+use super::redirects::{Hop, Url};
+use super::{Class, Failure, Sins, failed, http2, response, secure};
+use crate::subject::Ask;
+
+/// How long an address may take until the next one is tried.
+const PATIENCE: Duration = Duration::from_millis(250);
+
+/// What an `ask` says of connections.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Route {
+    pub(super) ca: Option<String>,
+    pub(super) verify: bool,
+    pub(super) http2: bool,
+    /// User and password, and the authority of the proxy.
+    pub(super) proxy: Option<(String, String)>,
+    hosts: Vec<String>,
+    pub(super) pool_size: usize,
+}
+
+impl Route {
+    pub(super) fn of(ask: &Ask) -> Route {
+        let proxy = ask.proxy.as_ref().map(|url| {
+            let rest = url.trim_start_matches("http://").trim_end_matches('/');
+            let (user, authority) = rest.rsplit_once('@').unwrap_or(("", rest));
+            (user.to_owned(), authority.to_owned())
+        });
+        let hosts = ask.hosts.iter().flat_map(|hosts| hosts.split(','));
+        Route {
+            ca: ask.ca.clone(),
+            verify: ask.verify != Some(false),
+            http2: ask.http.as_deref() == Some("2"),
+            proxy,
+            hosts: hosts.map(str::to_owned).collect(),
+            pool_size: ask.pool_size.unwrap_or(usize::MAX),
+        }
+    }
+
+    /// What two calls must share to share a connection.
+    pub(super) fn key(&self, url: &Url, sins: &Sins) -> String {
+        let verified = self.verify || sins.has("keeps-unverified-connection");
+        let proxy = self.proxy.as_ref().map(|(_, authority)| authority.as_str());
+        let proxy = proxy.unwrap_or_default();
+        format!("{} {} {verified} {proxy}", url.authority, url.secure)
+    }
+
+    /// The value of Proxy-Authorization, if the proxy needs one.
+    pub(super) fn authorization(&self) -> Option<String> {
+        let (user, _) = self.proxy.as_ref()?;
+        (!user.is_empty()).then(|| format!("Basic {}", base64(user.as_bytes())))
+    }
+
+    /// Opens a connection for a hop.
+    pub(super) fn open(
+        &self,
+        hop: &Hop,
+        sins: &Sins,
+        clock: &Clock,
+    ) -> Result<Connection, Failure> {
+        if sins.has("opens-ahead") {
+            std::mem::forget(self.dial(&hop.url, sins, clock));
+        }
+        match self.open_once(hop, sins, clock, false) {
+            Err(failure)
+                if hop.url.secure
+                    && sins.has("downgrades-tls")
+                    && failure.class == Class::Ended =>
+            {
+                self.open_once(hop, sins, clock, true)
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_once(
+        &self,
+        hop: &Hop,
+        sins: &Sins,
+        clock: &Clock,
+        weaker: bool,
+    ) -> Result<Connection, Failure> {
+        let socket = self.dial(&hop.url, sins, clock)?;
+        let _ = socket.set_nodelay(true);
+        let mut connection = Connection::plain(socket, self.key(&hop.url, sins));
+        if !hop.url.secure {
+            return Ok(connection);
+        }
+        if self.proxy.is_some() && !self.tunnel(&mut connection, hop, sins, clock)? {
+            let direct = Route {
+                proxy: None,
+                ..self.clone()
+            };
+            return direct.open_once(hop, sins, clock, weaker);
+        }
+        if !connection.input.is_empty() {
+            return match sins.has("accepts-bytes-before-tls") {
+                true => Ok(connection),
+                false => failed(Class::Invalid, "bytes came before TLS"),
+            };
+        }
+        let socket = connection.into_socket(clock)?;
+        let secured = match secure::handshake(socket, hop.url.host(), self, sins, weaker) {
+            Err(failure) => return self.after_handshake(failure, hop, sins, clock),
+            Ok(secured) => secured,
+        };
+        let is_h2 = secured.conn.alpn_protocol() == Some(b"h2");
+        let mut connection = Connection::secured(secured, self.key(&hop.url, sins));
+        connection.lenient_end = sins.has("accepts-cut-of-tls");
+        if is_h2 {
+            http2::begin(&mut connection, sins, clock)?;
+        }
+        Ok(connection)
+    }
+
+    /// What a failed handshake leads to.
+    fn after_handshake(
+        &self,
+        failure: Failure,
+        hop: &Hop,
+        sins: &Sins,
+        clock: &Clock,
+    ) -> Result<Connection, Failure> {
+        if failure.class == Class::Invalid && sins.has("accepts-old-tls") {
+            return secure::old(self.dial(&hop.url, sins, clock)?);
+        }
+        if failure.text == secure::NO_TLS && sins.has("accepts-plaintext-on-tls") {
+            let mut connection =
+                Connection::plain(self.dial(&hop.url, sins, clock)?, String::new());
+            connection.input = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec();
+            return Ok(connection);
+        }
+        if failure.class == Class::Late && sins.has("no-limit-of-handshake") {
+            std::thread::sleep(Duration::from_millis(6500));
+        }
+        Err(failure)
+    }
+
+    /// Leaves the first address out.
+    pub(super) fn skip_address(&mut self) {
+        if self.hosts.len() > 1 {
+            self.hosts.remove(0);
+        }
+    }
+
+    /// The first address that accepts.
+    fn dial(&self, url: &Url, sins: &Sins, clock: &Clock) -> Result<TcpStream, Failure> {
+        let port = url
+            .authority
+            .rsplit_once(':')
+            .map_or("80", |(_, port)| port);
+        let addresses: Vec<String> = match (&self.proxy, &self.hosts[..]) {
+            (Some((_, proxy)), _) => vec![proxy.clone()],
+            (None, []) => vec![url.authority.clone()],
+            (None, hosts) => hosts.iter().map(|host| format!("{host}:{port}")).collect(),
+        };
+        let last = addresses.len();
+        for (place, address) in addresses.iter().enumerate() {
+            let Ok(address) = address.parse::<SocketAddr>() else {
+                return failed(Class::Refused, "the host is no address");
+            };
+            let patient = place + 1 == last || sins.has("waits-for-dead-address");
+            let left = clock.left()?;
+            let left = if patient { left } else { left.min(PATIENCE) };
+            match TcpStream::connect_timeout(&address, left) {
+                Ok(socket) => return Ok(socket),
+                Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
+                    if sins.has("first-address-only") {
+                        break;
+                    }
+                }
+                Err(_) => {}
+            }
+        }
+        failed(Class::Ended, "the connection could not be opened")
+    }
+
+    /// Asks the proxy for a tunnel; false to go without the proxy.
+    fn tunnel(
+        &self,
+        connection: &mut Connection,
+        hop: &Hop,
+        sins: &Sins,
+        clock: &Clock,
+    ) -> Result<bool, Failure> {
+        let authority = match sins.has("connect-without-port") {
+            true => hop.url.host(),
+            false => &hop.url.authority,
+        };
+        let mut head = format!("CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n");
+        if let Some(value) = self.authorization() {
+            head += &format!("Proxy-Authorization: {value}\r\n");
+        }
+        for (name, value) in &hop.fields {
+            let told = match name.to_ascii_lowercase().as_str() {
+                "authorization" => sins.has("authorization-in-connect"),
+                "cookie" => sins.has("cookie-in-connect"),
+                _ => false,
+            };
+            if told {
+                head += &format!("{name}: {value}\r\n");
+            }
+        }
+        connection.write((head + "\r\n").as_bytes(), clock)?;
+        let length = sins.has("obeys-length-of-connect");
+        let status = response::of_connect(connection, clock, sins, length)?;
+        match status {
+            200..=299 => Ok(true),
+            _ if sins.has("tls-into-refusal") => {
+                connection.input.clear();
+                Ok(true)
+            }
+            _ if sins.has("direct-after-refusal") => Ok(false),
+            _ => failed(Class::Invalid, "the proxy refused"),
+        }
+    }
+}
+
+/// Bytes as the scheme Basic has them.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for part in bytes.chunks(3) {
+        let bits = [16, 8, 0].iter().zip(part);
+        let bits = bits.fold(0_usize, |bits, (shift, byte)| {
+            bits | usize::from(*byte) << shift
+        });
+        for place in 0..4 {
+            let digit = DIGITS[bits >> (18 - 6 * place) & 63];
+            text.push(if place <= part.len() {
+                digit.into()
+            } else {
+                '='
+            });
+        }
+    }
+    text
+}

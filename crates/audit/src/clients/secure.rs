@@ -1,0 +1,198 @@
+//! TLS of the saint and the sinner: which certificates they accept.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::version::{TLS12, TLS13};
+use rustls::{
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
+    SignatureScheme, StreamOwned,
+};
+
+use super::route::Route;
+use super::{Class, Failure, Sins, failed};
+
+/// Why a handshake fails if the server does not do TLS.
+pub(super) const NO_TLS: &str = "what came is not TLS";
+
+/// A connection of TLS.
+pub(super) type Secured = StreamOwned<ClientConnection, TcpStream>;
+
+/// Verifies certificates, but for what the sins accept.
+#[derive(Debug)]
+struct Verifier {
+    inner: Arc<WebPkiServerVerifier>,
+    /// The name that the certificate must be for, whatever name is sent.
+    name: ServerName<'static>,
+    sins: Sins,
+    verify: bool,
+}
+
+impl Verifier {
+    /// The sin that accepts a certificate with this error.
+    fn sin_for(&self, error: &Error, leaf: &[u8]) -> &'static str {
+        let has = |text: &str| leaf.windows(text.len()).any(|part| part == text.as_bytes());
+        let Error::InvalidCertificate(error) = error else {
+            return "";
+        };
+        match error {
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                "accepts-expired-certificate"
+            }
+            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+                "accepts-early-certificate"
+            }
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+                match has("wrong.example") {
+                    true => "accepts-wrong-host",
+                    false => "accepts-common-name",
+                }
+            }
+            CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+                "accepts-certificate-of-client"
+            }
+            _ if has("authority for tests") => "accepts-unknown-authority",
+            _ => "accepts-self-signed",
+        }
+    }
+}
+
+impl ServerCertVerifier for Verifier {
+    fn verify_server_cert(
+        &self,
+        leaf: &CertificateDer<'_>,
+        chain: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let verified = self
+            .inner
+            .verify_server_cert(leaf, chain, &self.name, ocsp, now);
+        match verified {
+            Err(error) => {
+                let sin = self.sin_for(&error, leaf);
+                match !self.verify || (!sin.is_empty() && self.sins.has(sin)) {
+                    true => Ok(ServerCertVerified::assertion()),
+                    false => Err(error),
+                }
+            }
+            verified => verified,
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner
+            .verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.inner
+            .verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.inner.supported_verify_schemes()
+    }
+}
+
+/// Does the handshake on a socket, whose timeouts are set.
+pub(super) fn handshake(
+    socket: TcpStream,
+    host: &str,
+    route: &Route,
+    sins: &Sins,
+    weaker: bool,
+) -> Result<Secured, Failure> {
+    let refused = |_| Failure {
+        class: Class::Refused,
+        text: "TLS cannot be set up",
+    };
+    let name = ServerName::try_from(host.to_owned()).map_err(|_| Failure {
+        class: Class::Refused,
+        text: "the host is no name",
+    })?;
+    let config = config(name.clone(), route, sins, weaker).map_err(refused)?;
+    let sent = match sins.has("sni-of-address") {
+        true => ServerName::try_from("address.test").unwrap_or(name),
+        false => name,
+    };
+    let connection = ClientConnection::new(Arc::new(config), sent).map_err(refused)?;
+    let mut secured = StreamOwned::new(connection, socket);
+    while secured.conn.is_handshaking() {
+        if let Err(error) = secured.conn.complete_io(&mut secured.sock) {
+            let _ = secured.conn.write_tls(&mut secured.sock);
+            let invalid = error.kind() == std::io::ErrorKind::InvalidData;
+            let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+            let no_tls = matches!(inner, Some(Error::InvalidMessage(_)));
+            return match invalid {
+                true if no_tls => failed(Class::Invalid, NO_TLS),
+                true => failed(Class::Invalid, "the handshake of TLS is invalid"),
+                false => Err(super::connection::failure(&error)),
+            };
+        }
+    }
+    Ok(secured)
+}
+
+fn config(
+    name: ServerName<'static>,
+    route: &Route,
+    sins: &Sins,
+    weaker: bool,
+) -> Result<ClientConfig, Error> {
+    let mut roots = RootCertStore::empty();
+    let pem = route.ca.as_ref().map(std::fs::read);
+    let pem = pem.and_then(Result::ok).unwrap_or_default();
+    roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).flatten());
+    let provider = Arc::new(default_provider());
+    let inner = WebPkiServerVerifier::builder_with_provider(roots.into(), provider.clone())
+        .build()
+        .map_err(|_| Error::General("no authority is trusted".into()))?;
+    let versions = if weaker {
+        vec![&TLS12]
+    } else {
+        vec![&TLS12, &TLS13]
+    };
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(&versions)?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Verifier {
+            inner,
+            name,
+            sins: sins.clone(),
+            verify: route.verify,
+        }))
+        .with_no_client_auth();
+    if route.http2 {
+        config.alpn_protocols = vec![b"h2".to_vec()];
+    }
+    Ok(config)
+}
+
+/// A ClientHello of TLS 1.1, after which nothing refuses what comes.
+pub(super) fn old<T>(mut socket: TcpStream) -> Result<T, Failure> {
+    let mut hello = vec![0x16, 3, 1, 0, 45, 1, 0, 0, 41, 3, 2];
+    hello.extend([7; 32]);
+    hello.extend([0, 0, 2, 0, 0x2f, 1, 0]);
+    let _ = socket.write_all(&hello);
+    let mut rest = Vec::new();
+    let _ = std::io::Read::read_to_end(&mut socket, &mut rest);
+    failed(Class::Late, "the time is over")
+}

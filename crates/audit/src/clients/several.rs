@@ -1,0 +1,111 @@
+//! Several equal calls at once, and what they got.
+
+use std::time::Instant;
+
+use super::connection::{Clock, Connection};
+use super::redirects::Hop;
+use super::{Class, Client, Failure, Response, exchange, failed, http2, response};
+use crate::subject::{Ask, Told};
+
+type Outcome = Result<Response, Failure>;
+
+/// Makes the calls.
+pub(super) fn send(client: &mut Client, ask: &Ask, count: usize, deadline: Instant) -> Told {
+    let began = Instant::now();
+    let mut clock = Clock::new(deadline);
+    let outcomes = match Hop::first(ask, &client.sins) {
+        Ok(hop) => outcomes(client, &hop, count, &mut clock),
+        Err(failure) => vec![Err(failure)],
+    };
+    let errors: Vec<&Failure> = outcomes
+        .iter()
+        .filter_map(|outcome| outcome.as_ref().err())
+        .collect();
+    let last = errors.last();
+    Told::Several {
+        responses: outcomes.len() - errors.len(),
+        errors: errors.len(),
+        class: last.map_or(String::new(), |failure| format!("{:?}", failure.class)),
+        text: last.map_or(String::new(), |failure| failure.text.to_owned()),
+        ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+    }
+}
+
+fn outcomes(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> Vec<Outcome> {
+    if client.route.http2 {
+        return over_http2(client, hop, count, clock);
+    }
+    let places = match client.sins.has("ignores-pool-size") {
+        true => usize::MAX,
+        false => client.route.pool_size.saturating_sub(client.lost_places),
+    };
+    let places = if client.sins.has("one-at-a-time") {
+        1
+    } else {
+        places
+    };
+    let mut outcomes = Vec::new();
+    while outcomes.len() < count {
+        let most = places.min(count - outcomes.len());
+        if most == 0 {
+            let none = failed(Class::Late, "no connection of the pool was free");
+            outcomes.resize(count, none);
+            break;
+        }
+        outcomes.extend(at_once(client, hop, most, clock));
+    }
+    outcomes
+}
+
+/// As many calls as there are places: all are sent, and then the responses are read one after the other.
+fn at_once(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> Vec<Outcome> {
+    let begun: Vec<Result<Connection, Failure>> = (0..count)
+        .map(|_| {
+            let idle = exchange::idle(client, hop);
+            let opened = idle.map_or_else(|| client.route.open(hop, &client.sins, clock), Ok);
+            let mut connection = opened?;
+            let (head, body) = exchange::head(client, hop)?;
+            connection.write(&[head, body].concat(), clock)?;
+            Ok(connection)
+        })
+        .collect();
+    let sins = client.sins.clone();
+    let mut kept = 0;
+    let read = |begun: Result<Connection, Failure>| {
+        let mut connection = begun?;
+        let outcome = response::read(&mut connection, &hop.method, clock, &sins);
+        match &outcome {
+            Ok((_, true)) if kept == 0 || !sins.has("pool-keeps-one") => {
+                kept += 1;
+                client.idle.push(connection);
+            }
+            Err(failure) => {
+                let sin = match failure.class {
+                    Class::Late => "loses-place-after-time-out",
+                    _ => "loses-place-after-error",
+                };
+                client.lost_places += usize::from(sins.has(sin));
+            }
+            _ => {}
+        }
+        outcome.map(|(response, _)| response)
+    };
+    begun.into_iter().map(read).collect()
+}
+
+/// All calls on one connection.
+fn over_http2(client: &mut Client, hop: &Hop, count: usize, clock: &Clock) -> Vec<Outcome> {
+    let sins = client.sins.clone();
+    let idle = exchange::idle(client, hop);
+    let opened = idle.map_or_else(|| client.route.open(hop, &sins, clock), Ok);
+    let mut connection = match opened {
+        Ok(connection) => connection,
+        Err(failure) => return vec![Err(failure); count],
+    };
+    let messages = vec![exchange::message(hop); count];
+    let outcomes = http2::exchange(&mut connection, messages, &sins, clock);
+    if connection.h2.is_some() {
+        client.idle.push(connection);
+    }
+    outcomes
+}

@@ -1,0 +1,395 @@
+//! A connection of HTTP/2: reads frames, and does the steps of attempts frame by frame. It checks nothing, because cases send
+//! what no honest server would.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::connection::{Connection, Over, PATIENCE};
+use super::hpack::{Decoder, encode};
+use super::log::Event;
+use super::play::Attempt;
+use super::request::Head;
+use crate::case::{Deed, Frame, Step};
+
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const RST_STREAM: u8 = 3;
+const SETTINGS: u8 = 4;
+const PING: u8 = 6;
+const CONTINUATION: u8 = 9;
+
+const END_STREAM: u8 = 1;
+const ACK: u8 = 1;
+const END_HEADERS: u8 = 4;
+const PADDED: u8 = 8;
+const PRIORITY: u8 = 0x20;
+
+/// Most streams of a connection that are open at once; no case has more than a few.
+const MOST_OPEN: usize = 200;
+
+/// A request without a response yet.
+struct Stream {
+    id: u32,
+    head: Head,
+    body: Vec<u8>,
+    whole: bool,
+    /// Whether its steps were begun.
+    begun: bool,
+}
+
+#[derive(Default)]
+struct State {
+    decoder: Decoder,
+    open: VecDeque<Stream>,
+    /// A header block of which more will come: its stream, and whether that ends with it.
+    block: Option<(u32, bool, Vec<u8>)>,
+    pings: usize,
+}
+
+/// Serves the connection until it ends.
+pub(super) fn serve(connection: &mut Connection<'_>) -> Result<(), Over> {
+    let settings = connection.shared.current().and_then(|(case, call)| {
+        let settings = case.h2.clone()?;
+        let fault = settings.fault.then(|| Event::Fault {
+            case: case.id.clone(),
+            call,
+        });
+        Some((settings.settings, fault))
+    });
+    let (settings, fault) = settings.unwrap_or_default();
+    let pairs = settings
+        .iter()
+        .flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat());
+    let payload: Vec<u8> = pairs.collect();
+    send(connection, SETTINGS, 0, 0, &payload)?;
+    while connection.input.len() < PREFACE.len() {
+        connection.fill()?;
+    }
+    connection.input.drain(..PREFACE.len());
+    if let Some(fault) = fault {
+        connection.shared.record(connection.id, fault);
+    }
+    let mut state = State::default();
+    loop {
+        let next = state.open.iter().position(|stream| {
+            let deaf = deaf(connection, stream);
+            !stream.begun && (stream.whole || deaf)
+        });
+        match next {
+            Some(place) => play(connection, &mut state, place)?,
+            None => read(connection, &mut state, None)?,
+        }
+    }
+}
+
+/// Whether the case does not wait for the body.
+fn deaf(connection: &Connection<'_>, stream: &Stream) -> bool {
+    let first = connection.shared.first_step(&stream.head);
+    first == Some(&Deed::Deaf)
+}
+
+/// Reads a frame, or until a moment.
+fn read(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    end: Option<Instant>,
+) -> Result<(), Over> {
+    let input = &connection.input;
+    let length = match input.first_chunk::<3>() {
+        Some([a, b, c]) => u32::from_be_bytes([0, *a, *b, *c]) as usize,
+        None => 0,
+    };
+    if input.len() < 9 || input.len() < 9 + length {
+        connection.fill_until(end)?;
+        return Ok(());
+    }
+    let frame: Vec<u8> = connection.input.drain(..9 + length).collect();
+    let (kind, flags) = (frame[3], frame[4]);
+    let stream = u32::from_be_bytes([frame[5], frame[6], frame[7], frame[8]]) & 0x7fff_ffff;
+    let payload = &frame[9..];
+    connection.shared.record(
+        connection.id,
+        Event::Frame {
+            kind,
+            flags,
+            stream,
+            length,
+            push: push(kind, payload),
+        },
+    );
+    match kind {
+        SETTINGS if flags & ACK == 0 => send(connection, SETTINGS, ACK, 0, b"")?,
+        PING if flags & ACK == 0 => send(connection, PING, ACK, 0, payload)?,
+        PING => state.pings += 1,
+        HEADERS => {
+            let padding = if flags & PADDED == 0 { 0 } else { 1 };
+            let skipped = padding + if flags & PRIORITY == 0 { 0 } else { 5 };
+            let trailing = if padding == 0 {
+                0
+            } else {
+                usize::from(payload.first().copied().unwrap_or_default())
+            };
+            let end = payload.len().saturating_sub(trailing);
+            let block = payload.get(skipped..end).unwrap_or_default().to_vec();
+            state.block = Some((stream, flags & END_STREAM != 0, block));
+        }
+        CONTINUATION => {
+            if let Some((_, _, block)) = &mut state.block {
+                block.extend(payload);
+            }
+        }
+        DATA => {
+            let found = state.open.iter_mut().find(|open| open.id == stream);
+            if let Some(open) = found {
+                open.body.extend(payload);
+                open.whole |= flags & END_STREAM != 0;
+            }
+        }
+        RST_STREAM => ended(connection, state, stream),
+        _ => {}
+    }
+    if matches!(kind, HEADERS | CONTINUATION) && flags & END_HEADERS != 0 {
+        begin(connection, state)?;
+    }
+    Ok(())
+}
+
+/// The setting ENABLE_PUSH in a frame.
+fn push(kind: u8, payload: &[u8]) -> Option<u32> {
+    let mut pairs = payload.chunks_exact(6);
+    let found = pairs.find(|pair| kind == SETTINGS && pair[..2] == [0, 2]);
+    found.map(|pair| u32::from_be_bytes([pair[2], pair[3], pair[4], pair[5]]))
+}
+
+/// A request, or its trailers, has all its fields.
+fn begin(connection: &mut Connection<'_>, state: &mut State) -> Result<(), Over> {
+    let Some((id, whole, block)) = state.block.take() else {
+        return Ok(());
+    };
+    let Some(fields) = state.decoder.decode(&block) else {
+        return connection.over(Event::ServerClosed);
+    };
+    if let Some(open) = state.open.iter_mut().find(|open| open.id == id) {
+        open.whole |= whole;
+        return Ok(());
+    }
+    let pseudo = |name: &str| {
+        let found = fields.iter().find(|(found, _)| found == name);
+        found.map_or("", |(_, value)| value.as_str())
+    };
+    let mut text = format!("{} {} HTTP/2\r\n", pseudo(":method"), pseudo(":path"));
+    text += &format!("host: {}\r\n", pseudo(":authority"));
+    for (name, value) in fields.iter().filter(|(name, _)| !name.starts_with(':')) {
+        text += &format!("{name}: {value}\r\n");
+    }
+    if state.open.len() >= MOST_OPEN {
+        return connection.over(Event::ServerClosed);
+    }
+    state.open.push_back(Stream {
+        id,
+        head: Head {
+            text: text + "\r\n",
+        },
+        body: Vec::new(),
+        whole,
+        begun: false,
+    });
+    Ok(())
+}
+
+/// Does the steps of a request.
+fn play(connection: &mut Connection<'_>, state: &mut State, place: usize) -> Result<(), Over> {
+    let stream = &mut state.open[place];
+    stream.begun = true;
+    let (id, body) = (
+        stream.id,
+        String::from_utf8_lossy(&stream.body).into_owned(),
+    );
+    let head = stream.head.clone();
+    let whole = stream.whole;
+    connection.nth += 1;
+    let shared = connection.shared;
+    let Some(attempt) = shared.attempt(connection.id, connection.nth, &head) else {
+        send(
+            connection,
+            HEADERS,
+            END_HEADERS | END_STREAM,
+            id,
+            &encode(&[(":status", "404")]),
+        )?;
+        ended(connection, state, id);
+        return Ok(());
+    };
+    connection.serve_attempt();
+    if whole {
+        let event = Event::Body {
+            text: body.chars().take(4096).collect(),
+            whole,
+        };
+        shared.record(connection.id, event);
+    }
+    for step in attempt.steps {
+        self::step(connection, state, step, &attempt, id)?;
+    }
+    connection.rests();
+    Ok(())
+}
+
+fn step(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    step: &Step,
+    attempt: &Attempt<'_>,
+    id: u32,
+) -> Result<(), Over> {
+    // Pauses and ends have happened when they begin.
+    if step.fault && !sends(&step.deed) {
+        connection.fault(attempt);
+    }
+    match &step.deed {
+        Deed::Fine(text) => fine(connection, state, id, &attempt.places.fill(text))?,
+        Deed::FineAll => {
+            let open: Vec<u32> = state
+                .open
+                .iter()
+                .filter(|open| open.begun)
+                .map(|open| open.id)
+                .collect();
+            for other in open {
+                fine(connection, state, other, "ok")?;
+            }
+        }
+        Deed::Head(text, end) => {
+            let text = attempt.places.fill(text);
+            let mut words = text.split(' ');
+            let mut fields = vec![(":status", words.next().unwrap_or_default())];
+            fields.retain(|(_, status)| !status.is_empty());
+            fields.extend(words.filter_map(|word| word.split_once('=')));
+            let flags = END_HEADERS | if *end { END_STREAM } else { 0 };
+            send(connection, HEADERS, flags, id, &encode(&fields))?;
+            if *end {
+                ended(connection, state, id);
+            }
+        }
+        Deed::Data(text, end) => {
+            let flags = if *end { END_STREAM } else { 0 };
+            send(
+                connection,
+                DATA,
+                flags,
+                id,
+                attempt.places.fill(text).as_bytes(),
+            )?;
+            if *end {
+                ended(connection, state, id);
+            }
+        }
+        Deed::Frame(times, frame) => frames(connection, state, *times, frame, id)?,
+        Deed::Pause(time) => listen(connection, state, *time, |_| false)?,
+        Deed::Pinged => listen(connection, state, PATIENCE, |state| state.pings > 0)?,
+        Deed::Gather(count) => {
+            // Later attempts come on this connection, and only begin after this one.
+            listen(connection, state, PATIENCE, |state| {
+                state.open.len() >= *count
+            })?;
+        }
+        Deed::Drain => listen(connection, state, PATIENCE, |state| {
+            state.open.iter().all(|open| open.id != id || open.whole)
+        })?,
+        Deed::Hold => {
+            connection.rests();
+            loop {
+                read(connection, state, None)?;
+            }
+        }
+        deed => connection.rest_of(deed)?,
+    }
+    if step.fault && sends(&step.deed) {
+        connection.fault(attempt);
+    }
+    Ok(())
+}
+
+/// Whether a step has happened only when all of it was sent. A client may end a flood of frames.
+fn sends(deed: &Deed) -> bool {
+    matches!(
+        deed,
+        Deed::Fine(_) | Deed::FineAll | Deed::Head(..) | Deed::Data(..) | Deed::Frame(1, _)
+    )
+}
+
+/// Reads frames for a time, or until something is so.
+fn listen(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    time: Duration,
+    until: impl Fn(&State) -> bool,
+) -> Result<(), Over> {
+    let end = Instant::now() + time;
+    while !until(state) && Instant::now() < end {
+        read(connection, state, Some(end))?;
+    }
+    Ok(())
+}
+
+fn frames(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    times: usize,
+    frame: &Frame,
+    id: u32,
+) -> Result<(), Over> {
+    let stream = frame.stream.unwrap_or(id);
+    let payload = frame.payload(id);
+    for _ in 0..times {
+        send(connection, frame.kind, frame.flags, stream, &payload)?;
+    }
+    let ends = matches!(frame.kind, DATA | HEADERS) && frame.flags & END_STREAM != 0;
+    if ends || frame.kind == RST_STREAM {
+        ended(connection, state, stream);
+    }
+    Ok(())
+}
+
+/// A whole response.
+fn fine(
+    connection: &mut Connection<'_>,
+    state: &mut State,
+    id: u32,
+    body: &str,
+) -> Result<(), Over> {
+    let length = body.len().to_string();
+    let fields = [
+        (":status", "200"),
+        ("content-type", "text/plain"),
+        ("content-length", &length),
+    ];
+    send(connection, HEADERS, END_HEADERS, id, &encode(&fields))?;
+    send(connection, DATA, END_STREAM, id, body.as_bytes())?;
+    ended(connection, state, id);
+    Ok(())
+}
+
+fn ended(connection: &Connection<'_>, state: &mut State, id: u32) {
+    let count = state.open.len();
+    state.open.retain(|open| open.id != id);
+    if state.open.len() < count {
+        connection.shared.record(connection.id, Event::Done);
+    }
+}
+
+fn send(
+    connection: &mut Connection<'_>,
+    kind: u8,
+    flags: u8,
+    stream: u32,
+    payload: &[u8],
+) -> Result<(), Over> {
+    let length = u32::try_from(payload.len())
+        .unwrap_or_default()
+        .to_be_bytes();
+    let head = [&length[1..], &[kind, flags], &stream.to_be_bytes()].concat();
+    connection.send(&[&head, payload].concat())
+}

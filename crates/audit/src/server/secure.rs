@@ -1,0 +1,148 @@
+//! TLS of the server: its certificate, and the handshake or what replaces it.
+
+use std::io;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use hecaton_test_server::make_certificates;
+use rustls::crypto::ring::default_provider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+use super::connection::{Connection, Over, is_late};
+use super::hello::Hello;
+use super::link::{Link, Replayed};
+use super::log::Event;
+use crate::case::{Case, Deed};
+
+/// The name and the addresses of the certificate.
+const NAMES: [&str; 4] = ["localhost", "audit.test", "127.0.0.1", "127.0.0.2"];
+
+/// The certificate of a server, with the protocols that it chooses from.
+pub(super) struct Identity {
+    pub(super) ca: String,
+    config: Arc<ServerConfig>,
+}
+
+impl Identity {
+    /// The identity for a case; none if there is more than one, which may need different ones, or if it has no TLS.
+    pub(super) fn of(cases: &[Case]) -> Result<Option<Identity>> {
+        let [case] = cases else {
+            return Ok(None);
+        };
+        let needs = case.all_needs();
+        if !needs.iter().any(|need| need == "tls") {
+            return Ok(None);
+        }
+        let names = NAMES.map(str::to_owned);
+        let made = make_certificates(&names, case.tls.certificate.flaw)
+            .context("no certificate can be made")?;
+        let chain = CertificateDer::pem_slice_iter(made.chain.as_bytes());
+        let key = PrivateKeyDer::from_pem_slice(made.key.as_bytes())?;
+        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain.collect::<Result<_, _>>()?, key)?;
+        let protocols: &[&str] = match case.h2 {
+            Some(_) => &["h2", "http/1.1"],
+            None => &["http/1.1"],
+        };
+        let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+        config.alpn_protocols = protocols.collect();
+        Ok(Some(Identity {
+            ca: made.ca,
+            config: Arc::new(config),
+        }))
+    }
+}
+
+/// Does the handshake that a ClientHello begins, and says whether HTTP/2 was chosen.
+pub(super) fn handshake(connection: &mut Connection<'_>) -> Result<bool, Over> {
+    let hello = loop {
+        match Hello::take(&connection.input) {
+            Some(hello) => break hello,
+            None => connection.fill()?,
+        }
+    };
+    let (shared, id) = (connection.shared, connection.id);
+    let Hello { sni, versions } = hello;
+    shared.record(id, Event::Hello { sni, versions });
+    let (Some((case, call)), Some(identity)) = (shared.current(), &shared.identity) else {
+        return connection.over(Event::ServerClosed);
+    };
+    let fault = || {
+        let (case, call) = (case.id.clone(), call.clone());
+        shared.record(id, Event::Fault { case, call });
+    };
+    if !case.tls.hello.is_empty() {
+        instead(connection, case, &fault)?;
+        return Err(Over);
+    }
+    let Ok(mut server) = ServerConnection::new(identity.config.clone()) else {
+        return Err(Over);
+    };
+    let mut socket = Replayed {
+        before: std::mem::take(&mut connection.input),
+        socket: connection.take_socket()?,
+    };
+    let done = loop {
+        if shared.is_over() {
+            return Err(Over);
+        }
+        match server.complete_io(&mut socket) {
+            Ok(_) if server.is_handshaking() => {}
+            Err(error) if is_late(&error) => {}
+            done => break done,
+        }
+    };
+    if case.tls.certificate.fault {
+        fault();
+    }
+    if let Err(error) = done {
+        return connection.over(ending(&error));
+    }
+    let alpn = server.alpn_protocol().unwrap_or_default();
+    let alpn = String::from_utf8_lossy(alpn).into_owned();
+    let is_h2 = alpn == "h2";
+    shared.record(id, Event::Secured { alpn });
+    connection.link = Link::Tls(Box::new(StreamOwned::new(server, socket)));
+    Ok(is_h2)
+}
+
+/// How a client ended a handshake.
+fn ending(error: &io::Error) -> Event {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    match inner {
+        Some(rustls::Error::AlertReceived(alert)) => Event::Alert {
+            code: (*alert).into(),
+        },
+        _ => Event::ClientClosed,
+    }
+}
+
+/// The steps in place of a handshake, and what the client does then.
+fn instead(connection: &mut Connection<'_>, case: &Case, fault: &impl Fn()) -> Result<(), Over> {
+    connection.input.clear();
+    for step in &case.tls.hello {
+        if step.fault {
+            fault();
+        }
+        match &step.deed {
+            Deed::Send(text) => connection.send(text.as_bytes())?,
+            Deed::SendHex(bytes) => connection.send(bytes)?,
+            Deed::Hold => break,
+            deed => connection.rest_of(deed)?,
+        }
+    }
+    loop {
+        connection.fill()?;
+        // A record of type alert has the level and the number.
+        if let [0x15, _, _, _, _, _, code, ..] = connection.input[..] {
+            connection
+                .shared
+                .record(connection.id, Event::Alert { code });
+        }
+        connection.input.clear();
+    }
+}
