@@ -1,24 +1,41 @@
 // The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 
 const unsupported = (what) => ({ ok: false, error: 'unsupported', what })
 
-// Which calls a client can make: `words`, `open()` makes a client, `ask(client, call)` gives a status and the body as a Buffer.
+// Which calls a client can make: `words`, `open(call)` makes a client, `ask(client, call)` gives a status and the body as a Buffer.
 export function asks ({ words, open = () => null, ask }) {
   let client
-  return async (line) => {
+  const reply = async (line) => {
     const refused = line.needs.split(',').find((word) => word && !words.includes(word))
     if (refused) return unsupported(refused)
-    if (line.fresh) {
+    const call = callOf(line)
+    if (line.fresh || line.by === 'close') {
       await client?.close?.()
-      client = await open()
+      client = undefined
     }
-    const call = { method: line.method, url: line.url, fields: Object.fromEntries(new URLSearchParams(line.fields)),
-      body: line.body === undefined ? undefined : decodeURIComponent(line.body), timeout: line.timeout_ms, follow: line.follow }
+    if (line.by === 'close') return { ok: true, responses: 0, errors: 0, ms: 0 }
+    client ??= await open(call)
     const from = performance.now()
-    const claim = await outcome(ask, client, call)
+    const claim = line.parallel ? await atOnce(line.parallel, ask, client, call) : await outcome(ask, client, call)
     return { ok: true, ...claim, ms: Math.round(performance.now() - from) }
   }
+  return Object.assign(reply, { words })
+}
+
+function callOf (line) {
+  const { method, url, timeout_ms: timeout, follow, proxy, hosts } = line
+  const body = line.body === undefined ? undefined : decodeURIComponent(line.body)
+  const fields = Object.fromEntries(new URLSearchParams(line.fields))
+  return { method, url, fields, body, timeout, follow, proxy, hosts, ca: line.ca && readFileSync(line.ca), poolSize: line.pool_size }
+}
+
+// Equal calls at once.
+async function atOnce (count, ask, client, call) {
+  const claims = await Promise.all(Array.from({ length: count }, () => outcome(ask, client, call)))
+  const errors = claims.filter((claim) => claim.class)
+  return { responses: count - errors.length, errors: errors.length, ...errors.at(-1) }
 }
 
 async function outcome (ask, client, call) {

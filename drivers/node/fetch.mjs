@@ -12,7 +12,7 @@ const fetchClient = (job) => {
 }
 
 const ask = asks({
-  words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip'],
+  words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip', 'parallel'],
   ask: async (_, { method, url, fields, body, timeout, follow }) => {
     const redirect = follow === false ? 'manual' : 'follow'
     const response = await fetch(url, { method, headers: fields, body, redirect, signal: AbortSignal.timeout(timeout) })

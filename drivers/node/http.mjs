@@ -21,9 +21,10 @@ const httpClient = (job) => {
 }
 
 const ask = asks({
-  words: ['method', 'body', 'fields', 'timeout'],
-  ask: (_, { method, url, fields, body, timeout }) => new Promise((resolve, reject) => {
-    const sent = http.request(url, { method, headers: fields, timeout }, (response) => {
+  words: ['method', 'body', 'fields', 'timeout', 'tls', 'parallel'],
+  ask: (_, { method, url, fields, body, timeout, ca }) => new Promise((resolve, reject) => {
+    const { request } = url.startsWith('https:') ? https : http
+    const sent = request(url, { method, headers: fields, timeout, ca }, (response) => {
       const parts = []
       response.on('data', (part) => parts.push(part)).on('error', reject)
       response.on('end', () => resolve({ status: response.statusCode, body: Buffer.concat(parts) }))

@@ -29,7 +29,7 @@ class AiohttpDriver(workers.Tasks):
         await self.session.close()
 
 
-async def fresh():
+async def fresh(_):
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(**({"limit": 1000} if TUNED else {})))
 
 

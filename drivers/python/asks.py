@@ -1,31 +1,40 @@
 # The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 import asyncio
+import concurrent.futures
 import hashlib
 import inspect
+import json
+import os
 import threading
 import time
 import urllib.parse
 from types import SimpleNamespace
 
+# What this file does for every client: it closes the client, and makes calls from threads and from a child.
+OWN = ["parallel", "fork", "close"]
 _state = {}
-_loop = asyncio.new_event_loop()
+_loop, _starting = asyncio.new_event_loop(), threading.Lock()
 
 
 def done(result):
     """A result, or what a coroutine gives in an event loop that also runs between calls, as that of a program does."""
     if not inspect.iscoroutine(result):
         return result
-    if not _loop.is_running():
-        threading.Thread(target=_loop.run_forever, daemon=True).start()
+    with _starting:
+        if "loop" not in _state:
+            _state["loop"] = threading.Thread(target=_loop.run_forever, daemon=True)
+            _state["loop"].start()
     return asyncio.run_coroutine_threadsafe(result, _loop).result()
 
 
 def asks(words, open_state, ask):
-    """Says which calls a client can make: the words, how a client is made, and `ask(client, call)`: status and body.
-
-    The last two may be coroutines.
-    """
+    """Says which calls a client can make: the words, `open_state(call)` makes a client, and `ask(client, call)` gives
+    the status and the body. The last two may be coroutines."""
     _state.update(words=words, open=open_state, ask=ask)
+
+
+def words():
+    return _state.get("words", [])
 
 
 def reply(line):  # To `ask`.
@@ -34,23 +43,61 @@ def reply(line):  # To `ask`.
     for word in filter(None, line["needs"].split(",")):
         if word not in _state["words"]:
             return {"ok": False, "error": "unsupported", "what": word}
-    if line["fresh"] or "client" not in _state:
-        client = _state.pop("client", None)
-        close = getattr(client, "aclose", None) or getattr(client, "close", None)
-        if close:
-            done(close())
-        _state["client"] = done(_state["open"]())
-    call = SimpleNamespace(
+    by, call = line.get("by"), call_of(line)
+    if line["fresh"] or by == "close" or "client" not in _state:
+        close_client()
+    if by == "close":
+        return {"ok": True, "responses": 0, "errors": 0, "ms": 0}
+    if "client" not in _state:
+        _state["client"] = done(_state["open"](call))
+    begun = time.monotonic()
+    if "parallel" in line:
+        claim = at_once(line["parallel"], call)
+    else:
+        claim = of_child(call) if by == "fork" else outcome(call)
+    return {"ok": True, **claim, "ms": int((time.monotonic() - begun) * 1000)}
+
+
+def close_client():
+    client = _state.pop("client", None)
+    names = ("aclose", "close", "clear")
+    close = next((getattr(client, name) for name in names if hasattr(client, name)), None)
+    if close:
+        done(close())
+
+
+def call_of(line):
+    optional = ("ca", "verify", "http", "proxy", "hosts", "pool_size", "follow")
+    return SimpleNamespace(
         method=line["method"],
         url=line["url"],
         fields=dict(urllib.parse.parse_qsl(line["fields"], keep_blank_values=True)),
         body=urllib.parse.unquote_to_bytes(line["body"]) if "body" in line else None,
         timeout=line["timeout_ms"] / 1000 if "timeout_ms" in line else None,
-        follow=line.get("follow"),
+        **{name: line.get(name) for name in optional},
     )
-    begun = time.monotonic()
-    claim = outcome(call)
-    return {"ok": True, **claim, "ms": int((time.monotonic() - begun) * 1000)}
+
+
+def at_once(count, call):  # Equal calls from as many threads.
+    with concurrent.futures.ThreadPoolExecutor(count) as threads:
+        claims = list(threads.map(lambda _: outcome(call), range(count)))
+    errors = [claim for claim in claims if "class" in claim]
+    return {"responses": count - len(errors), "errors": len(errors), **(errors[-1] if errors else {})}
+
+
+def of_child(call):  # A call from a child of this process.
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(writer, json.dumps(outcome(call)).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    os.waitpid(child, 0)
+    return json.loads(text) if text else {"class": "NoReply", "text": "the child ended without a reply"}
 
 
 def outcome(call):

@@ -43,8 +43,13 @@ async def ask(client, call):
     return response.status_code, response.content
 
 
-words = "method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split()
-asks.asks(words, lambda: httpx.AsyncClient(trust_env=False), ask)
+def open_client(call):
+    trust = {"verify": ssl.create_default_context(cafile=call.ca)} if call.ca else {}
+    return httpx.AsyncClient(trust_env=False, proxy=call.proxy, **trust)
+
+
+words = "method body fields timeout redirects cookies gzip userinfo raw-url raw-method tls proxy parallel close".split()
+asks.asks(words, open_client, ask)
 kit.run(
     HttpxDriver,
     name="httpx-tuned" if TUNED else "httpx",

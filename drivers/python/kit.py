@@ -101,7 +101,7 @@ def run(driver_class, **about):  # Replies to commands until `bye`.
         command, reply = json.loads(line), {"ok": True}
         try:
             if command["cmd"] == "hello":
-                reply = {**HELLO, "paces": getattr(driver_class, "paces", []), **about}
+                reply = {**HELLO, "paces": getattr(driver_class, "paces", []), "asks": asks.words(), **about}
             elif command["cmd"] == "prepare":
                 driver = driver and driver.close()
                 optional = {"ca": None, "fields": None, "body": None, "urls": None, "expect": None}

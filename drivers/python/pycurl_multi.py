@@ -72,7 +72,7 @@ def ask(curl, call):
     return curl.getinfo(pycurl.RESPONSE_CODE), body.getvalue()
 
 
-asks.asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), pycurl.Curl, ask)
+asks.asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), lambda _: pycurl.Curl(), ask)
 kit.run(
     PycurlDriver,
     name="pycurl",

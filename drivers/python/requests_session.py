@@ -31,12 +31,20 @@ class RequestsDriver(workers.Threads):
 def ask(session, call):
     follow = {} if call.follow is None else {"allow_redirects": call.follow}
     response = session.request(
-        call.method, call.url, headers=call.fields, data=call.body, timeout=call.timeout, **follow
+        call.method,
+        call.url,
+        headers=call.fields,
+        data=call.body,
+        timeout=call.timeout,
+        verify=call.ca or True,
+        proxies=call.proxy and {"http": call.proxy, "https": call.proxy},
+        **follow,
     )
     return response.status_code, response.content
 
 
-asks.asks(["method", "body", "fields", "timeout", "redirects", "cookies", "gzip", "raw-url"], requests.Session, ask)
+WORDS = ["method", "body", "fields", "timeout", "redirects", "cookies", "gzip", "raw-url", "tls", "proxy", *asks.OWN]
+asks.asks(WORDS, lambda call: requests.Session(), ask)
 kit.run(
     RequestsDriver,
     name="requests-get" if GET else "requests",

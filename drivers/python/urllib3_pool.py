@@ -38,7 +38,17 @@ def ask(http, call):
     return response.status, response.data
 
 
-asks.asks(["method", "body", "fields", "timeout", "redirects", "gzip", "raw-url"], urllib3.PoolManager, ask)
+def open_pool(call):
+    size = {"maxsize": call.pool_size, "block": True} if call.pool_size else {}
+    if not call.proxy:
+        return urllib3.PoolManager(ca_certs=call.ca, **size)
+    user = urllib3.util.parse_url(call.proxy).auth
+    login = urllib3.make_headers(proxy_basic_auth=user) if user else None
+    return urllib3.ProxyManager(call.proxy, proxy_headers=login, ca_certs=call.ca, **size)
+
+
+WORDS = ["method", "body", "fields", "timeout", "redirects", "gzip", "raw-url", "tls", "proxy", "pool-size", *asks.OWN]
+asks.asks(WORDS, open_pool, ask)
 logging.disable()  # it warns of every connection that it throws away
 kit.run(
     Urllib3Driver,

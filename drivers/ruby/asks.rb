@@ -1,20 +1,30 @@
 # The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 require "digest"
+require "json"
 require "uri"
 
 module Kit
   # The call to make. A client's block builds its client once for all calls of a case, by `client`.
-  Call = Struct.new(:method, :url, :fields, :body, :timeout_ms, :follow, :keep) do
+  Call = Struct.new(:method, :url, :fields, :body, :timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts, :pool_size, :keep) do
     def timeout = timeout_ms && (timeout_ms / 1000.0)
-    def client = keep[:client] ||= yield
+    # Calls that are made at once share it.
+    def client = BUILDING.synchronize { keep[:client] ||= yield }
     # The client's own default, unless it was said whether redirects are to be followed.
     def redirects(most) = { nil => nil, true => most, false => 0 }[follow]
+    # Host and port, with the addresses to use for them.
+    def addresses = hosts && { "#{URI(url).host}:#{URI(url).port}" => hosts.split(",") }
   end
+  BUILDING = Mutex.new
+  # What this file does for every client: it closes the client, and makes calls from threads and from a child.
+  OWN = %w[parallel fork close].freeze
 
   # Says which calls a client can make: the words, and a block that makes a call and returns the status and the body.
   def self.asks(*words, close: :close, &ask)
     @asks = { words: words, ask: ask, close: close, keep: {} }
   end
+
+  # The words, for `hello`.
+  def self.asked_words = @asks ? @asks[:words] : []
 
   # The reply to `ask`.
   def self.asked(line)
@@ -25,13 +35,46 @@ module Kit
   end
 
   def self.outcome(line)
-    drop_client if line[:fresh]
+    drop_client if line[:fresh] || line[:by] == "close"
+    return { responses: 0, errors: 0, ms: 0 } if line[:by] == "close"
+
+    call = call_of(line)
+    from = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
+    claim =
+      if line[:parallel] then at_once(line[:parallel], call)
+      elsif line[:by] == "fork" then of_child(call)
+      else claim_of(call)
+      end
+    { **claim, ms: Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) - from }
+  end
+
+  def self.call_of(line)
     fields = URI.decode_www_form(line[:fields]).to_h
     body = line[:body] && URI.decode_www_form_component(line[:body])
-    call = Call.new(line[:method], line[:url], fields, body, line[:timeout_ms], line[:follow], @asks[:keep])
-    from = Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond)
-    claim = claim_of(call)
-    { **claim, ms: Process.clock_gettime(Process::CLOCK_MONOTONIC, :millisecond) - from }
+    rest = line.values_at(:timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts, :pool_size)
+    Call.new(line[:method], line[:url], fields, body, *rest, @asks[:keep])
+  end
+
+  # Equal calls from as many threads.
+  def self.at_once(count, call)
+    claims = Array.new(count) { Thread.new { claim_of(call) } }.map(&:value)
+    errors = claims.select { |claim| claim[:class] }
+    { responses: count - errors.size, errors: errors.size, **errors.last.to_h }
+  end
+
+  # A call from a child of this process.
+  def self.of_child(call)
+    reader, writer = IO.pipe
+    child = Process.fork do
+      reader.close
+      writer.write(JSON.generate(claim_of(call)))
+      writer.close
+      exit!(0)
+    end
+    writer.close
+    text = reader.read
+    Process.wait(child)
+    text.empty? ? { class: "NoReply", text: "the child ended without a reply" } : JSON.parse(text, symbolize_names: true)
   end
 
   def self.claim_of(call)
@@ -49,5 +92,5 @@ module Kit
     nil # it may be closed already
   end
 
-  private_class_method :outcome, :claim_of, :drop_client
+  private_class_method :outcome, :call_of, :at_once, :of_child, :claim_of, :drop_client
 end

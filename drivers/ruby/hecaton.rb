@@ -44,8 +44,12 @@ class HecatonDriver
   end
 end
 
-Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method]) do |call|
-  client = call.client { Hecaton::Client.new(timeout: 5, cookies: true, proxy: false) }
+Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method tls h2 proxy hosts pool-size expect],
+  *Kit::OWN) do |call|
+  client = call.client do
+    Hecaton::Client.new(timeout: 5, cookies: true, proxy: call.proxy || false, ca: call.ca, http: call.http,
+      resolve: call.addresses, per_origin: call.pool_size)
+  end
   options = { headers: call.fields, body: call.body, timeout: call.timeout, redirects: call.redirects(20) }
   response = client.request(call.method, call.url, **options.compact)
   [response.status, response.body]

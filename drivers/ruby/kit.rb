@@ -92,7 +92,7 @@ module Kit
 
   def self.reply(command, driver, about)
     case command[:cmd]
-    when "hello" then { ok: true, **HELLO, **about }
+    when "hello" then { ok: true, **HELLO, asks: asked_words, **about }
     when "prepare" then prepare(command, driver, HELLO.merge(about))
     when "go" then { ok: true, **Round.new(@job, **command).tap { |round| @driver.go(round) }.reply }
     when "ask" then asked(command)

@@ -32,9 +32,13 @@ end
 
 # Hecaton instead of it has a pool of connections, whatever is finished.
 keepalive = defined?(Hecaton) ? [true] : [true, false]
-Kit.asks(*%w[method body fields timeout gzip raw-url], close: :finish) do |call|
+Kit.asks(*%w[method body fields timeout gzip raw-url tls proxy expect fork close], close: :finish) do |call|
   uri = URI(call.url)
-  http = call.client { Net::HTTP.start(uri.host, uri.port, nil) }
+  http = call.client do
+    proxy = URI(call.proxy.to_s)
+    Net::HTTP.start(uri.host, uri.port, proxy.host, proxy.port, proxy.user, proxy.password,
+      use_ssl: uri.scheme == "https", ca_file: call.ca)
+  end
   http.open_timeout = http.read_timeout = http.write_timeout = call.timeout
   response = http.request(Net::HTTP.const_get(call.method.capitalize).new(uri, call.fields), call.body)
   [response.code.to_i, response.body]

@@ -18,6 +18,26 @@ pub struct Call {
     pub timeout: Option<Duration>,
     /// Whether redirects are followed; none for the client's default.
     pub follow: Option<bool>,
+    /// The certificates to trust, as PEM.
+    pub ca: Option<String>,
+    /// The proxy's URL.
+    pub proxy: Option<String>,
+    /// The addresses of the URL's host.
+    pub hosts: Vec<String>,
+    /// Whether HTTP/2 is used if the server supports it.
+    pub http2: bool,
+    /// The most connections that the client may open.
+    pub pool_size: Option<usize>,
+    /// How many equal calls are made at once.
+    pub parallel: Option<usize>,
+}
+
+impl Call {
+    /// The host and the port of the URL.
+    pub fn authority(&self) -> &str {
+        let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
+        rest.split('/').next().unwrap_or_default()
+    }
 }
 
 /// Makes calls: the words that the client understands, and the function that makes one call.
@@ -42,6 +62,12 @@ pub(crate) fn reply(line: &Value, asks: Option<Asks<'_>>) -> Value {
         body: line["body"].as_str().map(decoded),
         timeout: line["timeout_ms"].as_u64().map(Duration::from_millis),
         follow: line["follow"].as_bool(),
+        ca: line["ca"].as_str().map(|file| std::fs::read_to_string(file).unwrap_or_default()),
+        proxy: line["proxy"].as_str().map(str::to_owned),
+        hosts: text("hosts").split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect(),
+        http2: line["http"] == "2",
+        pool_size: line["pool_size"].as_u64().map(|size| size as usize),
+        parallel: line["parallel"].as_u64().map(|count| count as usize),
     };
     let from = Instant::now();
     let outcome = make(&call);

@@ -90,7 +90,11 @@ pub fn run_with_calls<D: Driver>(
     for line in std::io::stdin().lock().lines().map_while(Result::ok) {
         let command: Value = serde_json::from_str(&line).unwrap_or_default();
         let mut reply = match (command["cmd"].as_str().unwrap_or_default(), &mut ready) {
-            ("hello", _) => hello(name, package, &about),
+            ("hello", _) => {
+                let mut hello = hello(name, package, &about);
+                hello["asks"] = json!(asks.as_ref().map_or(&[][..], |(words, _)| *words));
+                hello
+            }
             ("prepare", _) => {
                 drop(ready.take());
                 let job: Arc<Job> = Arc::new(serde_json::from_value(command.clone()).expect("a job"));

@@ -1,7 +1,7 @@
 //! The engine itself, without Ruby around it: one batch a round that refills itself.
 
 use drivers::{Call, Driver, Job, Round, words};
-use hecaton::{Batch, Client, Config, Cookies, Protocol, Reactor, Request};
+use hecaton::{Batch, Client, Config, Cookies, Protocol, Proxy, Reactor, Request};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,7 +46,15 @@ fn request(round: &Round, url: &str) -> Request {
 fn make_call(client: &mut Option<Hecaton>, call: &Call) -> drivers::Outcome {
     if call.fresh || client.is_none() {
         let mut config = Config::new(Duration::from_secs(5));
-        (config.cookies, config.http) = (Some(Cookies::default()), Protocol::Http1);
+        config.cookies = Some(Cookies::default());
+        config.http = if call.http2 { Protocol::Http2 } else { Protocol::Auto };
+        config.ca = call.ca.clone().map(Into::into);
+        config.proxy = call.proxy.clone().map_or(Proxy::Off, Proxy::Url);
+        config.per_origin = call.pool_size;
+        let hosts: Vec<&str> = call.hosts.iter().map(String::as_str).collect();
+        if !hosts.is_empty() {
+            config.resolve.add(call.authority(), &hosts).map_err(words)?;
+        }
         *client = Some(Hecaton(Reactor::new().map_err(words)?, Client::new(config)));
     }
     let Hecaton(reactor, client) = client.as_ref().expect("it was made");
@@ -70,7 +78,7 @@ fn make_call(client: &mut Option<Hecaton>, call: &Call) -> drivers::Outcome {
     Ok((response.status(), response.into_body()))
 }
 
-const CAN: [&str; 8] = [
+const CAN: [&str; 14] = [
     "method",
     "body",
     "fields",
@@ -79,6 +87,12 @@ const CAN: [&str; 8] = [
     "cookies",
     "gzip",
     "userinfo",
+    "tls",
+    "h2",
+    "proxy",
+    "hosts",
+    "pool-size",
+    "expect",
 ];
 
 fn main() {
