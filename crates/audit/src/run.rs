@@ -235,6 +235,9 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
     }
     for outcome in &case.outcomes {
         if outcome.when.iter().all(|condition| condition.holds(facts)) {
+            if let Some(lie) = lie(case, told, log).filter(|_| !outcome.verdict.is_finding()) {
+                return (Verdict::Mismatch, lie);
+            }
             return (outcome.verdict, filled(&outcome.says, facts));
         }
     }
@@ -244,6 +247,24 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
         Verdict::Inconclusive,
         format!("No outcome of the case holds: {shown}."),
     )
+}
+
+/// What the client claims and the server did not see: responses to requests that never came.
+fn lie(case: &Case, told: &[Told], log: &Log) -> Option<String> {
+    let found = case.calls.iter().zip(told).find_map(|(call, told)| {
+        let claimed = match told {
+            Told::Response { .. } => 1,
+            Told::Several { responses, .. } => *responses,
+            _ => 0,
+        };
+        let seen = log.requests_of(&call.name);
+        (claimed > seen).then_some((call, claimed, seen))
+    });
+    let (call, claimed, seen) = found?;
+    Some(format!(
+        "The driver claims {claimed} responses to `{}`, and {seen} requests arrived.",
+        call.name
+    ))
 }
 
 /// A sentence with its facts. A fact that does not exist, such as the status of an error, is nothing.

@@ -6,10 +6,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hecaton_audit::case::{Case, Catalogue, Verdict};
+use hecaton_audit::case::{Case, Catalogue, Verdict, hash};
 use hecaton_audit::clients::{Client, SINS};
 use hecaton_audit::report::table_of_cases;
 use hecaton_audit::run::{Run, once};
+use hecaton_audit::subject::{Ask, Subject, Told};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -180,4 +181,56 @@ fn the_table_of_cases_is_up_to_date() {
         remaining == table,
         "docs/audit-cases.md is old; run HECATON_UPDATE=1 cargo test -p hecaton-audit --test cases"
     );
+}
+
+/// A driver that claims a response to each call, and makes none.
+struct Liar;
+
+impl Subject for Liar {
+    fn name(&self) -> &str {
+        "liar"
+    }
+
+    fn ask(&mut self, _: &Ask) -> anyhow::Result<Told> {
+        Ok(Told::Response {
+            status: 200,
+            bytes: 2,
+            sha256: hash(b"ok"),
+            ms: 1,
+        })
+    }
+}
+
+/// A driver that claims an error for each call, and makes none.
+struct Idler;
+
+impl Subject for Idler {
+    fn name(&self) -> &str {
+        "idler"
+    }
+
+    fn ask(&mut self, _: &Ask) -> anyhow::Result<Told> {
+        Ok(Told::Error {
+            class: "Error".into(),
+            text: String::new(),
+            ms: 1,
+        })
+    }
+}
+
+#[test]
+fn a_driver_that_sends_nothing_passes_nothing() {
+    let cases = cases();
+    let wrong = each(&cases, |case| {
+        let liar = once(case, &mut Liar, Duration::ZERO).unwrap();
+        let idler = once(case, &mut Idler, Duration::ZERO).unwrap();
+        let passed = liar.verdict == Verdict::Pass || idler.verdict == Verdict::Pass;
+        passed.then(|| {
+            format!(
+                "{} {}: {}: {}; {}: {}",
+                case.code, case.id, liar.verdict, liar.says, idler.verdict, idler.says
+            )
+        })
+    });
+    assert_none(&wrong);
 }

@@ -201,7 +201,7 @@ impl Call {
             (!self.fields.is_empty(), "fields"),
             (self.timeout_ms.is_some(), "timeout"),
             (self.follow == Some(true), "redirects"),
-            (self.url.contains("{tls}"), "tls"),
+            (self.url.contains("{tls"), "tls"),
             (self.proxy.is_some(), "proxy"),
             (self.hosts.is_some(), "hosts"),
             (self.parallel.is_some(), "parallel"),

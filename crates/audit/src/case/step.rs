@@ -122,6 +122,8 @@ pub struct Places {
     pub other_port: String,
     /// The same path over TLS.
     pub tls: String,
+    /// The same path over TLS on another port, where the certificate is good.
+    pub tls_good: String,
     /// The same path on a host that has a name, which the call's `hosts` say the addresses of.
     pub named: String,
     /// Host and port of the proxy.
@@ -139,6 +141,7 @@ impl Places {
             .replace("{other-host}", &self.other_host)
             .replace("{other-port}", &self.other_port)
             .replace("{tls}", &self.tls)
+            .replace("{tls-good}", &self.tls_good)
             .replace("{named}", &self.named)
             .replace("{proxy}", &self.proxy)
             .replace("{authority}", &self.authority)

@@ -8,7 +8,7 @@ use super::redirects::Hop;
 use super::{Class, Client, Failure, Response, Sins, failed, http2, response};
 
 /// How long a request with `Expect` waits for the server's consent.
-const CONSENT: Duration = Duration::from_millis(150);
+const CONSENT: Duration = Duration::from_secs(1);
 
 /// Sends a hop until it has its one outcome.
 pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<Response, Failure> {

@@ -37,6 +37,8 @@ pub(super) struct Over;
 pub(super) struct Connection<'a> {
     pub(super) link: Link,
     pub(super) id: usize,
+    /// On which of the server's addresses it is.
+    pub(super) at: &'static str,
     pub(super) shared: &'a Shared,
     /// Bytes that arrived and were not read.
     pub(super) input: Vec<u8>,
@@ -47,13 +49,14 @@ pub(super) struct Connection<'a> {
 }
 
 /// Serves a connection until it ends.
-pub(super) fn serve(stream: TcpStream, id: usize, shared: &Shared) {
+pub(super) fn serve(stream: TcpStream, id: usize, at: &'static str, shared: &Shared) {
     let _ = stream.set_nodelay(true);
     let _ = stream.set_read_timeout(Some(GLANCE));
     let _ = stream.set_write_timeout(Some(GLANCE));
     let mut connection = Connection {
         link: Link::Plain(stream),
         id,
+        at,
         shared,
         input: Vec::new(),
         nth: 0,

@@ -150,6 +150,12 @@ impl Log {
         self.entries.iter().any(is_it)
     }
 
+    /// How many requests of a call arrived, at all stops. One whose path belongs to no call may be this call's.
+    pub fn requests_of(&self, name: &str) -> usize {
+        let is_it = |entry: &&Entry| matches!(&entry.event, Event::Request { call, .. } if call == name || call.is_empty());
+        self.entries.iter().filter(is_it).count()
+    }
+
     /// The address that a connection was opened to.
     pub fn opened_at(&self, connection: usize) -> Option<&'static str> {
         self.entries.iter().find_map(|entry| match entry.event {

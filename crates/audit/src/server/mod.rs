@@ -74,6 +74,7 @@ impl Server {
         let silent = silent.then(|| silent_at(port)).transpose()?;
         let places = Places {
             tls: format!("https://{}", addresses[0]),
+            tls_good: format!("https://{}", addresses[1]),
             named: format!("http://{NAME}:{port}"),
             proxy: addresses[3].to_string(),
             here: format!("http://{}", addresses[0]),
@@ -183,7 +184,7 @@ fn accept(listener: &TcpListener, name: &'static str, shared: &Arc<Shared>) {
                 if let Some(id) = shared.opened(name, peer) {
                     let shared = shared.clone();
                     connections.push(std::thread::spawn(move || {
-                        connection::serve(stream, id, &shared)
+                        connection::serve(stream, id, name, &shared)
                     }));
                 }
             }

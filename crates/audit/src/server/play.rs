@@ -98,6 +98,7 @@ impl Shared {
             other_host: format!("{}{path}", self.places.other_host),
             other_port: format!("{}{path}", self.places.other_port),
             tls: format!("{}{path}", self.places.tls),
+            tls_good: format!("{}{path}", self.places.tls_good),
             named: format!("{}{path}", self.places.named),
             proxy: self.places.proxy.clone(),
             authority: self.places.authority.clone(),

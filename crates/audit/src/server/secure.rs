@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
-use hecaton_test_server::make_certificates;
+use hecaton_test_server::{Flaw, make_certificates};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -19,10 +19,15 @@ use crate::case::{Case, Deed};
 /// The name and the addresses of the certificate.
 const NAMES: [&str; 4] = ["localhost", "audit.test", "127.0.0.1", "127.0.0.2"];
 
-/// The certificate of a server, with the protocols that it chooses from.
+/// The address of a server where TLS has no fault: a client that fails there too does not fail because of the fault.
+const GOOD: &str = "other port";
+
+/// The certificates of a server, with the protocols that it chooses from.
 pub(super) struct Identity {
+    /// The authorities of both certificates.
     pub(super) ca: String,
     config: Arc<ServerConfig>,
+    good: Arc<ServerConfig>,
 }
 
 impl Identity {
@@ -35,26 +40,33 @@ impl Identity {
         if !needs.iter().any(|need| need == "tls") {
             return Ok(None);
         }
-        let names = NAMES.map(str::to_owned);
-        let made = make_certificates(&names, case.tls.certificate.flaw)
-            .context("no certificate can be made")?;
-        let chain = CertificateDer::pem_slice_iter(made.chain.as_bytes());
-        let key = PrivateKeyDer::from_pem_slice(made.key.as_bytes())?;
-        let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_no_client_auth()
-            .with_single_cert(chain.collect::<Result<_, _>>()?, key)?;
-        let protocols: &[&str] = match case.h2 {
-            Some(_) => &["h2", "http/1.1"],
-            None => &["http/1.1"],
-        };
-        let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
-        config.alpn_protocols = protocols.collect();
+        let (ca, config) = config(case, case.tls.certificate.flaw)?;
+        let (good_ca, good) = self::config(case, Flaw::None)?;
         Ok(Some(Identity {
-            ca: made.ca,
-            config: Arc::new(config),
+            ca: ca + &good_ca,
+            config,
+            good,
         }))
     }
+}
+
+/// A certificate with that flaw: its authority, and what a handshake with it needs.
+fn config(case: &Case, flaw: Flaw) -> Result<(String, Arc<ServerConfig>)> {
+    let names = NAMES.map(str::to_owned);
+    let made = make_certificates(&names, flaw).context("no certificate can be made")?;
+    let chain = CertificateDer::pem_slice_iter(made.chain.as_bytes());
+    let key = PrivateKeyDer::from_pem_slice(made.key.as_bytes())?;
+    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(chain.collect::<Result<_, _>>()?, key)?;
+    let protocols: &[&str] = match case.h2 {
+        Some(_) => &["h2", "http/1.1"],
+        None => &["http/1.1"],
+    };
+    let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
+    config.alpn_protocols = protocols.collect();
+    Ok((made.ca, Arc::new(config)))
 }
 
 /// Does the handshake that a ClientHello begins, and says whether HTTP/2 was chosen.
@@ -75,11 +87,17 @@ pub(super) fn handshake(connection: &mut Connection<'_>) -> Result<bool, Over> {
         let (case, call) = (case.id.clone(), call.clone());
         shared.record(id, Event::Fault { case, call });
     };
-    if !case.tls.hello.is_empty() {
+    let good = connection.at == GOOD;
+    if !case.tls.hello.is_empty() && !good {
         instead(connection, case, &fault)?;
         return Err(Over);
     }
-    let Ok(mut server) = ServerConnection::new(identity.config.clone()) else {
+    let config = if good {
+        &identity.good
+    } else {
+        &identity.config
+    };
+    let Ok(mut server) = ServerConnection::new(config.clone()) else {
         return Err(Over);
     };
     let mut socket = Replayed {
@@ -96,7 +114,7 @@ pub(super) fn handshake(connection: &mut Connection<'_>) -> Result<bool, Over> {
             done => break done,
         }
     };
-    if case.tls.certificate.fault {
+    if case.tls.certificate.fault && !good {
         fault();
     }
     if let Err(error) = done {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hecaton_audit::case::{Case, Verdict};
-use hecaton_audit::listen::{by_hand, from_the_log};
+use hecaton_audit::listen::{by_hand, from_the_log, is_for_hands};
 use hecaton_audit::server::Server;
 
 use crate::stop;
@@ -18,13 +18,26 @@ const QUIET: Duration = Duration::from_millis(1500);
 /// Prints a command for each case, and the verdicts of the cases that were tried, until somebody stops it.
 pub fn run(cases: &[&Case]) -> Result<()> {
     let stop = stop::on_request()?;
+    let all = cases.len();
+    let cases: Vec<&Case> = cases
+        .iter()
+        .copied()
+        .filter(|case| is_for_hands(case))
+        .collect();
     let server = Server::start(cases.iter().map(|case| (*case).clone()).collect(), None)?;
     let mut out = stdout();
     writeln!(
         out,
         "Try a case with curl, or make the same calls with your client. Ctrl-C ends this.\n"
     )?;
-    for case in cases {
+    if cases.len() < all {
+        writeln!(
+            out,
+            "{} of {all} cases need a driver, and are left out.\n",
+            all - cases.len()
+        )?;
+    }
+    for case in &cases {
         writeln!(
             out,
             "{} {}: {}\n  {}",
@@ -45,7 +58,7 @@ pub fn run(cases: &[&Case]) -> Result<()> {
             seen = log.entries.len();
             continue;
         }
-        for case in cases {
+        for case in &cases {
             let Some(verdict) = from_the_log(case, &log) else {
                 continue;
             };
