@@ -72,7 +72,8 @@ def ask(curl, call):
     return curl.getinfo(pycurl.RESPONSE_CODE), body.getvalue()
 
 
-asks.asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), lambda _: pycurl.Curl(), ask)
+words = "method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split()
+asks.asks(words, lambda _: pycurl.Curl(), ask)
 kit.run(
     PycurlDriver,
     name="pycurl",

@@ -5,7 +5,8 @@ require "uri"
 
 module Kit
   # The call to make. A client's block builds its client once for all calls of a case, by `client`.
-  Call = Struct.new(:method, :url, :fields, :body, :timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts, :pool_size, :keep) do
+  Call = Struct.new(:method, :url, :fields, :body, :timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts,
+    :pool_size, :keep) do
     def timeout = timeout_ms && (timeout_ms / 1000.0)
     # Calls that are made at once share it.
     def client = BUILDING.synchronize { keep[:client] ||= yield }
@@ -74,7 +75,9 @@ module Kit
     writer.close
     text = reader.read
     Process.wait(child)
-    text.empty? ? { class: "NoReply", text: "the child ended without a reply" } : JSON.parse(text, symbolize_names: true)
+    return { class: "NoReply", text: "the child ended without a reply" } if text.empty?
+
+    JSON.parse(text, symbolize_names: true)
   end
 
   def self.claim_of(call)
@@ -85,6 +88,7 @@ module Kit
     { class: error.class.name, text: error.message.b.inspect[1..-2][0, 500] }
   end
 
+  # Closes the client; the next call makes a new one.
   def self.drop_client
     client = @asks[:keep].delete(:client)
     client.public_send(@asks[:close]) if client.respond_to?(@asks[:close])
@@ -92,5 +96,5 @@ module Kit
     nil # it may be closed already
   end
 
-  private_class_method :outcome, :call_of, :at_once, :of_child, :claim_of, :drop_client
+  private_class_method :outcome, :call_of, :at_once, :of_child, :claim_of
 end

@@ -44,8 +44,8 @@ class HecatonDriver
   end
 end
 
-Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method tls h2 proxy hosts pool-size expect],
-  *Kit::OWN) do |call|
+Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method], *Kit::OWN,
+  *%w[tls h2 proxy hosts pool-size expect]) do |call|
   client = call.client do
     Hecaton::Client.new(timeout: 5, cookies: true, proxy: call.proxy || false, ca: call.ca, http: call.http,
       resolve: call.addresses, per_origin: call.pool_size)
