@@ -25,7 +25,8 @@ final class JavaNetHttp {
     return call -> {
       var request = HttpRequest.newBuilder(URI.create(call.url())).timeout(Duration.ofMillis(call.timeoutMs()));
       call.each(request::header);
-      request.method(call.method(), call.body() == null ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(call.body()));
+      if (call.body() != null) request.method(call.method(), BodyPublishers.ofByteArray(call.body()));
+      else if (!call.method().equals("GET")) request.method(call.method(), BodyPublishers.noBody()); // it would send a length
       return sent(clients.get(call.follows(false)), request);
     };
   }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::case::{Call, Case, Facts, Severity, Verdict};
 use crate::facts::facts;
@@ -37,6 +37,48 @@ pub struct Run {
     pub log: Log,
 }
 
+impl Run {
+    /// Forgets what was said and seen.
+    pub fn empty(&mut self) {
+        (self.asked, self.told) = (Vec::new(), Vec::new());
+        self.facts.clear();
+        self.log.entries.clear();
+        self.verdict = Verdict::LeftOut;
+        self.says.clear();
+    }
+}
+
+/// A behaviour that was described in public before it was measured here.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Described {
+    /// The id of the case.
+    pub case: String,
+    /// Who describes it.
+    pub by: By,
+    /// What is said of it, in our words.
+    pub says: String,
+    /// The URL.
+    pub source: String,
+    /// How to switch it off, if that is known.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub switch: String,
+}
+
+/// Who describes a behaviour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// The client's documentation: it is so on purpose.
+    Documentation,
+    /// The client's source.
+    Source,
+    /// A report in the client's tracker.
+    Issue,
+    /// A security advisory.
+    Advisory,
+}
+
 /// A case with its runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
@@ -60,6 +102,9 @@ pub struct Finding {
     pub run: Run,
     /// The verdicts of all runs.
     pub runs: Vec<Verdict>,
+    /// Where this behaviour is described in public.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub described: Option<Described>,
 }
 
 /// Runs a case so many times.
@@ -97,6 +142,7 @@ pub fn audit(case: &Case, subject: &mut dyn Subject, runs: usize) -> Result<Find
         says,
         run,
         runs: verdicts,
+        described: None,
     })
 }
 

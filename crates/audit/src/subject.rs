@@ -5,10 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Asked, Driver, DriverError, Interrupted, Problem};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
+
+/// How often in a row a driver may break until its client is given up: each time, calls wait for it in vain.
+const MOST_BREAKS: usize = 8;
 
 /// How much longer than its limit a call may take until its driver is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -201,6 +204,7 @@ pub struct Process {
     stop: Arc<AtomicBool>,
     trusted: bool,
     driver: Option<Driver>,
+    breaks: usize,
 }
 
 impl Process {
@@ -220,6 +224,7 @@ impl Process {
             stop,
             trusted,
             driver: None,
+            breaks: 0,
         };
         let unknown = Ask {
             fresh: true,
@@ -229,6 +234,10 @@ impl Process {
             ..Ask::default()
         };
         match process.driver()?.ask(&unknown)? {
+            Told::Unsupported { what } if what == "ask" => bail!(
+                "{} cannot be audited: its driver has no `ask`; docs/driver-protocol.md says how to add it",
+                manifest.client
+            ),
             Told::Unsupported { .. } => Ok(process),
             told => bail!(
                 "{} does not refuse a call that its client cannot make, but says {told:?}; docs/driver-protocol.md says how",
@@ -265,11 +274,20 @@ impl Subject for Process {
             // It hangs or has ended, and the next call needs another.
             Err(error) => {
                 self.driver = None;
+                self.breaks += 1;
+                ensure!(
+                    self.breaks < MOST_BREAKS,
+                    "{} broke {MOST_BREAKS} times in a row: {error:#}",
+                    self.manifest.client
+                );
                 Ok(Told::Nothing {
                     why: format!("{error:#}"),
                 })
             }
-            told => told,
+            told => {
+                self.breaks = 0;
+                told
+            }
         }
     }
 }

@@ -19,9 +19,16 @@ pub enum Progress {
     /// No progress is shown.
     Quiet,
     /// A bar that is drawn again and again.
-    Bar(ProgressBar),
+    Bar {
+        /// The bar.
+        bar: ProgressBar,
+        /// What is counted.
+        unit: &'static str,
+    },
     /// Plain lines.
     Lines {
+        /// What is counted.
+        unit: &'static str,
         /// Rounds planned.
         total: u64,
         /// Rounds made.
@@ -36,12 +43,18 @@ pub enum Progress {
 impl Progress {
     /// Begins the progress of `total` rounds.
     pub fn new(total: u64, quiet: bool) -> Progress {
+        Progress::of("rounds", total, quiet)
+    }
+
+    /// Begins the progress of `total` things.
+    pub fn of(unit: &'static str, total: u64, quiet: bool) -> Progress {
         if quiet {
             return Progress::Quiet;
         }
         if !std::io::stderr().is_terminal() {
             let now = Instant::now();
             return Progress::Lines {
+                unit,
                 total,
                 done: 0,
                 start: now,
@@ -52,30 +65,35 @@ impl Progress {
         if let Ok(style) = ProgressStyle::with_template("{bar:16} {msg}") {
             bar.set_style(style);
         }
-        bar.set_message(fitted(&rounds(&bar, ""), BAR));
+        bar.set_message(fitted(&done_of(&bar, unit, ""), BAR));
         bar.enable_steady_tick(Duration::from_millis(500));
-        Progress::Bar(bar)
+        Progress::Bar { bar, unit }
     }
 
     /// Writes a line of its own, above the bar.
     pub fn say(&self, line: &str) {
         match self {
             Progress::Quiet => {}
-            Progress::Bar(bar) => bar.suspend(|| crate::say!("{line}")),
+            Progress::Bar { bar, .. } => bar.suspend(|| crate::say!("{line}")),
             Progress::Lines { .. } => crate::say!("{line}"),
         }
     }
 
     /// One more round is done.
     pub fn advance(&mut self, cell: &Cell) {
+        self.step(&format!("{} × {}", cell.client, cell.load.concurrency));
+    }
+
+    /// One more thing is done; `what` was the last.
+    pub fn step(&mut self, what: &str) {
         match self {
             Progress::Quiet => {}
-            Progress::Bar(bar) => {
+            Progress::Bar { bar, unit } => {
                 bar.inc(1);
-                let cell = format!("{} × {}", cell.client, cell.load.concurrency);
-                bar.set_message(fitted(&rounds(bar, &cell), BAR));
+                bar.set_message(fitted(&done_of(bar, unit, what), BAR));
             }
             Progress::Lines {
+                unit,
                 total,
                 done,
                 start,
@@ -92,7 +110,7 @@ impl Progress {
                     } else {
                         String::new()
                     };
-                    crate::say!("{done} of {total} rounds{left}");
+                    crate::say!("{done} of {total} {unit}{left}");
                 }
             }
         }
@@ -100,7 +118,7 @@ impl Progress {
 
     /// Takes the bar away.
     pub fn end(&self) {
-        if let Progress::Bar(bar) = self {
+        if let Progress::Bar { bar, .. } = self {
             bar.finish_and_clear();
         }
     }
@@ -111,14 +129,14 @@ fn can_tell(done: u64, total: u64) -> bool {
     done >= total.div_ceil(20)
 }
 
-/// How far the run is, and the cell that was measured last.
-fn rounds(bar: &ProgressBar, cell: &str) -> String {
+/// How far the run is, and what was done last.
+fn done_of(bar: &ProgressBar, unit: &str, last: &str) -> String {
     let (done, total) = (bar.position(), bar.length().unwrap_or_default());
     let left = match can_tell(done, total) {
         true => format!(", {} left", words(bar.eta())),
         false => String::new(),
     };
-    format!("{done}/{total} rounds{left}  {cell}")
+    format!("{done}/{total} {unit}{left}  {last}")
 }
 
 /// A duration for people: `40 s`, `2 min 10 s`.

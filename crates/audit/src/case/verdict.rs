@@ -28,11 +28,13 @@ pub enum Verdict {
     NotApplicable,
     /// The client cannot make this call.
     Unsupported,
+    /// It is known, but not published.
+    LeftOut,
 }
 
 impl Verdict {
     /// All, the worst first.
-    pub const ALL: [Verdict; 10] = [
+    pub const ALL: [Verdict; 11] = [
         Verdict::Violation,
         Verdict::Hazard,
         Verdict::Deviation,
@@ -43,6 +45,7 @@ impl Verdict {
         Verdict::SetupFailed,
         Verdict::NotApplicable,
         Verdict::Unsupported,
+        Verdict::LeftOut,
     ];
 
     /// Whether it says something bad about the client.
@@ -63,6 +66,7 @@ impl Verdict {
             Verdict::SetupFailed => '!',
             Verdict::NotApplicable => '-',
             Verdict::Unsupported => ' ',
+            Verdict::LeftOut => '×',
         }
     }
 }
@@ -80,6 +84,7 @@ impl fmt::Display for Verdict {
             Verdict::SetupFailed => "setup failed",
             Verdict::NotApplicable => "not applicable",
             Verdict::Unsupported => "unsupported",
+            Verdict::LeftOut => "left out",
         })
     }
 }

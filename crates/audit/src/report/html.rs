@@ -1,12 +1,13 @@
-//! The page of a run: findings first, the worst on top, each with its evidence; then a matrix of clients by cases.
+//! The page of a run: findings first, the worst on top, each with its evidence. For several clients, a matrix stands above them.
 
 use std::fmt::Write;
 
 use super::drawing::drawing;
+use super::matrix::matrix;
 use super::tables::xml;
-use super::{Audited, wire};
+use super::{Audited, Fingerprint, wire};
 use crate::case::Verdict;
-use crate::run::Finding;
+use crate::run::{By, Described, Finding};
 
 const STYLE: &str = "\
 :root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}\
@@ -16,20 +17,22 @@ border-radius:3px;padding:0 .3em}.violation{background:#b3261e;color:#fff}.hazar
 .deviation{background:#7a5c00;color:#fff}.mismatch{background:#5b3fa8;color:#fff}.info{background:#8883}\
 svg{display:block}svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .time{opacity:.6}\
 svg .name{font-weight:700}svg .fault{font-weight:700}svg line{stroke:currentColor;opacity:.3}details{margin:.4rem 0 1rem}\
-summary{cursor:pointer}input{width:min(100%,20rem);font:inherit}.scroll{overflow-x:auto}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight:700}";
+summary{cursor:pointer}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight:700}input,select{font:inherit;max-width:100%}form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.6rem 0}\
+.pass{color:#1a7f37}.documented{opacity:.85}small{opacity:.7;overflow-wrap:anywhere}h2,h3{overflow-wrap:anywhere}\
+th.client{writing-mode:vertical-rl;transform:rotate(180deg);vertical-align:bottom;text-align:left}\
+#matrix thead th{cursor:pointer}td.cell{text-align:center;padding:.1rem .2rem}td a{text-decoration:none}\
+@media (prefers-color-scheme:dark){.pass{color:#4ac26b}}.scroll{overflow-x:auto}";
 
 /// Sorts and filters the matrix. The page works without it.
-const SCRIPT: &str = "\
-const box=document.getElementById('filter');box&&box.addEventListener('input',()=>{const word=box.value.toLowerCase();\
-document.querySelectorAll('#matrix tbody tr').forEach(row=>{row.hidden=!row.textContent.toLowerCase().includes(word)})});\
-document.querySelectorAll('#matrix th').forEach((head,place)=>head.addEventListener('click',()=>{const body=\
-document.querySelector('#matrix tbody');[...body.rows].sort((a,b)=>a.cells[place].dataset.order.localeCompare(\
-b.cells[place].dataset.order)).forEach(row=>body.append(row))}));";
+const SCRIPT: &str = include_str!("matrix.js");
 
 /// One self-contained page. `home` is where its heading leads to: the page of all results, if there is one.
-pub fn html(clients: &[Audited], home: Option<&str>) -> String {
+pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) -> String {
     let names: Vec<String> = clients.iter().map(|it| xml(&it.client)).collect();
-    let title = format!("Audit of {}", names.join(", "));
+    let title = match &names[..] {
+        names @ ([] | [_] | [_, _]) => format!("Audit of {}", names.join(" and ")),
+        many => format!("Audit of {} clients", many.len()),
+    };
     let brand = match home {
         Some(home) => format!("<a href=\"{}\">Hecaton</a>", xml(home)),
         None => "<b>Hecaton</b>".to_owned(),
@@ -40,10 +43,17 @@ pub fn html(clients: &[Audited], home: Option<&str>) -> String {
          <p>A client's own reports are claims. The server's log decides. Each finding has its evidence below it. <a href=\"#matrix\">All cases</a></p>",
         env!("CARGO_PKG_VERSION")
     );
-    for client in clients {
-        client_part(&mut out, client);
+    let overview = matrix(clients, fingerprint);
+    match clients {
+        [one] => {
+            client_part(&mut out, one);
+            out.push_str(&overview);
+        }
+        many => {
+            out.push_str(&overview);
+            many.iter().for_each(|client| client_part(&mut out, client));
+        }
     }
-    matrix(&mut out, clients);
     let _ = write!(out, "<script>{SCRIPT}</script></html>");
     out
 }
@@ -64,100 +74,109 @@ fn client_part(out: &mut String, client: &Audited) {
             evidence(out, &name, finding);
         }
     }
+    others(out, &name, client);
+}
+
+/// What was not found, in a line each, so that each cell of the matrix leads somewhere.
+fn others(out: &mut String, name: &str, client: &Audited) {
+    let rest = client.findings.iter();
+    let rest = rest.filter(|finding| !finding.verdict.is_finding());
+    let mut rest = rest
+        .filter(|finding| finding.verdict != Verdict::LeftOut)
+        .peekable();
+    if rest.peek().is_none() {
+        return;
+    }
+    let _ = write!(
+        out,
+        "<details><summary>All other cases of {name}</summary><ul>"
+    );
+    for finding in rest {
+        let badge = badge(finding.verdict, &finding.verdict.to_string());
+        let facts = finding.run.facts.iter();
+        let facts = facts.map(|(fact, value)| format!("{fact}={}", short(&value.to_string())));
+        let facts = facts.collect::<Vec<_>>().join(" ");
+        let _ = write!(
+            out,
+            "<li id=\"{name}-{}\">{badge} {} {}: {}{} <small>{}</small></li>",
+            finding.id,
+            finding.code,
+            finding.id,
+            xml(&finding.says),
+            finding
+                .described
+                .as_ref()
+                .map(described)
+                .unwrap_or_default(),
+            xml(&facts)
+        );
+    }
+    out.push_str("</ul></details>");
+}
+
+/// The beginning of a fact: the whole of it would be a page.
+fn short(fact: &str) -> String {
+    match fact.char_indices().nth(60) {
+        Some((end, _)) => format!("{}…", &fact[..end]),
+        None => fact.to_owned(),
+    }
 }
 
 /// A sentence, and what shows that it is true.
 fn evidence(out: &mut String, client: &str, finding: &Finding) {
     let (verdict, id) = (finding.verdict, &finding.id);
+    let rule = match &finding.rfc[..] {
+        "" => String::new(),
+        rfc => format!("Rule: {}.", xml(rfc)),
+    };
     let _ = write!(
         out,
-        "<h3 id=\"{client}-{id}\">{} {}: {}</h3><p>{}</p><p>The server's part: {}. Harm: {}. {}</p>",
+        "<h3 id=\"{client}-{id}\">{} {}: {}</h3><p>{}{}</p><p>The server's part: {}. Harm: {}. {rule}</p>",
         badge(verdict, &verdict.to_string()),
         finding.code,
         xml(id),
         xml(&finding.says),
+        finding
+            .described
+            .as_ref()
+            .map(described)
+            .unwrap_or_default(),
         xml(&finding.title),
         finding.severity,
-        if finding.rfc.is_empty() {
-            String::new()
-        } else {
-            format!("Rule: {}.", xml(&finding.rfc))
-        },
     );
     let _ = write!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\">{}</div><details><summary>The wire</summary><pre>{}</pre></details>",
+        "<details><summary>What was requested, claimed and seen</summary><div class=\"scroll\" tabindex=\"0\">{}</div><pre>{}</pre></details>",
         drawing(&finding.run.log),
         xml(&wire(&finding.run))
     );
 }
 
-fn badge(verdict: Verdict, text: &str) -> String {
+/// Where a behaviour is described, and how to switch it off.
+fn described(it: &Described) -> String {
+    let by = match it.by {
+        By::Documentation => "Documented",
+        By::Source => "Written in its source",
+        By::Issue => "Reported to its maintainers",
+        By::Advisory => "Known from an advisory",
+    };
+    let switch = match &it.switch[..] {
+        "" => String::new(),
+        switch => format!(" To switch it off: {}", xml(switch)),
+    };
+    let (says, source) = (xml(&it.says), xml(&it.source));
+    format!(" <span class=\"documented\">† <a href=\"{source}\">{by}</a>: {says}{switch}</span>")
+}
+
+/// A verdict in its colour. The letter or the word says the same.
+pub(super) fn badge(verdict: Verdict, text: &str) -> String {
     let class = match verdict {
         Verdict::Violation => "violation",
         Verdict::Hazard => "hazard",
         Verdict::Deviation => "deviation",
         Verdict::Mismatch => "mismatch",
+        Verdict::Pass => "pass",
         _ => "info",
     };
     format!("<span class=\"v {class}\">{text}</span>")
-}
-
-fn matrix(out: &mut String, clients: &[Audited]) {
-    let Some(first) = clients.first() else { return };
-    out.push_str(
-        "<h2>Matrix</h2><p><input id=\"filter\" placeholder=\"filter by group, case or harm\" \
-         aria-label=\"filter\"> Click a head to sort.</p><div class=\"scroll\" tabindex=\"0\"><table id=\"matrix\"><thead><tr><th>case</th><th>group</th><th>harm</th>",
-    );
-    for client in clients {
-        let _ = write!(out, "<th>{}</th>", xml(&client.client));
-    }
-    out.push_str("</tr></thead><tbody>");
-    for (place, finding) in first.findings.iter().enumerate() {
-        let (code, id, group, harm) = (
-            &finding.code,
-            xml(&finding.id),
-            xml(&finding.group),
-            finding.severity,
-        );
-        let _ = write!(
-            out,
-            "<tr><td data-order=\"{code}\">{code} {id}</td><td data-order=\"{group}\">{group}</td><td data-order=\"{harm}\">{harm}</td>"
-        );
-        for client in clients {
-            cell(out, &xml(&client.client), client.findings.get(place));
-        }
-        out.push_str("</tr>");
-    }
-    out.push_str("</tbody></table></div><p>");
-    for verdict in Verdict::ALL {
-        let letter = verdict.letter().to_string();
-        let _ = write!(out, "{} {verdict} ", badge(verdict, &letter));
-    }
-    out.push_str("</p>");
-}
-
-fn cell(out: &mut String, client: &str, finding: Option<&Finding>) {
-    let Some(finding) = finding else {
-        out.push_str("<td data-order=\"~\"></td>");
-        return;
-    };
-    let verdict = finding.verdict;
-    let order = Verdict::ALL
-        .iter()
-        .position(|known| *known == verdict)
-        .unwrap_or_default();
-    let shown = badge(verdict, &verdict.letter().to_string());
-    let says = xml(&finding.says);
-    let _ = match verdict.is_finding() {
-        true => write!(
-            out,
-            "<td data-order=\"{order}\"><a href=\"#{client}-{}\" title=\"{says}\">{shown}</a></td>",
-            finding.id
-        ),
-        false => write!(
-            out,
-            "<td data-order=\"{order}\" title=\"{says}\">{shown}</td>"
-        ),
-    };
 }

@@ -2,16 +2,21 @@
 
 mod audited;
 mod changes;
+mod described;
 mod drawing;
 mod expectations;
+mod fingerprint;
 mod html;
 mod markdown;
+mod matrix;
 mod tables;
 mod wire;
 
 pub use audited::Audited;
 pub use changes::{Change, changes, verdicts};
+pub use described::{Library, published};
 pub use expectations::Expectations;
+pub use fingerprint::Fingerprint;
 pub use html::html;
 pub use markdown::{markdown, table_of_cases};
 pub use tables::{csv, junit};

@@ -185,3 +185,67 @@ fn a_client_that_is_used_by_hand_gets_its_verdicts_from_the_log() {
     kill(Pid::from_raw(child.id() as i32), Signal::SIGTERM).unwrap();
     assert!(child.wait().unwrap().success());
 }
+
+/// A driver of the kit for Ruby, whose calls do what `body` says.
+fn driver(folder: &Path, name: &str, body: &str) {
+    let kit = root().canonicalize().unwrap().join("drivers/ruby/kit");
+    let program = format!(
+        "require {kit:?}\nrequire 'net/http'\nKit.asks('method') {{ |call| {body} }}\n\
+         Kit.run(Object, name: {name:?}, version: '1', engine: 'none', models: ['threads'], max_concurrency: 1)\n"
+    );
+    write(folder.join(format!("{name}.rb")), program).unwrap();
+    let manifest = format!(
+        "client = {name:?}\nlanguage = \"ruby\"\nhomepage = \"https://example.com\"\napproach = \"tuned\"\n\
+         version = [\"ruby\", \"-e\", \"puts 1\"]\nrun = [\"ruby\", \"{name}.rb\"]\ncan = [\"http1\"]\n"
+    );
+    write(folder.join(format!("{name}.toml")), manifest).unwrap();
+}
+
+/// A project with the cases, and no clients but those in its folder `clients`.
+fn project_of(folder: &Path) -> Command {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    // A driver of root runs as another user.
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for name in ["scenarios", "audit"] {
+        symlink(root().canonicalize().unwrap().join(name), folder.join(name)).unwrap();
+    }
+    std::fs::create_dir(folder.join("drivers")).unwrap();
+    std::fs::create_dir(folder.join("clients")).unwrap();
+    let mut command = hecaton("cheats");
+    command
+        .env("HECATON_ROOT", folder)
+        .env("HECATON_DRIVERS", folder.join("clients"));
+    command
+}
+
+#[test]
+fn a_client_that_breaks_is_named_and_the_others_go_on() {
+    let temporary = tempfile::tempdir().unwrap();
+    let mut command = project_of(temporary.path());
+    let clients = temporary.path().join("clients");
+    let get =
+        "response = Net::HTTP.get_response(URI(call.url)); [response.code.to_i, response.body]";
+    driver(&clients, "works", get);
+    driver(&clients, "works-too", get);
+    driver(&clients, "ends", "exit!(3)");
+    let out = temporary.path().join("out");
+    // Ten cases: each breaks the driver, and it is given up before the last.
+    let cases = "short-length,short-chunked,cut-chunk,two-lengths,length-plus,length-minus,chunk-end,chunk-minus,\
+                 status-words,interim-103";
+    let ended = command
+        .args(["audit", "--all", "--runs", "1", "--case", cases, "--out"])
+        .arg(&out)
+        .output()
+        .unwrap();
+    let shown = text(&ended);
+    assert!(ended.status.success(), "{shown}");
+    assert!(shown.contains("ends is left out: ends broke"), "{shown}");
+    let run: Value = serde_json::from_str(&read_to_string(out.join("run.json")).unwrap()).unwrap();
+    let names: Vec<&Value> = run
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| &one["client"])
+        .collect();
+    assert_eq!(names, ["works", "works-too"]);
+}

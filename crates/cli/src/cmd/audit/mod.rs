@@ -1,5 +1,6 @@
 //! `hecaton audit`: what a client does behind its caller's back, by the log of a server that misbehaves.
 
+mod clients;
 mod compare;
 mod explain;
 mod listen;
@@ -11,13 +12,11 @@ use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use hecaton_audit::case::{Case, Catalogue, Verdict};
 use hecaton_audit::clients::{Client, SINS};
-use hecaton_audit::report::{Audited, Expectations, csv, html, junit, markdown, wire};
-use hecaton_audit::run::{Finding, RUNS, audit};
-use hecaton_audit::subject::{Process, Subject};
-use hecaton_lab::run::receipt;
+use hecaton_audit::report::{
+    Audited, Expectations, Fingerprint, Library, csv, html, junit, markdown, published,
+};
+use hecaton_audit::run::RUNS;
 use hecaton_lab::spec::{Manifest, project_root};
-
-use crate::stop;
 
 /// Audits HTTP clients: what each sends, repeats, accepts and leaks, by the log of a server that misbehaves.
 ///
@@ -29,7 +28,7 @@ pub struct Arguments {
     /// Clients; or `explain CASE`; or `compare BEFORE AFTER` with two run.json.
     #[arg(value_name = "CLIENT")]
     words: Vec<String>,
-    /// All clients that are installed.
+    /// All clients that are installed, several side by side. What is found is tried again alone.
     #[arg(long)]
     all: bool,
     /// Only cases of these groups, separated by commas.
@@ -56,6 +55,9 @@ pub struct Arguments {
     /// Write run.json, report.html, report.md, report.csv and junit.xml to this folder.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
+    /// Leave out what could be abused and is not public yet, as SECURITY.md says.
+    #[arg(long)]
+    public: bool,
     /// A file of expected findings. Any other finding fails, and so does an expected one that disappears.
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
@@ -125,7 +127,12 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     std::fs::create_dir_all(&logs)?;
     let audited = audit_all(arguments, drivers, &cases, &logs);
     let _ = std::fs::remove_dir_all(&logs);
-    let audited = audited?;
+    let mut audited = audited?;
+    let library = Library::load(&project_root()?.join("audit/documented"))?;
+    audited.iter_mut().for_each(|one| library.describe(one));
+    if arguments.public {
+        audited = audited.into_iter().map(published).collect();
+    }
     print(arguments, &audited)?;
     if let Some(folder) = &arguments.out {
         write(folder, &audited)?;
@@ -157,8 +164,9 @@ fn audit_all(
     let own: Vec<&String> = arguments.words.iter().filter(|name| is_own(name)).collect();
     let mut audited = Vec::new();
     for name in own {
-        audited.push(audit_one(
-            &mut own_client(name, arguments)?,
+        let mut client = own_client(name, arguments)?;
+        audited.push(clients::audit_one(
+            &mut client,
             "built in",
             cases,
             arguments,
@@ -176,26 +184,7 @@ fn audit_all(
         !manifests.is_empty() || !audited.is_empty(),
         "say which client to audit, as in `hecaton audit hecaton-ruby`, or `--all`; `hecaton drivers` lists them"
     );
-    let stop = stop::on_request()?;
-    for manifest in manifests {
-        let version = match receipt(manifest) {
-            Ok(version) => version,
-            Err(missing) if arguments.all => {
-                crate::say!("– {missing}");
-                continue;
-            }
-            Err(missing) => return Err(missing.into()),
-        };
-        let log = logs.join(format!("{}.log", manifest.client));
-        let trusted = arguments.trust.contains(&manifest.client);
-        match Process::start(manifest, log, stop.clone(), trusted) {
-            Ok(mut process) => audited.push(audit_one(&mut process, &version, cases, arguments)?),
-            Err(error) if arguments.all && !error.is::<hecaton_lab::run::Interrupted>() => {
-                crate::say!("– {}: {error:#}", manifest.client);
-            }
-            Err(error) => return Err(error),
-        }
-    }
+    audited.extend(clients::audit_clients(manifests, cases, arguments, logs)?);
     Ok(audited)
 }
 
@@ -213,57 +202,6 @@ fn own_client(name: &str, arguments: &Arguments) -> Result<Client> {
     }
 }
 
-fn audit_one(
-    subject: &mut dyn Subject,
-    version: &str,
-    cases: &[&Case],
-    arguments: &Arguments,
-) -> Result<Audited> {
-    let text = arguments.format == Format::Text;
-    let mut out = stdout();
-    if text {
-        writeln!(out, "{} {version}", subject.name())?;
-    }
-    let mut findings = Vec::new();
-    for case in cases {
-        let finding = audit(case, subject, arguments.runs)?;
-        let doubtful = matches!(
-            finding.verdict,
-            Verdict::Inconclusive | Verdict::SetupFailed
-        );
-        if text && (finding.verdict.is_finding() || doubtful || !arguments.case.is_empty()) {
-            let says = finding.says.replace(['\r', '\n'], " ");
-            let verdict = finding.verdict;
-            writeln!(
-                out,
-                "  {verdict:<12} {:<5} {:<26} {says}",
-                finding.code, finding.id
-            )?;
-        }
-        if arguments.wire {
-            writeln!(out, "{}", wire(&finding.run))?;
-        }
-        findings.push(without_log_of_a_pass(finding));
-    }
-    let audited = Audited {
-        client: subject.name().to_owned(),
-        version: version.to_owned(),
-        findings,
-    };
-    if text {
-        writeln!(out, "  {}", audited.sum())?;
-    }
-    Ok(audited)
-}
-
-/// The evidence is of use for findings only, and documents would be large.
-fn without_log_of_a_pass(mut finding: Finding) -> Finding {
-    if !finding.verdict.is_finding() {
-        finding.run.log.entries.clear();
-    }
-    finding
-}
-
 fn print(arguments: &Arguments, audited: &[Audited]) -> Result<()> {
     let text = match arguments.format {
         Format::Text => return Ok(()),
@@ -279,9 +217,10 @@ fn print(arguments: &Arguments, audited: &[Audited]) -> Result<()> {
 fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("{} cannot be made", folder.display()))?;
+    let fingerprint = Fingerprint::load(&project_root()?.join("audit/fingerprint.toml"))?;
     let files = [
         ("run.json", serde_json::to_string_pretty(audited)?),
-        ("report.html", html(audited, home(folder).as_deref())),
+        ("report.html", html(audited, &fingerprint, home(folder).as_deref())),
         ("report.md", markdown(audited)),
         ("report.csv", csv(audited)),
         ("junit.xml", junit(audited)),

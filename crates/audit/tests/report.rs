@@ -1,0 +1,101 @@
+//! Reports: what is described in public, what is left out, the fingerprint, and a page whose links lead somewhere.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use hecaton_audit::case::{Catalogue, Verdict};
+use hecaton_audit::clients::Client;
+use hecaton_audit::report::{Audited, Fingerprint, Library, html, published};
+use hecaton_audit::run::audit;
+use hecaton_lab::spec::Catalogue as Drivers;
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn cases() -> Catalogue {
+    Catalogue::load(&root().join("scenarios/audit")).unwrap()
+}
+
+fn library() -> Library {
+    Library::load(&root().join("audit/documented")).unwrap()
+}
+
+fn fingerprint() -> Fingerprint {
+    Fingerprint::load(&root().join("audit/fingerprint.toml")).unwrap()
+}
+
+/// Runs a few cases with a client of ours, as if it were another one.
+fn audited(name: &str, mut client: Client, codes: &[&str]) -> Audited {
+    let cases = cases();
+    let run = |code: &&str| audit(cases.find(code).unwrap(), &mut client, 1).unwrap();
+    Audited {
+        client: name.into(),
+        version: "1".into(),
+        findings: codes.iter().map(run).collect(),
+    }
+}
+
+#[test]
+fn documented_behaviours_are_of_clients_and_cases_that_exist() {
+    let (cases, drivers) = (cases(), Drivers::load(&root().join("drivers")).unwrap());
+    let names: BTreeSet<&str> = drivers.all().map(|one| one.client.as_str()).collect();
+    for (client, case) in library().pairs() {
+        assert!(names.contains(client), "there is no client {client}");
+        assert!(cases.find(case).is_ok(), "there is no case {case}");
+    }
+}
+
+#[test]
+fn the_fingerprint_is_of_cases_that_exist_and_measure_it() {
+    let values = fingerprint().values;
+    let codes: Vec<&str> = values.iter().map(|value| value.case.as_str()).collect();
+    let saint = audited("saint", Client::saint(), &codes);
+    for value in &values {
+        assert!(
+            value.of(&saint).is_some(),
+            "`{}` measures nothing",
+            value.name
+        );
+    }
+}
+
+#[test]
+fn what_could_be_abused_is_left_out_with_its_passes_unless_it_is_public() {
+    let codes = ["fr01", "length-and-chunked", "authorization-to-host"];
+    let mut sinner = audited("net-http", Client::sinner("accepts-short-length"), &codes);
+    library().describe(&mut sinner);
+    assert!(
+        sinner.findings[0].described.is_some(),
+        "short-length is described"
+    );
+    let shown = published(sinner);
+    let verdicts: Vec<Verdict> = shown.findings.iter().map(|one| one.verdict).collect();
+    assert_eq!(
+        verdicts,
+        [Verdict::Violation, Verdict::LeftOut, Verdict::LeftOut]
+    );
+    let text = serde_json::to_string(&shown.findings[1]).unwrap();
+    assert!(
+        !text.contains("pass") && !text.contains("127.0.0.1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn each_link_of_a_page_leads_to_a_place_on_it() {
+    let codes = ["fr01", "rt02", "rt04"];
+    let clients = [
+        audited("saint", Client::saint(), &codes),
+        audited("sinner", Client::sinner("accepts-short-length"), &codes),
+    ];
+    for shown in [&clients[..1], &clients[..]] {
+        let page = html(shown, &fingerprint(), None);
+        let links = page.split("href=\"#").skip(1);
+        let links: Vec<&str> = links.filter_map(|rest| rest.split('"').next()).collect();
+        assert!(links.len() > shown.len() * codes.len(), "{links:?}");
+        for link in links {
+            assert!(page.contains(&format!("id=\"{link}\"")), "no place {link}");
+        }
+    }
+}
