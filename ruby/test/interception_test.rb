@@ -415,7 +415,7 @@ class InterceptionTest < ServerTest
         error = error_of(Hecaton::ProtocolError) { client(reconnect: reconnect).public_send(verb, "http://a.test/") }
         assert_equal [attempts, kind], [error.attempts.size, error.cause.class]
       end
-      assert_equal 6, one.asked.size
+      assert_equal 6, one.requests.size
       Hecaton::Interception.remove(one)
     end
   end

@@ -46,6 +46,9 @@
     }).map(words)),
     hidden,
     cut: tables.filter((t) => t.getBoundingClientRect().right > document.documentElement.clientWidth).map(words),
+    // A folded table may scroll sideways; the tables that every reader sees may not, if they are cards on a telephone.
+    narrowed: tables.filter((t) => !t.closest("details") && (innerWidth > 560 || t.classList.contains("cards")) &&
+      t.scrollWidth > t.parentElement.clientWidth + 1).map(words),
     sortable: tables.filter((t) => t.classList.contains("sort")).length,
     tables: tables.filter((t) => t.tHead && t.tBodies[0].rows.length > 0).length,
     figures: tables.flatMap((t) => [...t.querySelectorAll("tbody td")]).filter((d) => /\d/.test(d.textContent)).length,

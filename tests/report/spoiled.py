@@ -37,6 +37,10 @@ SPOILS = {
     "verdicts removed": (lambda page: page.replace('class="verdicts"', ""), "no verdict"),
     "faint text": (after_main('<p style="color:#999;background:#fff">faint</p>'), "contrast below 4.5"),
     "too wide": (after_main('<div style="width:2000px">wide</div>'), "wider than its"),
+    "a wide table": (
+        after_main('<table class="cards" style="width:2000px"><tbody><tr><td>1</td></tr></tbody></table>'),
+        "not folded are cut",
+    ),
     "tiny text": (lambda page: page.replace("</style>", "text{font-size:5px!important}</style>"), "px small"),
     "text outside": (lambda page: re.sub(r'(<text class="axis[^"]*" x=")', r"\g<1>9", page), "sticks out"),
     "an image loaded": (after_main('<img alt="" src="http://127.0.0.1:9/x.png">'), "requests leave the page"),
