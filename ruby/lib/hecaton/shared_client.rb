@@ -75,6 +75,7 @@ module Hecaton
 
     def client_for(timeout)
       return @client if @client
+
       if timeout.nil?
         raise ArgumentError,
           "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
