@@ -22,7 +22,8 @@ end
 
 Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url], close: :close) do |call|
   easy = call.client { Curl::Easy.new { |new| new.enable_cookies, new.encoding = true, "gzip" } }
-  easy.url, easy.headers, easy.timeout_ms, easy.follow_location = call.url, call.fields, call.timeout_ms, call.follow == true
+  easy.url, easy.headers, easy.timeout_ms = call.url, call.fields, call.timeout_ms
+  easy.follow_location = call.follow == true
   case call.method
   when "POST" then easy.http_post(call.body.to_s)
   when "PUT" then easy.http_put(call.body.to_s)

@@ -44,7 +44,9 @@ end
 Kit.asks(*%w[method body fields timeout redirects gzip], close: :close) do |call|
   STARTED.pop unless EM.reactor_running?
   uri, limits, ended = URI(call.url), { connect_timeout: call.timeout, inactivity_timeout: call.timeout }, Queue.new
-  options = { path: uri.path, query: uri.query, head: { "accept-encoding" => "gzip" }.merge(call.fields), body: call.body, keepalive: true, redirects: call.redirects(10) }
+  head = { "accept-encoding" => "gzip" }.merge(call.fields)
+  redirects = call.redirects(10)
+  options = { path: uri.path, query: uri.query, head: head, body: call.body, keepalive: true, redirects: redirects }
   EM.next_tick do
     request = call.client { EM::HttpRequest.new(call.url, limits) }.public_send(call.method.downcase, options.compact)
     [request.method(:callback), request.method(:errback)].each { |outcome| outcome.call { ended << request } }

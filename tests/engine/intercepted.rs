@@ -162,7 +162,7 @@ fn waits_after_given_responses_are_over_at_once_and_count_for_the_deadline() {
     });
     let stub = Stub::with_predicate(vec![503], |_: &Upcoming| response(503, &[], ""));
     let client = world.client.with_hooks(stub);
-    for request in [request(), request().ask_retry_predicate(7)] {
+    for request in [request(), request().call_retry_predicate(7)] {
         let outcome = world.run(client.send(request)).unwrap();
         let begun = outcome
             .attempts()
@@ -310,7 +310,7 @@ fn an_observed_stream_with_a_retry_predicate_is_not_read_first() {
     // Half of the body comes, and no more for as long as the client waits.
     let url = format!("{}/fault/stall-body", world.server.base_url());
     let request = Request::get(&url).unwrap();
-    let request = request.intercepted(7).ask_retry_predicate(7);
+    let request = request.intercepted(7).call_retry_predicate(7);
     let stream = world.run(client.open(request)).unwrap();
     assert_eq!((stream.status(), stream.attempts().len()), (200, 1));
     assert!(stub.observed.lock().unwrap().is_empty());
