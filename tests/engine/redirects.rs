@@ -154,6 +154,34 @@ fn a_post_becomes_a_get_or_goes_again_with_its_body() {
     }
 }
 
+/// There is nothing that a server could agree to (RFC 9110 §10.1.1).
+#[test]
+fn a_request_without_a_body_expects_nothing() {
+    let server = Scripted::new(|_| {
+        vec![
+            ("/end", response_text(200, "", "")),
+            ("/303", response_text(303, "location: /end\r\n", "")),
+        ]
+    });
+    let world = World::with(|config| {
+        (config.redirects, config.expect_timeout) = (1, Duration::ZERO);
+    });
+    let expecting = |method: &str, path: &str| {
+        let request = Request::new(method, &format!("{}{path}", server.url)).unwrap();
+        request.header("Expect", b"100-continue").unwrap()
+    };
+    world
+        .send(expecting("POST", "/303").body("payload"))
+        .unwrap();
+    world.send(expecting("GET", "/end")).unwrap();
+    let expects: Vec<bool> = server
+        .arrived()
+        .iter()
+        .map(|request| request.to_lowercase().contains("expect:"))
+        .collect();
+    assert_eq!(expects, [true, false, false]);
+}
+
 #[test]
 fn credentials_and_host_do_not_reach_another_origin() {
     let far = Scripted::new(|_| vec![("/end", response_text(200, "", ""))]);

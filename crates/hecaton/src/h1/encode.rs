@@ -2,7 +2,7 @@
 
 use bytes::BufMut;
 use http::Method;
-use http::header::PROXY_AUTHORIZATION;
+use http::header::{EXPECT, PROXY_AUTHORIZATION};
 
 use crate::config::Config;
 use crate::content::ACCEPTED;
@@ -52,9 +52,10 @@ pub(crate) fn encode(
             out.put_slice(part.as_bytes());
         }
     }
-    match request.flags.has_proxy_authorization && forward.is_none() {
+    let origin = request.flags.has_proxy_authorization && forward.is_none();
+    match origin || expects_in_vain(request) {
         false => out.put_slice(fields),
-        true => put_for_the_origin(fields, out),
+        true => put_some(request, origin, out),
     }
     if let Some(forward) = forward {
         forward.write_authorization(fields, out);
@@ -86,11 +87,19 @@ pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
     request.flags.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
 }
 
-/// All fields but the credentials for a proxy (RFC 9110 §11.7.2), when there is none, or a tunnel through it.
-fn put_for_the_origin(fields: &[u8], out: &mut Vec<u8>) {
-    let sent = Fields(fields)
-        .iter()
-        .filter(|(name, _)| !name.eq_ignore_ascii_case(PROXY_AUTHORIZATION.as_str()));
+/// Whether the server is asked to agree to a body that does not exist (RFC 9110 §10.1.1), as after a redirect with 303.
+pub(crate) fn expects_in_vain(request: &Request) -> bool {
+    request.flags.expects && request.body.is_empty()
+}
+
+/// All fields but an expectation in vain, and but the credentials for a proxy (RFC 9110 §11.7.2), when there is none, or a
+/// tunnel through it.
+fn put_some(request: &Request, origin: bool, out: &mut Vec<u8>) {
+    let vain = expects_in_vain(request);
+    let sent = Fields(&request.fields).iter().filter(|(name, _)| {
+        !(origin && name.eq_ignore_ascii_case(PROXY_AUTHORIZATION.as_str()))
+            && !(vain && name.eq_ignore_ascii_case(EXPECT.as_str()))
+    });
     for (name, value) in sent {
         for part in [name.as_bytes(), b": ", value, b"\r\n"] {
             out.put_slice(part);

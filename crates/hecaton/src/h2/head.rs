@@ -9,7 +9,7 @@ use http::{HeaderMap, Version};
 
 use crate::config::Config;
 use crate::content::ACCEPTED;
-use crate::h1::encode::writes_length;
+use crate::h1::encode::{expects_in_vain, writes_length};
 use crate::message::fields::Fields;
 use crate::message::head::BadHead;
 use crate::message::request::Request;
@@ -69,7 +69,8 @@ fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, Strin
     let digest = Fields(digest.map_or(&[], |digest| &digest.field));
     for (name, bytes) in fields.iter().chain(digest.iter()) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
-        if !belongs_to_a_connection(&name, bytes, fields) {
+        let vain = name == http::header::EXPECT && expects_in_vain(request);
+        if !vain && !belongs_to_a_connection(&name, bytes, fields) {
             map.append(name, value(bytes)?);
         }
     }
@@ -164,6 +165,13 @@ mod tests {
         let block = String::from_utf8(response_fields(head.headers(), &config()).unwrap()).unwrap();
         let expected = "user-agent: test/1\r\naccept: */*\r\naccept-encoding: gzip, deflate, br, zstd\r\nx-other: 1\r\nte: trailers\r\ncontent-length: 3\r\n";
         assert_eq!(block, expected);
+    }
+
+    #[test]
+    fn a_request_without_a_body_expects_nothing() {
+        let request = Request::get("http://host/").unwrap();
+        let request = request.header("Expect", b"100-continue").unwrap();
+        assert!(!head(request).headers().contains_key("expect"));
     }
 
     #[test]
