@@ -28,8 +28,6 @@ pub struct Call {
     pub http2: bool,
     /// The most connections that the client may open.
     pub pool_size: Option<usize>,
-    /// How many equal calls are made at once.
-    pub parallel: Option<usize>,
 }
 
 impl Call {
@@ -67,7 +65,6 @@ pub(crate) fn reply(line: &Value, asks: Option<Asks<'_>>) -> Value {
         hosts: text("hosts").split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect(),
         http2: line["http"] == "2",
         pool_size: line["pool_size"].as_u64().map(|size| size as usize),
-        parallel: line["parallel"].as_u64().map(|count| count as usize),
     };
     let from = Instant::now();
     let outcome = make(&call);
