@@ -219,3 +219,50 @@ fn a_request_that_a_dead_proxy_lost_is_tried_through_the_next() {
         .map(|record| record["attempts"].as_u64().unwrap());
     assert_eq!(attempts.sum::<u64>(), 3);
 }
+
+#[test]
+fn a_dead_proxy_is_no_failure_of_the_host() {
+    let world = World::new();
+    let (alive, count) = proxy();
+    let urls = (0..40).map(|n| format!("http://a.test/{n}"));
+    let list = world.write("urls.txt", urls);
+    let dead = dead_address();
+    // One failure would open the breaker, and no try is left after the first.
+    let limits = ["--breaker", "1", "--retries", "0", "--threads", "1"];
+    let arguments = ["--proxy", &alive, "--proxy", &dead];
+    let ended = world.run(&list, &[&arguments[..], &limits].concat());
+    let records = world.records();
+    assert!(
+        records.values().all(|record| record["ok"] == true),
+        "{records:?}"
+    );
+    assert_eq!(count.load(Ordering::SeqCst), 40);
+    assert!(!ended.stderr.contains("in a row"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("take the other proxies"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_host_whose_proxies_are_all_dead_is_down() {
+    let world = World::new();
+    let urls = (0..40).map(|n| format!("http://a.test/{n}"));
+    let list = world.write("urls.txt", urls);
+    let (one, other) = (dead_address(), dead_address());
+    let arguments = ["--proxy", &one, "--proxy", &other];
+    let limits = ["--breaker", "3", "--breaker-cooldown", "10ms"];
+    let limits = [&limits[..], &["--wait-out", "100ms", "--retries", "0"]].concat();
+    let ended = world.run_to(3, &list, &[&arguments[..], &limits].concat());
+    assert!(ended.stderr.contains("in a row"), "{}", ended.stderr);
+    let records = world.records();
+    assert_eq!(records.len(), 40);
+    assert!(crate::support::count(&records, "unreached") > 0);
+}
+
+/// The URL of a proxy at which nobody listens.
+fn dead_address() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    format!("http://{}", listener.local_addr().unwrap())
+}

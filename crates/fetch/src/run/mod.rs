@@ -21,6 +21,7 @@ mod line;
 mod pages;
 mod part;
 mod proxies;
+mod proxy_health;
 mod response_facts;
 mod resume;
 mod settings;

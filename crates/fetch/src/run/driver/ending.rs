@@ -2,15 +2,16 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::Driver;
 use super::bodies::Came;
 use super::closing::unless_taken_over;
 use super::conditional;
+use super::{Driver, Flight};
 use crate::error::Result;
 use crate::job::Reach;
 use crate::plan::{Planned, Way};
 use crate::record::Outcome;
 use crate::request::{Onward, Rendered, Step, step};
+use crate::run::batches::Blame;
 use crate::run::hosts::{Change, Took};
 use crate::run::keep::Keeper;
 use crate::run::line::{RecordWriter, Tried, kind_name};
@@ -46,6 +47,11 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
+        let blame = self.batch.blame(slot, &outcome, now);
+        if let Blame::Proxy(is_news) = blame {
+            self.lost_by_proxy((flight, index), &outcome, is_news);
+            return Ok(());
+        }
         let verdict = classify(&outcome, &self.job.pace, SystemTime::now());
         let part = &mut self.open[index];
         let change = part
@@ -183,6 +189,24 @@ impl Driver<'_> {
             partials.forget(flight.pending.planned.number);
         }
         unless_taken_over(self.folder, (part.number, part.attempt), kept).map(|_| ())
+    }
+}
+
+impl Driver<'_> {
+    /// Has a request that its proxy lost take the next one. It was no try, and says nothing of its host.
+    fn lost_by_proxy(
+        &mut self,
+        (flight, index): (Flight, usize),
+        outcome: &hecaton::Outcome,
+        is_news: bool,
+    ) {
+        let part = &mut self.open[index];
+        part.hosts.unstarted(flight.host);
+        part.resume(flight.host, flight.pending);
+        if let (true, Err(error)) = (is_news, outcome) {
+            let why = error.detail();
+            self.say(format!("{why}; requests take the other proxies meanwhile"));
+        }
     }
 }
 

@@ -26,7 +26,6 @@ use super::keep::Keeper;
 use super::line::RecordWriter;
 use super::pages::Paging;
 use super::part::{OpenPart, Pending};
-use super::proxies;
 use super::slots::ThreadSlots;
 use super::supply::SharedSupply;
 use super::threads::Shared;
@@ -139,7 +138,6 @@ impl<'a> Driver<'a> {
         let Shared {
             folder, job, plan, ..
         } = *shared;
-        let clients = proxies::clients(shared.client, &shared.proxies.proxies)?;
         let reactor =
             Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
         let now = Instant::now();
@@ -157,7 +155,7 @@ impl<'a> Driver<'a> {
             number,
             tell,
             reactor,
-            batch: Batches::new(clients, shared.proxies.turns.clone(), job.pace.concurrency),
+            batch: Batches::new(shared.client, shared.proxies, job.pace.concurrency)?,
             may_fly: job.pace.concurrency,
             slots: shared.slots.of_thread(),
             writer: Writer::start()?,

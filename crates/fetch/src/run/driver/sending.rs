@@ -240,7 +240,7 @@ impl Driver<'_> {
                 Err(why) => (Err(why), None),
             },
         };
-        self.batch.choose(slot, host);
+        self.batch.choose(slot, host, Instant::now());
         match request {
             Ok(request) if is_robots => {
                 self.robots.send(&mut self.batch, slot, request);
