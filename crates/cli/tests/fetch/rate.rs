@@ -2,11 +2,12 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
-use crate::support::{World, files};
+use crate::support::{World, ending, files, hecaton};
 
 /// A server that responds with 429 to its first requests.
 struct Overrun {
@@ -109,13 +110,35 @@ fn good_responses_let_the_rate_grow() {
     assert!(short.count() >= 5, "it never grew: {gaps:?}");
 }
 
+/// Plans parts of about eight inputs; how many.
+fn planned(world: &World, list: &Path, more: &[&str]) -> usize {
+    let _ = std::fs::remove_dir_all(world.out());
+    let mut plan = hecaton(&["fetch", "plan", "--part-size", "8"]);
+    let ended = ending(plan.arg(list).arg("-o").arg(world.out()).args(more));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    ended.stdout.trim().parse().expect("a number of parts")
+}
+
+#[test]
+fn a_rate_that_adapts_is_that_of_one_part() {
+    let world = World::new();
+    let list = world.list(0..32);
+    assert_eq!(planned(&world, &list, &["--rate", "50"]), 4);
+    assert_eq!(planned(&world, &list, &["--rate", "auto"]), 1);
+    assert_eq!(planned(&world, &list, &["--rate", "auto:50"]), 1);
+}
+
 #[test]
 fn an_adaptive_rate_has_its_limit_over_all_threads_and_shards() {
     let world = World::new();
     let server = Overrun::start(0);
     let list = server.list(&world, "127.0.0.1", 32);
-    let arguments = ["--rate", "auto:2", "--per-host", "4", "--part-size", "8"];
-    world.run(&list, &[&arguments[..], &["--threads", "4"]].concat());
+    // A job that is planned with such a rate has one part for each host, and this one gets the rate later.
+    assert_eq!(planned(&world, &list, &["--per-host", "4"]), 4);
+    let mut run = hecaton(&["fetch", "-o"]);
+    let arguments = ["--rate", "auto:2", "--per-host", "4", "--threads", "4"];
+    let ended = ending(run.arg(world.out()).args(arguments));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     assert_eq!(files(&world.out().join("results")).len(), 4);
     assert_eq!(world.records().len(), 32);
     // Each of the four shards may begin at once, and has a quarter of the rate. Without the limit, they need 9 s.

@@ -36,6 +36,17 @@ impl Job {
         let hosts = self.hosts.values().filter_map(|host| host.per_host);
         hosts.fold(own.min(foreign), usize::min)
     }
+
+    /// Most parts that a host is divided into when the job is planned. A rate that adapts is that of one part: the
+    /// requests of several would come at the same time now and then, and a host that allows no bursts would refuse them
+    /// at a small share of what it can do.
+    pub fn planned_shards(&self) -> usize {
+        let own = self.hosts.values().filter_map(|host| host.rate);
+        match self.pace.rate.into_iter().chain(own).any(Rate::is_auto) {
+            true => 1,
+            false => self.most_shards(),
+        }
+    }
 }
 
 /// The limits of the hosts of a part.
@@ -118,7 +129,10 @@ mod tests {
             ..HostSettings::default()
         };
         job.hosts.insert("*.example.com".into(), slow);
-        assert_eq!(job.most_shards(), 4);
+        assert_eq!((job.most_shards(), job.planned_shards()), (4, 4));
+        let mut adapts = job.clone();
+        adapts.pace.rate = Some(Rate::Auto(None));
+        assert_eq!((adapts.most_shards(), adapts.planned_shards()), (4, 1));
         let shard = Some(HostShard { index: 1, of: 4 });
         let limits = PartLimits::new(&job, shard).unwrap();
         assert_eq!(limits.usual.own_interval, Duration::from_millis(40));

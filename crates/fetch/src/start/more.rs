@@ -117,7 +117,7 @@ impl<'a> Router<'a> {
 /// The limits that a plan must keep.
 pub fn limits(job: &Job) -> PlanLimits {
     PlanLimits {
-        max_shards: job.most_shards(),
+        max_shards: job.planned_shards(),
         part_size: job.input.part_size,
         keep_duplicates: job.input.keep_duplicates,
         any_rate: job.pace.any_rate(),

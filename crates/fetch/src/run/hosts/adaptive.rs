@@ -1,11 +1,15 @@
 //! The rate of a host that follows what the host can do. Pure decisions.
 //!
-//! The rate grows while responses are good and it is the rate that holds requests back: it doubles until the first sign of
-//! trouble, and then grows by one request a second in each second. It is halved when the host says that it is overrun (429, 503),
-//! or takes much longer than it did. As in TCP, what was sent before the last halving cannot halve it again.
+//! The rate grows while responses are good and it is the rate that holds requests back: it doubles until the first sign
+//! of trouble, and then grows by one request a second in each second. It is halved when the host says that it is
+//! overrun (429, 503), or takes much longer than it did. As in TCP, what was sent before the last halving cannot halve
+//! it again.
 //!
-//! Each shard of a host has a rate of its own and sees its share of the responses. All of them grow by one request a second
-//! together, and each is halved by what it sees itself, so that they converge as TCP connections on one line do.
+//! A job that is planned with such a rate has each host in one part. A job that got it later may have shards: then each
+//! shard has a rate of its own and sees its share of the responses. All of them grow by one request a second together,
+//! and each is halved by what it sees itself, so that they converge as TCP connections on one line do. A host that
+//! allows no bursts refuses requests that two shards send at the same time, and so the shards get far less than one
+//! part would.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +25,8 @@ const STEP: f64 = 1.0;
 /// The share of each new latency in the recent one.
 const WEIGHT: f64 = 1.0 / 8.0;
 
-/// How fast the usual latency follows one that stays higher, so that a host that is slower from now on is not slowed for ever.
+/// How fast the usual latency follows one that stays higher, so that a host that is slower from now on is not slowed
+/// for ever.
 const DRIFT: f64 = 1.0 / 256.0;
 
 /// A recent latency of so many times the usual one, and so much more, is a sign of trouble.
@@ -92,8 +97,8 @@ impl Adaptive {
         self.rate
     }
 
-    /// A request ended after so long. `is_held_back` says whether requests wait for the rate, and for nothing else; `most` is a
-    /// rate that others keep the host from exceeding.
+    /// A request ended after so long. `is_held_back` says whether requests wait for the rate, and for nothing else;
+    /// `most` is a rate that others keep the host from exceeding.
     pub fn ended(
         &mut self,
         (sign, took): (Sign, Took),
@@ -147,9 +152,9 @@ mod tests {
 
     const QUICK: Duration = Duration::from_millis(20);
 
-    /// Simulates a host that allows `capacity` requests a second, with bursts of half a second, and responds to others with 429.
+    /// Simulates a host that allows `capacity` requests a second, so many at once, and responds to others with 429.
     /// Returns the good and the other responses of the second half, and the rate of each shard at the end.
-    fn simulated(capacity: f64, shards: u32, seconds: u64) -> (u64, u64, Vec<f64>) {
+    fn simulated((capacity, burst): (f64, f64), shards: u32, seconds: u64) -> (u64, u64, Vec<f64>) {
         let begun = Instant::now();
         let mut rates: Vec<Adaptive> = (0..shards).map(|_| Adaptive::new(shards)).collect();
         let mut next: Vec<Instant> = (0..shards)
@@ -160,7 +165,6 @@ mod tests {
                         .mul_f64(f64::from(shard) / f64::from(shards))
             })
             .collect();
-        let burst = (capacity / 2.0).max(2.0);
         let (mut tokens, mut filled) = (burst, begun);
         let (mut good, mut bad) = (0, 0);
         let end = begun + Duration::from_secs(seconds);
@@ -192,14 +196,28 @@ mod tests {
 
     #[test]
     fn a_rate_finds_what_a_host_can_take() {
-        for capacity in [5.0, 50.0, 400.0] {
+        for capacity in [5.0_f64, 50.0, 400.0] {
             for shards in [1, 4] {
-                let (good, bad, rates) = simulated(capacity, shards, 400);
+                let burst = (capacity / 2.0).max(2.0);
+                let (good, bad, rates) = simulated((capacity, burst), shards, 400);
                 let share = good as f64 / (capacity * 200.0);
                 let what = format!("{capacity} a second, {shards} shards: {good} good, {bad} not");
                 assert!((0.5..=1.02).contains(&share), "{what}: {rates:?}");
                 assert!(bad * 5 < good, "{what}: {rates:?}");
             }
+        }
+    }
+
+    #[test]
+    fn one_part_finds_what_a_host_without_bursts_can_take() {
+        for capacity in [5.0_f64, 50.0, 400.0] {
+            let (good, bad, rates) = simulated((capacity, 1.0), 1, 400);
+            let share = good as f64 / (capacity * 200.0);
+            let what = format!("{capacity} a second: {good} good, {bad} not: {rates:?}");
+            assert!((0.6..=1.02).contains(&share), "{what}");
+            // Several shards would get a fraction of it.
+            let (shared, ..) = simulated((capacity, 1.0), 4, 400);
+            assert!(capacity < 50.0 || shared * 3 < good, "{shared} of {what}");
         }
     }
 
