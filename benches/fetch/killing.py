@@ -1,10 +1,26 @@
-"""Kills a worker of an engine with all that it runs, as if its machine were gone, and counts what came of a job."""
+"""What the scripts of the engines share: their arguments, the kill of a worker with all that it runs, and counts."""
 
+import argparse
 import json
 import os
 import pathlib
 import signal
 import time
+
+
+def arguments_of(script, workers="worker", flags=None):
+    """The arguments of a script with this documentation; `flags` has further ones, with their help."""
+    parser = argparse.ArgumentParser(description=script.splitlines()[0])
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--hecaton", type=pathlib.Path, default="bin/hecaton")
+    parser.add_argument(f"--{workers}s", type=int, default=2)
+    parser.add_argument("--kill", action="store_true", help=f"kill one {workers} once a part is done")
+    for flag, help in (flags or {}).items():
+        parser.add_argument(flag, action="store_true", help=help)
+    arguments = parser.parse_args()
+    # Workers may have another working directory.
+    arguments.folder, arguments.hecaton = arguments.folder.resolve(), str(arguments.hecaton.resolve())
+    return arguments
 
 
 def processes():

@@ -7,9 +7,7 @@
 Needs Dask (pip install 'dask[distributed]'). The last line is the result, as JSON.
 """
 
-import argparse
 import json
-import pathlib
 import subprocess
 import sys
 import threading
@@ -25,13 +23,8 @@ def run_part(part, hecaton, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--hecaton", default="bin/hecaton")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kill", action="store_true", help="kill one worker once a part is done")
-    arguments = parser.parse_args()
-    folder, hecaton = arguments.folder.resolve(), str(pathlib.Path(arguments.hecaton).resolve())
+    arguments = killing.arguments_of(__doc__)
+    folder, hecaton = arguments.folder, arguments.hecaton
     parts = killing.parts_of(folder)
     cluster = LocalCluster(n_workers=arguments.workers, threads_per_worker=1, host="127.0.0.1", dashboard_address=None)
     client = Client(cluster)

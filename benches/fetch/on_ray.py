@@ -7,9 +7,7 @@
 Needs Ray (pip install ray). The last line is the result, as JSON.
 """
 
-import argparse
 import json
-import pathlib
 import subprocess
 import sys
 import threading
@@ -25,13 +23,8 @@ def run_part(hecaton, folder, part):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--hecaton", default="bin/hecaton")
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--kill", action="store_true", help="kill one worker once a part is done")
-    arguments = parser.parse_args()
-    folder, hecaton = arguments.folder.resolve(), str(pathlib.Path(arguments.hecaton).resolve())
+    arguments = killing.arguments_of(__doc__)
+    folder, hecaton = arguments.folder, arguments.hecaton
     parts = killing.parts_of(folder)
     ray.init(num_cpus=arguments.workers, include_dashboard=False, _node_ip_address="127.0.0.1", log_to_driver=False)
     result = {"parts": parts, "workers": arguments.workers}

@@ -8,10 +8,8 @@ one of which is killed with all that it started.
 Needs PySpark (pip install pyspark) and Java 17. The last line is the result, as JSON.
 """
 
-import argparse
 import json
 import os
-import pathlib
 import subprocess
 import sys
 import threading
@@ -25,14 +23,9 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=pathlib.Path)
-    parser.add_argument("--hecaton", default="bin/hecaton")
-    parser.add_argument("--executors", type=int, default=2)
-    parser.add_argument("--kill", action="store_true", help="kill one executor once a part is done")
-    parser.add_argument("--speculate", action="store_true", help="let Spark start copies of parts that are slow")
-    arguments = parser.parse_args()
-    folder, hecaton = arguments.folder.resolve(), str(pathlib.Path(arguments.hecaton).resolve())
+    flags = {"--speculate": "let Spark start copies of parts that are slow"}
+    arguments = killing.arguments_of(__doc__, "executor", flags)
+    folder, hecaton = arguments.folder, arguments.hecaton
     parts = killing.parts_of(folder)
 
     os.environ.setdefault("SPARK_HOME", os.path.dirname(pyspark.__file__))
