@@ -63,3 +63,26 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
     assert_eq!(world.records().len() as u64, INPUTS);
     assert_eq!(world.server.summary().distinct, INPUTS);
 }
+
+#[test]
+fn a_disk_that_is_full_while_a_job_is_planned_leaves_a_folder_that_the_same_command_takes() {
+    const INPUTS: u64 = 4000;
+    let world = World::new();
+    let list = world.list(0..INPUTS);
+    let Some(small) = Small::mount(world.out(), 12 << 10) else {
+        eprintln!("skipped: this user may not mount a small file system");
+        return;
+    };
+    let full = ending(&mut world.fetch(&list, &[]));
+    assert_eq!(full.status, Some(1), "{}", full.stderr);
+    assert!(full.stderr.contains("no space is left"), "{}", full.stderr);
+    assert!(!world.out().join("plan.json").exists(), "it was planned");
+    assert_eq!(world.server.summary().requests, 0);
+    let grown = Command::new("mount")
+        .args(["-o", "remount,size=16m"])
+        .arg(&small.path)
+        .status();
+    assert!(grown.unwrap().success());
+    world.run(&list, &[]);
+    assert_eq!(world.records().len() as u64, INPUTS);
+}

@@ -1,4 +1,4 @@
-//! Names: each is looked up once, not for each of its connections.
+//! Names: each is looked up once, not for each of its connections, and one of others leads nobody into one's own network.
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;
@@ -125,6 +125,31 @@ fn a_name_is_looked_up_once_and_not_for_each_connection() {
         let requested = requested.lock().unwrap().clone();
         assert_eq!(requested.len(), 20, "{requested:?}");
         assert!(requested.values().all(|times| *times == 1), "{requested:?}");
+    });
+    if ran.is_none() {
+        eprintln!("skipped: this user may not make a network of its own");
+    }
+}
+
+#[test]
+fn a_name_of_others_does_not_lead_into_ones_own_network() {
+    let home = tempfile::tempdir().unwrap();
+    let ran = alone(home.path(), || {
+        let _requested = names();
+        let world = World::new();
+        let port = world.port();
+        let url = |n: u32| format!("http://inside.names.example:{port}/r/{n}");
+        let list = world.write("urls.txt", (0..5).map(url));
+        world.run_to(3, &list, &["--retries", "0"]);
+        for record in world.records().values() {
+            let message = record["error"]["message"].as_str().expect("a message");
+            assert!(message.contains("forbids 127.0.0.1"), "{message}");
+        }
+        assert_eq!(world.server.summary().requests, 0);
+        let mut again = crate::support::hecaton(&["fetch", "again", "--allow-address", "any"]);
+        let meant = crate::support::ending(again.arg(world.out()));
+        assert_eq!(meant.status, Some(0), "{}", meant.stderr);
+        assert_eq!(world.server.summary().requests, 5);
     });
     if ran.is_none() {
         eprintln!("skipped: this user may not make a network of its own");

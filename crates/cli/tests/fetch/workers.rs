@@ -175,3 +175,20 @@ fn a_command_without_nats_says_how_to_get_it() {
         );
     }
 }
+
+#[test]
+fn status_advises_nobody_to_start_another_while_a_worker_begins() {
+    let world = World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(200)),
+        ..Options::default()
+    });
+    let list = world.list(0..40);
+    plan(&world, &list, &["-c", "4"]);
+    let worker = part(&world, 0).spawn().unwrap();
+    // The worker is known before its first request.
+    world.wait_for(1);
+    let status = ending(hecaton(&["fetch", "status"]).arg(world.out()));
+    assert_eq!(status.status, Some(0), "{}", status.stderr);
+    assert!(!status.stdout.contains("resume with"), "{}", status.stdout);
+    assert_eq!(end_of(worker).status, Some(0));
+}
