@@ -21,6 +21,8 @@ mod names;
 mod network;
 #[cfg(feature = "objects")]
 mod objects;
+#[cfg(feature = "objects")]
+mod objects_later;
 mod outages;
 mod own_settings;
 mod pace;

@@ -34,25 +34,25 @@ fn a_list_is_read_from_a_bucket_in_pieces() {
     assert!(ended.stderr.contains("no such object"), "{}", ended.stderr);
 }
 
-const JOB: &str = "s3://bucket/job";
+pub const JOB: &str = "s3://bucket/job";
 
-fn planned(world: &World, s3: &Proxy, job: &str, inputs: u64, more: &[&str]) {
+pub fn planned(world: &World, s3: &Proxy, job: &str, inputs: u64, more: &[&str]) {
     let list = world.list(0..inputs);
     let mut command = hecaton(&["fetch", "plan", "-o", job]);
     let ended = s3.run(command.arg(list).args(more));
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
 }
 
-fn run_part(job: &str, part: u32) -> Command {
+pub fn run_part(job: &str, part: u32) -> Command {
     hecaton(&["fetch", "run-part", job, &part.to_string()])
 }
 
-fn good(ended: &Ending) {
+pub fn good(ended: &Ending) {
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
 }
 
 /// The records of a job, each once.
-fn records(s3: &Proxy, job: &str, inputs: u64) -> Vec<Value> {
+pub fn records(s3: &Proxy, job: &str, inputs: u64) -> Vec<Value> {
     let ended = s3.run(&mut hecaton(&["fetch", "show", job]));
     good(&ended);
     let lines = ended.stdout.lines();
@@ -83,38 +83,37 @@ fn a_job_in_a_bucket_is_done_part_by_part_and_read_as_any_other() {
     assert_eq!(table.stdout.lines().count(), 41, "{}", table.stderr);
     assert_eq!(world.server.summary().requests, 40);
     for (arguments, why) in [
-        (
-            &["fetch", "again", JOB][..],
-            "`hecaton fetch again` works on folders only",
-        ),
-        (
-            &["fetch", "add", JOB, "more.txt"],
-            "`hecaton fetch add` works on folders only",
-        ),
-        (
-            &["fetch", "-", "-o", JOB],
-            "`hecaton fetch -o` works on folders only",
-        ),
-        (&["fetch", "status", "s3://bucket/nothing"], "no job"),
+        (&["fetch", "status", "s3://bucket/nothing"][..], "no job"),
+        (&["fetch", "again", "s3://bucket/nothing"], "no job"),
+        (&["fetch", "add", "s3://bucket/nothing", "-"], "no job"),
+        (&["fetch", "-o", "s3://bucket/nothing"], "no job"),
         (&["fetch", "run-part", JOB, "9"], "part"),
         (&["fetch", "run-part", "s3://bucket/nothing", "0"], "no job"),
-        (
-            &[
-                "fetch",
-                "plan",
-                "-",
-                "-o",
-                "s3://bucket/x",
-                "--keep-body",
-                "tar",
-            ],
-            "bodies",
-        ),
     ] {
         let refused = s3.run(&mut hecaton(arguments));
         assert_eq!(refused.status, Some(2), "{arguments:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
+}
+
+#[test]
+fn what_needs_a_folder_is_refused_with_what_to_use() {
+    let Some(s3) = S3::start() else { return };
+    let (world, s3) = (World::new(), Proxy::start(&s3));
+    let list = world.list(0..3);
+    for (option, value, why) in [
+        ("--keep-body", "warc", "--keep-body inline or files"),
+        ("--keep-body", "tar", "--keep-body inline or files"),
+        ("--redirects-to", "any", "--redirects-to site"),
+    ] {
+        for verb in [&["fetch", "plan", "-o", JOB][..], &["fetch", "-o", JOB]] {
+            let mut command = hecaton(verb);
+            let refused = s3.run(command.arg(&list).args([option, value]));
+            assert_eq!(refused.status, Some(2), "{verb:?}: {}", refused.stderr);
+            assert!(refused.stderr.contains(why), "{}", refused.stderr);
+        }
+    }
+    assert_eq!(world.server.summary().requests, 0);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use self::stamp::Stamps;
+pub use self::stamp::digest as stamp;
 use crate::again;
 use crate::error::Result;
 use crate::job::Job;

@@ -50,8 +50,11 @@ impl Stamps {
     }
 }
 
-/// Each part has one `COMMIT`, and a round that replaces records changes it.
-fn digest(folder: &Folder, plan: &Plan) -> Result<String> {
+/// The stamp of a folder's records as they are. Each part has one `COMMIT`, and a round that replaces records changes it.
+///
+/// # Errors
+/// When a commit cannot be read.
+pub fn digest(folder: &Folder, plan: &Plan) -> Result<String> {
     let mut hasher = blake3::Hasher::new();
     hasher.update(plan.job.as_bytes());
     for part in &plan.parts {

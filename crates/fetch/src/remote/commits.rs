@@ -18,7 +18,8 @@ impl Remote {
             let number = found.name.strip_prefix("part-");
             done.extend(number.and_then(|number| number.parse::<u32>().ok()));
         }
-        self.bring_done(folder, &done)
+        self.bring_done(folder, &done)?;
+        self.bring_round(folder)
     }
 
     /// Brings the `COMMIT` of a part into a folder, if it is done.

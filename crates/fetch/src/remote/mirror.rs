@@ -18,7 +18,7 @@ use crate::run::worker_name;
 
 impl Mirror for Remote {
     fn shown(&self) -> &str {
-        self.store.url()
+        self.job().url()
     }
 
     fn inputs(&self, folder: &Folder, part: u32) -> Result<()> {
@@ -110,7 +110,8 @@ impl Mirror for Remote {
                 files.push((folder.path().join(&file), file));
             }
         }
-        self.store.upload_all(&files)?;
+        // Those of a round are beside those of the job.
+        self.job().upload_all(&files)?;
         for (path, _) in files {
             // It would take space until the job is done.
             let _ = fs::remove_file(path);

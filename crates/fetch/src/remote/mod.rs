@@ -6,10 +6,14 @@
 //! Each decision is one object that is created exclusively: an attempt's `claim`, and a part's `COMMIT`.
 //! `docs/decisions/object-storage.md` says why nothing more is needed.
 
+mod additions;
+mod all_parts;
 mod commits;
 mod gather;
 mod mirror;
 mod notes;
+mod products;
+mod rounds;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
@@ -19,6 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use uuid::Uuid;
 
 pub use self::notes::Notes;
+pub use self::rounds::Round;
 use crate::error::{Error, Result, at};
 use crate::job::{BodyStorage, Job, Reach};
 use crate::objects::Store;
@@ -27,10 +32,14 @@ use crate::start::{self, Started, prepare};
 
 const JOB: &str = "job.toml";
 const PLAN: &str = "plan.json";
+/// Which records a round is for.
+const WHERE: &str = "where";
 
 /// A job in object storage.
 pub struct Remote {
     store: Store,
+    /// The job that this is a round of, if it is one.
+    base: Option<Arc<Remote>>,
     state: Mutex<State>,
     /// Held while a `COMMIT` is written into a folder.
     bringing: Mutex<()>,
@@ -41,6 +50,10 @@ pub struct Remote {
 struct State {
     /// The folder's name in the store of the plan.
     plan: String,
+    /// The number of the newest addition to the plan that is known.
+    additions: u32,
+    /// How many rounds are merged into the records, as far as is known.
+    rounds: u32,
     /// How much of each of our segments is there, by part and attempt.
     kept: HashMap<(u32, u32), u64>,
     /// Whether records name files with bodies.
@@ -53,6 +66,11 @@ struct State {
 pub struct Scratch(PathBuf);
 
 impl Scratch {
+    /// The folder at this path, which the process has made for itself.
+    fn at(path: &Path) -> Scratch {
+        Scratch(path.to_owned())
+    }
+
     /// A new one, in this folder or in that for temporary files.
     ///
     /// # Errors
@@ -93,13 +111,22 @@ fn draft_of(part: u32, attempt: u32) -> String {
     format!("{}/final-{attempt}.jsonl.zst", home_of(part))
 }
 
-/// Created exclusively: it decides about a part. All of them are in one folder, so that one list says which parts are done.
+/// Created exclusively: it decides about a part. All of them are in one folder, so that one list says which parts are
+/// done.
 fn commit_of(part: u32) -> String {
     format!("commits/part-{part:06}")
 }
 
 fn result_of(part: u32) -> String {
     format!("results/part-{part:06}.jsonl.zst")
+}
+
+/// The folder of a plan. A round has a name of its own, and the job of a plan is drawn when it is planned.
+fn home_of_plan(plan: &Plan) -> String {
+    match &plan.round {
+        Some(round) => format!("plan/{round}"),
+        None => format!("plan/{}", plan.job),
+    }
 }
 
 /// Refuses what needs a folder.
@@ -126,8 +153,13 @@ impl Remote {
         let store = Store::open(url)?;
         // A wrong address must not be waited for.
         store.about(PLAN)?;
+        Remote::at(store.patient()?, None)
+    }
+
+    fn at(store: Store, base: Option<Arc<Remote>>) -> Result<Arc<Remote>> {
         Ok(Arc::new(Remote {
-            store: store.patient()?,
+            store,
+            base,
             state: Mutex::default(),
             bringing: Mutex::default(),
         }))
@@ -135,8 +167,8 @@ impl Remote {
 
     /// Plans a job, or finds that it is planned.
     ///
-    /// The pieces of a plan are below its own number. `plan.json` is created last, and exclusively. If two processes plan
-    /// at the same time, the first to create it wins, and the other's pieces are ignored.
+    /// The pieces of a plan are below its own number. `plan.json` is created last, and exclusively. If two processes
+    /// plan at the same time, the first to create it wins, and the other's pieces are ignored.
     ///
     /// # Errors
     /// When there is another job, or it cannot be planned or written.
@@ -144,48 +176,86 @@ impl Remote {
         refuse(&job)?;
         if let Some(started) = self.planned(&scratch.folder())? {
             start::refuse_differing(&started.folder, &started.job, &job)?;
+            self.refuse_grown(&started, &job)?;
             return Ok(started);
         }
         let started = prepare(scratch.folder(), job)?;
-        let folder = &started.folder;
-        let home = format!("plan/{}", started.plan.job);
-        let mut names = vec!["inputs.zst".to_owned(), "repeats".to_owned()];
-        names.extend(
-            started
-                .plan
-                .parts
-                .iter()
-                .map(|part| format!("{:06}.json", part.number)),
-        );
-        for name in names {
-            let file = folder.planned().join(&name);
-            if file.exists() {
-                self.store.upload(&file, &format!("{home}/{name}"))?;
-            }
-        }
-        self.store.upload(&folder.job(), &format!("{home}/{JOB}"))?;
-        let text = fs::read(folder.plan()).map_err(at("read", &folder.plan()))?;
-        match self.store.create(PLAN, text)? {
+        self.upload_plan(&started, &home_of_plan(&started.plan))?;
+        match self.create_plan(&started)? {
             true => Ok(started),
-            false => Err(Error::failed(format!(
-                "another process has planned {} meanwhile: run the same command again",
-                self.store.url()
-            ))),
+            false => Err(self.was_planned()),
         }
+    }
+
+    /// Creates `plan.json` exclusively; false if another process did.
+    fn create_plan(&self, started: &Started) -> Result<bool> {
+        let path = started.folder.plan();
+        let text = fs::read(&path).map_err(at("read", &path))?;
+        self.store.create(PLAN, text)
+    }
+
+    fn was_planned(&self) -> Error {
+        Error::failed(format!(
+            "another process has planned {} meanwhile: run the same command again",
+            self.store.url()
+        ))
+    }
+
+    /// Writes all of a plan but `plan.json` below this name, which no other plan has.
+    fn upload_plan(&self, started: &Started, home: &str) -> Result<()> {
+        let folder = &started.folder;
+        let indexes = started.plan.parts.iter();
+        let indexes = indexes.map(|part| format!("{:06}.json", part.number));
+        let planned = ["inputs.zst", "repeats"].map(str::to_owned);
+        let planned = planned.into_iter().chain(indexes);
+        let planned = planned.map(|name| (folder.planned().join(&name), name));
+        let own = [(folder.job(), JOB), (folder.path().join(WHERE), WHERE)];
+        let own = own.map(|(path, name)| (path, name.to_owned()));
+        let files: Vec<_> = planned
+            .chain(own)
+            .filter(|(path, _)| path.exists())
+            .map(|(path, name)| (path, format!("{home}/{name}")))
+            .collect();
+        self.store.upload_all(&files)
     }
 
     /// The plan and the job, in a folder; none if there is no plan.
     fn planned(&self, folder: &Folder) -> Result<Option<Started>> {
-        let Some(text) = self.store.read(PLAN)? else {
+        let Some(newest) = self.newest_plan()? else {
             return Ok(None);
         };
-        write_whole(&folder.plan(), &text)?;
-        let plan = Plan::planned(folder)?;
-        let home = format!("plan/{}", plan.job);
-        self.store
-            .download(&format!("{home}/{JOB}"), &folder.job())?;
-        self.state().plan = home;
+        fs::create_dir_all(folder.path()).map_err(at("create", folder.path()))?;
+        write_whole(&folder.plan(), &newest.text)?;
+        let home = match newest.home {
+            Some(home) => home,
+            None => home_of_plan(&Plan::planned(folder)?),
+        };
+        for (name, path) in [(JOB, folder.job()), (WHERE, folder.path().join(WHERE))] {
+            if name == JOB || self.base.is_some() {
+                // A folder may have an older one.
+                let _ = fs::remove_file(&path);
+                self.store.download(&format!("{home}/{name}"), &path)?;
+            }
+        }
+        let mut state = self.state();
+        (state.plan, state.additions) = (home, newest.number);
+        drop(state);
         start::load(folder.clone()).map(Some)
+    }
+
+    /// Brings the inputs of all parts into a folder with the plan.
+    fn bring_inputs(&self, started: &Started) -> Result<()> {
+        let (folder, home) = (&started.folder, self.state().plan.clone());
+        let parts = started.plan.parts.iter();
+        let names = parts.map(|part| format!("{:06}.json", part.number));
+        let has_repeats = started.plan.repeats.is_some_and(|repeats| repeats > 0);
+        let repeats = has_repeats.then(|| "repeats".to_owned());
+        for name in names.chain(repeats).chain(["inputs.zst".to_owned()]) {
+            let path = folder.planned().join(&name);
+            let _ = fs::remove_file(&path);
+            self.store.download(&format!("{home}/{name}"), &path)?;
+        }
+        Ok(())
     }
 
     /// The job in a scratch folder, without its inputs.
@@ -220,6 +290,11 @@ impl Remote {
         self.state().has_files = started.job.results.body == BodyStorage::Files;
         started.folder = folder.with_mirror(self.clone());
         Ok(started)
+    }
+
+    /// The store of the job, also for a round.
+    fn job(&self) -> &Store {
+        self.base.as_ref().map_or(&self.store, |base| &base.store)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -88,8 +88,11 @@ impl Keeper {
             is_read: false,
             // A round is in a folder below the job's, and ends there.
             home: match round {
-                Some(_) => folder.path().parent().unwrap_or(folder.path()).to_owned(),
-                None => folder.path().to_owned(),
+                // One worker's copy of a round has no job around it.
+                Some(_) if folder.mirror().is_none() => {
+                    folder.path().parent().unwrap_or(folder.path()).to_owned()
+                }
+                _ => folder.path().to_owned(),
             },
             prefix: round
                 .map(|round| format!("again-{round}-"))

@@ -45,6 +45,11 @@ pub struct Arguments {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    #[cfg(feature = "objects")]
+    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
+        return elsewhere(arguments, url);
+    }
+    super::elsewhere::refuse(&arguments.home.folder, " add")?;
     let folder = Folder::at(&arguments.home.folder);
     let stop = stop::on_request()?;
     // A round that is done and was not merged is merged first.
@@ -63,4 +68,29 @@ pub fn run(arguments: &Arguments) -> Result<()> {
             &Way::new(arguments.quiet, &arguments.watching),
         ),
     }
+}
+
+/// Adds inputs to a job in object storage.
+#[cfg(feature = "objects")]
+fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
+    use hecaton_fetch::remote::{Remote, Scratch};
+
+    use super::run::finish_elsewhere;
+
+    let stop = stop::on_request()?;
+    let remote = Remote::open(url)?;
+    let change = |job: &mut _| arguments.tuning.change(job);
+    let format = arguments.format.as_deref();
+    let added = remote.add(&arguments.files, format, &change)?;
+    if !arguments.quiet {
+        crate::say!("added {}", plural(added, "input"));
+    }
+    if arguments.plan {
+        return Ok(());
+    }
+    let scratch = Scratch::new(None)?;
+    let mut started = remote.work(&scratch)?;
+    change(&mut started.job);
+    let way = Way::new(arguments.quiet, &arguments.watching);
+    finish_elsewhere((&remote, &started), &stop, &way)
 }

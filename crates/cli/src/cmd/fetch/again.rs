@@ -53,6 +53,11 @@ pub struct Arguments {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    #[cfg(feature = "objects")]
+    if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
+        return elsewhere(arguments, url);
+    }
+    super::elsewhere::refuse(&arguments.home.folder, " again")?;
     let folder = Folder::at(&arguments.home.folder);
     let stop = stop::on_request()?;
     // A round that is done and was not merged is merged before another one begins, and redirects that wait are followed.
@@ -73,20 +78,10 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         &change,
     )?
     else {
-        if arguments.plan {
-            writeln!(stdout(), "0")?;
-        }
-        crate::say!("no record matches, so nothing is sent again");
-        return Ok(());
+        return nothing(arguments);
     };
     if arguments.plan {
-        writeln!(stdout(), "{}", round.plan.parts.len())?;
-        let path = folder.path().display();
-        crate::say!(
-            "{} to send again: now run `hecaton fetch enqueue {path}` and `worker`, or `hecaton fetch run-part {path} N` for each part",
-            plural(round.plan.inputs, "input")
-        );
-        return Ok(());
+        return planned(arguments, (round.plan.parts.len(), round.plan.inputs));
     }
     live.begin(&round);
     let summary = again::run(&folder, &round, &options, &stop, &mut live);
@@ -99,4 +94,49 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }
     verdict::judge(&base, &round.job)
+}
+
+/// Says that no record matches.
+fn nothing(arguments: &Arguments) -> Result<()> {
+    if arguments.plan {
+        writeln!(stdout(), "0")?;
+    }
+    crate::say!("no record matches, so nothing is sent again");
+    Ok(())
+}
+
+/// Says how many parts and inputs a round has that others will run.
+fn planned(arguments: &Arguments, (parts, inputs): (usize, u64)) -> Result<()> {
+    writeln!(stdout(), "{parts}")?;
+    let path = arguments.home.folder.display();
+    crate::say!(
+        "{} to send again: now run `hecaton fetch enqueue {path}` and `worker`, or `hecaton fetch run-part {path} N` for each part",
+        plural(inputs, "input")
+    );
+    Ok(())
+}
+
+/// A round of a job in object storage.
+#[cfg(feature = "objects")]
+fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
+    use hecaton_fetch::remote::{Remote, Scratch};
+
+    use super::run::{Way, finish_elsewhere};
+
+    let stop = stop::on_request()?;
+    let remote = Remote::open(url)?;
+    let change = |job: &mut _| arguments.tuning.change(job);
+    let which = (arguments.matching.as_deref(), arguments.if_changed);
+    let Some(round) = remote.again(which, &change)? else {
+        return nothing(arguments);
+    };
+    if arguments.plan {
+        return planned(arguments, (round.parts, round.inputs));
+    }
+    let scratch = Scratch::new(None)?;
+    let mut started = round.remote.work(&scratch)?;
+    started.job = round.job;
+    let mut way = Way::new(arguments.quiet, &arguments.watching);
+    way.threads = arguments.threads.threads;
+    finish_elsewhere((&round.remote, &started), &stop, &way)
 }

@@ -7,9 +7,9 @@ use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::error::Error;
 use hecaton_fetch::job::{BodyStorage, Job, TableFormat};
-use hecaton_fetch::plan::{Folder, is_stream};
+use hecaton_fetch::plan::is_stream;
 use hecaton_fetch::show::export;
-use hecaton_fetch::start::{Started, load, refuse_differing};
+use hecaton_fetch::start::{Started, refuse_differing};
 
 use super::tuning::Tuning;
 
@@ -180,12 +180,11 @@ impl JobArguments {
         !self.input.is_empty() || self.sitemap.is_some()
     }
 
-    /// The job that a folder holds, to be gone on with at another pace, perhaps.
+    /// A job that was planned before, at another pace if one is given.
     ///
     /// # Errors
-    /// When the folder holds none, or something is given that is settled since it was planned.
-    pub fn resume(&self, folder: Folder) -> Result<Started> {
-        let mut started = load(folder)?;
+    /// When something is given that is settled since it was planned.
+    pub fn resume(&self, mut started: Started) -> Result<Started> {
         let mut job = started.job.clone();
         self.change(&mut job);
         self.tuning.change(&mut job);

@@ -101,9 +101,7 @@ pub fn refuse(path: &Path, verb: &str) -> Result<()> {
     };
     let what = match (cfg!(feature = "objects"), url.starts_with("http")) {
         (_, true) => format!("{url}: a job is in a folder, or below s3://, gs:// or az://"),
-        (true, _) => format!(
-            "{url}: `hecaton fetch{verb}` works on folders only; in object storage, plan makes a job, run-part or enqueue and worker do it, and status, show, export and report read it"
-        ),
+        (true, _) => format!("{url}: `hecaton fetch{verb}` works on folders only"),
         (false, _) => format!(
             "{url}: this command was built without object storage: `bin/setup fetch` builds it in (cargo's feature `objects`)"
         ),

@@ -35,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     #[cfg(feature = "objects")]
     if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
         use hecaton_fetch::remote::{Remote, Scratch};
-        let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
+        let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
         let started = remote.load(&scratch)?;
         remote.refresh(&started.folder)?;
         return publish(arguments, &started);

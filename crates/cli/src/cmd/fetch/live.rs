@@ -59,10 +59,7 @@ impl Live {
             } else {
                 "planned"
             };
-            crate::say!(
-                "{doing} {inputs} in {parts} in {}",
-                started.folder.path().display()
-            );
+            crate::say!("{doing} {inputs} in {parts} in {}", started.folder.shown());
         }
     }
 

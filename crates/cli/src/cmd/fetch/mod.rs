@@ -21,7 +21,7 @@ mod watching;
 mod worker;
 mod worker_lines;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Error, Result};
 use clap::{Args, Subcommand};
@@ -39,18 +39,6 @@ pub struct Arguments {
     verb: Option<Verb>,
     #[command(flatten)]
     run: run::Run,
-}
-
-impl Arguments {
-    /// The folder of a verb that works on folders only, and the verb.
-    fn folder(&self) -> Option<(&Path, &'static str)> {
-        match &self.verb {
-            Some(Verb::Add(arguments)) => Some((&arguments.home.folder, " add")),
-            Some(Verb::Again(arguments)) => Some((&arguments.home.folder, " again")),
-            Some(_) => None,
-            None => self.run.folder().map(|folder| (folder, " -o")),
-        }
-    }
 }
 
 const EXAMPLES: &str = "\
@@ -98,7 +86,7 @@ enum Verb {
 /// The folder of a job.
 #[derive(Args)]
 struct Home {
-    /// The job's folder; for all verbs but add and again also s3://bucket/prefix, gs:// or az://.
+    /// The job's folder, or s3://bucket/prefix, gs:// or az://.
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -128,9 +116,6 @@ fn threads(text: &str) -> Result<usize, String> {
 /// # Errors
 /// When it cannot be done.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    if let Some((path, verb)) = arguments.folder() {
-        elsewhere::refuse(path, verb)?;
-    }
     match &arguments.verb {
         Some(Verb::Add(arguments)) => add::run(arguments),
         Some(Verb::Again(arguments)) => again::run(arguments),

@@ -2,12 +2,16 @@
 
 use std::io::{Write, stdout};
 use std::path::{Path, PathBuf};
+#[cfg(feature = "objects")]
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
+#[cfg(feature = "objects")]
+use hecaton_fetch::remote::{self, Remote, Scratch};
 use hecaton_fetch::run::{Options, Summary, tally};
 use hecaton_fetch::start::{Started, load, prepare};
 use hecaton_lab::findings::words::{self, plural};
@@ -24,7 +28,7 @@ use crate::stop;
 pub struct Run {
     #[command(flatten)]
     job: JobArguments,
-    /// The job's folder.
+    /// The job's folder, or s3://bucket/prefix, gs:// or az://.
     #[arg(
         short = 'o',
         long = "into",
@@ -60,11 +64,18 @@ impl Run {
 /// # Errors
 /// When the job cannot be done.
 pub fn run(arguments: &Run) -> Result<()> {
+    #[cfg(feature = "objects")]
+    if let Some(url) = arguments.folder().and_then(remote::url) {
+        return elsewhere(arguments, url);
+    }
+    if let Some(path) = arguments.folder() {
+        super::elsewhere::refuse(path, " -o")?;
+    }
     let resumes = arguments.into.is_some() && !arguments.job.names_input();
     let folder = Folder::at(arguments.into.clone().unwrap_or_default());
     if arguments.print_job {
         let job = match resumes {
-            true => arguments.job.resume(folder)?.job,
+            true => arguments.job.resume(load(folder)?)?.job,
             false => arguments.job.job()?,
         };
         job.check()?;
@@ -72,16 +83,64 @@ pub fn run(arguments: &Run) -> Result<()> {
     }
     let stop = stop::on_request()?;
     let started = match resumes {
-        true => arguments.job.resume(folder)?,
+        true => arguments.job.resume(load(folder)?)?,
         false => prepare(folder, arguments.job.job()?)?,
     };
-    let way = Way {
-        is_quiet: arguments.quiet,
-        watching: arguments.watching.clone(),
-        threads: arguments.threads.threads,
-        resend_unknown: arguments.resend_unknown,
-    };
-    finish_run(started, &stop, &way)
+    finish_run(started, &stop, &Way::of(arguments))
+}
+
+/// Runs a job in object storage, or prints it.
+#[cfg(feature = "objects")]
+fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
+    let (job, is_new) = (&arguments.job, arguments.job.names_input());
+    if arguments.print_job && is_new {
+        let job = job.job()?;
+        job.check()?;
+        return Ok(stdout().write_all(job.to_toml()?.as_bytes())?);
+    }
+    let remote = Remote::open(url)?;
+    if is_new {
+        remote.plan(&Scratch::new(None)?, job.job()?)?;
+    }
+    let scratch = Scratch::new(None)?;
+    let mut started = remote.work(&scratch)?;
+    match is_new {
+        true => started.job = job.job()?,
+        false => started = job.resume(started)?,
+    }
+    if arguments.print_job {
+        return Ok(stdout().write_all(started.job.to_toml()?.as_bytes())?);
+    }
+    let stop = stop::on_request()?;
+    finish_elsewhere((&remote, &started), &stop, &Way::of(arguments))
+}
+
+/// Does what is left of a job in object storage, or of a round, and makes its products.
+///
+/// # Errors
+/// As [`finish_run`].
+#[cfg(feature = "objects")]
+pub fn finish_elsewhere(
+    (remote, started): (&Arc<Remote>, &Started),
+    stop: &AtomicBool,
+    way: &Way,
+) -> Result<()> {
+    let mut live = Live::new(way.is_quiet, &way.watching)?;
+    live.begin(started);
+    let summary = remote.run(started, &way.options(), stop, &mut live);
+    let summary = summary.inspect_err(|_| live.end())?;
+    let made = remote.finish(started);
+    live.end();
+    let url = started.folder.shown();
+    let made = made?.into_iter().map(|name| format!(", {url}/{name}"));
+    let scratch = Scratch::new(None)?;
+    let whole = remote.whole(&scratch)?;
+    if !way.is_quiet {
+        let results = format!("{url}/{}", remote.results_folder()?);
+        let ended = sentence(results.as_ref(), &summary);
+        crate::say!("{ended}{}", made.collect::<String>());
+    }
+    verdict::judge(&whole, &started.job)
 }
 
 /// How a job is done.
@@ -90,12 +149,30 @@ pub struct Way {
     is_quiet: bool,
     watching: Watching,
     /// How many threads; see [`Options::threads`].
-    threads: Option<usize>,
+    pub threads: Option<usize>,
     /// Send requests again of which nobody knows whether they were sent.
     resend_unknown: bool,
 }
 
 impl Way {
+    /// That of a run.
+    fn of(arguments: &Run) -> Way {
+        Way {
+            threads: arguments.threads.threads,
+            resend_unknown: arguments.resend_unknown,
+            ..Way::new(arguments.quiet, &arguments.watching)
+        }
+    }
+
+    fn options(&self) -> Options {
+        Options {
+            threads: self.threads,
+            resend_unknown: self.resend_unknown,
+            note_progress: true,
+            ..Options::default()
+        }
+    }
+
     /// The usual one.
     pub fn new(is_quiet: bool, watching: &Watching) -> Way {
         Way {
@@ -114,12 +191,7 @@ impl Way {
 pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> {
     let mut live = Live::new(way.is_quiet, &way.watching)?;
     live.begin(&started);
-    let options = Options {
-        threads: way.threads,
-        resend_unknown: way.resend_unknown,
-        note_progress: true,
-        ..Options::default()
-    };
+    let options = way.options();
     let summary = started.run(&options, stop, &mut live);
     let mut summary = summary.inspect_err(|_| live.end())?;
     let (folder, job) = (started.folder.clone(), started.job.clone());

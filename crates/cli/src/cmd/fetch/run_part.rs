@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 #[cfg(feature = "objects")]
 fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     use hecaton_fetch::remote::{Notes, Remote, Scratch};
-    let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
+    let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
     let started = remote.work(&scratch)?;
     let (folder, part) = (&started.folder, started.plan.part(arguments.part)?.number);
     let ended = if remote.complete(folder, part)? {

@@ -64,7 +64,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
 
     use super::verdict;
 
-    let (remote, scratch) = (Remote::open(url)?, Scratch::new(None)?);
+    let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
     let started = remote.work(&scratch)?;
     remote.refresh(&started.folder)?;
     let notes = Notes::begin(&remote, &started.folder, true)?;
@@ -81,7 +81,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
         Err(error) => return Err(error),
     }
     remote.finish(&started)?;
-    verdict::judge(&started, &started.job)
+    verdict::judge(&remote.whole(&Scratch::new(None)?)?, &started.job)
 }
 
 #[cfg(feature = "nats")]

@@ -1,0 +1,253 @@
+//! Rounds of `again` in object storage. Nothing is replaced: each round makes another set of all records.
+//!
+//! `again/K/round` is round K, a job of its own. When all of its parts are done, all records of the job with those of
+//! the round in them are written to `again/K/results`, and what each part came to is written to `again/K/commits`.
+//! `again/K/done` is created last: from then on, these are the records of the job. Two workers that both do this write
+//! the same.
+
+use std::fs;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{PLAN, Remote, Scratch, result_of};
+use crate::again;
+use crate::error::{Error, Result, at};
+use crate::job::Job;
+use crate::objects::Store;
+use crate::plan::{Folder, replace};
+use crate::start::{self, Started};
+
+/// In a scratch folder: the round whose commits it has, and for which parts.
+#[derive(Default, Serialize, Deserialize)]
+struct Mark {
+    round: u32,
+    parts: Vec<u32>,
+}
+
+impl Mark {
+    fn of(folder: &Folder) -> Mark {
+        let text = fs::read(folder.path().join("round.json"));
+        let mark = text
+            .ok()
+            .and_then(|text| serde_json::from_slice(&text).ok());
+        mark.unwrap_or_default()
+    }
+
+    fn write(&self, folder: &Folder) -> Result<()> {
+        let path = folder.path().join("round.json");
+        let text = serde_json::to_vec(self).expect("numbers become JSON");
+        replace(&path, &text).map_err(at("write", &path))
+    }
+}
+
+fn home_of_round(round: u32) -> String {
+    format!("again/{round:06}")
+}
+
+fn done_of(round: u32) -> String {
+    format!("{}/done", home_of_round(round))
+}
+
+/// A round, and the job's records that it was chosen from.
+pub struct Round {
+    /// The round as a job.
+    pub remote: Arc<Remote>,
+    /// The job, as it is done in this round.
+    pub job: Job,
+    /// How many inputs it has.
+    pub inputs: u64,
+    /// How many parts it has.
+    pub parts: usize,
+}
+
+impl Remote {
+    /// How many rounds are merged into the records.
+    pub(super) fn rounds(&self) -> Result<u32> {
+        if self.base.is_some() {
+            return Ok(0);
+        }
+        let mut rounds = self.state().rounds;
+        while self.store.about(&done_of(rounds + 1))?.is_some() {
+            rounds += 1;
+        }
+        self.state().rounds = rounds;
+        Ok(rounds)
+    }
+
+    /// The round that is not merged yet, if there is one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn round(self: &Arc<Remote>) -> Result<Option<Arc<Remote>>> {
+        if self.base.is_some() {
+            return Ok(None);
+        }
+        let round = self.next_round()?;
+        Ok(round.store.about(PLAN)?.is_some().then_some(round))
+    }
+
+    /// The job at this URL, or its round that is not merged yet: the parts to enqueue and to run.
+    ///
+    /// # Errors
+    /// As [`Remote::open`].
+    pub fn current(url: &str) -> Result<Arc<Remote>> {
+        let remote = Remote::open(url)?;
+        Ok(remote.round()?.unwrap_or(remote))
+    }
+
+    /// The job, also for a round, in a scratch folder with what each of its parts came to.
+    ///
+    /// # Errors
+    /// When there is none, or the store cannot be read.
+    pub fn whole(&self, scratch: &Scratch) -> Result<Started> {
+        let job = self.base.as_deref().unwrap_or(self);
+        let started = job.load(scratch)?;
+        job.refresh(&started.folder)?;
+        Ok(started)
+    }
+
+    /// The folder with the results of the job, below its URL.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn results_folder(&self) -> Result<String> {
+        let job = self.base.as_deref().unwrap_or(self);
+        Ok(match job.rounds()? {
+            0 => "results".to_owned(),
+            round => format!("{}/results", home_of_round(round)),
+        })
+    }
+
+    /// The place of the round after those that are merged.
+    fn next_round(self: &Arc<Remote>) -> Result<Arc<Remote>> {
+        let home = home_of_round(self.rounds()? + 1);
+        let store = Store::open(&format!("{}/{home}/round", self.store.url()))?;
+        Remote::at(store.patient()?, Some(self.clone()))
+    }
+
+    /// Where the results of each part are: those of the last round, unless the part was added later. The folder has the
+    /// commits.
+    pub(super) fn results(&self, folder: &Folder) -> impl Fn(u32) -> String + use<> {
+        let mark = Mark::of(folder);
+        move |part| match mark.parts.contains(&part) {
+            true => format!("{}/{}", home_of_round(mark.round), result_of(part)),
+            false => result_of(part),
+        }
+    }
+
+    /// Brings the commits of the last round that was merged into a folder that has those of the job.
+    pub(super) fn bring_round(&self, folder: &Folder) -> Result<()> {
+        let round = self.rounds()?;
+        if round == Mark::of(folder).round {
+            return Ok(());
+        }
+        let home = format!("{}/commits", home_of_round(round));
+        let listed = self.store.list(&home)?.into_iter();
+        let numbers = listed.filter_map(|found| found.name.strip_prefix("part-")?.parse().ok());
+        let parts: Vec<u32> = numbers.collect();
+        let commits: Vec<_> = parts
+            .iter()
+            .map(|part| (format!("{home}/part-{part:06}"), None))
+            .collect();
+        self.store.read_each(&commits, &mut |number, text| {
+            let (path, home) = (folder.commit(parts[number]), folder.part(parts[number]));
+            fs::create_dir_all(&home).map_err(at("create", &home))?;
+            replace(&path, &text).map_err(at("write", &path))
+        })?;
+        Mark { round, parts }.write(folder)
+    }
+
+    /// Plans a round, or finds the one to resume, as [`again::prepare`] does in a folder. None when no record matches.
+    ///
+    /// # Errors
+    /// As [`again::prepare`].
+    pub fn again(
+        self: &Arc<Remote>,
+        which: (Option<&str>, bool),
+        change: &dyn Fn(&mut Job),
+    ) -> Result<Option<Round>> {
+        self.merge()?;
+        let scratch = Scratch::new(None)?;
+        let base = self.gather(&scratch)?;
+        let (url, left) = (self.store.url(), base.plan.undone(&base.folder).count());
+        if left > 0 {
+            return Err(Error::usage(format!(
+                "{url} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {url}` does them, and `again` comes after that",
+                base.plan.parts.len()
+            )));
+        }
+        self.bring_inputs(&base)?;
+        let remote = self.next_round()?;
+        if remote.planned(&base.folder.again())?.is_some() {
+            let began = again::condition(&base.folder)?;
+            if which.0.is_some_and(|matching| matching != began) {
+                return Err(Error::usage(format!(
+                    "a round for '{began}' is not done yet: `hecaton fetch again {url}` without --where resumes it"
+                )));
+            }
+        }
+        let Some(round) = again::prepare(&base.folder, which, change)? else {
+            return Ok(None);
+        };
+        if !round.is_resumed {
+            remote.upload_plan(&round, &super::home_of_plan(&round.plan))?;
+            if !remote.create_plan(&round)? {
+                return Err(self.was_planned());
+            }
+        }
+        Ok(Some(Round {
+            remote,
+            job: round.job,
+            inputs: round.plan.inputs,
+            parts: round.plan.parts.len(),
+        }))
+    }
+
+    /// Merges the round into the records once all of its parts are done; whether it was.
+    ///
+    /// # Errors
+    /// When the store cannot be read or written.
+    pub fn merge(self: &Arc<Remote>) -> Result<bool> {
+        let Some(round) = self.round()? else {
+            return Ok(false);
+        };
+        let look = Scratch::new(None)?;
+        let planned = round.load(&look)?;
+        round.refresh(&planned.folder)?;
+        if planned.plan.undone(&planned.folder).next().is_some() {
+            return Ok(false);
+        }
+        let number = self.rounds()? + 1;
+        let scratch = Scratch::new(None)?;
+        let base = self.gather(&scratch)?;
+        let within = Scratch::at(base.folder.again().path());
+        fs::create_dir_all(base.folder.again().path())
+            .map_err(at("create", base.folder.again().path()))?;
+        let done = round.gather(&within)?;
+        let lock = start::lock(&base.folder)?;
+        again::merge_if_done(&base.folder, &done, &lock)?;
+        self.keep_merged(&base, number)?;
+        let id = done.plan.round.unwrap_or_default();
+        self.store.create(&done_of(number), id)?;
+        Ok(true)
+    }
+
+    /// Writes all records and commits of a folder as those after a round.
+    fn keep_merged(&self, base: &Started, round: u32) -> Result<()> {
+        let (folder, home) = (&base.folder, home_of_round(round));
+        let numbers = base.plan.parts.iter().map(|part| part.number);
+        let files: Vec<_> = numbers
+            .filter(|number| folder.commit(*number).exists())
+            .flat_map(|number| {
+                let result = format!("{home}/{}", result_of(number));
+                let commit = format!("{home}/commits/part-{number:06}");
+                [
+                    (folder.result(number), result),
+                    (folder.commit(number), commit),
+                ]
+            })
+            .collect();
+        self.store.upload_all(&files)
+    }
+}
