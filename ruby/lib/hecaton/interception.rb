@@ -13,8 +13,8 @@ module Hecaton
   #   the method returns nil, the attempt is made. An Error of the phase :queue ends the request without an attempt.
   # observes?:: whether observe is called. If it is, the bodies of streams and of requests with on_body are held in
   #   memory.
-  # observe(request, outcome):: called with each Response of the network, whose body is decoded and whole, and with the
-  #   Error that a request has ended in. A body that is not read to its end is not observed.
+  # observe(request, outcome):: called with each Response of the network. Its body is decoded and whole. Also called
+  #   with the Error that a request has ended in. A body that is not read to its end is not observed.
   #
   # An Error whose cause is Errno::ECONNRESET, ECONNABORTED, EPIPE or EOFError says that the connection ended without a
   # response. An idempotent request is re-sent once after it, and respond is called again.
