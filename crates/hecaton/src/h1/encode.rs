@@ -96,10 +96,12 @@ pub(crate) fn expects_in_vain(request: &Request) -> bool {
 /// tunnel through it.
 fn put_some(request: &Request, origin: bool, out: &mut Vec<u8>) {
     let vain = expects_in_vain(request);
-    let sent = Fields(&request.fields).iter().filter(|(name, _)| {
-        !(origin && name.eq_ignore_ascii_case(PROXY_AUTHORIZATION.as_str()))
-            && !(vain && name.eq_ignore_ascii_case(EXPECT.as_str()))
-    });
+    let left_out = |name: &str| match vain && name.eq_ignore_ascii_case(EXPECT.as_str()) {
+        true => true,
+        false => origin && name.eq_ignore_ascii_case(PROXY_AUTHORIZATION.as_str()),
+    };
+    let fields = Fields(&request.fields);
+    let sent = fields.iter().filter(|(name, _)| !left_out(name));
     for (name, value) in sent {
         for part in [name.as_bytes(), b": ", value, b"\r\n"] {
             out.put_slice(part);
