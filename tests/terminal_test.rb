@@ -68,11 +68,21 @@ class TerminalTest < Minitest::Test
     assert_match(/\A200 records: 200 good .*, out\/report\.html\z/, lines[1..].join, output)
   end
 
+  def test_the_table_of_a_sweep_fills_while_it_measures_and_is_gone_at_the_end
+    output, status = in_terminal(*%w[sweep net-http -c 1,2 -b 133 -d 0 --time 100ms -r 6 -o out])
+    assert_equal 0, status
+    drawn = output.scan(/net-http +[▁-█][▁-█ ]* +[\d,.… ]+/).map { |line| line.scan(/\d[\d,.]*/).size }
+    # First the one load, whichever comes first, and then both.
+    assert_includes drawn, 1, output
+    assert_includes drawn, 2, output
+    assert_empty shown(output).grep(/\Anet-http +[▁-█]/), output
+  end
+
   def test_ctrl_c_leaves_nothing_of_the_bar_of_a_sweep
     words = %w[sweep net-http -c 1,2,5 -b 133 -d 0 --time 100ms -r 6 -o out]
     output, status = in_terminal(*words) { |so_far| so_far.match?(%r{[1-9]\d*/\d+ rounds}) }
     assert_equal 130, status
-    assert_empty shown(output).grep(/█|░/), output
+    assert_empty shown(output).grep(/█|░|requests\/s/), output
   end
 end
 

@@ -1,5 +1,6 @@
 # The harness's side of every Python driver: replies to commands, hands out requests, verifies and counts responses.
 import collections
+import contextvars
 import json
 import os
 import platform
@@ -28,6 +29,27 @@ HELLO = {
 }
 
 
+TAKEN = contextvars.ContextVar("taken")  # The id and the entry of the request that this thread or task took last.
+
+
+class Job(SimpleNamespace):  # The settings of `prepare`.
+    def request(self):  # Method, header fields and body of the request that was taken last.
+        if not self.differs:
+            return self.method, self.headers, self.body
+        id, entry = TAKEN.get()
+        method, headers, body = self.method, self.headers, self.body
+        if entry:
+            method, headers, body = entry["method"], entry["fields"], entry["body"]
+        return method, {**headers, self.id_field: f"hecaton-{id}"} if self.id_field else headers, body
+
+    def url_of(self, id):  # Takes a request; returns its URL.
+        if self.append_id:
+            return f"{self.url}{id}"
+        if self.differs:
+            TAKEN.set((id, self.entries[id % len(self.entries)]))
+        return self.mix[id % len(self.mix)]
+
+
 class Round:  # One `go`.
     def __init__(self, job, command):
         self.job, self.lock, self.untimed = job, threading.Lock(), 0
@@ -46,8 +68,7 @@ class Round:  # One `go`.
             with self.lock:
                 if self.next == self.end:
                     return
-                mix = self.job.mix
-                url = f"{self.job.url}{self.next}" if self.job.append_id else mix[self.next % len(mix)]
+                url = self.job.url_of(self.next)
                 position = self.next - self.first
                 self.next, timed, self.untimed = self.next + 1, self.untimed == 0, (self.untimed or self.every) - 1
             # Who sends a request at a rate waits until it is due.
@@ -85,6 +106,9 @@ class Round:  # One `go`.
         }
 
 
+EACH_REQUEST = [*HELLO["knows"], "requests", "id_field"]  # of drivers that ask `Job.request` each time
+
+
 def fields(path):  # The header fields of a file, a line each.
     return dict(line.split(": ", 1) for line in open(path).read().splitlines()) if path else {}
 
@@ -105,10 +129,16 @@ def run(driver_class, **about):  # Replies to commands until `bye`.
             elif command["cmd"] == "prepare":
                 driver = driver and driver.close()
                 optional = {"ca": None, "fields": None, "body": None, "urls": None, "expect": None}
-                job = SimpleNamespace(**{**optional, **command}, timeout=command["timeout_ms"] / 1000)
+                optional |= {"requests": None, "id_field": None}
+                job = Job(**{**optional, **command}, timeout=command["timeout_ms"] / 1000)
                 job.headers = {"Accept": "application/json"} if job.verify == "json" else fields(job.fields)
                 job.body = job.body and open(job.body, "rb").read()
-                job.mix = open(job.urls).read().splitlines() if job.urls else [job.url]
+                job.entries = [json.loads(line) for line in open(job.requests)] if job.requests else [None]
+                job.differs = bool(job.requests or job.id_field)
+                job.mix = open(job.urls).read().splitlines() if job.urls else [] if job.requests else [job.url]
+                for entry in job.entries if job.requests else []:
+                    entry["body"] = entry["body"].encode() if "body" in entry else None
+                    job.mix.append(entry["url"])
                 job.expected = job.expect and [tuple(map(int, span.split("-"))) for span in job.expect.split(",")]
                 driver = driver_class(job)
             elif command["cmd"] == "go":

@@ -12,16 +12,18 @@ GET = "get" in sys.argv
 class RequestsDriver(workers.Threads):
     def sender(self, job):
         session = requests.Session()
-        session.headers.update(job.headers)
+        session.headers.update({} if job.differs else job.headers)
         session.trust_env = False  # no proxy of the environment, and no look at it for each request
         trust = job.ca or True
 
         def send(url):
+            method, headers, body = job.request()
             if job.keepalive:
-                response = session.request(job.method, url, data=job.body, timeout=job.timeout, verify=trust)
+                own = headers if job.differs else None
+                response = session.request(method, url, data=body, timeout=job.timeout, headers=own, verify=trust)
             else:  # as the quickstart does it: a session for each request
                 response = requests.request(
-                    job.method, url, data=job.body, timeout=job.timeout, headers=job.headers, verify=trust
+                    method, url, data=body, timeout=job.timeout, headers=headers, verify=trust
                 )
             return response.status_code, response.content
 
@@ -53,5 +55,6 @@ kit.run(
     models=["threads"],
     keepalive=[False] if GET else [True, False],
     sends=["fields", "body"],
+    knows=kit.EACH_REQUEST,
     max_concurrency=512,
 )

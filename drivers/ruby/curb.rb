@@ -59,6 +59,7 @@ class CurbDriver
     while take && (!@round.paced? || Kit::Pace.left(@next.last).zero?)
       easy = @idle.pop
       easy.url, easy.taken = @next
+      easy.headers = @job.headers if @job.differs?
       @next = nil
       @multi.add(easy)
     end
@@ -66,4 +67,5 @@ class CurbDriver
 end
 
 Kit.run(CurbDriver, name: "curb", version: Curl::CURB_VERSION, engine: Curl::CURL_LONG_VERSION[/libcurl\S+/],
-  models: ["callbacks"], max_concurrency: 1000, tls: true, verify: Kit::DECODING, keepalive: [true, false])
+  models: ["callbacks"], max_concurrency: 1000, tls: true, verify: Kit::DECODING, knows: Kit::EACH_HEAD,
+  keepalive: [true, false])

@@ -8,8 +8,7 @@ class HecatonDriver
 
   def initialize(job)
     @job = job
-    @method = job.method
-    @options = { headers: (job.headers unless job.headers.empty?), body: job.content }.compact
+    @options = options unless job.differs?
     # Its pool outlives the batches; with no time to be idle a connection is closed after its response.
     @client = Hecaton::Client.new(timeout: job.timeout, http: "1.1", idle_timeout: job.keepalive ? nil : 0)
   end
@@ -24,8 +23,10 @@ class HecatonDriver
 
   private
 
+  def options = { headers: (@job.headers unless @job.headers.empty?), body: @job.content }.compact
+
   def single(url)
-    response = @client.request(@method, url, **@options)
+    response = @client.request(@job.method, url, **(@options || options))
     [response.status, response.body]
   end
 
@@ -33,7 +34,7 @@ class HecatonDriver
     url, taken = round.take
     return unless url
 
-    batch.request(@method, url, **@options).on_complete do |outcome|
+    batch.request(@job.method, url, **(@options || options)).on_complete do |outcome|
       if (response = outcome.response)
         round.done(response.status, response.body, taken)
       else
@@ -56,4 +57,5 @@ Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url 
 end
 
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
-  keepalive: [true, false], tls: true, verify: Kit::DECODING, sends: %w[fields body], max_concurrency: 10_000)
+  keepalive: [true, false], tls: true, verify: Kit::DECODING, sends: %w[fields body], knows: Kit::EACH_REQUEST,
+  max_concurrency: 10_000)

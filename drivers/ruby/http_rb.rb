@@ -35,4 +35,4 @@ Kit.asks(*%w[method body fields timeout redirects userinfo raw-url]) do |call|
 end
 
 Kit.run(HttpRbDriver, name: GET ? "http.rb-get" : "http.rb", version: HTTP::VERSION, engine: "pure ruby", models: ["threads"],
-  tls: true, keepalive: GET ? [false] : [true, false], max_concurrency: 512)
+  tls: true, knows: Kit::EACH_HEAD, keepalive: GET ? [false] : [true, false], max_concurrency: 512)

@@ -1,6 +1,7 @@
 # The harness's side of every Ruby driver: replies to commands, hands out requests, verifies and counts responses.
 require "json"
 require_relative "asks"
+require_relative "differing"
 require_relative "pace"
 
 module Kit
@@ -8,10 +9,17 @@ module Kit
             cores: 1, verify: %w[tail json none], sends: %w[fields], knows: %w[expect urls],
             methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
+  # What a client says under `knows` if its driver asks the job for method, header fields and body of each request, or
+  # for header fields alone.
+  EACH_REQUEST = [*HELLO[:knows], "requests", "id_field"].freeze
+  EACH_HEAD = [*HELLO[:knows], "id_field"].freeze
 
   # The settings of `prepare`.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, :fields, :body,
-    :urls, :expect, keyword_init: true) do
+    :urls, :expect, :requests, :id_field, keyword_init: true) do
+    def initialize(...) = super.tap { extend(Differing) if differs? }
+    # Whether each request is asked for by itself.
+    def differs? = !(requests || id_field).nil?
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
     # `fields` and `body` are files.
@@ -28,6 +36,7 @@ module Kit
   class Round
     def initialize(job, first:, count:, lat_every:, **more)
       @url, @mix, @append_id, @successes = job.url, job.mix, job.append_id, job.successes
+      @differing = job if job.differs?
       @json, @verified = job.verify == "json", job.verify != "none"
       @next, @end, @every, @untimed = first, first + count, lat_every, 0
       @first, @pace = first, (Pace.new(**more) if more[:rate])
@@ -42,7 +51,7 @@ module Kit
       return if (id = @next) == @end
 
       @next = id + 1
-      url = @append_id ? "#{@url}#{id}" : @mix ? @mix[id % @mix.size] : @url
+      url = @append_id ? "#{@url}#{id}" : @differing ? @differing.take(id) : @mix ? @mix[id % @mix.size] : @url
       return [url, @pace.due(id - @first)] if @pace
       return [url, nil] if (@untimed -= 1) >= 0
 

@@ -4,7 +4,7 @@ require_relative "threads"
 
 class NetHttpDriver < Kit::Threads
   def initialize(job)
-    @uri, @verb = URI(job.url), Net::HTTP.const_get(job.method.capitalize)
+    @uri, @verbs = URI(job.url), Hash.new { |verbs, method| verbs[method] = Net::HTTP.const_get(method.capitalize) }
     super
   end
 
@@ -19,7 +19,7 @@ class NetHttpDriver < Kit::Threads
   end
 
   def perform(http, url)
-    response = (http.started? ? http : http.start).request(@verb.new(URI(url), @job.headers), @job.content)
+    response = (http.started? ? http : http.start).request(@verbs[@job.method].new(URI(url), @job.headers), @job.content)
     shut(http) unless @job.keepalive
     [response.code.to_i, response.body.to_s]
   rescue StandardError
@@ -46,4 +46,4 @@ Kit.asks(*%w[method body fields timeout gzip raw-url tls proxy expect fork close
 end
 
 Kit.run(NetHttpDriver, name: "net-http", version: Net::HTTP::VERSION, engine: defined?(Hecaton) ? "hecaton" : "pure ruby", models: ["threads"],
-  tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: keepalive, max_concurrency: 512)
+  tls: true, verify: Kit::DECODING, sends: %w[fields body], knows: Kit::EACH_REQUEST, keepalive: keepalive, max_concurrency: 512)

@@ -8,9 +8,7 @@ class TyphoeusDriver
   def initialize(job)
     @job = job
     @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
-    @options = { method: job.method.downcase.to_sym, headers: job.headers, timeout_ms: job.timeout_ms,
-                 forbid_reuse: !job.keepalive, cainfo: job.ca,
-                 body: job.content, accept_encoding: ("gzip" if job.gzip?) }.compact
+    @options = options unless job.differs?
   end
 
   def go(round)
@@ -22,8 +20,14 @@ class TyphoeusDriver
 
   private
 
+  def options
+    { method: @job.method.downcase.to_sym, headers: @job.headers, timeout_ms: @job.timeout_ms,
+      forbid_reuse: !@job.keepalive, cainfo: @job.ca, body: @job.content,
+      accept_encoding: ("gzip" if @job.gzip?) }.compact
+  end
+
   def single(url)
-    response = Typhoeus::Request.new(url, @options).run
+    response = Typhoeus::Request.new(url, @options || options).run
     response.code.zero? ? [response.return_code, nil] : [response.code, response.body]
   end
 
@@ -31,7 +35,7 @@ class TyphoeusDriver
     url, taken = round.take
     return unless url
 
-    request = Typhoeus::Request.new(url, @options)
+    request = Typhoeus::Request.new(url, @options || options)
     request.on_complete do |response|
       response.code.zero? ? round.failed(response.return_code) : round.done(response.code, response.body, taken)
       send_next(round)
@@ -52,5 +56,6 @@ Kit.asks(*%w[method body fields timeout redirects gzip raw-url]) do |call|
 end
 
 Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: engine,
-  models: ["callbacks"], tls: true, verify: Kit::DECODING, sends: %w[fields body], keepalive: [true, false],
+  models: ["callbacks"], tls: true, verify: Kit::DECODING, sends: %w[fields body], knows: Kit::EACH_REQUEST,
+  keepalive: [true, false],
   max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors

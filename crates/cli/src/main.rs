@@ -4,6 +4,7 @@
 
 mod cmd;
 mod ending;
+mod live_table;
 mod markdown;
 mod progress;
 mod reading;
@@ -86,7 +87,7 @@ Examples:
 enum Verb {
     Sweep(cmd::sweep::Arguments),
     Shootout(cmd::shootout::Arguments),
-    Compare(cmd::compare::Arguments),
+    Compare(Box<cmd::compare::Arguments>),
     Bench(cmd::bench::Arguments),
     Report(cmd::report::Arguments),
     Fetch(Box<cmd::fetch::Arguments>),

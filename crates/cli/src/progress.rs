@@ -3,13 +3,20 @@
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
-use hecaton_lab::plan::Cell;
+use hecaton_lab::run::Round;
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::live_table::LiveTable;
 use crate::screen::{self, fitted};
 
 /// How often a line is written where there is no terminal.
 const PERIOD: Duration = Duration::from_secs(10);
+
+/// Lines of the terminal that the table leaves free: for the bar, and for what was printed above it.
+const LINES_ELSEWHERE: usize = 4;
+
+/// Most lines of the table, however high the terminal is.
+const MOST_LINES: usize = 30;
 
 /// Columns of the bar with the space behind it.
 const BAR: usize = 17;
@@ -18,12 +25,14 @@ const BAR: usize = 17;
 pub enum Progress {
     /// No progress is shown.
     Quiet,
-    /// A bar that is drawn again and again.
+    /// A bar that is drawn again and again, and the table below it.
     Bar {
         /// The bar.
         bar: ProgressBar,
         /// What is counted.
         unit: &'static str,
+        /// What has been measured.
+        table: LiveTable,
     },
     /// Plain lines.
     Lines {
@@ -67,7 +76,11 @@ impl Progress {
         }
         bar.set_message(fitted(&done_of(&bar, unit, ""), BAR));
         bar.enable_steady_tick(Duration::from_millis(500));
-        Progress::Bar { bar, unit }
+        Progress::Bar {
+            bar,
+            unit,
+            table: LiveTable::default(),
+        }
     }
 
     /// Writes a line of its own, above the bar.
@@ -80,7 +93,11 @@ impl Progress {
     }
 
     /// One more round is done.
-    pub fn advance(&mut self, cell: &Cell) {
+    pub fn advance(&mut self, round: &Round) {
+        if let Progress::Bar { table, .. } = self {
+            table.note(round);
+        }
+        let cell = &round.cell;
         self.step(&format!("{} × {}", cell.client, cell.load.concurrency));
     }
 
@@ -88,9 +105,14 @@ impl Progress {
     pub fn step(&mut self, what: &str) {
         match self {
             Progress::Quiet => {}
-            Progress::Bar { bar, unit } => {
+            Progress::Bar { bar, unit, table } => {
                 bar.inc(1);
-                bar.set_message(fitted(&done_of(bar, unit, what), BAR));
+                let line = fitted(&done_of(bar, unit, what), BAR);
+                let height = screen::height()
+                    .saturating_sub(LINES_ELSEWHERE)
+                    .min(MOST_LINES);
+                let table = fitted(&table.text(height), 0);
+                bar.set_message(format!("{line}\n{table}").trim_end().to_owned());
             }
             Progress::Lines {
                 unit,

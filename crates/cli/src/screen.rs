@@ -30,6 +30,11 @@ pub fn target() -> ProgressDrawTarget {
     }))
 }
 
+/// The lines of the terminal.
+pub fn height() -> usize {
+    usize::from(Term::stderr().size().0)
+}
+
 /// The text with each line cut to fit the terminal behind `taken` columns.
 pub fn fitted(text: &str, taken: usize) -> String {
     let columns = usize::from(Term::stderr().size().1);

@@ -40,6 +40,7 @@ fn conditions(folder: &Path) -> Conditions {
         folder: folder.to_path_buf(),
         program: "hecaton".into(), // nothing here takes it for the baseline loader
         command: "a test".into(),
+        server: None,
         patience: Duration::from_secs(20),
         trusted: Vec::new(),
         stop: Arc::new(AtomicBool::new(false)),

@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -39,6 +40,8 @@ pub(crate) struct Hub {
     pub(crate) close_after: u64,
     /// Whether strangers may reach the server, and whether they get responses that harm them.
     pub(crate) exposed: bool,
+    /// Whose connections alone are accepted; none for all.
+    pub(crate) only_from: Option<IpAddr>,
     /// Whether it serves rounds and nothing else.
     pub(crate) rounds_only: bool,
     pub(crate) faults: bool,
@@ -74,6 +77,7 @@ impl Hub {
             http2: options.http2.clone(),
             close_after: options.close_after.into(),
             exposed: options.exposed,
+            only_from: options.only_from,
             rounds_only: options.rounds_only,
             faults: options.faults,
             guests: Guests::default(),

@@ -1,9 +1,11 @@
 //! The settings of a test server and of a round, and the reasons why a start can fail.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
 
 use crate::chaos::Chaos;
 use crate::delay::Delay;
@@ -44,6 +46,8 @@ pub struct Options {
     pub rounds_only: bool,
     /// Connections have deadlines and limits by address, because strangers may reach the server. Default no.
     pub exposed: bool,
+    /// Accept connections of this address alone; none accepts all. Default none.
+    pub only_from: Option<IpAddr>,
     /// Clients on other machines may also request responses that harm them: bombs, faults, endless bodies, long
     /// delays. Default no.
     pub faults: bool,
@@ -64,6 +68,7 @@ impl Default for Options {
             unix: None,
             rounds_only: false,
             exposed: false,
+            only_from: None,
             faults: false,
         }
     }
@@ -84,7 +89,7 @@ pub struct Http2 {
 
 /// The content of one round. Ids `first..first + count` belong to it. The default serves no id, and waits for
 /// nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RoundSpec {
     /// First id of the round.
     pub first: u64,
@@ -126,7 +131,9 @@ pub struct RoundSpec {
     /// Whether the server closes all open connections when the round begins. Needed if each request
     /// must have a new one.
     pub new_connections: bool,
-    /// When each request is due, where they are sent at a rate; none where each follows the end of another.
+    /// When each request is due, where they are sent at a rate; none where each follows the end of another. Another machine has
+    /// another clock, so no rate is sent there.
+    #[serde(skip)]
     pub pace: Option<Pace>,
 }
 

@@ -4,6 +4,8 @@
 use std::cell::Cell;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
+
 use crate::cut::Cuts;
 use crate::date::Date;
 use crate::held::Small;
@@ -29,7 +31,7 @@ pub(crate) struct Varied {
 }
 
 /// Which responses of a round come behind an interim response, a 103, which every client must be able to read (RFC 9110 §15.2).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Interim {
     /// None.
     #[default]

@@ -197,7 +197,7 @@ impl Bench<'_> {
         let measured = measure::measure(&experiment, &conditions, &mut |event| match event {
             measure::Progress::Begun(..) => bar.say(&part.title),
             measure::Progress::Said(says) => bar.say(&says),
-            measure::Progress::Measured(cell) => bar.advance(cell),
+            measure::Progress::Measured(round) => bar.advance(round),
         });
         match measured {
             Ok(measured) => {

@@ -127,7 +127,13 @@ Examples:
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let scenario = CompareScenario::load(&project_root()?)?;
-    let catalogue = super::catalogue(drivers)?;
+    let words = arguments
+        .pair
+        .a
+        .iter()
+        .chain(&arguments.pair.b)
+        .chain(&arguments.pair.client);
+    let catalogue = super::catalogue_with(drivers, &words.cloned().collect::<Vec<_>>())?;
     let (plan, common, csv) = match &arguments.preset {
         None => {
             let request = pair(&arguments.pair)?;
@@ -164,14 +170,7 @@ fn pair(given: &PairArguments) -> Result<PairRequest> {
             format!("a comparison needs two clients, and {are} named; name two, as in curb,excon");
         bail!(Usage(why));
     };
-    let foreign = match &given.url[..] {
-        [] => {
-            given.service.refuse_without_a_url()?;
-            None
-        }
-        [url] => Some(given.service.target(None, url, None)?),
-        [method, url, ..] => Some(given.service.target(Some(method), url, None)?),
-    };
+    let foreign = given.service.named(&given.url)?;
     Ok(PairRequest {
         foreign,
         clients: [a.clone(), b.clone()],

@@ -22,11 +22,18 @@ use std::path::PathBuf;
 use anyhow::Result;
 use console::Term;
 use hecaton_lab::report::Style;
-use hecaton_lab::spec::{Catalogue, project_root};
+use hecaton_lab::run::receipt;
+use hecaton_lab::spec::{Catalogue, Manifest, project_root};
 
 /// All clients: those of the project, and those of the folders that `--drivers` names.
 fn catalogue(folders: &[PathBuf]) -> Result<Catalogue> {
     Catalogue::joined(&project_root()?.join("drivers"), folders)
+}
+
+/// All clients, and those of `words` that have a version behind their name.
+fn catalogue_with(folders: &[PathBuf], words: &[String]) -> Result<Catalogue> {
+    let version_of = |manifest: &Manifest| receipt(manifest).map_err(|missing| missing.to_string());
+    Ok(catalogue(folders)?.with_versions(&names(words), version_of)?)
 }
 
 /// How a report looks in `term`; elsewhere than in a terminal it is as wide as `COLUMNS` says, as help is.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use console::Term;
-use hecaton_lab::findings::judge;
+use hecaton_lab::findings::judge_run;
 use hecaton_lab::ledger::{self, Bench, Document, read, runs_below};
 use hecaton_lab::report::{self, Beside, View, beside};
 use hecaton_lab::spec::Usage;
@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         if arguments.fail_if_worse.is_some() {
             bail!(Usage(ONE.into()));
         }
-        let findings = judge(&run.rounds, &run.plan.usual());
+        let findings = judge_run(run);
         let document = report::document(run, &findings);
         return write(
             &report::view(run, &findings),
@@ -134,7 +134,7 @@ fn index(folder: &Path) -> Result<()> {
     let mut entries = Vec::new();
     for (name, run) in runs_below(folder)? {
         let home = "../".repeat(name.split('/').count()) + "index.html";
-        let view = report::view(&run, &judge(&run.rounds, &run.plan.usual())).at_home(home);
+        let view = report::view(&run, &judge_run(&run)).at_home(home);
         entries.push(entry(folder, &name, view)?);
     }
     for path in ledger::folders(folder)? {

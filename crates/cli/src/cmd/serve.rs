@@ -1,14 +1,16 @@
 //! `hecaton serve`: the test server alone, until it is stopped.
 
 use std::io::{Write, stdout};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use hecaton_lab::run::choose_cores;
 use hecaton_lab::spec::Usage;
-use hecaton_test_server::{Certificate, Chaos, Delay, Http2, Options, TestServer, Tls};
+use hecaton_test_server::{
+    Certificate, Chaos, Delay, Http2, Options, TestServer, Tls, serve_remote,
+};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -21,6 +23,10 @@ pub struct Arguments {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
+    /// Serve the lab of another machine: listen for its control connection, and start and stop servers as it says. TOKEN is what it
+    /// must say, as in `hecaton sweep --server HOST:PORT --server-token TOKEN`. Nothing is encrypted, so use it in a network of yours.
+    #[arg(long, value_name = "TOKEN")]
+    remote: Option<String>,
     /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines, and limits by address.
     #[arg(long)]
     expose: bool,
@@ -118,6 +124,9 @@ Faults: truncate truncate-chunked tls-cut reset close
 
 /// Serves until a signal comes.
 pub fn run(arguments: &Arguments) -> Result<()> {
+    if let Some(token) = &arguments.remote {
+        return remote(arguments.listen, token);
+    }
     if !arguments.expose && !arguments.listen.ip().is_loopback() {
         bail!(Usage(format!(
             "{} can be reached from other machines; add --expose if that is meant, or listen on 127.0.0.1",
@@ -139,6 +148,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         unix: arguments.unix.clone(),
         rounds_only: false,
         exposed: arguments.expose,
+        only_from: None,
         faults: arguments.faults,
     })?;
     // Before the base URL is printed: who reads it may connect at once.
@@ -148,6 +158,29 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     out.flush()?;
     signals.forever().next();
     writeln!(out, "{}", serde_json::to_string(&server.stop())?)?;
+    Ok(())
+}
+
+/// Fewest letters of a token: one that can be guessed protects nothing.
+const FEWEST: usize = 8;
+
+/// Serves the lab of another machine until a signal comes.
+fn remote(listen: SocketAddr, token: &str) -> Result<()> {
+    if token.len() < FEWEST {
+        bail!(Usage(format!(
+            "the token of --remote has fewer than {FEWEST} letters; choose a longer one"
+        )));
+    }
+    let mut signals = Signals::new([SIGINT, SIGTERM])?;
+    let listener = TcpListener::bind(listen)
+        .with_context(|| format!("cannot listen on {listen}; choose another address or port"))?;
+    let (address, token) = (listener.local_addr()?, token.to_owned());
+    let core = choose_cores().map(|pinning| pinning.server_core);
+    std::thread::spawn(move || serve_remote(&listener, &token, core));
+    let mut out = stdout().lock();
+    writeln!(out, "{address}")?;
+    out.flush()?;
+    signals.forever().next();
     Ok(())
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use hecaton_lab::spec::{Expected, Extras, Target, Usage};
+use hecaton_lab::spec::{Expected, Extras, Har, Target, Usage};
 
 /// The parts of requests to a user's own server besides method and URL.
 #[derive(Args)]
@@ -21,32 +21,86 @@ pub struct ServiceArguments {
     /// Which statuses count as success at a URL, as in 'status == 200 or status == 404'. Default: 200 to 299.
     #[arg(long, value_name = "EXPRESSION", value_parser = |text: &str| text.parse::<Expected>())]
     expect: Option<Expected>,
+    /// The access log of the service at a URL, in the common, combined or JSON format: which requests it got, how often and how late.
+    ///
+    /// Each request has a header field with an id, which the service must log. Clients whose numbers disagree with the log are rejected.
+    #[arg(long, value_name = "FILE")]
+    access_log: Option<PathBuf>,
+    /// The header field with the id [default: X-Request-Id].
+    #[arg(long, value_name = "NAME", requires = "access_log")]
+    id_header: Option<String>,
+    /// A process of the service at a URL; the CPU time of it and of all processes below it is a figure of each row.
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<i32>,
     /// Allow a URL on another machine, which gets as many requests as the clients can send.
     #[arg(long)]
     i_own_this_host: bool,
 }
 
 impl ServiceArguments {
-    /// The target of a URL, or of a file of URLs (`@FILE`). `requests` is how many a round has; none: as many as fill its time.
+    /// The target of the words of `--url`: a URL or `@FILE`, and perhaps a method before it; none without words.
+    ///
+    /// # Errors
+    /// When a word or an option is wrong, an option was given without a URL, or a file cannot be read.
+    pub fn named(&self, words: &[String]) -> Result<Option<Target>> {
+        match words {
+            [] => {
+                self.refuse_without_a_url()?;
+                Ok(None)
+            }
+            [url] => Ok(Some(self.target(None, url, None)?)),
+            [method, url, ..] => Ok(Some(self.target(Some(method), url, None)?)),
+        }
+    }
+
+    /// The target of a URL, or of a file of URLs or requests (`@FILE`). `requests` is how many a round has; none: as many as fill its
+    /// time.
     ///
     /// # Errors
     /// When the URL or an option is wrong, or a file cannot be read.
     pub fn target(&self, method: Option<&str>, url: &str, requests: Option<u64>) -> Result<Target> {
+        let named = method;
         let body = self.data.as_deref().map(content).transpose()?;
         let usual = if body.is_some() { "POST" } else { "GET" };
         let mut extras = Extras::new(&self.headers, body, self.ca.clone())?;
         extras.expect = self.expect.clone();
-        let url = match url.strip_prefix('@') {
-            Some(path) => {
-                let text = std::fs::read_to_string(path)
-                    .with_context(|| format!("cannot read {path}, the file of URLs"))?;
-                extras.mix(&text)?
+        extras.id_field = self.id_field()?;
+        (extras.access_log, extras.server_pid) = (self.access_log.clone(), self.server_pid);
+        let (mut method, mut url) = (method.unwrap_or(usual).to_owned(), url.to_owned());
+        if let Some(path) = url.clone().strip_prefix('@') {
+            let text = std::fs::read_to_string(path)
+                .with_context(|| format!("cannot read {path}, the file of URLs or requests"))?;
+            match Har::is_one(&text) {
+                true => {
+                    self.refuse_beside_a_har(named)?;
+                    (method, url) = extras.har(&text)?;
+                }
+                false => url = extras.mix(&text)?,
             }
-            None => url.to_owned(),
-        };
-        let method = method.unwrap_or(usual);
+        }
         let owned = self.i_own_this_host;
-        Ok(Target::foreign(method, &url, requests, extras, owned)?)
+        Ok(Target::foreign(&method, &url, requests, extras, owned)?)
+    }
+
+    /// The requests of a HAR file have methods and bodies of their own.
+    fn refuse_beside_a_har(&self, method: Option<&str>) -> Result<(), Usage> {
+        let given = [
+            ("--data", self.data.is_some()),
+            ("a method", method.is_some()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            Some((what, _)) => Err(Usage(format!(
+                "the requests of a HAR file have methods and bodies of their own; leave {what} out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
+    /// The header field with the id of each request; none without an access log.
+    fn id_field(&self) -> Result<Option<String>, Usage> {
+        let name = self.id_header.as_deref().unwrap_or("X-Request-Id");
+        Extras::new(&[format!("{name}: x")], None, None)?;
+        Ok(self.access_log.as_ref().map(|_| name.to_owned()))
     }
 
     /// Fails when an option was given although there is no URL.
@@ -59,6 +113,8 @@ impl ServiceArguments {
             ("--data", self.data.is_some()),
             ("--ca", self.ca.is_some()),
             ("--expect", self.expect.is_some()),
+            ("--access-log", self.access_log.is_some()),
+            ("--server-pid", self.server_pid.is_some()),
         ];
         match given.iter().find(|(_, given)| *given) {
             Some((option, _)) => bail!(Usage(format!(

@@ -10,6 +10,7 @@ use console::Term;
 use hecaton_lab::ledger::{Folder, holds_run};
 use hecaton_lab::measure::{self, Conditions, Measured, Progress};
 use hecaton_lab::report::{self, View};
+use hecaton_lab::run::Elsewhere;
 use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Usage, parse_duration, project_root};
 
 use crate::progress::{Progress as Bar, words};
@@ -36,6 +37,17 @@ pub struct Common {
     /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows are unverified.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub trust: Vec<String>,
+    /// Send requests to the test server on another machine, where `hecaton serve --remote TOKEN` runs.
+    #[arg(long, value_name = "HOST:PORT", requires = "server_token")]
+    pub server: Option<String>,
+    /// The token of --server; it is in no file of the run.
+    #[arg(
+        long,
+        value_name = "TOKEN",
+        env = "HECATON_SERVER_TOKEN",
+        hide_env_values = true
+    )]
+    pub server_token: Option<String>,
     /// How long a driver may be late beyond three times what is expected.
     #[arg(long, hide = true, value_parser = parse_duration, default_value = "20s")]
     pub patience: Duration,
@@ -68,9 +80,16 @@ impl Common {
             program: std::env::current_exe()?,
             command: command_line(),
             patience: self.patience,
+            server: self.elsewhere(),
             trusted: self.trust.clone(),
             stop: stop::on_request()?,
         })
+    }
+
+    /// Where the test server is; none for this machine.
+    fn elsewhere(&self) -> Option<Elsewhere> {
+        let (address, token) = self.server.clone().zip(self.server_token.clone())?;
+        Some(Elsewhere { address, token })
     }
 
     /// Prints a result: as the document, as CSV, or as the report. With JSON or CSV, the report goes to stderr.
@@ -116,7 +135,7 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
             bar.say(&begins(experiment, rounds, time));
         }
         Progress::Said(says) => bar.say(&says),
-        Progress::Measured(cell) => bar.advance(cell),
+        Progress::Measured(round) => bar.advance(round),
     });
     bar.end();
     let measured = measured?;
@@ -171,14 +190,26 @@ pub fn command_line() -> String {
         .join(" ")
 }
 
+/// The option whose value is a secret.
+const TOKEN: &str = "--server-token";
+
 /// The words of a command line, the values of header fields left out: the line stands in documents and on pages.
 fn without_secrets(words: Vec<String>) -> Vec<String> {
     let hidden = |field: &str| match field.split_once(':') {
         Some((name, _)) => format!("{name}: …"),
         None => "…".to_owned(),
     };
-    let mut is_field = false;
+    let (mut is_field, mut is_token) = (false, false);
     let one = |word: String| {
+        if std::mem::replace(&mut is_token, word == TOKEN) {
+            return "…".to_owned();
+        }
+        if word
+            .strip_prefix(TOKEN)
+            .is_some_and(|rest| rest.starts_with('='))
+        {
+            return format!("{TOKEN}=…");
+        }
         if std::mem::replace(&mut is_field, word == "-H" || word == "--header") {
             return hidden(&word);
         }
@@ -225,6 +256,8 @@ mod tests {
             quiet: true,
             patience: Duration::ZERO,
             trust: Vec::new(),
+            server: None,
+            server_token: None,
         };
         assert!(common(false).folder("sweep").is_ok());
         std::fs::write(folder.path().join("run.json"), "{}").unwrap();
@@ -256,13 +289,16 @@ mod tests {
             "-HC:secret",
             "--header",
             "secret",
+            "--server-token",
+            "secret",
+            "--server-token=secret",
             "-c",
             "5",
         ];
         let remaining = without_secrets(given.map(str::to_owned).into()).join(" ");
         assert_eq!(
             remaining,
-            "sweep -H A: … --header=B: … -HC: … --header … -c 5"
+            "sweep -H A: … --header=B: … -HC: … --header … --server-token … --server-token=… -c 5"
         );
     }
 

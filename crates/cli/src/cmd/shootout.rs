@@ -92,7 +92,7 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     }
     let root = project_root()?;
     let scenario = ShootoutScenario::load(&root)?;
-    let catalogue = super::catalogue(drivers)?;
+    let catalogue = super::catalogue_with(drivers, &named)?;
     let (clients, missing) = present(&named, &arguments.skip, &catalogue)?;
     let baseline = baseline(arguments, &scenario, &clients, &catalogue)?;
     let sweep = scenario.sweep(request(arguments, &scenario, clients)?, &catalogue)?;
@@ -193,14 +193,7 @@ fn request(
             .map_or_else(per_thread, |each| Ok(Some(each)))?,
     };
     let of_threads = of_threads.map(|each| each.saturating_mul(threads));
-    let foreign = match &arguments.url[..] {
-        [] => {
-            arguments.service.refuse_without_a_url()?;
-            None
-        }
-        [url] => Some(arguments.service.target(None, url, None)?),
-        [method, url, ..] => Some(arguments.service.target(Some(method), url, None)?),
-    };
+    let foreign = arguments.service.named(&arguments.url)?;
     Ok(ShootoutRequest {
         foreign,
         clients,

@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use hecaton_lab::spec::{
-    Catalogue, Experiment, Kind, Rate, Sweep, SweepRequest, SweepScenario, Usage, parse_delay,
-    parse_duration, project_root,
+    Budget, Catalogue, Experiment, Kind, Rate, Sweep, SweepRequest, SweepScenario, Usage,
+    has_version, parse_delay, parse_duration, parse_memory, parse_share, project_root,
 };
 use hecaton_test_server::Delay;
 
@@ -45,9 +45,15 @@ pub struct Arguments {
     /// the most that may be in flight [default: 50].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     rate: Vec<Rate>,
-    /// The p99 that you allow, as in 50ms: the verdict names the highest rate of each client that keeps it. Needs --rate.
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "rate")]
+    /// The p99 that you allow, as in 50ms: only a concurrency that keeps it is recommended, or with --rate, the highest rate.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     p99: Option<Duration>,
+    /// The peak of memory that you allow a client, as in 200M, for the same.
+    #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
+    memory: Option<f64>,
+    /// How much of the best speed is enough for a recommended concurrency, as in 0.9 or 90% [default: 0.95].
+    #[arg(long, value_name = "SHARE", value_parser = parse_share, conflicts_with = "rate")]
+    share: Option<f64>,
     /// Bytes of a response's body, separated by commas [default: 133 and 13801].
     #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
@@ -84,6 +90,8 @@ Examples:
   hecaton sweep --delay lognormal:p50=5ms,p99=40ms
   hecaton sweep net-http --rate 50%,80%,95% --p99 50ms --time 10s
       which rates the client keeps
+  hecaton sweep net-http typhoeus --p99 50ms --memory 200M --share 90%
+      a concurrency within a budget
   hecaton sweep --json --quiet > run.json
   hecaton sweep http://127.0.0.1:3000/
       a server of yours
@@ -96,7 +104,8 @@ Examples:
 /// Measures, writes the files, prints the result.
 pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     let root = project_root()?;
-    let catalogue = super::catalogue(drivers)?;
+    let catalogue =
+        super::catalogue_with(drivers, &[&arguments.what[..], &arguments.client].concat())?;
     let request = request(arguments, &catalogue)?;
     let sweep = Sweep::new(request, &SweepScenario::load(&root)?, &catalogue)?;
     session::measure(
@@ -133,7 +142,11 @@ fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest>
         clients,
         concurrency: arguments.concurrency.clone(),
         rates: arguments.rate.clone(),
-        p99: arguments.p99,
+        budget: Budget {
+            p99_ms: arguments.p99.map(|time| time.as_secs_f64() * 1e3),
+            memory_mb: arguments.memory,
+            share: arguments.share,
+        },
         body_bytes: arguments.body.clone(),
         delay: arguments.delay,
         rounds,
@@ -202,6 +215,9 @@ impl Server {
 /// Whether a word names clients: whatever is neither a method nor looks like a URL.
 fn is_name(word: &str, catalogue: &Catalogue) -> bool {
     let is_url = word.contains(['/', ':', '.']) || word.starts_with('@') || word == "localhost";
+    if has_version(word) {
+        return true;
+    }
     let names = word.split(',');
     names.into_iter().any(|name| catalogue.find(name).is_ok()) || !(is_method(word) || is_url)
 }

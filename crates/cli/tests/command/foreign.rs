@@ -1,9 +1,7 @@
 //! A sweep of a server that is not ours: measured, and stamped unverified.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-
-use crate::support::{document, hecaton, root, run};
+use crate::service::{Service, with_ruby};
+use crate::support::{document, hecaton, run};
 use hecaton_test_server::{Options, TestServer};
 use serde_json::Value;
 
@@ -89,74 +87,6 @@ fn the_raw_loader_reads_chunks_statuses_and_heads() {
             assert_eq!(claim["bytes"], bytes, "{path}");
         }
     }
-}
-
-/// A service that responds to each request by its number, and keeps the requests.
-struct Service {
-    url: String,
-    requests: std::sync::Arc<std::sync::Mutex<Vec<String>>>,
-}
-
-impl Service {
-    /// One whose responses have the status that `status` gives, on keep-alive connections.
-    fn start(status: impl Fn(usize) -> u16 + Send + Sync + 'static) -> Service {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/api", listener.local_addr().unwrap());
-        let requests = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-        let (received, status) = (requests.clone(), std::sync::Arc::new(status));
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (received, status) = (received.clone(), status.clone());
-                std::thread::spawn(move || serve(stream, &received, &*status));
-            }
-        });
-        Service { url, requests }
-    }
-}
-
-fn serve(
-    stream: TcpStream,
-    received: &std::sync::Mutex<Vec<String>>,
-    status: &dyn Fn(usize) -> u16,
-) {
-    let mut out = stream.try_clone().unwrap();
-    let mut reader = BufReader::new(stream);
-    loop {
-        let (mut head, mut length) = (String::new(), 0);
-        loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).unwrap_or(0) == 0 {
-                return;
-            }
-            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-                length = value.trim().parse().unwrap();
-            }
-            if line == "\r\n" {
-                break;
-            }
-            head += &line;
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
-        let number = {
-            let mut received = received.lock().unwrap();
-            received.push(head + &String::from_utf8(body).unwrap());
-            received.len() - 1
-        };
-        let status = status(number);
-        let response = format!("HTTP/1.1 {status} X\r\nContent-Length: 2\r\n\r\nok");
-        if out.write_all(response.as_bytes()).is_err() {
-            return;
-        }
-    }
-}
-
-/// The command with the project's own Ruby clients.
-fn with_ruby(line: &str) -> std::process::Command {
-    let mut command = hecaton("cheats");
-    command.env("HECATON_DRIVERS", root().join("drivers/ruby"));
-    command.args(line.split(' '));
-    command
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn who_cannot_send_at_a_rate_is_refused_with_a_sentence() {
     run(&mut command).assert(2, &["sends-in-waves cannot send requests at a rate"]);
     for (line, words) in [
         ("sweep --rate 0 --client honest", "`0` is not a rate"),
-        ("sweep --p99 50ms --client honest", "--rate"),
+        ("sweep --share 0.9 --rate 50 --client honest", "--rate"),
     ] {
         run(hecaton("cheats").args(line.split(' '))).assert(2, &[words]);
     }

@@ -41,7 +41,7 @@ pub use noise::{NOISY_RUN, is_all_noise, noisy_row};
 pub use percentiles::{Percentile, Percentiles};
 pub use ranking::{Entry, Ranking, ranking};
 pub use rates::AtRate;
-pub use recommend::{ENOUGH, Recommendation};
+pub use recommend::Recommendation;
 pub use rows::Row;
 pub use rules::{VERSION as RULES, offence, rejection, warnings};
 pub use server::Server;
@@ -57,6 +57,7 @@ use crate::ledger::Document;
 use crate::plan::Cell;
 use crate::plan::Load;
 use crate::run::Round;
+use crate::spec::Budget;
 use stats::Estimate;
 
 /// Everything that can be said about a run.
@@ -79,14 +80,18 @@ pub fn ratio(rounds: &[Round], cell: &Cell, than: &Cell) -> Option<Estimate> {
     cells::Cells::new(rounds).ratio(cell, than)
 }
 
-/// Finds what all rounds of a run say. `usual` is the load that rows need not repeat.
+/// Finds what rounds say when nobody gave a budget. `usual` is the load that rows need not repeat.
 pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
+    judge_within(rounds, usual, &Budget::default())
+}
+
+fn judge_within(rounds: &[Round], usual: &Load, budget: &Budget) -> Findings {
     let cells = cells::Cells::new(rounds);
     let rows = rows::rows(&cells, usual);
-    let recommendations = recommend::recommendations(&cells, &rows);
+    let recommendations = recommend::recommendations(&cells, &rows, budget);
     let controls = controls::controls(&cells, &rows);
     let rates = rates::at_rates(rounds, &rows);
-    let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations);
+    let mut verdicts = verdict::verdicts(&cells, &rows, &recommendations, budget);
     verdicts.extend(warmth::sentence(
         rows.iter().filter(|row| !row.is_baseline_loader()),
     ));
@@ -100,9 +105,9 @@ pub fn judge(rounds: &[Round], usual: &Load) -> Findings {
     }
 }
 
-/// Finds what a run says, by its rounds and their loads.
+/// Finds what a run says, by its rounds, their loads and its budget.
 pub fn judge_run(run: &Document) -> Findings {
-    let mut findings = judge(&run.rounds, &run.plan.usual());
+    let mut findings = judge_within(&run.rounds, &run.plan.usual(), &run.plan.budget);
     let rates = rates::sentences(run, &findings.rates);
     findings.verdicts.splice(0..0, rates);
     findings

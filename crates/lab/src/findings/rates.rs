@@ -5,10 +5,10 @@ use serde::Serialize;
 use super::rows::Row;
 use super::rules::behind;
 use super::verdict::body_words;
-use super::words::figure;
+use super::words::{figure, limit_words};
 use crate::ledger::Document;
 use crate::run::Round;
-use crate::spec::Rate;
+use crate::spec::{Budget, Rate};
 
 /// A client keeps a rate if it does at least this share of its requests in time.
 const KEPT: f64 = 0.95;
@@ -37,6 +37,8 @@ pub struct AtRate {
     pub n: u64,
     /// By how many milliseconds requests reached the server later than they were due, at p99; none without a log.
     pub behind_p99_ms: Option<f64>,
+    /// Highest resident memory of any round, in megabytes (10⁶ bytes).
+    pub peak_rss_mb: f64,
     /// Why it does not count; none when it does.
     pub rejected: Option<String>,
 }
@@ -47,9 +49,9 @@ impl AtRate {
         self.rejected.is_none() && self.done_per_second >= KEPT * self.per_second
     }
 
-    /// Whether its p99 is known to be within so many milliseconds.
-    pub fn is_within(&self, budget_ms: f64) -> bool {
-        self.keeps_up() && self.p99_ms.is_some_and(|p99| p99 <= budget_ms)
+    /// Whether it keeps the rate within a budget.
+    pub fn is_within(&self, budget: &Budget) -> bool {
+        self.keeps_up() && budget.holds(self.p99_ms, self.peak_rss_mb)
     }
 }
 
@@ -81,6 +83,7 @@ fn at_rate(rounds: &[Round], row: &Row) -> Option<AtRate> {
         p99_ms: row.p99_ms,
         n: row.latencies,
         behind_p99_ms: behind.quantile(0.99).map(|us| us.round() / 1e3),
+        peak_rss_mb: row.peak_rss_mb,
         rejected: row.rejected.clone(),
     })
 }
@@ -91,20 +94,20 @@ pub(super) fn sentences(run: &Document, all: &[AtRate]) -> Vec<String> {
         (&a.client, a.body_bytes, a.concurrency) == (&b.client, b.body_bytes, b.concurrency)
     };
     all.chunk_by(same)
-        .map(|series| sentence(run.plan.p99_ms, series))
+        .map(|series| sentence(&run.plan.budget, series))
         .collect()
 }
 
-fn sentence(budget_ms: Option<f64>, series: &[AtRate]) -> String {
+fn sentence(budget: &Budget, series: &[AtRate]) -> String {
     let first = &series[0];
     let subject = format!("{}, {}", first.client, body_words(first.body_bytes));
     let each: Vec<String> = series.iter().map(words).collect();
     let each = each.join("; ");
-    let Some(budget) = budget_ms else {
+    if !budget.limits() {
         return format!("{subject}: {each}.");
-    };
+    }
     let kept = series.iter().rfind(|it| it.is_within(budget));
-    let limit = format!("{} ms", figure(budget));
+    let limit = limit_words(budget);
     match kept {
         Some(kept) => {
             let most = match series.last() == Some(kept) {
@@ -112,11 +115,11 @@ fn sentence(budget_ms: Option<f64>, series: &[AtRate]) -> String {
                 false => "",
             };
             format!(
-                "{subject}: keeps p99 under {limit} up to {} requests/s{most}: {each}.",
+                "{subject}: keeps {limit} up to {} requests/s{most}: {each}.",
                 figure(kept.per_second)
             )
         }
-        None => format!("{subject}: no measured rate keeps p99 under {limit}: {each}."),
+        None => format!("{subject}: no measured rate keeps {limit}: {each}."),
     }
 }
 

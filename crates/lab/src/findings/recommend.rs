@@ -7,12 +7,7 @@ use super::rows::Row;
 use super::shown_load::ShownLoad;
 use super::stats::Estimate;
 use crate::plan::{Cell, Load};
-
-/// A concurrency is too slow if it is shown to have less than this share of the best speed.
-///
-/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher. To require that a row surely has
-/// as much would lead to the highest of the plateau: its ratio to itself is the only one without an interval.
-pub const ENOUGH: f64 = 0.95;
+use crate::spec::Budget;
 
 /// The advice for one client and one body size.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,8 +18,8 @@ pub struct Recommendation {
     /// The recommended load as documents show it.
     #[serde(flatten)]
     pub shown_load: ShownLoad,
-    /// The recommended load. Its concurrency is the smallest measured one whose speed may still be [`ENOUGH`] of the best: the
-    /// upper bound of its paired ratio to the best is at least that.
+    /// The recommended load. Its concurrency is the smallest measured one within the budget whose speed may still be enough of the
+    /// best within the budget: the upper bound of its paired ratio to that is at least the budget's share.
     #[serde(skip)]
     pub load: Load,
     /// The higher concurrencies that are not shown to have less either, so that nothing decides between them and it.
@@ -36,7 +31,7 @@ pub struct Recommendation {
     /// `speedup_over_one` with its interval.
     #[serde(skip)]
     pub speedup: Option<Estimate>,
-    /// The fastest measured concurrency.
+    /// The fastest measured concurrency within the budget.
     #[serde(skip)]
     pub best: usize,
     /// The speed of the recommended concurrency as a share of the best one's.
@@ -54,8 +49,9 @@ impl Recommendation {
     }
 }
 
-/// One recommendation per client, body and use of connections that has a row which is not rejected; none for the baseline loader.
-pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation> {
+/// One recommendation per client, body and use of connections that has a row within the budget which is not rejected; none for the
+/// baseline loader.
+pub(super) fn recommendations(cells: &Cells, rows: &[Row], budget: &Budget) -> Vec<Recommendation> {
     let series = |row: &Row| {
         let load = Load {
             concurrency: 0,
@@ -70,22 +66,27 @@ pub(super) fn recommendations(cells: &Cells, rows: &[Row]) -> Vec<Recommendation
         .collect();
     closed
         .chunk_by(|a, b| series(a) == series(b))
-        .filter_map(|series| recommend(cells, series))
+        .filter_map(|series| recommend(cells, series, budget))
         .collect()
 }
 
 /// `series` are the rows of one client and body, in ascending concurrency.
-fn recommend(cells: &Cells, series: &[Row]) -> Option<Recommendation> {
+fn recommend(cells: &Cells, series: &[Row], budget: &Budget) -> Option<Recommendation> {
     let valid: Vec<&Row> = series
         .iter()
         .filter(|row| !row.is_baseline_loader() && row.rejected.is_none() && row.speed.is_some())
         .collect();
-    let best = valid
+    let within: Vec<&Row> = valid
+        .iter()
+        .copied()
+        .filter(|row| budget.holds(row.p99_ms, row.peak_rss_mb))
+        .collect();
+    let best = within
         .iter()
         .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second))?;
-    let mut enough = valid.iter().filter_map(|row| {
+    let mut enough = within.iter().filter_map(|row| {
         let share = cells.ratio(&row.cell(), &best.cell())?;
-        (share.high >= ENOUGH).then_some((row, share))
+        (share.high >= budget.enough()).then_some((row, share))
     });
     let (chosen, share_of_best) = enough.next()?;
     let tied = enough.map(|(row, _)| row.load.concurrency).collect();

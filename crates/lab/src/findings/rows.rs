@@ -86,6 +86,12 @@ pub struct Row {
     /// Requests per second with the interval over rounds, for charts; none when a round did nothing.
     #[serde(skip)]
     pub speed: Option<Estimate>,
+    /// Whether the access log of one's own service has the requests that the client claims; absent where none was read.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub logged: bool,
+    /// CPU milliseconds of one's own service per request that ended well, median over the rounds; absent where its process was not named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server_cpu_ms_per_request: Option<f64>,
     /// `baseline_loader_ratio` with its interval.
     #[serde(skip)]
     pub baseline_loader: Option<Estimate>,
@@ -168,6 +174,11 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         .into_iter()
         .filter(|value| value.is_finite())
         .collect();
+    let of_service: Vec<f64> = rounds
+        .iter()
+        .filter_map(|round| Some(seconds(round.server_cpu_ns?) * 1e3 / round.claim.done as f64))
+        .filter(|value| value.is_finite())
+        .collect();
     let latencies = latencies(rounds);
     let ms = |us: f64| us.round() / 1e3;
     let percentiles = Percentiles::of(&latencies);
@@ -205,10 +216,12 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         peak_rss_mb: rounds.iter().map(|r| r.peak_rss_kib).max().unwrap_or(0) as f64 * 1024.0 / 1e6,
         errors: rounds.iter().map(failures).fold(0, u64::saturating_add),
         connections: seen.iter().map(|interval| interval.connections_used).max(),
-        duplicates: witnessed.then(|| all.iter().map(|interval| interval.duplicates).sum()),
+        duplicates: duplicates(rounds, &all),
         peak_in_flight: all.iter().map(|interval| interval.peak_in_flight).max(),
         baseline_loader_ratio: None,
         verified: witnessed && rejected.is_none() && !rounds.iter().any(|round| round.trusted),
+        logged: rejected.is_none() && rounds.iter().all(|round| round.logged.is_some()),
+        server_cpu_ms_per_request: median(&of_service),
         warnings: warnings(rounds),
         rejected,
         warming: warming(rounds),
@@ -220,6 +233,17 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         ),
         baseline_loader: None,
     }
+}
+
+/// Requests that the server saw again, by the test server's log or the access log; none where a round has neither.
+fn duplicates(rounds: &[&Round], seen: &[&Interval]) -> Option<u64> {
+    let all = rounds
+        .iter()
+        .all(|round| round.seen.is_some() || round.logged.is_some());
+    let logged = rounds.iter().filter_map(|round| round.logged.as_ref());
+    let logged: u64 = logged.map(|entries| entries.lines - entries.distinct).sum();
+    let seen: u64 = seen.iter().map(|interval| interval.duplicates).sum();
+    all.then_some(seen + logged)
 }
 
 /// Requests that failed, without those that the server turned away on purpose.

@@ -4,13 +4,19 @@ use super::cells::Cells;
 use super::recommend::Recommendation;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
-use super::words::{figure, interval, listed, percent, times};
+use super::words::{figure, interval, limit_words, listed, percent, times};
+use crate::spec::Budget;
 
 /// Waiting counts as the limit of the speed from this share of concurrency ÷ delay on.
 const WAITING: f64 = 0.9;
 
 /// One sentence (with its notes) per client and body, the fastest client of each body first.
-pub(super) fn verdicts(cells: &Cells, rows: &[Row], advice: &[Recommendation]) -> Vec<String> {
+pub(super) fn verdicts(
+    cells: &Cells,
+    rows: &[Row],
+    advice: &[Recommendation],
+    budget: &Budget,
+) -> Vec<String> {
     if rows.is_empty() {
         return vec!["No round was measured.".into()];
     }
@@ -19,7 +25,7 @@ pub(super) fn verdicts(cells: &Cells, rows: &[Row], advice: &[Recommendation]) -
     bodies.dedup();
     bodies
         .into_iter()
-        .flat_map(|body| verdicts_for(body, cells, rows, advice))
+        .flat_map(|body| verdicts_for(body, cells, rows, advice, budget))
         .collect()
 }
 
@@ -28,6 +34,7 @@ fn verdicts_for(
     cells: &Cells,
     rows: &[Row],
     advice: &[Recommendation],
+    budget: &Budget,
 ) -> Vec<String> {
     let mut ranked: Vec<(&Recommendation, &Row)> = advice
         .iter()
@@ -50,14 +57,14 @@ fn verdicts_for(
                     &cells.ratio(&row.cell(), &other.cell())?,
                 ))
             });
-            sentence(advice, row, compared.collect())
+            sentence(advice, row, compared.collect(), budget)
         })
         .collect();
-    sentences.extend(without_advice(body, rows, &ranked));
+    sentences.extend(without_advice(body, rows, &ranked, budget));
     sentences
 }
 
-fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>) -> String {
+fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, budget: &Budget) -> String {
     let mut facts = vec![format!("{} requests/s", figure(row.requests_per_second))];
     if let Some(speedup) = advice.speedup.filter(|_| advice.load.concurrency > 1) {
         facts.push(format!(
@@ -71,14 +78,23 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>) -> String
         facts.push(format!("{} of the baseline loader", percent(ratio)));
     }
     format!(
-        "{}, {}: use concurrency {}{}: {}.{}",
+        "{}, {}: use concurrency {}{}{}: {}.{}",
         advice.client,
         body_words(advice.load.body_bytes),
         advice.load.concurrency,
         tie(advice),
+        within(budget),
         facts.join("; "),
         notes(advice, row)
     )
+}
+
+/// What the recommended concurrency keeps; empty where nobody gave a limit.
+fn within(budget: &Budget) -> String {
+    match budget.limits() {
+        true => format!(", which keeps {}", limit_words(budget)),
+        false => String::new(),
+    }
 }
 
 /// Higher concurrencies that this run cannot distinguish from the recommended one.
@@ -142,7 +158,12 @@ pub(super) fn waits(row: &Row) -> bool {
 }
 
 /// Sentences about clients without a valid row at this body, so that none is silently left out.
-fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)]) -> Vec<String> {
+fn without_advice(
+    body: usize,
+    rows: &[Row],
+    ranked: &[(&Recommendation, &Row)],
+    budget: &Budget,
+) -> Vec<String> {
     rows.chunk_by(|a, b| (&a.client, a.load.body_bytes) == (&b.client, b.load.body_bytes))
         .filter(|series| series[0].load.body_bytes == body && !series[0].is_baseline_loader())
         .filter(|series| series[0].load.rate.is_none())
@@ -152,15 +173,46 @@ fn without_advice(body: usize, rows: &[Row], ranked: &[(&Recommendation, &Row)])
                 .all(|(advice, _)| advice.client != series[0].client)
         })
         .map(|series| {
-            let reason = series.iter().find_map(|row| row.rejected.as_deref());
-            format!(
-                "{}, {}: no recommendation: {}.",
-                series[0].client,
-                body_words(body),
-                reason.unwrap_or("a round ended without a single request done")
-            )
+            let measured: Vec<&Row> = series
+                .iter()
+                .filter(|row| row.rejected.is_none() && row.speed.is_some())
+                .collect();
+            let reason = series.iter().find_map(|row| row.rejected.clone());
+            let nothing = || "a round ended without a single request done".to_owned();
+            let why = match measured.is_empty() {
+                true => reason.unwrap_or_else(nothing),
+                false => beyond(&measured, budget),
+            };
+            let (client, body) = (&series[0].client, body_words(body));
+            format!("{client}, {body}: no recommendation: {why}.")
         })
         .collect()
+}
+
+/// Why no row of a client is within the budget, with the least that it needs.
+fn beyond(rows: &[&Row], budget: &Budget) -> String {
+    let least = |value: fn(&Row) -> Option<f64>, unit: &str| {
+        let known = rows.iter().filter_map(|row| Some((value(row)?, row)));
+        let (value, row) = known.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let at = row.load.concurrency;
+        Some(format!("{} {unit} at concurrency {at}", figure(value)))
+    };
+    let latency = budget.p99_ms.map(|_| {
+        least(|row| row.p99_ms, "ms").map_or_else(
+            || "too few latencies for a p99, so measure longer rounds (--time)".to_owned(),
+            |least| format!("the lowest p99 is {least}"),
+        )
+    });
+    let memory = budget
+        .memory_mb
+        .and_then(|_| least(|row| Some(row.peak_rss_mb), "MB"))
+        .map(|least| format!("the least memory is {least}"));
+    let needs: Vec<String> = latency.into_iter().chain(memory).collect();
+    let limits = limit_words(budget);
+    format!(
+        "no measured concurrency keeps {limits}: {}",
+        needs.join(", ")
+    )
 }
 
 /// A body size in words: `133-byte bodies`; 0 stands for the bodies of a foreign server.

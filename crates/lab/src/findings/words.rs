@@ -1,6 +1,7 @@
 //! How numbers are written for people: grouped, rounded to what they can bear, in the same way everywhere.
 
 use super::stats::Estimate;
+use crate::spec::Budget;
 
 /// `1234567.8` → `1,234,568`; below 100 with one decimal, below 10 with two, so that about three digits remain.
 pub fn figure(value: f64) -> String {
@@ -34,6 +35,18 @@ pub fn count(value: impl TryInto<i128>) -> String {
     } else {
         grouped
     }
+}
+
+/// The limits of a budget: `p99 under 50 ms and memory under 200 MB`; empty without any.
+pub fn limit_words(budget: &Budget) -> String {
+    let latency = budget
+        .p99_ms
+        .map(|ms| format!("p99 under {} ms", figure(ms)));
+    let memory = budget
+        .memory_mb
+        .map(|mb| format!("memory under {} MB", figure(mb)));
+    let limits: Vec<String> = latency.into_iter().chain(memory).collect();
+    limits.join(" and ")
 }
 
 /// A ratio as `1.31×`.

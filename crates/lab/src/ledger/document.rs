@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Environment;
 use crate::plan::{Cell, Load};
 use crate::run::{Round, Start};
-use crate::spec::{Comparison, Experiment, Job, Kind, Sweep, Target};
+use crate::spec::{Budget, Comparison, Experiment, Job, Kind, Sweep, Target};
 
 /// Version of the document's keys; a reader refuses another one.
 pub const SCHEMA: u32 = 1;
@@ -79,9 +79,9 @@ pub struct PlanRecord {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub seed: u64,
-    /// The p99 that a client may have, in milliseconds; absent if nobody said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub p99_ms: Option<f64>,
+    /// What the recommendation must keep.
+    #[serde(flatten)]
+    pub budget: Budget,
     /// Where requests went.
     pub target: Target,
 }
@@ -136,7 +136,7 @@ impl From<&Sweep> for PlanRecord {
             round_seconds: sweep.round_time.as_secs_f64(),
             warm_up_seconds: sweep.warm_up.as_secs_f64(),
             seed: sweep.seed,
-            p99_ms: sweep.p99.map(|time| time.as_secs_f64() * 1e3),
+            budget: sweep.budget,
             target: sweep.target.clone(),
         }
     }

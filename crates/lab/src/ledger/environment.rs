@@ -18,6 +18,9 @@ pub struct Environment {
     pub date: String,
     /// Version of this program.
     pub hecaton: String,
+    /// Host and port of the test server's machine, where that is another than this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test_server: Option<String>,
     /// Revision of the project's sources, with `+` when files differ from it.
     pub revision: Option<String>,
     /// Operating system by its own name.
@@ -90,6 +93,7 @@ impl Environment {
         Environment {
             date: Stamp::now().plain(),
             hecaton: env!("CARGO_PKG_VERSION").to_string(),
+            test_server: None,
             revision: revision(root),
             system: field("/etc/os-release", "PRETTY_NAME=")
                 .map(|name| name.trim_matches('"').to_string()),

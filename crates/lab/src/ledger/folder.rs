@@ -188,6 +188,8 @@ mod tests {
             reference: false,
             trusted: false,
             no_interim: false,
+            logged: None,
+            server_cpu_ns: None,
             later: None,
             probe: None,
             lat_every: 0,

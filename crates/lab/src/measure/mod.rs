@@ -15,9 +15,9 @@ use anyhow::{Result, bail};
 use crate::findings::words::listed;
 use crate::findings::{Findings, judge_run};
 use crate::ledger::{Document, Folder};
-use crate::plan::{Cell, estimate, trials};
+use crate::plan::{estimate, trials};
 use crate::report::{FullDocument, document};
-use crate::run::{self, Setup};
+use crate::run::{self, Elsewhere, Round, Setup};
 use crate::spec::{Experiment, Usage};
 use record::Record;
 
@@ -32,6 +32,8 @@ pub struct Conditions {
     pub program: PathBuf,
     /// The command line of it, as the document repeats it.
     pub command: String,
+    /// Where the test server is; none for this machine.
+    pub server: Option<Elsewhere>,
     /// How long a driver may be late beyond three times what is expected.
     pub patience: Duration,
     /// Clients whose drivers run as the lab's own user.
@@ -46,8 +48,8 @@ pub enum Progress<'a> {
     Begun(u64, Duration),
     /// Something that a reader should know at once, in a sentence.
     Said(String),
-    /// A round of this cell has been measured.
-    Measured(&'a Cell),
+    /// A round has been measured.
+    Measured(&'a Round),
 }
 
 /// A measured experiment, which is not yet on disk as a whole.
@@ -72,6 +74,7 @@ pub fn measure(
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Measured> {
     let descriptors = check(experiment, &conditions.trusted)?;
+    check_elsewhere(experiment, conditions.server.as_ref())?;
     let sweep = &experiment.sweep;
     let folder = Folder::create(Some(&conditions.folder), experiment.kind.verb())?;
     let mut record = Record::begin(experiment, folder, conditions, descriptors)?;
@@ -80,6 +83,7 @@ pub fn measure(
         logs: std::path::absolute(record.folder.drivers())?,
         pinning: record.document.environment.pinning,
         patience: conditions.patience,
+        server: conditions.server.clone(),
         tolerant: experiment.tolerant,
         trusted: conditions.trusted.clone(),
         stop: conditions.stop.clone(),
@@ -108,6 +112,21 @@ fn check(experiment: &Experiment, trusted: &[String]) -> Result<u64> {
     }
     run::reach(&sweep.target)?;
     Ok(descriptors)
+}
+
+/// Whether it can be measured with the test server on another machine.
+fn check_elsewhere(experiment: &Experiment, server: Option<&Elsewhere>) -> Result<()> {
+    let (Some(server), sweep) = (server, &experiment.sweep) else {
+        return Ok(());
+    };
+    let why = if !sweep.target.is_test_server() {
+        "a URL was named too; leave one of them out"
+    } else if sweep.cells.iter().any(|cell| cell.load.rate.is_some()) {
+        "another machine has another clock, which cannot witness when a request was due; leave --rate out"
+    } else {
+        return Ok(());
+    };
+    bail!(Usage(format!("--server {}: {why}", server.address)))
 }
 
 impl Measured {

@@ -26,7 +26,7 @@ impl Record {
         conditions: &Conditions,
         descriptors: u64,
     ) -> Result<Record> {
-        let document = Document {
+        let mut document = Document {
             schema: SCHEMA,
             rules: RULES,
             command: conditions.command.clone(),
@@ -37,6 +37,8 @@ impl Record {
             starts: Vec::new(),
             left_out: experiment.left_out.clone(),
         };
+        let server = conditions.server.as_ref();
+        document.environment.test_server = server.map(|server| server.address.clone());
         // The seed is written at the end, because a driver that reads the folder could predict the rest of the run.
         let mut known = document.clone();
         known.plan.seed = 0;
@@ -90,7 +92,7 @@ impl Record {
             }
             Event::Measured(round) => {
                 self.folder.append(&round)?;
-                progress(Progress::Measured(&round.cell));
+                progress(Progress::Measured(&round));
                 self.document.rounds.push(*round);
             }
         }

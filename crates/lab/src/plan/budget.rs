@@ -98,7 +98,7 @@ mod tests {
             ..Load::PLAIN
         };
         Sweep {
-            p99: None,
+            budget: Default::default(),
             clients: vec![],
             cells: vec![Cell::new(BASELINE_LOADER, usual)],
             controls: Vec::new(),

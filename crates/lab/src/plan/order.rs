@@ -118,7 +118,7 @@ mod tests {
 
     fn sweep(rounds: u32, invocations: u32, seed: u64) -> Sweep {
         Sweep {
-            p99: None,
+            budget: Default::default(),
             clients: vec![],
             cells: cells(&[BASELINE_LOADER.into()], &[1, 2, 10], &[133, 13801]),
             controls: Vec::new(),
@@ -157,7 +157,7 @@ mod tests {
             let names = clients.iter().map(|known| known.client.clone());
             let names: Vec<String> = names.chain([BASELINE_LOADER.into()]).collect();
             let requested = Sweep {
-                p99: None,
+                budget: Default::default(),
                 cells: cells(&names, &concurrency, &[133]),
                 clients,
                 ..sweep(2, 1, 3)

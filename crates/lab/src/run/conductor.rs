@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Error, Result, bail};
 
-use super::extras::Files;
 use super::servers::Servers;
 use super::trial::Runner;
-use super::{Driver, DriverError, Fact, Hello, Later, Pinning, Round, Seen, Start, Verify};
+use super::{
+    Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen, Start, Verify,
+};
 use crate::plan::{Cell, Trial, trials};
 use crate::spec::{BASELINE_LOADER, Job, Manifest, Sweep, Target, Usage};
 
@@ -26,6 +27,8 @@ pub struct Setup {
     pub patience: Duration,
     /// Whether a client that breaks, or cannot do what is requested, is left out of the rest instead of ending the run.
     pub tolerant: bool,
+    /// Where the test server is; none for this machine.
+    pub server: Option<Elsewhere>,
     /// Clients whose drivers run as the lab's own user, because somebody said so.
     pub trusted: Vec<String>,
     /// Becomes true when the run should end.
@@ -62,8 +65,8 @@ pub fn sweep(
     setup: &Setup,
     observe: &mut dyn FnMut(Event<'_>) -> Result<()>,
 ) -> Result<()> {
-    let servers = Servers::start(sweep, setup.pinning)?;
-    let mut runner = Runner::new(sweep, servers).with_files(Files::of(&sweep.target)?);
+    let servers = Servers::start(sweep, setup.pinning, setup.server.as_ref())?;
+    let mut runner = Runner::new(sweep, servers).at_service()?;
     let trials = trials(sweep);
     let mut session = Session {
         sweep,
@@ -391,12 +394,21 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
             "{name} does not support `--expect`; its driver counts 200 to 299"
         ));
     }
+    if extras.requests_in_turn.is_some() && !knows("requests") {
+        return Some(format!("{name} cannot send the requests of a HAR file"));
+    }
+    if extras.id_field.is_some() && !knows("id_field") {
+        return Some(format!(
+            "{name} cannot give each request an id, which --access-log needs"
+        ));
+    }
     if extras.urls.is_some() && !knows("urls") {
         return Some(format!(
             "{name} sends to one URL, and not to several in turn"
         ));
     }
-    if !hello.methods.contains(method) {
+    let methods = extras.methods.iter().chain([method]);
+    if let Some(method) = methods.into_iter().find(|own| !hello.methods.contains(own)) {
         return Some(format!("{name} does not send {method}"));
     }
     None
@@ -420,7 +432,7 @@ mod tests {
             ..Load::PLAIN
         });
         Sweep {
-            p99: None,
+            budget: Default::default(),
             clients: vec![],
             cells: levels.map(|load| Cell::new("x", load)).into(),
             controls: Vec::new(),

@@ -47,6 +47,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 #[derive(Debug)]
 pub struct Driver {
     client: String,
+    /// The name that it must give itself.
+    reports: String,
     core: Option<usize>,
     process: Process,
     last_id: u64,
@@ -99,6 +101,7 @@ impl Driver {
         })?;
         Ok(Driver {
             client: manifest.client.clone(),
+            reports: manifest.reports.clone().unwrap_or(manifest.client.clone()),
             core,
             process,
             last_id: 0,
@@ -136,12 +139,13 @@ impl Driver {
     pub fn hello(&mut self) -> Result<Hello> {
         let command = Command::Hello { proto: PROTO };
         let greeted = self.send_within(&command, TO_START * self.patience);
-        let (hello, _): (Hello, _) = greeted.map_err(|error| self.never_spoke(error))?;
-        if hello.proto != PROTO || hello.name != self.client {
+        let (mut hello, _): (Hello, _) = greeted.map_err(|error| self.never_spoke(error))?;
+        if hello.proto != PROTO || hello.name != self.reports {
             let response = format!("proto {} and name {}", hello.proto, hello.name);
-            let why = format!("proto {PROTO} and name {} were expected", self.client);
+            let why = format!("proto {PROTO} and name {} were expected", self.reports);
             return Err(self.error("hello", Problem::Rubbish(response, why)));
         }
+        hello.name.clone_from(&self.client);
         Ok(hello)
     }
 

@@ -22,6 +22,8 @@ pub struct Files {
     pub ca: Option<PathBuf>,
     /// URLs that take turns, a line each.
     pub urls: Option<PathBuf>,
+    /// Requests that take turns, a JSON object a line.
+    pub requests: Option<PathBuf>,
 }
 
 impl Files {
@@ -37,6 +39,7 @@ impl Files {
             body: None,
             ca: None,
             urls: None,
+            requests: None,
         })
     }
 
@@ -59,6 +62,9 @@ impl Files {
         }
         if !extras.mix.is_empty() {
             files.urls = Some(keep(&folder, extras.mix.as_bytes()).with_context(failed)?);
+        }
+        if !extras.har.is_empty() {
+            files.requests = Some(keep(&folder, extras.har.as_bytes()).with_context(failed)?);
         }
         if let Some(body) = &extras.body {
             files.body = Some(keep(&folder, body).with_context(failed)?);

@@ -1,5 +1,6 @@
 //! Runs a plan: drivers as processes, the test server beside them, one round after another.
 
+mod access_log;
 mod account;
 mod ask;
 pub mod baseline;
@@ -24,6 +25,7 @@ mod reach;
 mod receipt;
 mod round;
 mod servers;
+mod service;
 mod stranger;
 mod trial;
 mod user;
@@ -32,6 +34,7 @@ mod wire;
 mod words;
 
 pub use crate::plan::Cell;
+pub use access_log::{ID_PREFIX, LogEntries};
 pub use account::Account;
 pub use ask::{Ask, Asked};
 pub use conductor::{Event, Setup, sweep};
@@ -46,7 +49,7 @@ pub use noise::Noise;
 pub use reach::reach;
 pub use receipt::{Missing, receipt};
 pub use round::{Claim, Round, Start};
-pub use servers::Servers;
+pub use servers::{Elsewhere, Servers};
 pub use trial::Runner;
 pub use warm_up::Later;
 pub use wire::{Go, Hello, PROTO, Prepare, Verify};

@@ -35,6 +35,14 @@ impl Paced {
         })
     }
 
+    /// How long after the start a request is due.
+    pub(super) fn offset(&self, place: u64) -> Duration {
+        let offset = usize::try_from(place)
+            .ok()
+            .and_then(|place| self.offsets_us.get(place));
+        Duration::from_micros(offset.copied().unwrap_or_default())
+    }
+
     pub(super) fn per_second(&self) -> f64 {
         self.per_second
     }

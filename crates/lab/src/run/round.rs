@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hecaton_test_server::{Interval, Times};
 use serde::{Deserialize, Serialize};
 
-use super::{Fact, Later, Noise, Place};
+use super::{Fact, Later, LogEntries, Noise, Place};
 use crate::plan::Cell;
 
 /// The driver's account of its work; it is a claim until the server's log agrees.
@@ -79,6 +79,12 @@ pub struct Round {
     /// Requests per second at which they were due; absent where each followed the end of another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_second: Option<f64>,
+    /// What the access log of one's own service says; absent where none was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<LogEntries>,
+    /// CPU time of one's own service; absent where its process was not named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_cpu_ns: Option<u64>,
     /// Facts about the driver's processes and requests that may be offences.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offences")]
     pub facts: Vec<Fact>,

@@ -11,6 +11,7 @@ use super::extras::Files;
 use super::noise::Moment;
 use super::pace::{LEAD, Paced};
 use super::servers::Servers;
+use super::service::Service;
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
 use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify};
@@ -48,7 +49,10 @@ const MOST_HELD_OPEN: u64 = 2000;
 /// Round trips of one request, when its connection is new and TLS is old.
 const MOST_ROUND_TRIPS: u32 = 4;
 
-/// Requests that a service may fail before a client is given up.
+/// Most requests of a try of a service where several take turns.
+const MOST_TRIED: u64 = 100;
+
+/// Times that a service may fail a try before a client is given up.
 const TRIES: u32 = 3;
 
 /// Fewest requests of a round: every connection carries at least this number.
@@ -73,6 +77,8 @@ pub struct Runner<'a> {
     strangers: Strangers,
     /// What requests to one's own service have.
     files: Files,
+    /// What else is known of one's own service.
+    service: Service,
 }
 
 impl<'a> Runner<'a> {
@@ -89,13 +95,20 @@ impl<'a> Runner<'a> {
             interim: HashMap::new(),
             strangers: Strangers::default(),
             files: Files::default(),
+            service: Service::default(),
         }
     }
 
-    /// Adds the header fields and the body of requests to one's own service.
-    #[must_use]
-    pub(super) fn with_files(self, files: Files) -> Runner<'a> {
-        Runner { files, ..self }
+    /// Adds what is needed for the requests to one's own service, and what is known of it.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub(super) fn at_service(self) -> Result<Runner<'a>> {
+        Ok(Runner {
+            files: Files::of(&self.sweep.target)?,
+            service: Service::of(&self.sweep.target)?,
+            ..self
+        })
     }
 
     /// Makes one trial.
@@ -401,10 +414,12 @@ impl<'a> Runner<'a> {
             },
             Duration::from_secs(1),
         )?;
-        Ok(self.servers.close(cell).unwrap_or_default())
+        let seen = self.servers.close(cell).unwrap_or_default();
+        self.servers.check()?;
+        Ok(seen)
     }
 
-    /// Tries one's own service with one request, and up to two more if that fails; returns the kind of the last failure if all do. A
+    /// Tries one's own service with one request, or one of each that take turns, and up to two times more if all fail; returns the kind of the last failure if all do. A
     /// status from 400 to 499 is no matter of luck, and the first is the last.
     ///
     /// # Errors
@@ -412,16 +427,24 @@ impl<'a> Runner<'a> {
     pub fn try_service(&mut self, driver: &mut Driver) -> Result<Option<String>> {
         let cell = self.some_cell(driver, 1);
         driver.prepare(&self.preparation(&cell))?;
+        // Of several that take turns, one that fails is no reason to end.
+        let count = match &self.sweep.target {
+            Target::Foreign { extras, .. } => extras.in_turn().min(MOST_TRIED),
+            Target::TestServer => 1,
+        };
         let mut failure = None;
         for _ in 0..TRIES {
             let go = Go {
-                first: draw_ids(1),
-                count: 1,
+                first: draw_ids(count),
+                count,
                 lat_every: LAT_EVERY,
                 ..Go::default()
             };
-            let (claim, _) = driver.go(go, REQUEST_TIMEOUT)?;
+            let before = self.service.begin()?;
+            let (claim, _) = driver.go(go.clone(), count as u32 * REQUEST_TIMEOUT)?;
             if claim.done > 0 {
+                let witnessed = self.service.end(before, &go, &claim, None)?;
+                self.service.check(&witnessed)?;
                 return Ok(None);
             }
             let kind = claim.errors_by.into_keys().next();
@@ -478,6 +501,7 @@ impl<'a> Runner<'a> {
             self.expected(cell, count),
         )?;
         self.servers.close(cell);
+        self.servers.check()?;
         Ok(wall)
     }
 
@@ -507,19 +531,22 @@ impl<'a> Runner<'a> {
         driver.begin_round();
         let before_it = driver.fact();
         driver.stirred(); // whatever was before
+        let of_service = self.service.begin()?;
         let (before, moment) = (driver.account(), Moment::now());
-        let (claim, wall) = driver.go(go, expected)?;
+        let (claim, wall) = driver.go(go.clone(), expected)?;
         // Nothing is to be done until the first request is due, nor from the last one's end until one more would be.
         let wall = match paced {
             Some(paced) => wall.saturating_sub(LEAD).max(paced.lasting()),
             None => wall,
         };
         let after = driver.account();
+        let witnessed = self.service.end(of_service, &go, &claim, paced)?;
         driver.check_descriptors()?;
         let (user, system) = after.since(&before);
         let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
         let seen = self.servers.close(&trial.cell);
+        self.servers.check()?;
         let stirred = driver
             .stirred()
             .then(|| "another program stopped or resumed it".to_string());
@@ -552,6 +579,8 @@ impl<'a> Runner<'a> {
             trusted: driver.is_trusted(),
             no_interim: self.reads_no_interim(&trial.cell),
             later: None,
+            logged: witnessed.logged,
+            server_cpu_ns: witnessed.server_cpu_ns,
             noise,
             lat_every: LAT_EVERY,
             per_second: paced.map(Paced::per_second),
@@ -594,6 +623,10 @@ impl<'a> Runner<'a> {
                 },
             ),
         };
+        let extras = match &self.sweep.target {
+            Target::Foreign { extras, .. } => Some(extras),
+            Target::TestServer => None,
+        };
         Prepare {
             method,
             url,
@@ -605,11 +638,10 @@ impl<'a> Runner<'a> {
             ca,
             fields: self.files.fields.clone(),
             body: self.files.body.clone(),
+            requests: self.files.requests.clone(),
+            id_field: extras.and_then(|extras| extras.id_field.clone()),
             urls: self.files.urls.clone(),
-            expect: match &self.sweep.target {
-                Target::Foreign { extras, .. } => extras.expect.as_ref().map(Expected::ranges),
-                Target::TestServer => None,
-            },
+            expect: extras.and_then(|extras| extras.expect.as_ref().map(Expected::ranges)),
             timeout_ms: (REQUEST_TIMEOUT + 10 * self.wait(cell)).as_millis() as u64,
         }
     }

@@ -46,7 +46,7 @@ pub struct Hello {
     /// What else its requests can have: `fields` and `body`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<String>,
-    /// What else `prepare` may have: `expect`, `urls`.
+    /// What else `prepare` may have: `expect`, `urls`, `requests`, `id_field`.
     #[serde(default)]
     pub knows: Vec<String>,
     /// How else than in the closed loop it can send requests: `rate`.
@@ -97,6 +97,13 @@ pub struct Prepare {
     /// A file with the body of every request; none where they have none. Only for drivers that say they send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<PathBuf>,
+    /// A file with the requests that take turns, a JSON object a line; none where all are alike. Only for drivers that say they know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<PathBuf>,
+    /// A header field that each request has, with its id behind `hecaton-`; none where requests have none. Only for drivers that say
+    /// they know it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id_field: Option<String>,
     /// A file with the URLs that take turns, a line each; none where all requests have one. Only for drivers that say they know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urls: Option<PathBuf>,
@@ -269,6 +276,8 @@ mod tests {
             ca: None,
             fields: None,
             body: None,
+            requests: None,
+            id_field: None,
             urls: None,
             expect: None,
         };

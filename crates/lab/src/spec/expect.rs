@@ -19,6 +19,12 @@ pub struct Expected {
 }
 
 impl Expected {
+    /// Whether a status counts as success.
+    pub fn holds(&self, status: u16) -> bool {
+        let mut ranges = self.ranges.iter();
+        ranges.any(|(first, last)| (*first..=*last).contains(&status))
+    }
+
     /// The ranges as drivers read them: `200-299,404-404`.
     pub fn ranges(&self) -> String {
         let ranges: Vec<String> = self

@@ -41,6 +41,9 @@ pub struct Manifest {
     /// Packages that bring the client.
     #[serde(default)]
     pub install: Install,
+    /// The name that the driver gives itself, where the client takes part under another; none for the same.
+    #[serde(skip)]
+    pub reports: Option<String>,
     /// The folder of the manifest.
     #[serde(skip)]
     pub folder: PathBuf,
@@ -148,6 +151,7 @@ impl Manifest {
             needs: Vec::new(),
             can: vec![Ability::Http1, Ability::KeepAlive, Ability::Events],
             pitfall: None,
+            reports: None,
             install: Install::default(),
             folder: PathBuf::from("."),
         }
@@ -233,6 +237,11 @@ impl Catalogue {
             self.clients.insert(manifest.client.clone(), manifest);
         }
         Ok(())
+    }
+
+    /// Adds one.
+    pub(super) fn insert(&mut self, manifest: Manifest) {
+        self.clients.insert(manifest.client.clone(), manifest);
     }
 
     /// Every client, in the order of names.

@@ -1,6 +1,7 @@
 //! The question: a checked sweep, the defaults of its scenario, and the clients that can take part.
 
 mod bench;
+mod budget;
 mod cell;
 mod compare;
 mod controls;
@@ -8,6 +9,7 @@ mod duration;
 mod expect;
 mod experiment;
 mod factor;
+mod har;
 mod kit;
 mod load;
 mod manifest;
@@ -19,14 +21,17 @@ mod shootout;
 mod sweep;
 mod target;
 mod usage;
+mod versions;
 
 pub use bench::{BenchScenario, Goal, Part, Promise};
+pub use budget::{Budget, ENOUGH, parse_memory, parse_share};
 pub use cell::{Cell, Control};
 pub use compare::{CompareScenario, Comparison, PairRequest, Setting, SyncAsyncRequest};
 pub use duration::{parse_delay, parse_duration};
 pub use expect::Expected;
 pub use experiment::{Experiment, Kind};
 pub use factor::{FACTORS, Factor, load_words, side_words, together};
+pub use har::Har;
 pub use load::{Job, Load, Mode};
 pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};
 pub use pitfall::Pitfall;
@@ -37,3 +42,4 @@ pub use shootout::{ShootoutRequest, ShootoutScenario};
 pub use sweep::{BASELINE_LOADER, Sweep, SweepRequest};
 pub use target::{Extras, Target};
 pub use usage::Usage;
+pub use versions::has_version;

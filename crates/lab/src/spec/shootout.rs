@@ -109,7 +109,7 @@ impl ShootoutScenario {
         let mut cells: Vec<Cell> = clients.iter().map(own).collect();
         cells.push(Cell::new(BASELINE_LOADER, usual.of_loader()));
         let sweep = Sweep {
-            p99: None,
+            budget: Default::default(),
             clients,
             cells,
             controls: Vec::new(),

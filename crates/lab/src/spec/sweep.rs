@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Ability, Approach, Catalogue, Cell, Control, Load, Manifest, Rate, SweepScenario, Target, Usage,
+    Ability, Approach, Budget, Catalogue, Cell, Control, Load, Manifest, Rate, SweepScenario,
+    Target, Usage,
 };
 use hecaton_test_server::Delay;
 
@@ -25,8 +26,8 @@ pub struct SweepRequest {
     pub concurrency: Vec<usize>,
     /// Rates at which requests are sent; empty means the closed loop.
     pub rates: Vec<Rate>,
-    /// The p99 that a client may have.
-    pub p99: Option<Duration>,
+    /// What the recommendation must keep.
+    pub budget: Budget,
     /// Sizes of bodies; empty means those of the scenario.
     pub body_bytes: Vec<usize>,
     /// The test server's delay.
@@ -62,8 +63,8 @@ pub struct Sweep {
     pub warm_up: Duration,
     /// Seed of the order and of the delays.
     pub seed: u64,
-    /// The p99 that a client may have; none if nobody said.
-    pub p99: Option<Duration>,
+    /// What the recommendation must keep.
+    pub budget: Budget,
     /// Where requests go.
     pub target: Target,
 }
@@ -135,7 +136,7 @@ impl Sweep {
                 .unwrap_or(Duration::from_secs_f64(scenario.round_seconds)),
             warm_up: Duration::from_secs_f64(scenario.warm_up_seconds),
             seed: request.seed.unwrap_or_else(rand::random),
-            p99: request.p99,
+            budget: request.budget,
             target,
         };
         let twice = sweep.cell_for_twice(None);

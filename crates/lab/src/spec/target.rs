@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
+use super::har::Har;
 use super::{Expected, Usage};
 
 /// The server under the clients.
@@ -43,12 +44,33 @@ pub struct Extras {
     /// How many URLs take turns; absent where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urls: Option<u64>,
+    /// How many requests of a HAR file take turns; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_in_turn: Option<u64>,
+    /// How many requests of the HAR file go to other origins, and took no part; absent for none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_origins: Option<u64>,
+    /// The header field with the id of each request, where the service's access log was read; absent where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id_field: Option<String>,
     /// Which statuses count as success; absent for those from 200 to 299.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expected>,
     /// The URLs that take turns, a line each; empty where there is one.
     #[serde(skip)]
     pub mix: String,
+    /// The requests of a HAR file that take turns, a line each; empty where there is none.
+    #[serde(skip)]
+    pub har: String,
+    /// Their methods, each once.
+    #[serde(skip)]
+    pub methods: Vec<String>,
+    /// The service's access log.
+    #[serde(skip)]
+    pub access_log: Option<PathBuf>,
+    /// A process of the service.
+    #[serde(skip)]
+    pub server_pid: Option<i32>,
     /// The header fields, a line each.
     #[serde(skip)]
     pub fields: String,
@@ -94,6 +116,32 @@ impl Extras {
             ca,
             ..Extras::default()
         })
+    }
+
+    /// Lets the requests of a HAR file take turns, with the header fields that were given in place of their own. Returns the method and
+    /// the URL of the first.
+    ///
+    /// # Errors
+    /// [`Usage`] when it is no HAR, or has no request that can be sent.
+    pub fn har(&mut self, text: &str) -> Result<(String, String), Usage> {
+        let mut har = Har::read(text)?;
+        let given = self.fields.lines().filter_map(|line| line.split_once(": "));
+        har.add(
+            &given
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
+        );
+        let first = har.requests[0].clone();
+        self.requests_in_turn = Some(har.requests.len() as u64);
+        self.other_origins = Some(har.others).filter(|others| *others > 0);
+        self.methods = har.methods().into_iter().collect();
+        (self.har, self.fields) = (har.lines(), String::new());
+        Ok((first.method, first.url))
+    }
+
+    /// How many different requests take turns.
+    pub fn in_turn(&self) -> u64 {
+        self.requests_in_turn.or(self.urls).unwrap_or(1)
     }
 
     /// Lets the URLs of a text take turns, a line each; empty lines and those that begin with `#` are none. Returns the first URL.

@@ -42,7 +42,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         sections.push(Section::new("Goals", Media::PAPER, vec![said()]));
     }
     for part in parts {
-        let findings = judge(&part.run.rounds, &part.run.plan.usual());
+        let findings = judge_run(part.run);
         let tables = tables(part, &findings).into_iter().map(Block::Table);
         sections.push(Section::new(part.title, Media::ALL, tables.collect()));
         sections.extend(of_rejected(part, &findings));

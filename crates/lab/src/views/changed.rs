@@ -240,7 +240,7 @@ fn record(change: &Change, pair: &Beside) -> Value {
 
 /// Reasons to trust or to doubt each run.
 fn table_of_runs(runs: &[(&str, &Document)]) -> Table {
-    let trusted = |run: &Document| trust(run, &judge(&run.rounds, &run.plan.usual()));
+    let trusted = |run: &Document| trust(run, &judge_run(run));
     type Named<'a> = (&'a str, &'a Document);
     let words = |title: &str, value: fn(&Named) -> String| col(title, 0, value).words();
     #[rustfmt::skip]

@@ -56,12 +56,13 @@ pub(super) fn standing<'a, T: 'a>(
     let words = move |it: &T| match (&row(it).rejected, row(it).verified) {
         (Some(_), _) => "rejected",
         (None, true) => "agrees",
+        (None, false) if row(it).logged => "numbers agree",
         (None, false) => "unverified",
     };
     let mark = move |it: &T| {
         let doubt = match words(it) {
             "rejected" => REJECTED.0,
-            "agrees" => "",
+            "agrees" | "numbers agree" => "",
             _ => UNVERIFIED.0,
         };
         let advice = if recommended(row(it)) {
@@ -374,7 +375,11 @@ pub(super) fn machine_words(environment: &Environment) -> String {
     let processor = environment.processor.as_deref();
     let cores = plural(environment.cores as u64, "core");
     let machine = processor.map_or(cores.clone(), |name| format!("{name}, {cores}"));
-    format!("{} · {machine}", environment.hecaton)
+    let server = match &environment.test_server {
+        Some(address) => format!(" · the test server on another machine, {address}"),
+        None => String::new(),
+    };
+    format!("{} · {machine}{server}", environment.hecaton)
 }
 
 /// The fields of a round that the page embeds, each a path in it; latencies would not fit.

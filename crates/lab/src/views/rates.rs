@@ -8,15 +8,15 @@ use crate::ledger::Document;
 
 /// A line for each client, body and rate.
 pub(super) fn table(run: &Document, all: &[AtRate]) -> Table {
-    let budget = run.plan.p99_ms;
+    let budget = run.plan.budget;
     let known = |value: fn(&AtRate) -> Option<f64>| move |it: &AtRate| optional(value(it), small);
-    let standing = move |it: &AtRate| match (&it.rejected, budget) {
-        (Some(_), _) => "rejected".to_owned(),
+    let standing = move |it: &AtRate| match &it.rejected {
+        Some(_) => "rejected".to_owned(),
         _ if !it.keeps_up() => "falls behind".to_owned(),
         _ if it.p99_ms.is_none() => "too few for p99".to_owned(),
-        (None, Some(budget)) if !it.is_within(budget) => "above the budget".to_owned(),
-        (None, Some(_)) => "within the budget".to_owned(),
-        (None, None) => "kept".to_owned(),
+        None if !budget.limits() => "kept".to_owned(),
+        None if it.is_within(&budget) => "within the budget".to_owned(),
+        None => "above the budget".to_owned(),
     };
     #[rustfmt::skip]
     let columns = vec![

@@ -1,5 +1,6 @@
 //! From rounds to findings, and from findings to what people and machines read.
 
+mod budget;
 mod changed;
 mod compare;
 mod controls;

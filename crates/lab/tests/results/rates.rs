@@ -29,7 +29,7 @@ fn run(p99_ms: Option<f64>) -> Document {
     rounds.extend(at_rate("800", 800.0, 800.0, 160));
     rounds.extend(at_rate("1600", 1600.0, 900.0, 20));
     let mut run = document(rounds, "0", json!({ "kind": "test_server" }));
-    run.plan.p99_ms = p99_ms;
+    run.plan.budget.p99_ms = p99_ms;
     run
 }
 
@@ -55,6 +55,23 @@ fn the_highest_rate_within_the_budget_is_named() {
         "{says}"
     );
     assert!(sentence(None).starts_with("honest, 133-byte bodies: at 200 requests/s p50 2"));
+}
+
+#[test]
+fn a_rate_is_kept_within_a_budget_of_memory() {
+    let mut run = run(None);
+    run.plan.budget.memory_mb = Some(30.0);
+    let says = judge_run(&run).verdicts.swap_remove(0);
+    assert!(
+        says.contains("keeps memory under 30.0 MB up to 800 requests/s"),
+        "{says}"
+    );
+    run.plan.budget.memory_mb = Some(20.0);
+    let says = judge_run(&run).verdicts.swap_remove(0);
+    assert!(
+        says.contains("no measured rate keeps memory under 20.0 MB"),
+        "{says}"
+    );
 }
 
 /// What was measured at a rate recommends no concurrency.

@@ -184,6 +184,8 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         reference: false,
         trusted: false,
         no_interim: false,
+        logged: None,
+        server_cpu_ns: None,
         later: None,
         probe: Some(Interval {
             connections_opened: c,

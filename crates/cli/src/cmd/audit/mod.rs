@@ -220,7 +220,10 @@ fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
     let fingerprint = Fingerprint::load(&project_root()?.join("audit/fingerprint.toml"))?;
     let files = [
         ("run.json", serde_json::to_string_pretty(audited)?),
-        ("report.html", html(audited, &fingerprint, home(folder).as_deref())),
+        (
+            "report.html",
+            html(audited, &fingerprint, home(folder).as_deref()),
+        ),
         ("report.md", markdown(audited)),
         ("report.csv", csv(audited)),
         ("junit.xml", junit(audited)),

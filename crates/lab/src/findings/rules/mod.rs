@@ -5,6 +5,7 @@
 
 mod connections;
 mod latencies;
+mod logged;
 mod requests;
 mod warnings;
 mod work;
@@ -26,13 +27,15 @@ type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 27] = [
+const RULES: [Rule; 29] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
     requests::failed,
     requests::unnoticed,
     requests::never_arrived,
+    logged::never_logged,
+    logged::logged_as_failed,
     requests::duplicated,
     requests::foreign,
     requests::requested_otherwise,

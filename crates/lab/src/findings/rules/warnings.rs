@@ -4,6 +4,7 @@ use super::connections::{ahead, open_at_once};
 use hecaton_test_server::Times;
 
 use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles, of_intervals};
+use super::logged::logged_again;
 use super::requests::failed_by_a_service;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
@@ -36,6 +37,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
         many_connections,
         retired,
         failed_by_a_service,
+        logged_again,
         sends_late,
         resumed,
         no_interim,
@@ -112,9 +114,12 @@ fn sends_late(rounds: &[&Round]) -> Option<String> {
     ))
 }
 
-/// How long after they were due requests reached the test server.
+/// How long after they were due requests reached the server, by its log.
 pub(in crate::findings) fn behind(rounds: &[&Round]) -> Times {
-    of_intervals(rounds, |interval| &interval.behind)
+    let mut behind = of_intervals(rounds, |interval| &interval.behind);
+    let logged = rounds.iter().filter_map(|round| round.logged.as_ref());
+    logged.for_each(|entries| behind.merge(&entries.behind));
+    behind
 }
 
 /// The first round, where connections are reused and requests are sent in no mode of their own: what gaps on a connection show.

@@ -360,7 +360,7 @@ fn sweep(
     checked_bodies(bodies)?;
     let names: Vec<String> = cells.iter().map(|cell| cell.client.clone()).collect();
     Ok(Sweep {
-        p99: None,
+        budget: Default::default(),
         clients: find_clients(&names, catalogue)?,
         cells,
         controls: Vec::new(),

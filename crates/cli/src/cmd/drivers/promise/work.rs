@@ -78,7 +78,7 @@ pub(super) fn visit(
     let DriverProcess { driver, warm, .. } = process;
     let client = &check.manifest.client;
     let sweep = Sweep {
-        p99: None,
+        budget: Default::default(),
         clients: vec![check.manifest.clone()],
         cells: loads.iter().map(|load| Cell::new(client, *load)).collect(),
         controls: Vec::new(),

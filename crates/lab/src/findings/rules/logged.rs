@@ -1,0 +1,44 @@
+//! Rules of the access log of one's own service: it must have what a client claims.
+
+use crate::findings::words::{count, plural};
+use crate::run::Round;
+
+/// A response without a request in the log is none.
+pub(super) fn never_logged(round: &Round) -> Option<String> {
+    let logged = round.logged.as_ref()?;
+    (logged.distinct < round.claim.done).then(|| {
+        format!(
+            "{} of {} that the driver claims as done are not in the access log",
+            count(round.claim.done - logged.distinct),
+            plural(round.claim.done, "request")
+        )
+    })
+}
+
+/// A status that counts as a failure is one, whatever the client says.
+pub(super) fn logged_as_failed(round: &Round) -> Option<String> {
+    let successes = round.logged.as_ref()?.successes?;
+    (successes < round.claim.done).then(|| {
+        format!(
+            "the driver claims {} as done, and the access log has {} with a status that counts as success",
+            plural(round.claim.done, "request"),
+            count(successes)
+        )
+    })
+}
+
+/// A warning: the service got requests more than once, so the client sends again by itself.
+pub(super) fn logged_again(rounds: &[&Round]) -> Option<String> {
+    let logged = || rounds.iter().filter_map(|round| round.logged.as_ref());
+    let (lines, ids): (u64, u64) = (
+        logged().map(|entries| entries.lines).sum(),
+        logged().map(|entries| entries.distinct).sum(),
+    );
+    (lines > ids).then(|| {
+        format!(
+            "requests reached the service more than once: its access log has {} for {}",
+            plural(lines, "line"),
+            plural(ids, "request")
+        )
+    })
+}

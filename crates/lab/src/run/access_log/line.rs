@@ -1,0 +1,205 @@
+//! One line of an access log: what it says about a request that the lab sent.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::Value;
+
+/// In front of the id in the header field of each request, so that no other number in a line is taken for one.
+pub const ID_PREFIX: &str = "hecaton-";
+
+/// Names under which logs in JSON have the time of a line.
+const TIMES: [&str; 8] = [
+    "msec",
+    "time",
+    "timestamp",
+    "@timestamp",
+    "ts",
+    "time_iso8601",
+    "time_local",
+    "date",
+];
+
+/// Names under which logs in JSON have how long a request took, in seconds.
+const DURATIONS: [&str; 3] = ["request_time", "duration", "elapsed"];
+
+/// What a line says of one request.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Logged {
+    /// The id of the request.
+    pub(super) id: u64,
+    /// The status of the response; none where the line does not say it.
+    pub(super) status: Option<u16>,
+    /// When the service got the request, since 1970. None where the line says it less exactly than to the millisecond.
+    pub(super) arrived: Option<Duration>,
+}
+
+/// Reads a line in the common or combined format, or in JSON; none where it has no id of the lab.
+pub(super) fn read_line(line: &str) -> Option<Logged> {
+    let id = id(line)?;
+    let logged = match serde_json::from_str::<Value>(line.trim()) {
+        Ok(Value::Object(keys)) => {
+            let known = |names: &[&str]| names.iter().find_map(|name| keys.get(*name));
+            let status = keys.get("status").or_else(|| keys.get("status_code"));
+            let took = known(&DURATIONS).and_then(seconds).unwrap_or_default();
+            Logged {
+                id,
+                status: status
+                    .and_then(number)
+                    .and_then(|status| u16::try_from(status as u64).ok()),
+                arrived: known(&TIMES)
+                    .and_then(moment)
+                    .and_then(|ended| ended.checked_sub(took)),
+            }
+        }
+        _ => Logged {
+            id,
+            status: status(line),
+            arrived: None,
+        },
+    };
+    Some(logged)
+}
+
+/// The id that follows the prefix: digits, and then no other digit.
+fn id(line: &str) -> Option<u64> {
+    let (_, rest) = line.split_once(ID_PREFIX)?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest[..digits].parse().ok()
+}
+
+/// The number behind the quoted request, as in `"GET / HTTP/1.1" 200 5`.
+fn status(line: &str) -> Option<u16> {
+    let (_, behind) = line.split_once(" HTTP/")?;
+    let (_, behind) = behind.split_once('"')?;
+    behind.split_whitespace().next()?.parse().ok()
+}
+
+fn number(value: &Value) -> Option<f64> {
+    value.as_f64().or_else(|| value.as_str()?.parse().ok())
+}
+
+/// Seconds, as a number or as text such as `0.012` or `0.012s`.
+fn seconds(value: &Value) -> Option<Duration> {
+    let text = value.as_str().map(|text| text.trim_end_matches('s'));
+    let seconds = value.as_f64().or_else(|| text?.parse().ok())?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// A time with milliseconds at least: seconds since 1970 with a fraction, or an RFC 3339 time with a fraction.
+fn moment(value: &Value) -> Option<Duration> {
+    let text = value.to_string();
+    let text = text.trim_matches('"');
+    let fraction = text
+        .split_once('.')?
+        .1
+        .bytes()
+        .take_while(u8::is_ascii_digit);
+    if fraction.count() < 3 {
+        return None;
+    }
+    match text.parse::<f64>() {
+        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
+        Err(_) => rfc3339(text),
+    }
+}
+
+/// `2026-11-23T23:20:01.123+01:00` since 1970.
+fn rfc3339(text: &str) -> Option<Duration> {
+    let (date, rest) = text.split_at_checked(10)?;
+    let mut date = date.split('-').map(|part| part.parse::<i64>().ok());
+    let mut next = || date.next().flatten();
+    let (year, month, day) = (next()?, next()?, next()?);
+    let rest = rest.strip_prefix(['T', 't', ' '])?;
+    let (clock, zone) = rest.split_at(rest.find(['Z', 'z', '+', '-']).unwrap_or(rest.len()));
+    let mut clock = clock.splitn(3, ':');
+    let hours: i64 = clock.next()?.parse().ok()?;
+    let minutes: i64 = clock.next()?.parse().ok()?;
+    let seconds: f64 = clock.next()?.parse().ok()?;
+    let offset = match zone.strip_prefix(['+', '-']) {
+        None => 0,
+        Some(ahead) => {
+            let (hours, minutes) = ahead.split_at_checked(2)?;
+            let minutes: u8 = minutes.trim_start_matches(':').parse().ok()?;
+            let ahead = i64::from(hours.parse::<u8>().ok()?) * 60 + i64::from(minutes);
+            if zone.starts_with('-') { -ahead } else { ahead }
+        }
+    };
+    let of_a_day = (0..24).contains(&hours) && (0..60).contains(&minutes) && offset.abs() < 24 * 60;
+    let of_a_year =
+        (1970..10_000).contains(&year) && (1..13).contains(&month) && (1..32).contains(&day);
+    if !of_a_day || !of_a_year {
+        return None;
+    }
+    let minutes = (days(year, month, day) * 24 + hours) * 60 + minutes - offset;
+    let whole = u64::try_from(minutes.checked_mul(60)?).ok()?;
+    let since =
+        Duration::from_secs(whole).checked_add(Duration::try_from_secs_f64(seconds).ok()?)?;
+    UNIX_EPOCH.checked_add(since).map(|_| since)
+}
+
+/// Days from 1970-01-01 to a day of the Gregorian calendar (Howard Hinnant's `days_from_civil`).
+fn days(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month <= 2 { year - 1 } else { year };
+    let era = year.div_euclid(400);
+    let of_era = year - era * 400;
+    let of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_formats_are_read() {
+        let common = r#"127.0.0.1 - - [23/Nov/2026:23:20:01 +0000] "GET /a?x=" HTTP/1.1" 200 5 "-" "x/1" "hecaton-1234567890""#;
+        assert_eq!(
+            read_line(common),
+            Some(Logged {
+                id: 1_234_567_890,
+                status: Some(200),
+                arrived: None
+            })
+        );
+        let json = r#"{"msec": "1795476001.500", "request_time": "0.250", "status": "503", "id": "hecaton-1234567890"}"#;
+        let logged = read_line(json).unwrap();
+        assert_eq!((logged.id, logged.status), (1_234_567_890, Some(503)));
+        assert_eq!(
+            logged.arrived,
+            Some(Duration::from_millis(1_795_476_001_250))
+        );
+        let json =
+            r#"{"ts":"2026-11-23T23:20:01.250+01:00","status":200,"headers":{"x":"hecaton-1"}}"#;
+        let logged = read_line(json).unwrap();
+        assert_eq!((logged.id, logged.status), (1, Some(200)));
+        assert_eq!(
+            logged.arrived,
+            Some(Duration::from_millis(1_795_472_401_250))
+        );
+    }
+
+    #[test]
+    fn a_time_of_whole_seconds_says_no_lateness_and_other_lines_nothing() {
+        let logged = read_line(r#"{"time":"2026-11-23T23:20:01Z","status":200,"id":"hecaton-7"}"#);
+        assert_eq!(logged.unwrap().arrived, None);
+        for line in [
+            "",
+            "{",
+            "hecaton-",
+            "hecaton-x",
+            r#"{"id":"1234567890"}"#,
+            "hecaton-99999999999999999999999",
+        ] {
+            assert_eq!(read_line(line), None, "{line}");
+        }
+        for time in [
+            "é026-11-23T23:20:01.000Z",
+            "9999-99-99T01:01:01.123",
+            "2026-11-23T9223372036854775807:1:1.123",
+            "2026-11-23T23:20:01.123+1",
+        ] {
+            let line = format!(r#"{{"time":"{time}","id":"hecaton-7"}}"#);
+            assert_eq!(read_line(&line).unwrap().arrived, None, "{line}");
+        }
+    }
+}

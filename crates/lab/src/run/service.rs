@@ -1,0 +1,112 @@
+//! What is known of one's own service besides the claims of clients: its access log, and the CPU time of its processes.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use super::access_log::{AccessLog, Expectation, ID_PREFIX, LogEntries};
+use super::pace::Paced;
+use super::{Account, Claim, Go, members};
+use crate::spec::{Expected, Target};
+
+/// The witnesses of a run; none where the target is the lab's own, or nobody named any.
+#[derive(Default)]
+pub(super) struct Service {
+    log: Option<AccessLog>,
+    pid: Option<i32>,
+    expected: Option<Expected>,
+    id_field: String,
+}
+
+/// What they say of one round.
+#[derive(Default)]
+pub(super) struct Witnessed {
+    pub(super) logged: Option<LogEntries>,
+    pub(super) server_cpu_ns: Option<u64>,
+}
+
+impl Service {
+    /// Those that a target names.
+    ///
+    /// # Errors
+    /// When the log cannot be read, or no process has the number.
+    pub(super) fn of(target: &Target) -> Result<Service> {
+        let Target::Foreign { extras, .. } = target else {
+            return Ok(Service::default());
+        };
+        if let Some(pid) = extras.server_pid.filter(|pid| !members::lives(*pid)) {
+            bail!("no process has the number {pid}; --server-pid is that of your service");
+        }
+        Ok(Service {
+            log: extras
+                .access_log
+                .as_deref()
+                .map(AccessLog::open)
+                .transpose()?,
+            pid: extras.server_pid,
+            expected: extras.expect.clone(),
+            id_field: extras.id_field.clone().unwrap_or_default(),
+        })
+    }
+
+    /// Fails when requests have been sent and the access log has none of them: then it would refute every client.
+    pub(super) fn check(&self, witnessed: &Witnessed) -> Result<()> {
+        let (Some(log), Some(logged)) = (&self.log, &witnessed.logged) else {
+            return Ok(());
+        };
+        if logged.distinct > 0 {
+            return Ok(());
+        }
+        let (field, path) = (&self.id_field, log.path().display());
+        bail!(
+            "the access log {path} has no line with the id of a request that was just sent ({field}: {ID_PREFIX}…); let the service log \
+             this header field, and each line at once"
+        )
+    }
+
+    /// Before a round.
+    pub(super) fn begin(&mut self) -> Result<Option<Account>> {
+        if let Some(log) = &mut self.log {
+            log.skip()?;
+        }
+        Ok(self.account())
+    }
+
+    /// The CPU time of the service: of the process that was named and of all below it.
+    fn account(&self) -> Option<Account> {
+        self.pid.map(|pid| Account::read(&members::tree(pid)))
+    }
+
+    /// After a round that was begun with `before`.
+    pub(super) fn end(
+        &mut self,
+        before: Option<Account>,
+        go: &Go,
+        claim: &Claim,
+        paced: Option<&Paced>,
+    ) -> Result<Witnessed> {
+        let now = self.account();
+        let cpu = now
+            .zip(before)
+            .map(|(now, before)| now.total_since(&before));
+        let server_cpu_ns = cpu.map(|cpu| u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX));
+        let is_success = |status: u16| match &self.expected {
+            Some(expected) => expected.holds(status),
+            None => (200..300).contains(&status),
+        };
+        let start = Duration::from_micros(go.start.unwrap_or_default());
+        let due = |place| start + paced.map(|paced| paced.offset(place)).unwrap_or_default();
+        let expectation = Expectation {
+            first: go.first,
+            count: go.count,
+            done: claim.done,
+            is_success: &is_success,
+            due: paced.is_some().then_some(&due),
+        };
+        let logged = self.log.as_mut().map(|log| log.entries(&expectation));
+        Ok(Witnessed {
+            logged: logged.transpose()?,
+            server_cpu_ns,
+        })
+    }
+}

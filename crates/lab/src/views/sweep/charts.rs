@@ -1,0 +1,312 @@
+//! The charts of a sweep: all clients over concurrency or rate, their latencies, and the figures of each client.
+
+use std::collections::BTreeSet;
+
+use super::super::common::*;
+use super::super::form::*;
+use super::super::percentiles as latencies;
+use super::groups::{Group, across, at, grid};
+use crate::findings::words::*;
+use crate::findings::*;
+
+/// Requests/s of all clients over concurrency, on the same scale for every body.
+pub(super) fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
+    let most = all
+        .iter()
+        .flat_map(|group| group.valid())
+        .map(|row| speed_range(row).1)
+        .fold(0.0, f64::max);
+    let words: Vec<String> = groups
+        .iter()
+        .map(|group| format!("{}: {}", group.name, in_words(group)))
+        .collect();
+    Lines {
+        name: format!("all-{bytes}"),
+        heading: capital(&body_words(bytes)),
+        title: format!(
+            "Requests per second over concurrency, {}",
+            body_words(bytes)
+        ),
+        width: 410.0,
+        across: axis(groups),
+        plots: vec![Plot {
+            title: "requests/s".into(),
+            height: 220.0,
+            most,
+            ticks: 5,
+            log: true,
+            series: groups
+                .iter()
+                .map(|group| Series {
+                    crosses: Vec::new(),
+                    ..speeds(group, group.is_baseline_loader())
+                })
+                .collect(),
+        }],
+        band: None,
+        words: words.join(" "),
+    }
+}
+
+/// p99 of all clients over the rate; p50 where no row has enough latencies for p99. The budget is a line of its own.
+pub(super) fn latency_over_rate(groups: &[&Group], bytes: usize, budget_ms: Option<f64>) -> Lines {
+    let rows = || groups.iter().flat_map(|group| group.valid());
+    let (title, latency): (_, fn(&Row) -> Option<f64>) =
+        match rows().any(|row| row.p99_ms.is_some()) {
+            true => ("p99 in ms", |row| row.p99_ms),
+            false => ("p50 in ms", |row| row.p50_ms),
+        };
+    let point = |row: &Row| {
+        let y = latency(row)?;
+        let range = match (row.p99_low_ms, row.p99_high_ms) {
+            (Some(low), Some(high)) => (low, high),
+            _ => (y, y),
+        };
+        let hint = format!("{}: {title} {}", at(row), small(y));
+        Some(Point {
+            x: across(row),
+            y,
+            range,
+            hint,
+        })
+    };
+    let mut series: Vec<Series> = groups
+        .iter()
+        .map(|group| Series {
+            name: group.name.clone(),
+            colour: group.colour(),
+            stroke: Stroke::Line,
+            points: group.valid().filter_map(point).collect(),
+            crosses: Vec::new(),
+        })
+        .collect();
+    let grid = grid(groups);
+    if let (Some(budget), Some(first), Some(last)) = (budget_ms, grid.first(), grid.last()) {
+        let ends = [*first, *last].map(|x| Point {
+            x,
+            y: budget,
+            range: (budget, budget),
+            hint: String::new(),
+        });
+        series.push(Series {
+            name: format!("budget of {} ms", figure(budget)),
+            stroke: Stroke::Bound,
+            points: ends.into(),
+            ..Series::default()
+        });
+    }
+    let words: Vec<String> = groups
+        .iter()
+        .map(|group| format!("{}: {}", group.name, in_words(group)))
+        .collect();
+    Lines {
+        name: format!("all-{bytes}"),
+        heading: capital(&body_words(bytes)),
+        title: format!("Latency over the rate, {}", body_words(bytes)),
+        width: 410.0,
+        across: axis(groups),
+        plots: vec![Plot {
+            title: title.into(),
+            height: 220.0,
+            most: 0.0,
+            ticks: 5,
+            log: true,
+            series,
+        }],
+        band: None,
+        words: words.join(" "),
+    }
+}
+
+/// The latencies of all clients: at their recommended concurrencies, or at each rate of the run.
+pub(super) fn percentiles<'a>(groups: &[&'a Group<'a>], bytes: usize) -> Vec<Chart> {
+    let rates: BTreeSet<_> = groups
+        .iter()
+        .flat_map(|group| group.valid())
+        .filter_map(|row| row.load.rate)
+        .collect();
+    if rates.is_empty() {
+        let advised = groups
+            .iter()
+            .filter_map(|group| Some(group.latencies_of(group.recommended()?)));
+        let heading = format!("{}, at the recommended concurrency", body_words(bytes));
+        let chart = latencies::chart(
+            format!("percentiles-{bytes}"),
+            heading,
+            &advised.collect::<Vec<_>>(),
+        );
+        return chart.into_iter().collect();
+    }
+    let at_rate = |rate| {
+        let rows = |group: &&'a Group<'a>| {
+            let row = group.valid().find(|row| row.load.rate == Some(rate))?;
+            Some(group.latencies_of(row))
+        };
+        let clients: Vec<_> = groups.iter().filter_map(rows).collect();
+        let name = rate.to_string().replace(['%', ':'], "-");
+        let heading = format!("{}, rate {rate}", body_words(bytes));
+        latencies::chart(format!("percentiles-{bytes}-{name}"), heading, &clients)
+    };
+    rates.into_iter().filter_map(at_rate).collect()
+}
+
+fn axis(groups: &[&Group]) -> Across {
+    let grid = grid(groups);
+    let mut rows = groups.iter().flat_map(|group| &group.rows);
+    let (title, labels) = match rows.any(|row| row.load.rate.is_some()) {
+        true => (
+            "requests due per second",
+            grid.iter().map(|at| count(at.round() as u64)).collect(),
+        ),
+        false => ("concurrency", Vec::new()),
+    };
+    Across {
+        title,
+        labels,
+        grid,
+        log: true,
+    }
+}
+
+fn speeds(group: &Group, bound: bool) -> Series {
+    let point = |row: &Row| Point {
+        x: across(row),
+        y: row.requests_per_second,
+        range: speed_range(row),
+        hint: format!("{}: {}", at(row), speed_words(row)),
+    };
+    Series {
+        name: group.name.clone(),
+        colour: group.colour(),
+        stroke: if bound { Stroke::Bound } else { Stroke::Line },
+        points: group.valid().map(point).collect(),
+        crosses: group
+            .rows
+            .iter()
+            .filter(|row| row.rejected.is_some())
+            .map(|row| point(row))
+            .collect(),
+    }
+}
+
+/// The plots of one client, below one another.
+pub(super) fn panel(group: &Group) -> Lines {
+    let series = |stroke, value: fn(&Row) -> Option<f64>| {
+        let point = |row: &Row| {
+            let y = value(row)?;
+            let hint = match stroke {
+                Stroke::Marks => format!("{}: CPU {} %", at(row), figure(y)),
+                _ => String::new(),
+            };
+            Some(Point {
+                x: across(row),
+                y,
+                range: (y, y),
+                hint,
+            })
+        };
+        Series {
+            name: String::new(),
+            colour: group.colour(),
+            stroke,
+            points: group.valid().filter_map(point).collect(),
+            crosses: Vec::new(),
+        }
+    };
+    let plot = |title: &str, height, most, series| Plot {
+        title: title.into(),
+        height,
+        most,
+        ticks: 1,
+        log: false,
+        series,
+    };
+    let latency = match group.valid().any(|row| row.p50_ms.or(row.p99_ms).is_some()) {
+        true => "latency in ms: p50 as a line, p99 dashed",
+        false => "latency: the driver reports none",
+    };
+    let use_it = |row: &Row| {
+        (
+            row.load.concurrency as f64,
+            format!(
+                "use {}: {} requests/s",
+                row.load.concurrency,
+                figure(row.requests_per_second)
+            ),
+        )
+    };
+    Lines {
+        name: format!("{}-{}", group.name.replace(" loader", ""), group.bytes),
+        heading: format!("{}, {}", group.name, body_words(group.bytes)),
+        title: format!(
+            "{}, {}: requests per second, CPU, latency and memory",
+            group.name,
+            body_words(group.bytes)
+        ),
+        width: 410.0,
+        across: axis(&[group]),
+        plots: vec![
+            Plot {
+                ticks: 4,
+                ..plot("requests/s", 170.0, 0.0, vec![speeds(group, false)])
+            },
+            plot(
+                "CPU % of one core",
+                66.0,
+                100.0,
+                vec![series(Stroke::Marks, |row| Some(row.cpu_percentage))],
+            ),
+            plot(
+                latency,
+                72.0,
+                0.0,
+                vec![
+                    series(Stroke::Dashed, |row| row.p99_ms),
+                    series(Stroke::Line, |row| row.p50_ms),
+                ],
+            ),
+            plot(
+                "peak memory in MB",
+                62.0,
+                0.0,
+                vec![series(Stroke::Line, |row| Some(row.peak_rss_mb))],
+            ),
+        ],
+        band: group.recommended().map(use_it),
+        words: in_words(group),
+    }
+}
+
+/// A chart's content in words, for readers who cannot see it.
+fn in_words(group: &Group) -> String {
+    let fastest = group
+        .valid()
+        .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));
+    let Some(fastest) = fastest else {
+        return "every row was rejected.".into();
+    };
+    if fastest.load.rate.is_some() {
+        let each = group.valid().map(|row| {
+            let p99 = optional(row.p99_ms, |p99| format!("p99 {} ms", small(p99)));
+            format!(
+                "at {} p50 {} ms, {p99}",
+                at(row),
+                optional(row.p50_ms, small)
+            )
+        });
+        return each.collect::<Vec<_>>().join("; ") + ".";
+    }
+    let speed = figure(fastest.requests_per_second);
+    let mut words = format!(
+        "fastest at concurrency {} with {speed} requests/s",
+        fastest.load.concurrency
+    );
+    if let Some(advice) = group.advice {
+        words += &format!("; recommended concurrency {}", advice.load.concurrency);
+        let speedup = advice
+            .speedup
+            .map(|found| format!(", {} the speed at concurrency 1", times(found.value)));
+        words += &speedup.unwrap_or_default();
+    }
+    words + "."
+}
