@@ -1,11 +1,13 @@
 //! The command `ask`: one call for an audit, with the client's own defaults, and its outcome.
 
+use std::future::Future;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use crate::Outcome;
+use crate::{Answer, words};
 
 /// The call to make.
 pub struct Call {
@@ -36,6 +38,32 @@ impl Call {
         let rest = self.url.split_once("://").map_or("", |(_, rest)| rest);
         rest.split('/').next().unwrap_or_default()
     }
+}
+
+impl Call {
+    /// The call as a request of the crate http.
+    pub fn request<B>(&self, body: impl FnOnce(Vec<u8>) -> B) -> Result<http::Request<B>, String> {
+        let fields = self.fields.iter();
+        let request = http::Request::builder().method(self.method.as_str()).uri(&self.url);
+        let request = fields.fold(request, |request, (name, value)| request.header(name, value));
+        request.body(body(self.body.clone().unwrap_or_default())).map_err(words)
+    }
+}
+
+/// Runs a future on a runtime that also runs between calls, as that of a program does.
+pub fn done<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> T {
+    static RUNTIME: LazyLock<tokio::runtime::Handle> = LazyLock::new(|| {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let handle = runtime.handle().clone();
+        std::thread::spawn(move || runtime.block_on(std::future::pending::<()>()));
+        handle
+    });
+    let (send, receive) = std::sync::mpsc::channel();
+    RUNTIME.spawn(async move { send.send(future.await) });
+    receive.recv().expect("the future ends")
 }
 
 /// Makes calls: the words that the client understands, and the function that makes one call.

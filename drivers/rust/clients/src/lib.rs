@@ -1,6 +1,6 @@
 //! The harness's side of every driver in Rust: replies to commands, hands out requests, verifies and counts responses.
 
-mod asks;
+pub mod asks;
 mod hello;
 mod pace;
 mod round;
@@ -72,7 +72,7 @@ pub trait Driver {
 ///
 /// `name` is the client's, `package` its name in the lock file, `about` what else it says of itself; `open` gets ready.
 pub fn run<D: Driver>(name: &str, package: &str, about: Value, open: impl Fn(Arc<Job>) -> D) {
-    run_with_calls(name, package, about, open, None);
+    run_asked(name, package, about, None, open);
 }
 
 /// Runs a client that an audit can also call.
@@ -80,8 +80,8 @@ pub fn run_with_calls<D: Driver>(
     name: &str,
     package: &str,
     about: Value,
-    open: impl Fn(Arc<Job>) -> D,
     mut asks: Option<Asks<'_>>,
+    open: impl Fn(Arc<Job>) -> D,
 ) {
     if std::env::args().any(|argument| argument == "--version") {
         return println!("{}", version(package));

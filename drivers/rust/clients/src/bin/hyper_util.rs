@@ -4,18 +4,41 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use drivers::workers::{Tasks, within};
-use drivers::{Job, Outcome, words};
-use http_body_util::{BodyExt, Empty};
+use drivers::{Answer, Call, Job, asks, words};
+use http_body_util::{BodyExt, Empty, Full};
 use hyper::Request;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::{Client, connect::HttpConnector};
+use hyper_util::client::legacy::{Client, ResponseFuture, connect::HttpConnector};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use serde_json::json;
 
 type HttpsClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
 
+type Asked = Client<HttpConnector, Full<Bytes>>;
+
+/// One call, with the client's defaults.
+fn ask(kept: &mut Option<Asked>, call: &Call) -> Answer {
+    let fresh = || {
+        Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .build_http()
+    };
+    let client = kept.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    *kept = Some(client.clone());
+    let request = call.request(|body| Full::new(Bytes::from(body)))?;
+    let limit = call.timeout.unwrap_or(std::time::Duration::from_secs(60));
+    asks::done(within(limit, received(client.request(request))))
+}
+
 fn main() {
-    drivers::run("hyper-util", "hyper-util", json!({ "engine": "hyper" }), |job| {
+    let about = json!({ "engine": "hyper" });
+    let mut kept = None;
+    let mut asks = |call: &Call| ask(&mut kept, call);
+    let asks: drivers::Asks<'_> = (
+        &["method", "body", "fields", "timeout", "raw-url", "raw-method"],
+        &mut asks,
+    );
+    drivers::run_asked("hyper-util", "hyper-util", about, Some(asks), |job| {
         Tasks::new(|| {
             let connector = HttpsConnectorBuilder::new().with_tls_config(job.tls()).https_or_http();
             let mut builder = Client::builder(TokioExecutor::new());
@@ -34,7 +57,11 @@ async fn send(client: HttpsClient, job: Arc<Job>, url: String) -> Outcome {
         .method(job.method.as_str())
         .header("accept", job.accept());
     let request = request.uri(url).body(Empty::new()).map_err(words)?;
-    let response = client.request(request).await.map_err(words)?;
+    received(client.request(request)).await
+}
+
+async fn received(response: ResponseFuture) -> Answer {
+    let response = response.await.map_err(words)?;
     let status = response.status().as_u16();
     Ok((status, response.into_body().collect().await.map_err(words)?.to_bytes()))
 }
