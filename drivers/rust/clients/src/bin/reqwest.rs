@@ -1,11 +1,59 @@
 //! reqwest: one Client, as many tasks as requests in flight.
 
 use drivers::workers::Tasks;
+use drivers::{Call, asks, words};
+use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Method};
 use serde_json::json;
 
+/// One call, with the client's defaults. Redirects are a setting of the client, so the first call decides on them.
+fn ask(kept: &mut Option<Client>, call: &Call) -> drivers::Answer {
+    let redirects = if call.follow == Some(false) {
+        Policy::none()
+    } else {
+        Policy::default()
+    };
+    let fresh = || Client::builder().redirect(redirects).build().expect("a client");
+    let client = kept.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    let method: Method = call.method.parse().map_err(words)?;
+    let fields = call.fields.iter();
+    let request = fields.fold(client.request(method, &call.url), |request, (name, value)| {
+        request.header(name, value)
+    });
+    *kept = Some(client);
+    let request = call
+        .body
+        .iter()
+        .fold(request, |request, body| request.body(body.clone()));
+    let request = call
+        .timeout
+        .iter()
+        .fold(request, |request, limit| request.timeout(*limit));
+    asks::done(async move {
+        let response = request.send().await.map_err(|error| format!("{error:?}"))?;
+        Ok((
+            response.status().as_u16(),
+            response.bytes().await.map_err(|error| format!("{error:?}"))?,
+        ))
+    })
+}
+
+const ASKED: [&str; 8] = [
+    "method",
+    "body",
+    "fields",
+    "timeout",
+    "redirects",
+    "userinfo",
+    "raw-url",
+    "raw-method",
+];
+
 fn main() {
-    drivers::run("reqwest", "reqwest", json!({ "engine": "hyper-util" }), |job| {
+    let about = json!({ "engine": "hyper-util" });
+    let mut kept = None;
+    let mut asks = |call: &Call| ask(&mut kept, call);
+    drivers::run_asked("reqwest", "reqwest", about, Some((&ASKED, &mut asks)), |job| {
         Tasks::new(|| {
             let retry = reqwest::retry::never();
             let mut builder = Client::builder().timeout(job.timeout()).no_proxy().retry(retry);

@@ -1,15 +1,50 @@
 //! ureq: one Agent shared by as many threads as requests in flight; `tuned` keeps a connection for each.
 
 use drivers::workers::Threads;
-use drivers::{tuned, words};
+use drivers::{Answer, Call, tuned, words};
 use serde_json::json;
-use ureq::Agent;
 use ureq::http::Request;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::{Agent, AsSendBody};
+
+/// One call, with the client's defaults.
+fn ask(kept: &mut Option<Agent>, call: &Call) -> Answer {
+    let fresh = || Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: Agent = kept.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    *kept = Some(agent.clone());
+    let most = if call.follow == Some(false) { 0 } else { 10 };
+    match call.body {
+        Some(_) => sent(&agent, call.request(|body| body)?, call, most),
+        None => sent(&agent, call.request(drop)?, call, most),
+    }
+}
+
+fn sent(agent: &Agent, request: Request<impl AsSendBody>, call: &Call, redirects: u32) -> Answer {
+    let request = agent
+        .configure_request(request)
+        .timeout_global(call.timeout)
+        .max_redirects(redirects);
+    let mut response = agent.run(request.build()).map_err(|error| format!("{error:?}"))?;
+    let body = response.body_mut().read_to_vec().map_err(words)?;
+    Ok((response.status().as_u16(), body.into()))
+}
+
+const ASKED: [&str; 8] = [
+    "method",
+    "body",
+    "fields",
+    "timeout",
+    "redirects",
+    "userinfo",
+    "raw-url",
+    "raw-method",
+];
 
 fn main() {
+    let mut kept = None;
+    let mut asks = |call: &Call| ask(&mut kept, call);
     let about = json!({ "engine": "ureq-proto", "models": ["threads"], "max_concurrency": 512 });
-    drivers::run("ureq", "ureq", about, |job| {
+    drivers::run_asked("ureq", "ureq", about, Some((&ASKED, &mut asks)), |job| {
         let mut config = Agent::config_builder()
             .timeout_global(Some(job.timeout()))
             .http_status_as_error(false)
