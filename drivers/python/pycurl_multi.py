@@ -61,8 +61,10 @@ class PycurlDriver:
 def ask(curl, call):
     curl.reset()  # connections and cookies stay
     body, sent = io.BytesIO(), io.BytesIO(call.body or b"")
-    method = {"POST": ("POSTFIELDS", call.body or b""), "HEAD": ("NOBODY", 1), "PUT": ("UPLOAD", 1), "GET": ("HTTPGET", 1)}
-    options = [("URL", call.url), ("WRITEDATA", body), ("COOKIEFILE", ""), ("ENCODING", "gzip"), ("NOSIGNAL", 1), ("PROXY", "")]
+    post = ("POSTFIELDS", call.body or b"")
+    method = {"POST": post, "HEAD": ("NOBODY", 1), "PUT": ("UPLOAD", 1), "GET": ("HTTPGET", 1)}
+    options = [("URL", call.url), ("WRITEDATA", body), ("COOKIEFILE", ""), ("ENCODING", "gzip")]
+    options += [("NOSIGNAL", 1), ("PROXY", "")]
     options += [("TIMEOUT_MS", int(call.timeout * 1000)), ("FOLLOWLOCATION", call.follow is True)]
     options += [("HTTPHEADER", [f"{name}: {value}" for name, value in call.fields.items()]), ("READDATA", sent)]
     for name, value in [*options, method.get(call.method, ("CUSTOMREQUEST", call.method))]:

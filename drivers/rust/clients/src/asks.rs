@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use ring::digest::{SHA256, digest};
 use serde_json::{Value, json};
 
-use crate::{Answer, words};
+use crate::{Outcome, words};
 
 /// The call to make.
 pub struct Call {
@@ -88,9 +88,15 @@ pub(crate) fn reply(line: &Value, asks: Option<Asks<'_>>) -> Value {
         body: line["body"].as_str().map(decoded),
         timeout: line["timeout_ms"].as_u64().map(Duration::from_millis),
         follow: line["follow"].as_bool(),
-        ca: line["ca"].as_str().map(|file| std::fs::read_to_string(file).unwrap_or_default()),
+        ca: line["ca"]
+            .as_str()
+            .map(|file| std::fs::read_to_string(file).unwrap_or_default()),
         proxy: line["proxy"].as_str().map(str::to_owned),
-        hosts: text("hosts").split(',').filter(|host| !host.is_empty()).map(str::to_owned).collect(),
+        hosts: text("hosts")
+            .split(',')
+            .filter(|host| !host.is_empty())
+            .map(str::to_owned)
+            .collect(),
         http2: line["http"] == "2",
         pool_size: line["pool_size"].as_u64().map(|size| size as usize),
     };

@@ -72,7 +72,7 @@ pub trait Driver {
 ///
 /// `name` is the client's, `package` its name in the lock file, `about` what else it says of itself; `open` gets ready.
 pub fn run<D: Driver>(name: &str, package: &str, about: Value, open: impl Fn(Arc<Job>) -> D) {
-    run_asked(name, package, about, None, open);
+    run_with_calls(name, package, about, None, open);
 }
 
 /// Runs a client that an audit can also call.

@@ -99,8 +99,8 @@ fn main() {
     let mut client = None;
     let mut asks = |call: &Call| make_call(&mut client, call);
     let about = json!({ "models": ["batch"] });
-    let asks: drivers::Asks<'_> = (&ASKED, &mut asks);
-    drivers::run_asked("hecaton-rust", "hecaton", about, Some(asks), open);
+    let asks: drivers::Asks<'_> = (&CAN, &mut asks);
+    drivers::run_with_calls("hecaton-rust", "hecaton", about, Some(asks), open);
 }
 
 fn open(job: Arc<Job>) -> Hecaton {

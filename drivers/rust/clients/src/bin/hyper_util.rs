@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use drivers::workers::{Tasks, within};
-use drivers::{Answer, Call, Job, asks, words};
+use drivers::{Call, Job, Outcome, asks, words};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::Request;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -17,14 +17,14 @@ type HttpsClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
 type Asked = Client<HttpConnector, Full<Bytes>>;
 
 /// One call, with the client's defaults.
-fn ask(kept: &mut Option<Asked>, call: &Call) -> Answer {
+fn make_call(stored: &mut Option<Asked>, call: &Call) -> Outcome {
     let fresh = || {
         Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build_http()
     };
-    let client = kept.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
-    *kept = Some(client.clone());
+    let client = stored.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    *stored = Some(client.clone());
     let request = call.request(|body| Full::new(Bytes::from(body)))?;
     let limit = call.timeout.unwrap_or(std::time::Duration::from_secs(60));
     asks::done(within(limit, received(client.request(request))))
@@ -32,13 +32,13 @@ fn ask(kept: &mut Option<Asked>, call: &Call) -> Answer {
 
 fn main() {
     let about = json!({ "engine": "hyper" });
-    let mut kept = None;
-    let mut asks = |call: &Call| ask(&mut kept, call);
+    let mut stored = None;
+    let mut asks = |call: &Call| make_call(&mut stored, call);
     let asks: drivers::Asks<'_> = (
         &["method", "body", "fields", "timeout", "raw-url", "raw-method"],
         &mut asks,
     );
-    drivers::run_asked("hyper-util", "hyper-util", about, Some(asks), |job| {
+    drivers::run_with_calls("hyper-util", "hyper-util", about, Some(asks), |job| {
         Tasks::new(|| {
             let connector = HttpsConnectorBuilder::new().with_tls_config(job.tls()).https_or_http();
             let mut builder = Client::builder(TokioExecutor::new());
@@ -60,7 +60,7 @@ async fn send(client: HttpsClient, job: Arc<Job>, url: String) -> Outcome {
     received(client.request(request)).await
 }
 
-async fn received(response: ResponseFuture) -> Answer {
+async fn received(response: ResponseFuture) -> Outcome {
     let response = response.await.map_err(words)?;
     let status = response.status().as_u16();
     Ok((status, response.into_body().collect().await.map_err(words)?.to_bytes()))

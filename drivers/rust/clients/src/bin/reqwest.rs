@@ -7,20 +7,20 @@ use reqwest::{Certificate, Client, Method};
 use serde_json::json;
 
 /// One call, with the client's defaults. Redirects are a setting of the client, so the first call decides on them.
-fn ask(kept: &mut Option<Client>, call: &Call) -> drivers::Answer {
+fn make_call(stored: &mut Option<Client>, call: &Call) -> drivers::Outcome {
     let redirects = if call.follow == Some(false) {
         Policy::none()
     } else {
         Policy::default()
     };
     let fresh = || Client::builder().redirect(redirects).build().expect("a client");
-    let client = kept.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    let client = stored.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
     let method: Method = call.method.parse().map_err(words)?;
     let fields = call.fields.iter();
     let request = fields.fold(client.request(method, &call.url), |request, (name, value)| {
         request.header(name, value)
     });
-    *kept = Some(client);
+    *stored = Some(client);
     let request = call
         .body
         .iter()
@@ -38,7 +38,7 @@ fn ask(kept: &mut Option<Client>, call: &Call) -> drivers::Answer {
     })
 }
 
-const ASKED: [&str; 8] = [
+const CAN: [&str; 8] = [
     "method",
     "body",
     "fields",
@@ -51,9 +51,9 @@ const ASKED: [&str; 8] = [
 
 fn main() {
     let about = json!({ "engine": "hyper-util" });
-    let mut kept = None;
-    let mut asks = |call: &Call| ask(&mut kept, call);
-    drivers::run_asked("reqwest", "reqwest", about, Some((&ASKED, &mut asks)), |job| {
+    let mut stored = None;
+    let mut asks = |call: &Call| make_call(&mut stored, call);
+    drivers::run_with_calls("reqwest", "reqwest", about, Some((&CAN, &mut asks)), |job| {
         Tasks::new(|| {
             let retry = reqwest::retry::never();
             let mut builder = Client::builder().timeout(job.timeout()).no_proxy().retry(retry);

@@ -1,17 +1,17 @@
 //! ureq: one Agent shared by as many threads as requests in flight; `tuned` keeps a connection for each.
 
 use drivers::workers::Threads;
-use drivers::{Answer, Call, tuned, words};
+use drivers::{Call, Outcome, tuned, words};
 use serde_json::json;
 use ureq::http::Request;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use ureq::{Agent, AsSendBody};
 
 /// One call, with the client's defaults.
-fn ask(kept: &mut Option<Agent>, call: &Call) -> Answer {
+fn make_call(stored: &mut Option<Agent>, call: &Call) -> Outcome {
     let fresh = || Agent::config_builder().http_status_as_error(false).build().into();
-    let agent: Agent = kept.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
-    *kept = Some(agent.clone());
+    let agent: Agent = stored.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    *stored = Some(agent.clone());
     let most = if call.follow == Some(false) { 0 } else { 10 };
     match call.body {
         Some(_) => sent(&agent, call.request(|body| body)?, call, most),
@@ -19,7 +19,7 @@ fn ask(kept: &mut Option<Agent>, call: &Call) -> Answer {
     }
 }
 
-fn sent(agent: &Agent, request: Request<impl AsSendBody>, call: &Call, redirects: u32) -> Answer {
+fn sent(agent: &Agent, request: Request<impl AsSendBody>, call: &Call, redirects: u32) -> Outcome {
     let request = agent
         .configure_request(request)
         .timeout_global(call.timeout)
@@ -29,7 +29,7 @@ fn sent(agent: &Agent, request: Request<impl AsSendBody>, call: &Call, redirects
     Ok((response.status().as_u16(), body.into()))
 }
 
-const ASKED: [&str; 8] = [
+const CAN: [&str; 8] = [
     "method",
     "body",
     "fields",
@@ -41,10 +41,10 @@ const ASKED: [&str; 8] = [
 ];
 
 fn main() {
-    let mut kept = None;
-    let mut asks = |call: &Call| ask(&mut kept, call);
+    let mut stored = None;
+    let mut asks = |call: &Call| make_call(&mut stored, call);
     let about = json!({ "engine": "ureq-proto", "models": ["threads"], "max_concurrency": 512 });
-    drivers::run_asked("ureq", "ureq", about, Some((&ASKED, &mut asks)), |job| {
+    drivers::run_with_calls("ureq", "ureq", about, Some((&CAN, &mut asks)), |job| {
         let mut config = Agent::config_builder()
             .timeout_global(Some(job.timeout()))
             .http_status_as_error(false)
