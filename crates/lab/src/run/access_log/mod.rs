@@ -244,7 +244,7 @@ mod tests {
             (3, 2, Some(2))
         );
         assert_eq!(found.statuses, BTreeMap::from([(200, 2), (503, 1)]));
-        write!(file, "3\"\n").unwrap();
+        writeln!(file, "3\"").unwrap();
         let found = entries(&mut log, 1).unwrap();
         assert_eq!((found.lines, found.distinct), (1, 1));
     }
