@@ -112,7 +112,10 @@ fn a_proxy_may_use_tls_itself() {
     assert_eq!(front.proxy.accepted(), 2);
     // Large bodies both ways, as plaintext HTTP inside the proxy's TLS.
     let body: Vec<u8> = (0..1_000_000_u32).map(|n| (n % 251) as u8).collect();
-    let tunnelled = client(&|config| config.http = Protocol::Http2);
+    let tunnelled = client(&|config| {
+        config.http = Protocol::Http2;
+        config.timeout = Duration::from_secs(60);
+    });
     let http2 = Some(Http2::default());
     let origin = TestServer::start(Options {
         http2,

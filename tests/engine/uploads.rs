@@ -246,7 +246,9 @@ fn a_redirect_that_repeats_the_body_needs_one_that_can_be_repeated() {
 fn a_closed_connection_is_noticed_before_the_source_is_read() {
     let world = World::new();
     world.get("/fault/idle-close");
-    thread::sleep(std::time::Duration::from_millis(100));
+    while world.server.summary().connections_open > 0 {
+        thread::sleep(std::time::Duration::from_millis(10));
+    }
     let request = post(&world, "/echo", Pieces::new(&["once"]), None);
     assert_eq!(json(&world.send(request).unwrap())["body"], "once");
 }

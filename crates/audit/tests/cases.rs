@@ -56,10 +56,19 @@ fn assert_none(wrong: &[String]) {
     );
 }
 
+/// Runs a case again if its fault was not applied: on a busy machine a client may give up before the server comes to it.
+fn run_applied(case: &Case, client: impl Fn() -> Client) -> Run {
+    let first = run(case, client());
+    (0..2).fold(first, |last, _| match last.verdict {
+        Verdict::SetupFailed => run(case, client()),
+        _ => last,
+    })
+}
+
 #[test]
 fn the_saint_passes_every_case() {
     let wrong = each(&cases(), |case| {
-        let run = run(case, Client::saint());
+        let run = run_applied(case, Client::saint);
         let told = format!(
             "{} {}: {}: {} {:?}",
             case.code, case.id, run.verdict, run.says, run.told
@@ -72,7 +81,7 @@ fn the_saint_passes_every_case() {
 #[test]
 fn each_case_catches_its_sin() {
     let wrong = each(&cases(), |case| {
-        let run = run(case, Client::sinner(&case.sin));
+        let run = run_applied(case, || Client::sinner(&case.sin));
         let told = format!(
             "{} {}: {} of {}: {}",
             case.code, case.sin, run.verdict, case.caught, run.says
@@ -96,7 +105,7 @@ fn each_case_says_that_its_fault_is_missing() {
 /// Each case passes with a sin that is another's, or the sin lets the case not apply.
 fn assert_not_caught(pairs: &[(&Case, &str)]) {
     let wrong = each(pairs, |(case, sin)| {
-        let run = run(case, Client::sinner(sin));
+        let run = run_applied(case, || Client::sinner(sin));
         let fine = matches!(run.verdict, Verdict::Pass | Verdict::NotApplicable);
         (!fine).then(|| {
             format!(

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::support::{Ending, document, hecaton, is_root, root, run};
 
 /// How long a driver that hangs is waited for: longer than the honest need where other programs load the machine.
-const PATIENCE: &str = "6s";
+const PATIENCE: &str = "15s";
 
 /// A short sweep of clients, separated by commas, at one request in flight. Each process has two rounds, and a driver that
 /// breaks does so in the second.
