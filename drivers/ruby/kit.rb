@@ -9,8 +9,8 @@ module Kit
             cores: 1, verify: %w[tail json none], sends: %w[fields], knows: %w[expect urls],
             methods: %w[GET HEAD POST PUT PATCH DELETE OPTIONS] }.freeze
   DECODING = [*HELLO[:verify], "gzip"].freeze # what a client that decodes says under `verify`
-  # What a client says under `knows` if its driver asks the job for method, header fields and body of each request, or
-  # for header fields alone.
+  # Values of `knows`. The driver takes from the job the method, header fields and body of each request, or only its
+  # header fields.
   EACH_REQUEST = [*HELLO[:knows], "requests", "id_field"].freeze
   EACH_HEAD = [*HELLO[:knows], "id_field"].freeze
 

@@ -52,7 +52,7 @@ enum Reply {
     Done,
     /// A server is there, at this port.
     Started { port: u16, ca: Option<String> },
-    /// What a server saw, and so many nanoseconds after the round was opened the first request was read.
+    /// The log of a server, and the time from the opening of the round to the first request, in nanoseconds.
     Closed {
         interval: Box<Interval>,
         first_read_ns: Option<u64>,

@@ -127,7 +127,7 @@ pub struct Call {
     pub pool_size: Option<usize>,
     /// Whether the server's certificate is verified; none for the client's default.
     pub verify: Option<bool>,
-    /// Who makes the call: `fork` for a child of the client's process, `close` if the client is closed instead.
+    /// `fork`: a child of the client's process makes the call. `close`: the client is closed, and no call is made.
     pub by: Option<String>,
     /// Whether the fault of the case is in this call itself.
     #[serde(default)]

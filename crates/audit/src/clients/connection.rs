@@ -58,7 +58,7 @@ enum Wire {
 #[derive(Debug)]
 pub(super) struct Connection {
     wire: Wire,
-    /// What a request must share with it.
+    /// Requests with the same key may use the connection.
     pub(super) key: String,
     /// Bytes that were received and not used yet.
     pub(super) input: Vec<u8>,

@@ -1,8 +1,8 @@
 //! Rounds of `again` in object storage. Nothing is replaced: each round makes another set of all records.
 //!
-//! `again/K/round` is round K, a job of its own. When all of its parts are done, all records of the job with those of
-//! the round in them are written to `again/K/results`, and what each part came to is written to `again/K/commits`.
-//! `again/K/done` is created last: from then on, these are the records of the job. Two workers that both do this write
+//! `again/K/round` is round K, a job of its own. When all of its parts are done, the records of the round replace the
+//! older ones, and all records of the job are written to `again/K/results`. The counts of each part are written to
+//! `again/K/commits`. `again/K/done` is created last: from then on, these are the records of the job. Two workers that both do this write
 //! the same.
 
 use std::fs;

@@ -37,9 +37,9 @@ impl Job {
         hosts.fold(own.min(foreign), usize::min)
     }
 
-    /// Most parts that a host is divided into when the job is planned. A rate that adapts is that of one part: the
-    /// requests of several would come at the same time now and then, and a host that allows no bursts would refuse them
-    /// at a small share of what it can do.
+    /// Most parts that a host is divided into when the job is planned. A host whose rate
+    /// adapts stays in one part. Several parts would sometimes send at the same moment. A host without bursts refuses that,
+    /// and the rate would settle far below the host's limit.
     pub fn planned_shards(&self) -> usize {
         let own = self.hosts.values().filter_map(|host| host.rate);
         match self.pace.rate.into_iter().chain(own).any(Rate::is_auto) {

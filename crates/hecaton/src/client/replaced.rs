@@ -1,7 +1,7 @@
 //! Responses that another attempt replaces: the rest of their bodies, and the program that observes them.
 //!
-//! They are observed here, and not when they come. Until it is certain that another attempt follows, a response may be the one
-//! that the program receives, and its body may then be read piece by piece.
+//! They are observed here, and not when they come. A response that no attempt replaces goes to the program, which may read its
+//! body piece by piece.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -18,8 +18,8 @@ pub struct Recommendation {
     /// The recommended load as documents show it.
     #[serde(flatten)]
     pub shown_load: ShownLoad,
-    /// The recommended load. Its concurrency is the smallest measured one within the budget whose speed may still be enough of the
-    /// best within the budget: the upper bound of its paired ratio to that is at least the budget's share.
+    /// The recommended load. Only loads within the budget count. It is the smallest concurrency whose speed may
+    /// still be enough: the upper bound of its paired ratio to the best speed is at least the budget's share.
     #[serde(skip)]
     pub load: Load,
     /// The higher concurrencies that are not shown to have less either, so that nothing decides between them and it.

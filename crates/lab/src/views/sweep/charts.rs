@@ -16,20 +16,15 @@ pub(super) fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines 
         .flat_map(|group| group.valid())
         .map(|row| speed_range(row).1)
         .fold(0.0, f64::max);
-    let words: Vec<String> = groups
-        .iter()
-        .map(|group| format!("{}: {}", group.name, in_words(group)))
-        .collect();
-    Lines {
-        name: format!("all-{bytes}"),
-        heading: capital(&body_words(bytes)),
-        title: format!(
-            "Requests per second over concurrency, {}",
-            body_words(bytes)
-        ),
-        width: 410.0,
-        across: axis(groups),
-        plots: vec![Plot {
+    let title = format!(
+        "Requests per second over concurrency, {}",
+        body_words(bytes)
+    );
+    all_clients(
+        groups,
+        bytes,
+        title,
+        Plot {
             title: "requests/s".into(),
             height: 220.0,
             most,
@@ -42,10 +37,8 @@ pub(super) fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines 
                     ..speeds(group, group.is_baseline_loader())
                 })
                 .collect(),
-        }],
-        band: None,
-        words: words.join(" "),
-    }
+        },
+    )
 }
 
 /// p99 of all clients over the rate; p50 where no row has enough latencies for p99. The budget is a line of its own.
@@ -95,6 +88,24 @@ pub(super) fn latency_over_rate(groups: &[&Group], bytes: usize, budget_ms: Opti
             ..Series::default()
         });
     }
+    let heading = format!("Latency over the rate, {}", body_words(bytes));
+    all_clients(
+        groups,
+        bytes,
+        heading,
+        Plot {
+            title: title.into(),
+            height: 220.0,
+            most: 0.0,
+            ticks: 5,
+            log: true,
+            series,
+        },
+    )
+}
+
+/// A chart with a line for each client, in one plot.
+fn all_clients(groups: &[&Group], bytes: usize, title: String, plot: Plot) -> Lines {
     let words: Vec<String> = groups
         .iter()
         .map(|group| format!("{}: {}", group.name, in_words(group)))
@@ -102,17 +113,10 @@ pub(super) fn latency_over_rate(groups: &[&Group], bytes: usize, budget_ms: Opti
     Lines {
         name: format!("all-{bytes}"),
         heading: capital(&body_words(bytes)),
-        title: format!("Latency over the rate, {}", body_words(bytes)),
+        title,
         width: 410.0,
         across: axis(groups),
-        plots: vec![Plot {
-            title: title.into(),
-            height: 220.0,
-            most: 0.0,
-            ticks: 5,
-            log: true,
-            series,
-        }],
+        plots: vec![plot],
         band: None,
         words: words.join(" "),
     }
