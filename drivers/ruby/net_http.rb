@@ -38,7 +38,7 @@ Kit.asks(*%w[method body fields timeout gzip raw-url tls proxy expect fork close
   http = call.client do
     proxy = URI(call.proxy.to_s)
     Net::HTTP.start(uri.host, uri.port, proxy.host, proxy.port, proxy.user, proxy.password,
-      use_ssl: uri.scheme == "https", ca_file: call.ca, open_timeout: call.timeout, ssl_timeout: call.timeout)
+      use_ssl: uri.scheme == "https", ca_file: call.ca, open_timeout: call.timeout)
   end
   http.open_timeout = http.read_timeout = http.write_timeout = call.timeout
   response = http.request(Net::HTTP.const_get(call.method.capitalize).new(uri, call.fields), call.body)

@@ -20,8 +20,7 @@ module Hecaton
   #
   # Errors are those of Net::HTTP (Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout, Errno::ECONNREFUSED and the
   # like, SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error. A
-  #   setting that
-  # cannot be honoured is a Refused, raised by `start` or by the request.
+  # setting that cannot be honoured is a Refused, raised by `start` or by the request.
   class NetHTTP < original
   end
 end
@@ -36,6 +35,7 @@ require_relative "net_http/failures"
 require_relative "net_http/upload"
 require_relative "net_http/written"
 require_relative "net_http/outgoing"
+require_relative "net_http/decoding"
 require_relative "net_http/body_socket"
 require_relative "net_http/incoming"
 require_relative "net_http/debug"

@@ -43,6 +43,43 @@ class NetHTTPResponseTest < NetHTTPTest
     end
   end
 
+  # Net::HTTP returns what it could decode.
+  def test_compressed_bodies_are_read_to_their_end
+    text = "hé" * 20_000
+    both = Zlib.gzip(text) + Zlib.gzip("more")
+    zlib = Zlib::Deflate.deflate(text)
+    given = {
+      "/both" => ["gzip", both], "/behind" => ["gzip", "#{Zlib.gzip(text)}\0\0\0\0"], "/empty" => ["gzip", ""], "/zlib" => ["deflate", zlib],
+      "/half" => ["gzip", both[0, 55]], "/second" => ["gzip", both[0...-9]], "/begun" => ["gzip", both[0, Zlib.gzip(text).bytesize + 1]],
+      "/deflate" => ["deflate", zlib[0...-1]]
+    }
+    replies = given.transform_values { |coding, body| Scripted.response(200, { "Content-Encoding" => coding }, body) }
+    replies["/chunked"] = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n#{both.bytes.map { |byte| "1\r\n#{byte.chr}\r\n" }.join}0\r\n\r\n".b
+    Scripted.run(replies) do |server|
+      port = URI(server.url).port
+      ways = [
+        ->(path) { Hecaton::NetHTTP.get_response(URI(server.url + path)).then { |response| [response.body, response["content-encoding"], response["content-length"]] } },
+        lambda do |path|
+          pieces = "".b
+          Hecaton::NetHTTP.start("127.0.0.1", port) { |http| http.request_get(path) { |response| response.read_body { |piece| pieces << piece } } }
+            .then { |response| [pieces, response["content-encoding"], response["content-length"]] }
+        end
+      ]
+      ways.each do |way|
+        whole = { "/both" => "#{text}more", "/behind" => text, "/empty" => "", "/zlib" => text }
+        whole.each { |path, body| assert_equal [true, nil, body.bytesize.to_s], way.call(path).then { |got, *fields| [got.b == body.b, *fields] }, path }
+        assert_equal [true, nil, nil], way.call("/chunked").then { |got, *fields| [got.b == "#{text}more".b, *fields] }
+        %w[/half /second /begun /deflate].each { |path| assert_match(/cut short/, assert_raises(EOFError, path) { way.call(path) }.message) }
+      end
+      Hecaton::NetHTTP.start("127.0.0.1", port) do |http|
+        assert_equal "gzip", http.head("/both")["content-encoding"]
+        http.ignore_eof = true
+        got = http.get("/second").body
+        assert_equal [true, true], [got.start_with?(text.b), got.bytesize < text.bytesize + 5], got.bytesize
+      end
+    end
+  end
+
   def test_without_a_body
     same_started { |http| facts(http.head("/r/1")).values_at(0, 4, 6) }
     same_started { |http| facts(http.get("/status/204")).values_at(0, 4) }

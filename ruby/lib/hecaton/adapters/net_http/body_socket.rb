@@ -1,14 +1,15 @@
 # The body of a response, given to Net::HTTPResponse where it expects a socket.
 module Hecaton
   class NetHTTP
-    # Net::HTTPResponse then reads, decodes and hands over bodies by its own code. Where it looks for chunks, it finds
-    #   each
-    # piece as one.
+    # Net::HTTPResponse then reads and hands over bodies by its own code. Where it looks for chunks, it finds each piece
+    # as one.
     class BodySocket
       # The block returns the next piece of the body, a String of bytes that nobody else uses, and nil at its end.
-      def initialize(&pieces)
+      # With a Decoding::Decoder, what is read is decoded.
+      def initialize(decoder = nil, &pieces)
         @pieces = pieces
         @piece = nil
+        @decoder = decoder
       end
 
       # Never before the end: a later reader has left the block.
@@ -23,17 +24,17 @@ module Hecaton
         return read_all(dest) unless @chunks
         return "\r\n" if @piece.nil? && length == 2
 
-        dest << @piece
+        add(@piece, dest)
         @piece = nil
         dest
       end
 
       # All of the body to dest.
       def read_all(dest = +"")
-        piece = @pieces.call || "".b
+        piece = take || "".b
         while piece
-          dest << piece
-          piece = @pieces.call
+          add(piece, dest)
+          piece = take
         end
         dest
       end
@@ -43,9 +44,20 @@ module Hecaton
         return "" if @ended
 
         @chunks = true
-        @piece = @pieces.call
+        @piece = take
         @ended = @piece.nil?
         (@piece ? @piece.bytesize : 0).to_s(16)
+      end
+
+      private
+
+      def take = @pieces.call || @decoder&.finish
+
+      def add(piece, dest)
+        return dest << piece unless @decoder
+
+        dest.force_encoding(Encoding::BINARY) if dest.respond_to?(:force_encoding)
+        @decoder.decode(piece) { |chunk| dest << chunk }
       end
     end
   end

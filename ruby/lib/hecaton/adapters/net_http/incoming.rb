@@ -15,7 +15,7 @@ module Hecaton
           Incoming.put(response, body)
         else
           pieces = [outcome.body.b]
-          response.reading_body(BodySocket.new { pieces.shift }, permitted) {}
+          response.reading_body(BodySocket.new(decoder(http, request, response)) { pieces.shift }, permitted) {}
         end
         note_outcome(response, outcome)
       end
@@ -40,7 +40,7 @@ module Hecaton
       # With the body of a Hecaton::Stream; yields the response before it is read.
       def streamed(http, request, stream)
         response = head(http, request, stream, stream.head)
-        socket = BodySocket.new { piece(http, stream) }
+        socket = BodySocket.new(decoder(http, request, response)) { piece(http, stream) }
         response.reading_body(socket, request.response_body_permitted?) { yield response }
         response
       ensure
@@ -77,6 +77,15 @@ module Hecaton
         fields.each { |name, values| response.add_field(name, values) } if response.to_hash.size < fields.size
       end
       private_class_method :add_fields
+
+      # What decodes the body, if it is compressed.
+      def decoder(http, request, response)
+        return unless request.response_body_permitted? && response.class.body_permitted? && Decoding.applies_to?(response)
+
+        response.extend(Decoding)
+        response.hecaton_decoder = Decoding::Decoder.new(cut_allowed: http.hecaton_ignore_eof)
+      end
+      private_class_method :decoder
 
       # The next piece of a stream. A body that was cut short counts as whole with ignore_eof.
       def piece(http, stream)
