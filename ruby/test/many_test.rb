@@ -22,8 +22,8 @@ class ManyTest < ServerTest
   end
 
   def test_the_timeout_of_get_all_is_that_of_each_request
-    outcomes = client.get_all(Array.new(8) { url("/delay/200") }, concurrency: 1, timeout: 1.2)
-    assert_equal [nil] * 8, outcomes.map(&:error)
+    outcomes = client.get_all(Array.new(12) { url("/delay/200") }, concurrency: 1, timeout: 2.2)
+    assert_equal [nil] * 12, outcomes.map(&:error)
   end
 
   def test_get_all_sends_nothing_when_an_option_is_bad

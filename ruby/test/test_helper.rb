@@ -46,7 +46,7 @@ class ServerTest < Minitest::Test
 
   def real_server = @own_server || TestServer.shared
   def url(path) = "#{real_server.url}#{path}"
-  def client(**options) = Hecaton::Client.new(timeout: 5, **options)
+  def client(**options) = Hecaton::Client.new(timeout: 20, **options)
 
   # For the length of the block, `url` and `real_server` mean a test server that no other test uses.
   # The shared one counts a request that another test gave up when it notices that:
@@ -70,7 +70,7 @@ class ServerTest < Minitest::Test
     Dir.children("/proc/self/fd").size
   end
 
-  def wait_until(seconds = 10)
+  def wait_until(seconds = 60)
     deadline = Process.clock_gettime(Process::CLOCK_MONOTONIC) + seconds
     sleep 0.01 until yield || Process.clock_gettime(Process::CLOCK_MONOTONIC) > deadline
   end

@@ -56,7 +56,7 @@ impl Lost {
 
 /// A GET of `many.example` on this port, which has these addresses.
 pub fn get(port: u16, addresses: &[&str], change: impl FnOnce(&mut Config)) -> Outcome {
-    let mut config = Config::new(Duration::from_secs(10));
+    let mut config = Config::new(Duration::from_secs(60));
     let mut known = Addresses::default();
     known
         .add(&format!("Many.example:{port}"), addresses)
@@ -91,7 +91,7 @@ fn an_address_that_does_not_respond_has_a_head_start_of_250_ms_and_no_more() {
     let took = response.unwrap().attempts()[0].connect_time.unwrap();
     // TCP repeats its attempt at the lost address after a second, and still gets no response.
     assert!(
-        took >= Duration::from_millis(245) && took < Duration::from_secs(5),
+        took >= Duration::from_millis(245) && took < Duration::from_secs(8),
         "{took:?}"
     );
 }
@@ -121,7 +121,7 @@ fn the_sockets_that_lost_are_closed_while_the_client_lives_on() {
         ("/delay/400", 9000, None),
         ("/r/1", 350, Some(Kind::Timeout)),
     ] {
-        let mut config = Config::new(Duration::from_secs(10));
+        let mut config = Config::new(Duration::from_secs(60));
         let host = format!("many.example:{}", port(&world));
         let winner = if kind.is_none() {
             "127.0.0.1"
@@ -195,7 +195,7 @@ fn the_connect_timeout_covers_all_addresses_and_its_error_names_them() {
         error.to_string().contains("tried 127.0.0.2, 127.0.0.3"),
         "{error}"
     );
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn an_address_that_is_not_public_is_not_connected_to_however_it_is_written() {
         "a.localhost",
         "many.example",
     ] {
-        let mut config = Config::new(Duration::from_secs(10));
+        let mut config = Config::new(Duration::from_secs(60));
         config.proxy = hecaton::Proxy::Off;
         config.allow_address = AllowAddress::Public;
         let many = format!("many.example:{port}");

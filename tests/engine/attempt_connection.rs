@@ -92,7 +92,7 @@ fn behind_a_proxy_with_tls_of_its_own_the_certificates_are_those_of_the_origin()
     let identity = authority.sign(&["origin.invalid"]);
     let server = Server::start(identity.server_any(), keep_alive);
     let front = TlsFront::new(authority.sign(&["127.0.0.1"]).server_any());
-    let mut config = Config::new(Duration::from_secs(10));
+    let mut config = Config::new(Duration::from_secs(60));
     config.ca = Some(authority.pem.as_str().into());
     config.proxy = Proxy::Url(format!("https://127.0.0.1:{}", front.port));
     let url = format!("https://origin.invalid:{}/", server.port);
@@ -173,7 +173,7 @@ fn streams_of_one_http2_connection_share_its_facts() {
         ..Options::default()
     })
     .unwrap();
-    let mut config = Config::new(Duration::from_secs(10));
+    let mut config = Config::new(Duration::from_secs(60));
     config.ca = server.ca_pem().map(|pem| pem.into());
     config.proxy = Proxy::Off;
     config.http = Protocol::Auto;

@@ -146,7 +146,7 @@ fn concurrency_may_change_while_it_runs() {
 
 /// The test server sees that all connections are closed.
 fn closed_within_seconds(world: &World) {
-    let deadline = std::time::Instant::now() + Duration::from_secs(10);
+    let deadline = std::time::Instant::now() + Duration::from_secs(60);
     while world.server.summary().connections_open > 0 {
         assert!(std::time::Instant::now() < deadline, "they stay open");
         std::thread::sleep(Duration::from_millis(5));

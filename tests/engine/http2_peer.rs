@@ -419,7 +419,12 @@ impl Raw {
     }
 
     pub fn write(&mut self, bytes: &[u8]) {
-        let _ = self.0.write_all(bytes);
+        self.try_write(bytes);
+    }
+
+    /// Whether all of it could be written.
+    pub fn try_write(&mut self, bytes: &[u8]) -> bool {
+        self.0.write_all(bytes).is_ok()
     }
 
     /// Reads until the client closes the connection.

@@ -197,7 +197,7 @@ impl Stage {
                 }
             }
         });
-        let mut config = Config::new(Duration::from_secs(10));
+        let mut config = Config::new(Duration::from_secs(60));
         config.http = Protocol::Http2;
         config.proxy = Proxy::Off;
         Stage {

@@ -38,7 +38,7 @@ impl World {
 
     fn new(options: Options, change: impl FnOnce(&mut Config)) -> World {
         let server = TestServer::start(options).unwrap();
-        let mut config = Config::new(Duration::from_secs(10));
+        let mut config = Config::new(Duration::from_secs(60));
         config.ca = server.ca_pem().map(|pem| pem.into());
         change(&mut config);
         World {

@@ -76,7 +76,7 @@ impl World {
     fn with(change: impl FnOnce(&mut Config)) -> World {
         let server =
             TestServer::start(Options::default()).expect("a test server starts on a free port");
-        let mut config = Config::new(Duration::from_secs(10));
+        let mut config = Config::new(Duration::from_secs(60));
         // A proxy of the environment could not reach the test server.
         config.proxy = Proxy::Off;
         change(&mut config);

@@ -47,7 +47,7 @@ pub fn refusal_of(url: &str, serve: fn(&mut std::net::TcpStream)) -> Error {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("{url}:{}", listener.local_addr().unwrap().port());
     let server = std::thread::spawn(move || serve(&mut listener.accept().unwrap().0));
-    let mut config = Config::new(Duration::from_secs(10));
+    let mut config = Config::new(Duration::from_secs(60));
     config.proxy = Proxy::Url(url);
     config.connect_timeout = Duration::from_millis(1500);
     let request = Request::get("https://origin.invalid/").unwrap();

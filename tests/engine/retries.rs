@@ -95,13 +95,13 @@ fn a_post_is_sent_once_unless_it_is_named() {
 #[test]
 fn no_retry_is_begun_or_waited_for_past_the_deadline() {
     let world = world(Retry {
-        interval: Duration::from_secs(60),
+        interval: Duration::from_secs(600),
         ..eager()
     });
     let begun = Instant::now();
     let response = world.get("/status/503");
     assert_eq!((response.status(), response.attempts().len()), (503, 1));
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert!(begun.elapsed() < Duration::from_secs(30));
     let limit = Duration::from_millis(300);
     let error = world
         .send(world.request("/fault/stall-head").timeout(limit))

@@ -133,7 +133,7 @@ fn errors_reach_the_predicate_but_the_deadline_does_not() {
         let request = world.request(path).retry(quick(1)).call_retry_predicate(1);
         world.run(client.send(request.timeout(timeout)))
     };
-    let outcome = send("/fault/truncate", Duration::from_secs(10));
+    let outcome = send("/fault/truncate", Duration::from_secs(60));
     assert_eq!(endings(&outcome), [Ending::Failed, Ending::Failed]);
     assert_eq!(predicate.calls().len(), 1);
     let error = send("/delay/60000", Duration::from_millis(50)).unwrap_err();

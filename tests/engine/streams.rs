@@ -163,7 +163,7 @@ fn a_server_that_drips_or_stalls_hits_the_limits() {
         let mut stream = world.open(path);
         let error = world.rest(&mut stream).unwrap_err();
         assert_eq!((error.kind(), error.phase()), (Kind::Timeout, phase));
-        assert!(begun.elapsed() < Duration::from_secs(5));
+        assert!(begun.elapsed() < Duration::from_secs(30));
     }
 }
 
@@ -191,7 +191,7 @@ fn retries_come_before_the_stream_and_the_cap_is_for_whole_bodies() {
         }
         _ => out.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"),
     });
-    let mut config = Config::new(Duration::from_secs(10));
+    let mut config = Config::new(Duration::from_secs(60));
     config.max_body = 4;
     config.retry = Some(Retry {
         statuses: vec![503],

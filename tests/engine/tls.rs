@@ -28,7 +28,7 @@ impl Trusting {
     }
 
     pub fn with(authority: &Authority, change: impl FnOnce(&mut Config)) -> Trusting {
-        let mut config = Config::new(Duration::from_secs(10));
+        let mut config = Config::new(Duration::from_secs(60));
         config.ca = Some(authority.pem.as_str().into());
         config.proxy = Proxy::Off;
         change(&mut config);

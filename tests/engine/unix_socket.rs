@@ -31,7 +31,7 @@ impl Drop for Folder {
 }
 
 fn client(path: PathBuf) -> Client {
-    let mut config = Config::new(Duration::from_secs(10));
+    let mut config = Config::new(Duration::from_secs(60));
     config.unix_socket = Some(path);
     Client::new(config)
 }

@@ -88,10 +88,10 @@ mod tests {
     fn a_lookup_under_way_does_not_hold_up_the_end() {
         let reactor = Reactor::new().unwrap();
         // The resolver runs in just such a task.
-        let lookup = || std::thread::sleep(Duration::from_secs(3));
+        let lookup = || std::thread::sleep(Duration::from_secs(60));
         reactor.block_on(async { drop(tokio::task::spawn_blocking(lookup)) });
         let begun = Instant::now();
         drop(reactor);
-        assert!(begun.elapsed() < Duration::from_secs(2));
+        assert!(begun.elapsed() < Duration::from_secs(30));
     }
 }
