@@ -36,7 +36,7 @@ class EmHttpRequestDriver
     request.errback { @connections[index] = nil; round.failed(request.error); send_next(index, round) }
   end
 
-  # It sends nothing again by itself.
+  # em-http-request sends nothing again by itself.
   def connection = EM::HttpRequest.new(@job.url, connect_timeout: @job.timeout, inactivity_timeout: @job.timeout)
   def options(url) = { path: URI(url).request_uri, head: @job.headers, keepalive: true }
 end

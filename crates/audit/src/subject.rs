@@ -10,16 +10,16 @@ use hecaton_lab::run::{Asked, Driver, DriverError, Interrupted, Problem};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
 
-/// How often in a row a driver may break until its client is given up: each time, calls wait for it in vain.
+/// How many times in a row a driver may break before its client is given up. Each time, a call waits for it in vain.
 const MOST_BREAKS: usize = 8;
 
-/// How much longer than its limit a call may take until its driver is given up.
+/// How much longer than its limit a call may take before its driver is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// One call that a client makes.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Ask {
-    /// Whether a new client with a new pool is to make the call.
+    /// Whether a new client with a new pool makes the call.
     pub fresh: bool,
     /// The method.
     pub method: String,
@@ -197,7 +197,7 @@ fn percent(text: &str) -> String {
     text.bytes().map(shown).collect()
 }
 
-/// A client of a manifest: its driver is started anew if it fails.
+/// A client that a manifest describes. Its driver is started again after a failure.
 pub struct Process {
     manifest: Manifest,
     log: PathBuf,
@@ -271,7 +271,7 @@ impl Subject for Process {
     fn ask(&mut self, ask: &Ask) -> Result<Told> {
         match self.driver()?.ask(ask) {
             Err(error) if error.is::<Interrupted>() => Err(error),
-            // It hangs or has ended, and the next call needs another.
+            // The driver hangs or has ended, so the next call starts another.
             Err(error) => {
                 self.driver = None;
                 self.breaks += 1;

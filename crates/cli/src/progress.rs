@@ -1,4 +1,6 @@
-//! Shows on stderr how far a run has come: a bar in a terminal, a line now and then elsewhere.
+//! Shows on stderr how far a run of the lab has come: a bar in a terminal, a line now and then elsewhere.
+//!
+//! `cmd/fetch/live.rs` does this for a job of fetch.
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

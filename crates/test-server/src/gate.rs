@@ -13,9 +13,9 @@ use crate::times::Times;
 /// After this long without a new request, all held responses are released. Long enough for TLS
 /// handshakes at a load of 15.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
-/// The pause that ends a check during a round, when a client has opened all its connections.
+/// As `QUIET`, for a check during a round: shorter, because the client has opened its connections by then.
 const QUIET_CHECK: Duration = Duration::from_millis(30);
-/// A check holds one response in this number.
+/// Checks hold one response in this many.
 const SHARE: u64 = 50;
 /// The most checks of a round; and the fewest, as long as they hold at most one response in twenty.
 const MOST_CHECKS: u64 = 32;
@@ -45,7 +45,7 @@ struct Checks {
     seen: Vec<u32>,
     /// When the first response of the present check was held.
     begun: Option<Instant>,
-    /// How long after it the second request came.
+    /// How long after the first response the second one was held, for each check.
     gaps: Times,
     /// When the last response of the present check was held.
     last: Option<Instant>,
@@ -159,7 +159,7 @@ impl Gate {
         self.width.set(width);
     }
 
-    /// Holds at a few moments of a round of `count` requests only; what is still held is released.
+    /// Holds responses only at a few moments of a round of `count` requests; what is still held is released.
     pub(crate) fn check(&self, width: usize, count: u64) {
         self.set(width);
         if width > 0 {
@@ -233,7 +233,7 @@ impl Gate {
         }
     }
 
-    /// Releases what is held when it has been quiet; never ends.
+    /// Releases what is held once no request has come for a while; never returns.
     pub(crate) async fn watch(&self, timer: &Timer) {
         loop {
             self.arrival.notified().await;

@@ -11,7 +11,7 @@ use crate::request::After;
 pub(crate) struct Head<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a str,
-    /// Further fields, written as they are: without line ends in them.
+    /// Further fields. They are written as they are, so they must not contain line ends.
     pub(crate) fields: &'a [Field],
     pub(crate) length: Length,
     pub(crate) after: After,
@@ -25,7 +25,7 @@ pub(crate) type Field = (Cow<'static, str>, String);
 pub(crate) enum Length {
     Bytes(u64),
     Chunked,
-    /// By the end of the connection, or there is none by definition (204, 304).
+    /// By the end of the connection; or the status allows no body (204, 304).
     Silent,
 }
 

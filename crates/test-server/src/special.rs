@@ -1,4 +1,4 @@
-//! Responses for the tests of clients that depend on more of a request than its path.
+//! Responses that depend on more of a request than its path, for tests of clients.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -31,8 +31,8 @@ module Hecaton
     #
     # urls:: anything with `each`.
     #
-    # Other options go to each request as in Client#request. So timeout is that of each of them, and begins when its
-    # turn comes.
+    # Other options go to each request as in Client#request. So timeout limits each request by itself, and begins when
+    # its turn comes.
     #
     # The outcome of a bad URL is a URLError. Raises ArgumentError, before anything is sent, when an option is bad.
     def get_all(urls, concurrency: nil, per_origin: nil, rate: nil, **options)
@@ -94,7 +94,7 @@ module Hecaton
       nil
     end
 
-    # Itself, if it can be gone through.
+    # Returns the list, if it has `each`.
     def self.list(method, given)
       return given if given.respond_to?(:each)
 

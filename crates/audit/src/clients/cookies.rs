@@ -3,7 +3,7 @@
 use super::Sins;
 use super::redirects::Url;
 
-/// Cookies.
+/// The cookies that servers have set.
 #[derive(Debug, Default)]
 pub(super) struct Jar(Vec<Cookie>);
 
@@ -121,7 +121,7 @@ impl Jar {
     }
 }
 
-/// Whether a date is long past: the cases use years far in the past or the future only.
+/// Whether a date is before 2020. The cases use only years that are far in the past or in the future.
 fn has_expired(date: &str, sins: &Sins) -> bool {
     let unread = (sins.has("cookie-date-rfc850") && date.contains('-'))
         || (sins.has("cookie-date-asctime") && date.ends_with(|char: char| char.is_ascii_digit()));

@@ -79,7 +79,7 @@ pub(super) fn read(
     Ok((response, keep && framed))
 }
 
-/// The status of a proxy's response to CONNECT, whose body is read if it has one.
+/// Reads a proxy's response to CONNECT, with its body if it has one, and returns the status.
 pub(super) fn of_connect(
     connection: &mut Connection,
     clock: &Clock,
@@ -105,7 +105,7 @@ pub(super) fn of_connect(
     Ok(head.status)
 }
 
-/// The bytes up to and with `end`.
+/// Takes the bytes up to `end`, with `end` itself.
 pub(super) fn until(
     connection: &mut Connection,
     end: &[u8],
@@ -243,7 +243,7 @@ fn field(line: &str) -> Result<(String, String), Failure> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// The body, and whether its end was certain.
+/// The body, and whether its end is certain. If it is not, the connection cannot be reused.
 fn body(
     connection: &mut Connection,
     head: &mut Head,
@@ -320,7 +320,7 @@ fn length(values: &[String], sins: &Sins) -> Result<Option<u64>, Failure> {
     }
 }
 
-/// So many bytes; fewer if a sin allows that.
+/// Exactly `length` bytes; fewer if the connection ends and `sin` is committed.
 pub(super) fn exactly(
     connection: &mut Connection,
     length: u64,

@@ -327,7 +327,7 @@ pub const SINS: &[(&str, &str)] = &[
     ),
     ("trailers-without-end", "reads trailers without a limit"),
     ("bomb-without-end", "inflates without a limit"),
-    // Of TLS, HTTP/2, proxies, pools, process life, Expect and addresses.
+    // Sins of TLS, HTTP/2, proxies, pools, process life, Expect and addresses.
     (
         "accepts-expired-certificate",
         "accepts a certificate that has expired",

@@ -1,4 +1,4 @@
-//! One connection: reads requests, and does the steps of the attempts that they are.
+//! One connection: reads requests, finds the attempt that each request is, and does the steps of that attempt.
 
 use std::io::{ErrorKind, Read, Write};
 use std::mem;
@@ -16,7 +16,7 @@ use super::request::Head;
 use super::{http2, secure, sleep};
 use crate::case::{Deed, Step};
 
-/// How often a thread that waits looks whether all is over.
+/// How often a waiting thread checks whether the server is to stop.
 const GLANCE: Duration = Duration::from_millis(20);
 
 /// The longest wait of a step for the client.
@@ -37,14 +37,14 @@ pub(super) struct Over;
 pub(super) struct Connection<'a> {
     pub(super) link: Link,
     pub(super) id: usize,
-    /// On which of the server's addresses it is.
+    /// The name of the server's address that the client connected to.
     pub(super) at: &'static str,
     pub(super) shared: &'a Shared,
     /// Bytes that arrived and were not read.
     pub(super) input: Vec<u8>,
-    /// Requests until now.
+    /// How many requests came until now.
     pub(super) nth: usize,
-    /// The attempt that is served. It ends after the stream, so that whoever waits for it finds the connection closed.
+    /// The attempt that is served. It is dropped after `link`, so its end is seen only once the connection is closed.
     rest: Rest<'a>,
 }
 
@@ -101,7 +101,7 @@ impl Connection<'_> {
         };
         self.rest = Rest(Some(shared));
         let first = attempt.steps.first().map(|step| &step.deed);
-        // This fault is that nothing is sent while the body comes, or does not.
+        // The fault of `mute` is silence while the body should arrive, so it happens before the body is read.
         if first == Some(&Deed::Mute) && attempt.steps[0].fault {
             self.fault(&attempt);
         }
@@ -157,7 +157,7 @@ impl Connection<'_> {
             self.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
         let needed = |input: &[u8]| match head.is_chunked() {
-            // No test's small body contains this.
+            // The bodies of the cases are small, and none contains this.
             true if input.starts_with(b"0\r\n\r\n") => Some(5),
             true => input
                 .windows(7)
@@ -190,7 +190,7 @@ impl Connection<'_> {
         self.rest = Rest(Some(self.shared));
     }
 
-    /// Says that the attempt is served, or only waits for the client.
+    /// Says that the attempt is done, or only waits for the client.
     pub(super) fn rests(&mut self) {
         self.rest.now();
     }
@@ -213,7 +213,7 @@ impl Connection<'_> {
             text.replace("{n}", &attempt.n.to_string())
         };
         match &step.deed {
-            // A pause, or an end, has happened when it begins; bytes when they are sent.
+            // A fault without bytes happens when its step begins; a fault of bytes, when they are sent.
             Deed::Pause(_)
             | Deed::Hold
             | Deed::Close
@@ -355,7 +355,7 @@ impl Connection<'_> {
     }
 }
 
-/// An attempt that is being served, until it is not.
+/// Counts an attempt as being served, until `now` is called or this value is dropped.
 struct Rest<'a>(Option<&'a Shared>);
 
 impl Rest<'_> {
@@ -379,7 +379,7 @@ pub(super) fn is_late(error: &std::io::Error) -> bool {
     )
 }
 
-/// So many zeros, as gzip.
+/// `count` zeros, compressed with gzip.
 fn zeros(count: usize) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder

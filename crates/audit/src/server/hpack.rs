@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-/// The static table (RFC 7541 appendix A); a colon within a line separates the name from the value.
+/// The static table (RFC 7541 appendix A): names and values.
 #[rustfmt::skip]
 const STATIC: [(&str, &str); 61] = [
     (":authority", ""), (":method", "GET"), (":method", "POST"), (":path", "/"), (":path", "/index.html"),
@@ -20,7 +20,7 @@ const STATIC: [(&str, &str); 61] = [
     ("www-authenticate", ""),
 ];
 
-/// How many bits Huffman's code of each byte has. The code is canonical: codes of one length are consecutive numbers.
+/// The length of each byte's Huffman code in bits. The code is canonical: codes of one length are consecutive numbers.
 const LENGTHS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5,
@@ -34,7 +34,7 @@ const LENGTHS: [u8; 256] = [
     22, 25, 25, 24, 24, 26, 23, 26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
 ];
 
-/// Most bytes of the fields of a block, which may name a long field of the table again and again.
+/// Most bytes of a block's decoded fields. Without it, a small block could name one long field of the table many times.
 const MOST_DECODED: usize = 1 << 20;
 
 /// Most bytes of the dynamic table.
@@ -112,7 +112,7 @@ impl Decoder {
     }
 }
 
-/// An integer whose first byte has so many bits for it.
+/// An integer that begins in the last `bits` bits of the first byte.
 fn integer(block: &mut &[u8], bits: u8) -> Option<usize> {
     let most = (1_usize << bits) - 1;
     let mut value = usize::from(take(block)?) & most;
@@ -144,7 +144,7 @@ fn string(block: &mut &[u8]) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// What Huffman's code stands for.
+/// The bytes that a Huffman code stands for.
 fn plain(coded: &[u8]) -> Option<Vec<u8>> {
     let mut order: Vec<u8> = (0..=255).collect();
     order.sort_by_key(|byte| LENGTHS[usize::from(*byte)]);
@@ -182,7 +182,8 @@ fn byte_of(order: &[u8], needed: u32, length: u8) -> Option<u8> {
     None
 }
 
-/// A block with these fields, uncompressed. An index of the static table stands for no field, so the receiver's table does not change.
+/// A block with these fields, uncompressed. No field is given by an index or is to be indexed, so the receiver's table
+/// does not change.
 pub fn encode(fields: &[(&str, &str)]) -> Vec<u8> {
     let mut block = Vec::new();
     for (name, value) in fields {

@@ -15,7 +15,7 @@ pub(super) enum Link {
     None,
 }
 
-/// A socket, of which some bytes were read already.
+/// A socket, and the bytes that were already read from it.
 pub(super) struct Replayed {
     pub(super) before: Vec<u8>,
     pub(super) socket: TcpStream,

@@ -14,7 +14,7 @@ use crate::case::{Budget, Case, Deed, Places, Step};
 /// The first segment of all paths: a word that no client would send by itself.
 pub const RUN: &str = "hecaton-audit";
 
-/// How many bytes of an entry a log without a budget keeps.
+/// Most bytes of an entry in the log of a server without a budget.
 const SHOWN: usize = 4096;
 
 /// The state that the connections share.
@@ -37,7 +37,7 @@ struct State {
     bytes: usize,
     /// The call that is made now; empty if nobody said which.
     current: String,
-    /// How many attempts are being served and do not only wait for the client.
+    /// How many attempts are being served; those that only wait for the client do not count.
     busy: usize,
     /// Attempts by case, call and stop.
     attempts: HashMap<(String, String, String), usize>,
@@ -49,11 +49,11 @@ pub(super) struct Attempt<'a> {
     pub(super) call: String,
     pub(super) steps: &'a [Step],
     pub(super) places: Places,
-    /// Which request of its call it is, all stops together, from 1.
+    /// The number of this request among the requests of its call at all stops, from 1.
     pub(super) n: usize,
 }
 
-/// The names in the path of a request: of the run, the case, the call and the stop.
+/// The first four segments of the path of a request: run, case, call and stop.
 fn names(head: &Head) -> (String, String, String, String) {
     let mut parts = head.path().trim_start_matches('/').splitn(5, '/');
     let mut next = || parts.next().unwrap_or_default().to_owned();
@@ -90,7 +90,7 @@ impl Shared {
         self.state().log.clone()
     }
 
-    /// The stops of a call.
+    /// The values of the placeholders in the URLs and steps of a call.
     pub(super) fn places(&self, case: &str, call: &str) -> Places {
         let path = format!("/{RUN}/{case}/{call}");
         Places {
@@ -106,7 +106,7 @@ impl Shared {
         }
     }
 
-    /// Notes a new connection; none if the budget is used up.
+    /// Records a new connection, and returns its number; none if the server stops or its budget is used up.
     pub(super) fn opened(&self, at: &'static str, _peer: SocketAddr) -> Option<usize> {
         let mut state = self.state();
         state.connections += 1;
@@ -118,7 +118,7 @@ impl Shared {
         (!self.is_over()).then_some(id)
     }
 
-    /// Whether everything ends now: somebody said so, or the budget is used up.
+    /// Whether the server must stop: it was told to, or its budget is used up.
     pub(super) fn is_over(&self) -> bool {
         if self.stop.load(Ordering::SeqCst) {
             return true;
@@ -166,7 +166,7 @@ impl Shared {
         self.note(&mut state, connection, event);
     }
 
-    /// Finds the call that a request belongs to, and counts the attempt; none for a stranger.
+    /// Finds the call that a request belongs to, and counts the attempt; none if the request belongs to no call.
     pub(super) fn attempt(
         &self,
         connection: usize,
@@ -223,7 +223,7 @@ impl Shared {
         })
     }
 
-    /// The first step of the attempt that a request will be.
+    /// The first step of the attempt that begins with this request.
     pub(super) fn first_step(&self, head: &Head) -> Option<&Deed> {
         let (_, case, call, stop) = names(head);
         let found = self.cases.get(&case)?.call(&call)?;
@@ -233,7 +233,7 @@ impl Shared {
         steps.first().map(|step| &step.deed)
     }
 
-    /// The only case, and its call that is made now.
+    /// The server's case and the call that is being made; none if the server has several cases.
     pub(super) fn current(&self) -> Option<(&Case, String)> {
         let mut cases = self.cases.values();
         let only = cases.next().filter(|_| cases.next().is_none())?;
@@ -245,7 +245,7 @@ impl Shared {
         self.state().current = call.to_owned();
     }
 
-    /// Waits until so many attempts of a call have arrived, at most for `longest`.
+    /// Waits until `count` attempts of a call have arrived, at most for `longest`.
     pub(super) fn gather(&self, case: &str, call: &str, count: usize, longest: Duration) {
         let arrived = |state: &State| -> usize {
             let of_call = state
@@ -270,7 +270,7 @@ impl Shared {
         drop(self.changed.wait_timeout_while(state, longest, waits));
     }
 
-    /// Says that an attempt is served, or only waits for the client from now on.
+    /// Says that an attempt is done, or only waits for the client from now on.
     pub(super) fn rests(&self) {
         self.state().busy -= 1;
         self.changed.notify_all();

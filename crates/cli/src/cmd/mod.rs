@@ -30,13 +30,13 @@ fn catalogue(folders: &[PathBuf]) -> Result<Catalogue> {
     Catalogue::joined(&project_root()?.join("drivers"), folders)
 }
 
-/// All clients, and those of `words` that have a version behind their name.
+/// All clients, and those that `words` name with a version.
 fn catalogue_with(folders: &[PathBuf], words: &[String]) -> Result<Catalogue> {
     let version_of = |manifest: &Manifest| receipt(manifest).map_err(|missing| missing.to_string());
     Ok(catalogue(folders)?.with_versions(&names(words), version_of)?)
 }
 
-/// How a report looks in `term`; elsewhere than in a terminal it is as wide as `COLUMNS` says, as help is.
+/// The style of a report in `term`. Outside a terminal, its width is that of `COLUMNS`, as for help.
 fn style(term: &Term) -> Style {
     let said = std::env::var("COLUMNS").ok().filter(|_| !term.is_term());
     let said = said.and_then(|columns| columns.parse().ok());

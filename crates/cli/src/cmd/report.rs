@@ -103,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 
 const ONE: &str = "--fail-if-worse compares two runs; give the one before and the one after";
 
-/// The document of a run; says so of one that has not ended.
+/// The document of a run. Prints a notice if the run did not end.
 fn opened(path: &Path) -> Result<Document> {
     let run = read(path)?;
     if let Some(planned) = run.unfinished {
@@ -129,7 +129,7 @@ fn of_bench(bench: &Bench) -> View {
     report::bench(&parts, &bench.goals, &bench.left_out)
 }
 
-/// Writes the page of every run below a folder, and the page that leads to them.
+/// Writes the page of every run below a folder, and the page that links them.
 fn index(folder: &Path) -> Result<()> {
     let mut entries = Vec::new();
     for (name, run) in runs_below(folder)? {
@@ -164,7 +164,7 @@ fn index(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Writes the page of a run, and says what the index has of it.
+/// Writes the page of a run, and returns its entry in the index.
 fn entry(folder: &Path, name: &str, view: View) -> Result<report::Entry> {
     save(&folder.join(name).join("report.html"), view.html())?;
     Ok(report::Entry {
@@ -173,7 +173,7 @@ fn entry(folder: &Path, name: &str, view: View) -> Result<report::Entry> {
     })
 }
 
-/// Title and first sentence of results that are a README; none without one, or beside a run.
+/// Title and first sentence of a folder's README; none if it has no README, or a run, which has a page of its own.
 fn readme(folder: &Path) -> Result<Option<report::What>> {
     let path = folder.join("README.md");
     if folder.join("run.json").exists() || !path.exists() {
@@ -218,7 +218,7 @@ fn write(view: &View, json: impl FnOnce() -> Result<String>, arguments: &Argumen
     }
 }
 
-/// Fails when something became worse by more than `share`, and when nothing can be said of it.
+/// Fails when a client became slower by more than `share`, and when that cannot be decided.
 fn gate(pair: &Beside, share: f64) -> Result<()> {
     let worse = pair.found.worse(share);
     if !worse.is_empty() {

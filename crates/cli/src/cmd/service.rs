@@ -53,8 +53,8 @@ impl ServiceArguments {
         }
     }
 
-    /// The target of a URL, or of a file of URLs or requests (`@FILE`). `requests` is how many a round has; none: as many as fill its
-    /// time.
+    /// The target of a URL, or of a file of URLs or requests (`@FILE`). `requests` is the number in a round; without
+    /// it, a round has as many as fill its time.
     ///
     /// # Errors
     /// When the URL or an option is wrong, or a file cannot be read.

@@ -17,7 +17,7 @@ fn body_of(world: &World, record: &Value) -> PathBuf {
     world.out().join(record["body"]["file"].as_str().unwrap())
 }
 
-/// A finished job of so many files.
+/// A finished job that fetched this many files.
 fn job(server: &FileServer, files: u64) -> World {
     let world = World::new();
     let lines = server.urls(files).chain(["not a URL".to_owned()]);

@@ -1,4 +1,4 @@
-//! An expression as text that is read as the same again.
+//! Writes an expression as text. Reading that text gives the same expression.
 
 use std::fmt::{self, Display, Formatter, Write};
 

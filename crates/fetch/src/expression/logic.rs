@@ -1,4 +1,4 @@
-//! `and`, `or`, `not` and brackets around tests of any kind: `or` binds least, then `and`, then `not`.
+//! `and`, `or`, `not` and brackets around tests of any kind: `or` binds weakest, then `and`, then `not`.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -11,7 +11,7 @@ const DEEPEST: usize = 64;
 /// What reading returns.
 pub(super) type Parsed<T> = Result<T, ExpressionError>;
 
-/// Tests, joined.
+/// Tests, joined by `and`, `or` and `not`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Logic<T> {
     Or(Vec<Logic<T>>),
@@ -48,7 +48,7 @@ impl<T> Logic<T> {
         }
     }
 
-    /// Whether it holds, when `test` says so of each test.
+    /// Whether the whole is true. `test` says whether one test is.
     pub(super) fn holds(&self, test: &dyn Fn(&T) -> bool) -> bool {
         match self {
             Logic::Or(nodes) => nodes.iter().any(|node| node.holds(test)),

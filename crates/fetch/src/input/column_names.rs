@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// Most names that are noted. Rows of hostile lists may each bring some of their own.
+/// Most names that are kept. In a hostile list, each row may have other columns.
 const MOST: usize = 1000;
 
 /// The names of columns in their order.
@@ -13,7 +13,7 @@ pub(super) struct ColumnNames {
 }
 
 impl ColumnNames {
-    /// Notes those that are new.
+    /// Adds the names that are new.
     pub fn note<'a>(&mut self, names: impl IntoIterator<Item = &'a String>) {
         for name in names {
             if self.list.len() < MOST && !self.known.contains(name) {

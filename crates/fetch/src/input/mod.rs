@@ -29,16 +29,16 @@ pub const LONGEST: usize = 1 << 20;
 /// Longest beginning of a bad line that is recorded, in bytes.
 const EXCERPT: usize = 200;
 
-/// A row, or a line that cannot be read.
+/// What a line or row of a list gives.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// An input.
     Input(Input),
-    /// Something else.
+    /// A line or row that cannot be read.
     Invalid(Invalid),
 }
 
-/// A list that cannot be read, in a sentence that names it.
+/// Why a list cannot be read: a sentence that names the list.
 #[derive(Debug, PartialEq, Eq)]
 pub struct InputError(pub(crate) String);
 
@@ -72,7 +72,7 @@ impl Bad {
     }
 }
 
-/// One form of list.
+/// A list in one of the formats.
 trait Rows: Send {
     /// The columns, as far as they are known.
     fn columns(&self) -> &[String];
@@ -99,7 +99,7 @@ pub struct Inputs {
     rows: Box<dyn Rows>,
     /// The columns at the beginning of the first list.
     columns: Vec<String>,
-    /// Of all lists that are read to their end.
+    /// The columns of all lists that were read to their end.
     seen: ColumnNames,
     number: u64,
     position: usize,
@@ -107,7 +107,7 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Opens lists, all of this format, or each by its name and its first bytes.
+    /// Opens lists of this format. Without it, the name and the first bytes of each list say its format.
     pub fn open(sources: Vec<Source>, form: Option<Format>) -> Result<Inputs, InputError> {
         let mut waiting = sources.into_iter();
         let first = waiting.next().ok_or_else(|| {
@@ -142,7 +142,7 @@ impl Inputs {
         self.seen.list()
     }
 
-    /// Which list the last input is of, from 0.
+    /// The number of the list that the last input came from, from 0.
     pub fn list_number(&self) -> usize {
         self.position
     }

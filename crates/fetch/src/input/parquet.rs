@@ -11,7 +11,7 @@ use parquet::record::reader::RowIter;
 use super::{Bad, Row, Rows};
 use crate::record::Columns;
 
-/// One input a row, whose line is the number of the row.
+/// Each row is an input, and the number of the row is its line.
 pub(super) struct ParquetRows {
     rows: RowIter<'static>,
     columns: Vec<String>,

@@ -10,7 +10,7 @@ use super::plain::text;
 use super::{Bad, LONGEST, Row, Rows};
 use crate::record::Columns;
 
-/// One input a row; empty lines are passed over.
+/// Each row is an input; empty lines are skipped.
 pub(super) struct Table<R> {
     reader: R,
     parser: Reader,
@@ -30,7 +30,7 @@ pub(super) struct Table<R> {
 /// Bytes that are read at once.
 const BUFFER: usize = 64 << 10;
 
-/// How the quotes of a row stand.
+/// Whether the quotes of a row are closed.
 enum Quotes {
     Closed,
     /// The last field has no closing quote.
@@ -39,7 +39,7 @@ enum Quotes {
     Odd,
 }
 
-/// Looks at the quotes of a row without its line end, by RFC 4180.
+/// Checks the quotes of a row, which comes without its line end, as RFC 4180 says.
 fn quotes(row: &[u8], separator: u8) -> Quotes {
     let row = row.strip_suffix(b"\r").unwrap_or(row);
     let (mut at, mut is_odd) = (0, false);
@@ -72,7 +72,7 @@ fn quotes(row: &[u8], separator: u8) -> Quotes {
 
 /// The next row, or why there is none.
 enum Found {
-    /// So many fields in so many bytes.
+    /// The number of fields, and of their bytes.
     Fields(usize, usize),
     TooLong,
     /// Too long, and of several lines.
@@ -81,7 +81,7 @@ enum Found {
 }
 
 impl<R: Read> Table<R> {
-    /// Reads the names. Without a separator, the one that stands most often in the first line.
+    /// Reads the names of the columns. Without a separator, takes the one that occurs most often in the first line.
     pub(super) fn new(reader: R, separator: Option<u8>) -> io::Result<Table<R>> {
         let mut table = Table {
             reader,
@@ -110,7 +110,7 @@ impl<R: Read> Table<R> {
         let held = &self.buffer[..self.end];
         let first = &held[..memchr(b'\n', held).unwrap_or(held.len())];
         let count = |separator: u8| memchr_iter(separator, first).count();
-        // The last of equals: a comma if there is none of any.
+        // `max_by_key` takes the last of equals: a comma if no separator occurs.
         [b'\t', b';', b',']
             .into_iter()
             .max_by_key(|it| count(*it))
@@ -156,7 +156,7 @@ impl<R: Read> Table<R> {
         })
     }
 
-    /// Reads behind what is held; 0 at the end.
+    /// Reads more bytes into the buffer, and returns how many; 0 at the end of the input.
     fn fill(&mut self) -> io::Result<usize> {
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
@@ -173,8 +173,8 @@ impl<R: Read> Table<R> {
         self.begin += count;
     }
 
-    /// Whether a row is none because of a quote that is not closed: its last field has no end, or it took in further lines up to
-    /// the next quote in the list.
+    /// Whether a quote that is not closed spoils a row. The last field of such a row has no end, or the row took in the
+    /// lines up to the next quote in the list.
     fn is_misquoted(&self, fields: usize, known: usize) -> bool {
         let row = self.raw.strip_suffix(b"\n").unwrap_or(&self.raw);
         let is_long = memchr(b'\n', row).is_some();
@@ -185,13 +185,13 @@ impl<R: Read> Table<R> {
         }
     }
 
-    /// Reads the lines behind the first one of this row again, as rows of their own.
+    /// Gives up the first line of this row. The lines after it are read again, as rows of their own.
     fn only_first_line(&mut self) -> Bad {
         let first = memchr(b'\n', &self.raw).map_or(self.raw.len(), |at| at + 1);
         let mut rest = self.raw.split_off(first);
         self.passed -= memchr_iter(b'\n', &rest).count() as u64;
         if rest.len() <= self.begin {
-            // They are still in front of what was not read yet.
+            // The bytes are still in the buffer, in front of those that were not read yet.
             self.begin -= rest.len();
         } else {
             rest.extend_from_slice(&self.buffer[self.begin..self.end]);
@@ -206,7 +206,7 @@ impl<R: Read> Table<R> {
         )
     }
 
-    /// So that the line of a row is the one on which it begins.
+    /// Skips empty lines, so that the line of a row is the one on which it begins.
     fn skip_empty_lines(&mut self) -> io::Result<()> {
         loop {
             if self.begin == self.end && self.fill()? == 0 {
@@ -253,7 +253,7 @@ impl<R: Read> Table<R> {
         }
     }
 
-    /// A row of several lines is read again line by line. A line that is too long is passed over.
+    /// A row of several lines is read again line by line. A line that is too long is skipped.
     fn too_long(&mut self) -> io::Result<Found> {
         self.parser.reset();
         if memchr(b'\n', &self.raw).is_some() {

@@ -1,31 +1,32 @@
-//! The head of a response → whether its body continues what is there already, begins anew, or is of no use. Pure decisions.
+//! Decides from the head of a response whether its body continues a partial body, begins it again, or is of no use.
 //!
-//! Only a strong `ETag` names the same bytes (RFC 9110 §8.8.1), so that only a body with one is resumed. A 206 must repeat it, begin
-//! where the body ended, agree about the length, and have no coding. Anything else is refused, and the body is requested whole.
+//! Only a strong `ETag` names the same bytes (RFC 9110 §8.8.1), so only a body with one is resumed. A 206 must
+//! repeat the `ETag`, begin where the partial body ends, agree about the length, and have no coding. Anything else is
+//! refused, and the body is requested whole.
 
 use hecaton::Response;
 
 use crate::sink::Origin;
 
-/// What a response is for a body that may have a beginning already.
+/// What a response means for a body of which some bytes may be there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// A body from its first byte. Whether it could be resumed, if it is cut.
+    /// A body from its first byte. With an `Origin`, it can be resumed if it is cut.
     Whole(Option<Origin>),
-    /// It continues what is there, up to this byte of the body.
+    /// It continues the partial body.
     Continues {
         /// Where the body of this response ends.
         end: u64,
-        /// How long the whole is.
+        /// The length of the whole body.
         total: u64,
     },
-    /// Neither: the body is to be requested again, from its first byte.
+    /// Neither: the body must be requested again, from its first byte.
     Useless,
-    /// Another response, such as an error: what is there stays.
+    /// Another response, such as an error: the partial body stays.
     Other,
 }
 
-/// Whether all is requested of a URL with GET, so that its response can be resumed.
+/// What the request says about whether its response can be resumed.
 #[derive(Clone, Copy, Debug)]
 pub struct Requested<'a> {
     /// The URL of the request.
@@ -34,7 +35,8 @@ pub struct Requested<'a> {
     pub is_plain: bool,
 }
 
-/// Classifies a response. `known` is the representation of which `length` bytes are there, if its rest was requested.
+/// Classifies a response. If the request was for the rest of a body, `known` is the representation of that body and how
+/// many bytes of it are there.
 pub fn classify(
     response: &Response,
     requested: Requested<'_>,
@@ -84,7 +86,7 @@ fn continues(response: &Response, known: &Origin, length: u64) -> Beginning {
     }
 }
 
-/// The value of a header that is there once, as text.
+/// The value of a header that occurs exactly once, as text.
 fn only<'a>(response: &'a Response, name: &str) -> Option<&'a str> {
     let values = response.headers();
     let mut values = values.filter(|(known, _)| known.eq_ignore_ascii_case(name));
@@ -103,7 +105,7 @@ fn is_coded(response: &Response) -> bool {
 
 fn strong(etag: &str) -> Option<&str> {
     let inner = etag.strip_prefix('"')?.strip_suffix('"')?;
-    // It must be the same when it is sent back, and an empty one names nothing.
+    // An `ETag` must not change when it is sent back, and an empty one identifies nothing.
     let is_fine = |byte: u8| byte.is_ascii_graphic() && byte != b'"';
     (!inner.is_empty() && inner.bytes().all(is_fine)).then_some(etag)
 }

@@ -1,5 +1,5 @@
 //! A folder for people: the progress (`status`, `workers`), its records (`lines`), tables (`export`), and a page
-//! (`page`).
+//! (`page`). The progress line of a running job is drawn by the command: `crates/cli/src/cmd/fetch/live.rs`.
 
 pub mod export;
 mod lines;

@@ -12,7 +12,7 @@ use std::hash::Hash;
 use std::time::{Duration, Instant};
 
 /// A start that is late by less than this does not delay later starts, because the reactor's timers count milliseconds
-/// and its turns take some. More lateness is not made up for. Otherwise a burst would follow a pause.
+/// and its turns take time. More lateness is not made up for, because a burst would then follow a pause.
 const LATENESS: Duration = Duration::from_millis(5);
 
 /// Queued values, by key.
@@ -20,9 +20,9 @@ pub(crate) struct Scheduler<K, V> {
     per_origin: usize,
     interval: Duration,
     origins: HashMap<K, OriginQueue<V>>,
-    /// Origins that may start one, each here once, in turns.
+    /// Origins that may start a value, in the order of their turns. Each is here once.
     ready: VecDeque<K>,
-    /// Origins with a value that goes before all others; the latest origin is first.
+    /// Origins with a value that goes before all others. The origin that came last is taken first.
     express: Vec<K>,
     /// Origins that pause, by the end of their pause; the number separates equal times.
     resting: BTreeMap<(Instant, u64), K>,
@@ -33,7 +33,7 @@ pub(crate) struct Scheduler<K, V> {
 struct OriginQueue<V> {
     waiting: VecDeque<V>,
     in_flight: usize,
-    /// Earliest time of the next start, once there was one.
+    /// Earliest time of the next start; none before the first start.
     next: Option<Instant>,
     is_resting: bool,
     is_ready: bool,
@@ -60,7 +60,7 @@ impl<V> OriginQueue<V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
-    /// No origins yet. Each will have `per_origin` in flight at most, and `interval` between two starts.
+    /// A scheduler without origins. Each will have `per_origin` in flight at most, and `interval` between two starts.
     pub fn new(per_origin: usize, interval: Duration) -> Scheduler<K, V> {
         Scheduler {
             per_origin,
@@ -85,7 +85,8 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         self.review(&key);
     }
 
-    /// Queues before all others, of this queue and, unless its limits forbid it now, of any.
+    /// Queues before all others of the queue. It also starts before those of other queues, unless the limits of its
+    /// origin forbid that now.
     pub fn push_front(&mut self, key: K, value: V) {
         self.queue(&key).waiting.push_front(value);
         self.review(&key);
@@ -101,7 +102,7 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
                 None => (self.ready.pop_front()?, true),
             };
             let Some(queue) = self.origins.get_mut(&key) else {
-                continue; // The origin's turn came before its express, and no value of it is left.
+                continue; // The value started in the origin's turn, and the origin has no other.
             };
             if in_turn {
                 queue.is_ready = false;

@@ -49,7 +49,7 @@ enum Verdict {
     Again(Option<BoxFuture<'static, ()>>),
 }
 
-/// A pause. Before it the body of the last response is passed over. Boxed, because most requests need no pause.
+/// A pause, after the body of the last response was passed over. Boxed, because most requests need no pause.
 fn pause(wait: Duration, passed: Option<BoxFuture<'static, ()>>) -> Option<BoxFuture<'static, ()>> {
     if wait.is_zero() {
         return passed;
@@ -154,7 +154,7 @@ impl Shared {
         Verdict::Again(pause(deadline.pass(wait, trace), passed))
     }
 
-    /// Passes over what another attempt replaces.
+    /// Passes over the body of a response that another attempt replaces.
     fn passed(
         &self,
         result: Result<OpenResponse, Failure>,
@@ -246,7 +246,7 @@ impl Shared {
         result
     }
 
-    /// When a request is sent again: as it says itself, or else as its client does.
+    /// The retry rules of a request: its own, or else those of its client.
     pub fn retry_of<'a>(&'a self, request: &'a Request) -> Option<&'a Retry> {
         match request.options.as_ref().and_then(|own| own.retry.as_ref()) {
             None => self.config.retry.as_ref(),

@@ -6,7 +6,7 @@
 pub struct Stats {
     /// Requests that were started, whatever became of them.
     pub requests: u64,
-    /// Tries because of `retry`.
+    /// Attempts that were made because of `retry`.
     pub retries: u64,
     /// Connections that were opened.
     pub opened: u64,

@@ -1,4 +1,4 @@
-//! Attempts that a program sees before they are made, and whose headers it may change.
+//! Shows an attempt to the program before it is made. The program may change its headers.
 
 use std::sync::Arc;
 

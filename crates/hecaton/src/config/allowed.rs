@@ -25,7 +25,7 @@ pub enum AllowAddress {
 /// Networks to connect to, or not to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Networks {
-    /// None: all.
+    /// The networks to connect to; none for all.
     allow: Option<Vec<Entry>>,
     /// Checked before `allow`.
     deny: Vec<Entry>,
@@ -38,8 +38,8 @@ enum Entry {
 }
 
 impl Networks {
-    /// `allow`: the networks to connect to, all if there is no such list. `deny`: the networks among them not to connect to. An
-    /// entry is a network (`10.0.0.0/8`), an address, or `public`.
+    /// `allow` lists the networks to connect to; without it, all are allowed. `deny` lists the exceptions. An entry is
+    /// a network (`10.0.0.0/8`), an address, or `public`.
     pub fn new(allow: Option<&[&str]>, deny: &[&str]) -> Result<Networks, InvalidRequest> {
         let parse = |list: &[&str]| list.iter().map(|text| entry(text)).collect();
         Ok(Networks {
@@ -117,7 +117,7 @@ fn inner(address: IpAddr) -> Option<IpAddr> {
     }
 }
 
-/// By the registries of special-purpose addresses (RFC 6890, and IANA's lists since).
+/// Whether an address is public, by the registries of special-purpose addresses (RFC 6890, and IANA's lists since).
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(four) => is_public_four(four),
@@ -131,7 +131,7 @@ fn is_public_four(address: Ipv4Addr) -> bool {
         [0 | 10 | 127, ..] | [172, 16..=31, ..] | [192, 168, ..] | [169, 254, ..] => true,
         // Shared among the customers of a provider (RFC 6598).
         [100, 64..=127, ..] => true,
-        // Protocols' own, documentation, benchmarks, the relays of 6to4.
+        // For protocols, documentation, benchmarks, and the relays of 6to4.
         [192, 0, 0 | 2, _] | [192, 88, 99, _] | [198, 18 | 19, ..] => true,
         [198, 51, 100, _] | [203, 0, 113, _] => true,
         // The wire server of a large cloud, which looks public and is not.
@@ -145,7 +145,7 @@ fn is_public_four(address: Ipv4Addr) -> bool {
 
 fn is_public_six(address: Ipv6Addr) -> bool {
     match address.segments() {
-        // Protocols' own, Teredo among them; documentation; 6to4.
+        // For protocols (Teredo among them), documentation, and 6to4.
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x2002, ..] => false,
         [0x3fff, 0..=0xfff, ..] => false,
         // Global unicast. All that is local, mapped, NAT64 or multicast is outside of it.

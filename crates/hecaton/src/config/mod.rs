@@ -1,4 +1,4 @@
-//! The settings of a client: the table of all of them (`table`), and the types that some have.
+//! The settings of a client: the table of all of them with their defaults (`table`), and the types that some have.
 //!
 //! Types for one setting have files of their own: `retry`, `cookies`, `allowed` (which addresses), `addresses` (`resolve`),
 //! `redirect_hosts`, `proxy`, `pem`.
@@ -17,7 +17,7 @@ pub use self::table::Config;
 use crate::message::failure::InvalidRequest;
 
 impl Config {
-    /// How many redirects are followed where a program says no more than that they are: Ruby's `redirects: true`.
+    /// How many redirects are followed if the program gives no number: `redirects: true` in Ruby.
     pub const REDIRECTS: u32 = 10;
 }
 

@@ -4,10 +4,11 @@
 //! connections (`pool`). The thread drives once nobody has driven for a moment, and stops at once when another thread
 //! waits. It ends when there is no task left.
 //!
-//! It is made when the last waiting thread leaves and the runtime has tasks. Waits that are short and many must not wake it each
-//! time, so meanwhile it looks ten times a second whether they still come. That costs a busy client a few atomic operations a
-//! wait. If one wait is long, it sleeps until the last waiting thread has left. While it drives, only what is due wakes it. So a
-//! program in which nothing is due wakes no thread. A child of `fork` needs none of it.
+//! The thread is made when the last waiting thread leaves and the runtime has tasks. Many short waits must not wake it
+//! each time, so while they come, it checks ten times a second whether they still do. That costs a busy client a few
+//! atomic operations a wait. During a long wait, it sleeps until the last waiting thread has left. While it drives,
+//! only what is due wakes it, so a program in which nothing is due wakes no thread. A child of `fork` needs no such
+//! thread.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -63,7 +64,7 @@ impl SharedRuntime {
         })
     }
 
-    /// This thread waits now, and will drive.
+    /// Says that the calling thread waits from now on, and will drive.
     pub fn wait(self: &Arc<SharedRuntime>) -> Waiting<'_> {
         self.tasks.enter();
         self.waiting.fetch_add(1, Ordering::SeqCst);
@@ -96,7 +97,7 @@ impl SharedRuntime {
         }
         let shared = self.clone();
         let keeper = thread::Builder::new().name("hecaton-keeper".into());
-        // Signals are for threads that know what to do with them.
+        // The new thread must receive none of the program's signals.
         let mask = SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK);
         let begun = keeper.stack_size(256 << 10).spawn(move || shared.keep());
         if let Ok(mask) = mask {
@@ -143,7 +144,7 @@ impl SharedRuntime {
         self.asleep.store(false, Ordering::SeqCst);
     }
 
-    /// The last thread that waited has left.
+    /// Called when the last waiting thread has left.
     fn left(self: &Arc<SharedRuntime>) {
         if self.asleep.load(Ordering::SeqCst) {
             // Under the lock, so that the thread is not between its check and its sleep.

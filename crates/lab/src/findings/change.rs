@@ -120,7 +120,7 @@ pub fn changes(old: &Document, new: &Document) -> Changes {
     }
     let (old_cells, new_cells) = (Cells::new(&old.rounds), Cells::new(&new.rounds));
     let (old_rows, new_rows) = (rows(&old_cells, old), rows(&new_cells, new));
-    // The usual load of both is the same but for the requests of a round, which a longer run has more of.
+    // The usual loads of the two runs differ at most in the requests of a round: longer rounds have more of them.
     let key = |row: &Row| {
         let usual = [&old.plan, &new.plan].map(|plan| plan.usual());
         let load = usual
@@ -158,7 +158,7 @@ fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     clients.map(|row| whole(row, cells)).collect()
 }
 
-/// Differences between the plans that concern all cells, in words; the load of each is part of its cell.
+/// Differences between the plans that concern all cells, in words. What differs in one cell is part of its load.
 fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
     let target = |plan: &PlanRecord| match &plan.target {
         Target::TestServer => "the lab's own server".to_owned(),

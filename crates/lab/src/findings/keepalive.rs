@@ -1,7 +1,8 @@
-//! Keep-alive connections against new ones at each simulated round trip, with what arithmetic predicts from the trip of 0.
+//! Keep-alive connections against new ones at each simulated round trip, and what the figures at a round trip of 0
+//! predict.
 //!
-//! The round trips are simulated: the test server waits so long before each response, and three times before the first of a
-//! connection. So this measures what a client does with such waits, and not what a network does.
+//! The round trips are simulated: the test server waits one of them before each response, and three before the first
+//! response of a connection. So this measures what a client does with such waits, and not what a network does.
 //!
 //! A request on a keep-alive connection takes one round trip R and the work W₁ of both sides. A request on a new
 //! connection takes one more R to open TCP, one for TLS 1.3, and the work W₂, which includes the handshake. So
@@ -24,7 +25,7 @@ use crate::plan::Cell;
 /// Round trips before the response of a request on a new connection: TCP, TLS 1.3, and the request itself.
 const NEW: f64 = 3.0;
 
-/// Predictions that are off by no more are said to hold.
+/// A prediction that is off by no more than this holds.
 const HOLDS: f64 = 0.1;
 
 /// Both ways to connect at one round trip. Times are milliseconds of one request, waiting included.
@@ -102,7 +103,7 @@ fn round_trip(trip: u64, rows: &[Row], cells: &Cells) -> Option<RoundTrip> {
     })
 }
 
-/// Time of one request, as many at once as the cell says.
+/// Time of one request, with as many in flight as the cell says.
 fn milliseconds(cell: &Cell, cells: &Cells) -> Option<Estimate> {
     let concurrency = cell.load.concurrency as f64;
     let times: Vec<Sample> = cells

@@ -18,7 +18,7 @@ pub struct Percentiles {
     pub at: Vec<Percentile>,
 }
 
-/// So many percent of the latencies are at most so long.
+/// A percentile: this share of the latencies is at most so long.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentile {
     /// The percentile, as in 99.9.
@@ -27,11 +27,11 @@ pub struct Percentile {
     pub ms: f64,
     /// Lower end of its 95 % confidence interval, as if all latencies were independent.
     pub low_ms: f64,
-    /// Upper end of the same.
+    /// Upper end of that interval.
     pub high_ms: f64,
 }
 
-/// Short, because a document has many rows; intervals follow from the rounds.
+/// Leaves the intervals out, because a document has many rows, and the intervals follow from its rounds.
 fn pairs<S: Serializer>(all: &[Percentile], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(all.iter().map(|it| (it.percent, it.ms)))
 }
@@ -46,13 +46,13 @@ impl Percentiles {
         (n > 0).then_some(Percentiles { n, at })
     }
 
-    /// The one with this name; none where too few were timed.
+    /// The percentile `percent`; none if there are too few latencies for it.
     pub fn at(&self, percent: f64) -> Option<&Percentile> {
         self.at.iter().find(|it| it.percent == percent)
     }
 }
 
-/// A percentile and its interval by ranks, which are binomial; none where too few times are beyond it.
+/// A percentile, and its interval from binomial ranks; none if too few latencies are beyond it.
 fn percentile(times: &Times, percent: f64) -> Option<Percentile> {
     let share = percent / 100.0;
     let slack = 1.96 * (share * (1.0 - share) / times.len() as f64).sqrt();

@@ -1,9 +1,9 @@
-//! The server's log of a row beside the plan: the table that decides whom to believe.
+//! What the server's log says of a row, beside what was planned. The log decides whom to believe.
 
 use super::Row;
 use crate::run::Round;
 
-/// Counts over all measured rounds of a row, and its probes where that is said.
+/// Counts over all measured rounds of a row. Probes count only where a field says so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Truth {
     /// Requests of the plan.
@@ -16,7 +16,7 @@ pub struct Truth {
     pub foreign: u64,
     /// Requests that the driver says failed.
     pub failed: u64,
-    /// Those of them that it says took too long, as far as its words for failures say.
+    /// Those of them that timed out, as far as the driver's words for failures tell.
     pub timed_out: u64,
     /// Connections opened while the rounds were measured; those of the probes were there before.
     pub opened: u64,
@@ -29,7 +29,7 @@ pub struct Truth {
 }
 
 impl Truth {
-    /// Both together.
+    /// The counts of both together.
     #[must_use]
     pub fn and(self, other: Truth) -> Truth {
         Truth {
@@ -81,7 +81,7 @@ fn of_round(round: &Round) -> Option<Truth> {
     })
 }
 
-/// Whether a driver's word for a failure is one of those that languages have for it: `Net::ReadTimeout`, `ETIMEDOUT`, …
+/// Whether a driver's word for a failure means a time-out, as `Net::ReadTimeout` and `ETIMEDOUT` do.
 fn is_timeout(kind: &str) -> bool {
     let letters = kind.chars().filter(|c| c.is_alphabetic());
     let word: String = letters.flat_map(char::to_lowercase).collect();

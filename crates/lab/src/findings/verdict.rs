@@ -7,7 +7,7 @@ use super::stats::{Estimate, Statement};
 use super::words::{figure, interval, limit_words, listed, percent, times};
 use crate::spec::Budget;
 
-/// Waiting counts as the limit of the speed from this share of concurrency ÷ delay on.
+/// From this share of concurrency ÷ delay on, the server's delay is what limits the speed.
 const WAITING: f64 = 0.9;
 
 /// One sentence (with its notes) per client and body, the fastest client of each body first.

@@ -6,7 +6,7 @@ use crate::run::Round;
 
 /// One line of the table of what the server saw.
 pub struct Witnessed {
-    /// Whose they are.
+    /// The name of the row or rows.
     pub name: String,
     /// Counts; none when there was no log.
     pub seen: Option<Truth>,
@@ -14,7 +14,7 @@ pub struct Witnessed {
     pub reference: bool,
     /// The log's verdict on all its rows.
     pub ledger: String,
-    /// Whether the log contradicts any.
+    /// Whether the log contradicts any row.
     pub wrong: bool,
 }
 

@@ -87,7 +87,7 @@ impl ClientRecord {
 }
 
 impl Environment {
-    /// Looks around. `root` is the project's folder, whose revision is read.
+    /// Collects what can be found out about this machine. `root` is the project's folder, whose revision is read.
     pub fn collect(root: &Path, descriptors: u64, pinning: Option<Pinning>) -> Environment {
         let core = pinning.map_or(0, |pinning| pinning.client_core);
         Environment {

@@ -11,13 +11,13 @@ use hecaton_test_server::Delay;
 /// The baseline loader's name as a client.
 pub const BASELINE_LOADER: &str = "baseline-loader";
 
-/// Fewest bytes of a body: the check value takes them all.
+/// Fewest bytes of a body: those of the check value.
 const SMALLEST_BODY: usize = 8;
 
 /// Most bytes of a body: the test server keeps one copy in memory, and so does every client for each request.
 const LARGEST_BODY: usize = 64 << 20;
 
-/// A user's request; absent values come from the scenario.
+/// What a user wants to measure. Absent values come from the scenario, `scenarios/bench/sweep.toml`.
 #[derive(Clone, Debug, Default)]
 pub struct SweepRequest {
     /// Names of clients; empty means those of the scenario.
@@ -69,7 +69,8 @@ pub struct Sweep {
     pub target: Target,
 }
 
-/// The default of `--concurrency` at a rate. It is enough for slow responses, and few threads for a client of threads.
+/// The default of `--concurrency` at a rate: enough for slow responses, and not too many for a client that needs a
+/// thread for each.
 const CONNECTIONS_AT_A_RATE: usize = 50;
 
 impl Sweep {
@@ -176,7 +177,7 @@ impl Sweep {
             .any(|known| known.client == client && reference(known))
     }
 
-    /// The cells of one client, or of one that takes part a second time.
+    /// The cells of a client, or of a client that takes part a second time as a control.
     pub fn cells_of(&self, client: &str) -> impl Iterator<Item = &Cell> {
         let again = |cell: &&Cell| cell.control == Some(Control::Again);
         let cells = self.cells.iter().chain(self.controls.iter().filter(again));

@@ -1,5 +1,5 @@
 //! The content of a run's report: each kind of experiment builds one form ([`View`]) from findings. How a medium
-//! draws it is `report`'s business.
+//! draws it, `report` decides (`report/html.rs` for the page of a run).
 
 mod again;
 mod bench;

@@ -20,7 +20,7 @@ use crate::stream::Kind;
 /// A stream whose body is to be sent.
 pub(super) type Sender = SendStream<Bytes>;
 
-/// Sends the response whole; a fault is a response that is lost.
+/// Sends the whole response. Most faults end as a lost response.
 pub(super) async fn send(
     shared: &Shared,
     response: Response,
@@ -29,7 +29,7 @@ pub(super) async fn send(
     mut respond: SendResponse<Bytes>,
 ) -> Result<(), Lost> {
     let hub = &shared.hub;
-    // Where HTTP/1.1 would end the connection to end a body, the end of the stream does.
+    // A body that HTTP/1.1 ends by closing the connection ends with its stream here.
     let mut ends = after == After::Close;
     let id = respond.stream_id().as_u32();
     match response {
@@ -136,7 +136,7 @@ pub(super) async fn data(
     Ok(())
 }
 
-/// Sends a body that is made meanwhile, and ends the stream.
+/// Sends a body piece by piece as it is made, and ends the stream.
 async fn pour(hub: &Hub, sender: &mut Sender, mut source: Source) -> Result<(), Lost> {
     while let Some(piece) = source.next() {
         if let Some(pause) = piece.pause {

@@ -14,10 +14,10 @@ use super::each::{How, check_each};
 use super::promise::{Check, PROMISES, Promise, REFERENCE_PROMISES};
 use crate::stop;
 
-/// Open files that a check needs at most.
+/// Most open files that a check needs.
 const DESCRIPTORS: u64 = 256;
 
-/// Checks one driver, or those of a language or of all that are installed, some at once.
+/// Checks one driver, all of a language, or all that are installed; several at once.
 ///
 /// # Errors
 /// When a check fails, when the client is unknown, or when one that was named is missing.
@@ -75,7 +75,7 @@ fn check_one(
     };
     for (index, (promise, run)) in promises.iter().enumerate() {
         let first = check.holds(*run);
-        // A faulty driver fails again; a machine that stood still hardly does.
+        // A faulty driver fails again. A failure because the machine stood still hardly repeats.
         let again = first.is_err() && index > 0 && !stop.load(Ordering::Relaxed);
         let second = again.then(|| check.holds(*run));
         if stop.load(Ordering::Relaxed) {

@@ -47,14 +47,14 @@ struct Round {
     round: Status,
 }
 
-/// Prints it.
+/// Prints the status.
 ///
 /// # Errors
 /// When the folder holds no job.
 pub fn run(arguments: &Arguments) -> Result<()> {
     let home = elsewhere::Home::glance(&arguments.home.folder)?;
     let folder = home.folder.clone();
-    // A folder that may only be read is read as it is.
+    // Completes what a crash left behind. A folder that cannot be written is shown as it is.
     let _ = finish::parts(&folder);
     loop {
         let status = look(&folder)?;
@@ -96,7 +96,7 @@ fn look(folder: &Folder) -> Result<JobStatus> {
     };
     Ok(JobStatus {
         job: status(folder)?,
-        // One that ends meanwhile takes its folder away.
+        // A round that ends meanwhile removes its folder.
         again: round().ok(),
     })
 }
@@ -137,7 +137,7 @@ fn of_one(status: &Status, resume_with: &str) -> Vec<String> {
     ));
     lines.extend(worker_lines::lines(&status.workers, status.is_done()));
     if status.is_running {
-        // A worker that makes what a job has at its end notes nothing.
+        // A process that makes the report and the tables at the end of a job records no progress.
         let who = match (status.is_done(), snapshot.pid) {
             (true, _) => {
                 "a process makes what it has at its end: its report, and its tables".to_owned()

@@ -1,4 +1,4 @@
-//! Whether a job that is done came to enough: status 3 if it did not.
+//! Decides whether a finished job has enough good responses: exit status 3 if it has not.
 
 use anyhow::Result;
 use hecaton_fetch::job::Job;
@@ -11,10 +11,10 @@ use hecaton_fetch::start::Started;
 #[error("{0}")]
 pub struct TooFewGood(String);
 
-/// Checks a job against its own `fail_if`, unless not all of it is done.
+/// Checks a job against its `fail_if`, once all of the job is done.
 ///
 /// # Errors
-/// When it came to too little, or a `COMMIT` cannot be read.
+/// When too few inputs have a good response, or a `COMMIT` cannot be read.
 pub fn judge(base: &Started, job: &Job) -> Result<()> {
     if base.plan.undone(&base.folder).next().is_some() {
         return Ok(());
@@ -27,7 +27,7 @@ pub fn judge(base: &Started, job: &Job) -> Result<()> {
     judge_by(job.fail_if.as_deref(), &tally)
 }
 
-/// Checks counts.
+/// Checks counts against a limit.
 ///
 /// # Errors
 /// When they are not good enough, or the limit cannot be read.

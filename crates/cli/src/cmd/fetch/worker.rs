@@ -1,4 +1,4 @@
-//! `hecaton fetch worker`: does the parts of a planned job as NATS hands them out.
+//! `hecaton fetch worker`: runs the parts of a planned job that NATS hands out.
 
 use anyhow::Result;
 use clap::Args;
@@ -31,7 +31,7 @@ pub struct Arguments {
     quiet: bool,
 }
 
-/// Does it.
+/// Runs the worker.
 ///
 /// # Errors
 /// When there is no planned job, NATS cannot be reached, or a part cannot be done.
@@ -76,7 +76,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     };
     match ended {
         Ok(summary) => say(arguments, format!("{url}/results").as_ref(), &summary),
-        // A worker that slept may fail at anything, when others have done the rest.
+        // A worker that slept may fail at any step although other workers have done the rest.
         Err(_) if is_done() => {}
         Err(error) => return Err(error),
     }

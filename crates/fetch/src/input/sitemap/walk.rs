@@ -16,7 +16,7 @@ const MOST_LISTED: usize = 100_000;
 
 /// The pages of a sitemap and of the sitemaps that it lists. Memory holds the entries of one sitemap at a time.
 ///
-/// The first sitemap must be read; one of the others that cannot is an [`Entry::Invalid`].
+/// If the first sitemap cannot be read, that is an error. Any other becomes an [`Entry::Invalid`].
 pub struct Walk<F> {
     fetch: F,
     host: String,
@@ -25,11 +25,11 @@ pub struct Walk<F> {
     known: HashSet<String>,
     found: VecDeque<Entry>,
     number: u64,
-    /// By the sitemap that is being read.
+    /// How many entries the current sitemap has listed.
     listed: usize,
 }
 
-/// Begins at this sitemap. `fetch` gets a sitemap by its URL, or says why not.
+/// Begins at the sitemap `first`. `fetch` returns the bytes of a sitemap by its URL, or why it has none.
 pub fn walk<F>(first: &str, fetch: F) -> Result<Walk<F>, InputError>
 where
     F: FnMut(&str) -> Result<Vec<u8>, String>,
@@ -121,7 +121,8 @@ impl<F> Walk<F> {
         }));
     }
 
-    /// A sitemap has no lines: the position among the entries of all sitemaps.
+    /// The number and the line of the next entry. A sitemap has no lines, so the line is the position of the entry
+    /// among those of all sitemaps.
     fn position(&mut self) -> (u64, u64) {
         self.number += 1;
         (self.number - 1, self.number)

@@ -14,7 +14,7 @@ const LONGEST_ATTRIBUTE: usize = 1024;
 #[derive(Debug, Default)]
 pub(super) struct Raw<'a> {
     pub name: &'a str,
-    /// Quotes belong to it.
+    /// With its quotes, if it has any.
     pub value: &'a str,
     /// Without the dot that it may begin with; none if it is empty.
     pub domain: Option<&'a str>,
@@ -83,7 +83,7 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// When the cookie expires; none if it ends with the jar. `Max-Age` goes before `Expires`.
+    /// When the cookie expires; none if it ends with the jar. `Max-Age` takes precedence over `Expires`.
     pub fn end(&self, now: SystemTime, far_away: Duration) -> Option<SystemTime> {
         match self.max_age {
             Some(MaxAge::Past) => Some(SystemTime::UNIX_EPOCH),
@@ -110,7 +110,7 @@ fn max_age(value: &str) -> Option<MaxAge> {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
-    // More than can be counted is very long.
+    // A number too large for the type is a very long time.
     Some(match digits.parse().unwrap_or(u64::MAX) {
         0 => MaxAge::Past,
         _ if is_past => MaxAge::Past,

@@ -8,7 +8,7 @@ use psl::Psl;
 
 use super::{Cookie, is_address, is_below, is_within};
 
-/// Most cookies of a site, and how many are left of it when there are more.
+/// Most cookies of a site, and how many it keeps once there are more.
 pub(super) const MOST_OF_A_SITE: usize = 180;
 const LEFT_OF_A_SITE: usize = 150;
 
@@ -65,8 +65,8 @@ impl Store {
         self.count = 0;
     }
 
-    /// Stores a cookie, and replaces the one with its name, domain and path if there is any; an expired one only
-    /// removes it. False if it is refused: it came without https and would hide a secure cookie, or the jar is full.
+    /// Stores a cookie, and replaces the one with the same name, domain and path. An expired cookie only removes that
+    /// one. False if the cookie is refused, because it came without https and would hide a secure cookie.
     pub fn insert(&mut self, cookie: Cookie, https: bool) -> bool {
         self.clock += 1;
         let (now, clock) = (SystemTime::now(), self.clock);
@@ -181,7 +181,7 @@ fn site(host: &str) -> &str {
         false => psl::List.domain(host.as_bytes()),
     };
     let name = domain.and_then(|domain| std::str::from_utf8(domain.as_bytes()).ok());
-    // It is the end of the host.
+    // The domain is the end of the host.
     name.map_or(host, |name| &host[host.len() - name.len()..])
 }
 

@@ -4,7 +4,7 @@ module Faraday
     class Hecaton
       self.supports_parallel = true
 
-      # The client for requests with equal settings, so that most requests need no look into a cache.
+      # The client of the last request with the settings that it was found by, so that most requests need no look-up.
       Found = Struct.new(:open, :read, :write, :timed, :bind, :proxy, :ssl, :plain, :entry) do
         def for?(request, options, is_plain)
           open == request.open_timeout && read == request.read_timeout && write == request.write_timeout &&
@@ -61,7 +61,7 @@ module Faraday
         found.entry.client
       end
 
-      # Copies are kept, for a program may change the originals.
+      # Copies are kept, because a program may change the originals.
       def find(request, ssl, plain)
         entry = Clients.of(@settings.of(request, ssl, plain))
         remember(entry)

@@ -32,7 +32,7 @@ module Faraday
           @waiting << numbered
         end
 
-        # For Faraday 2: what the block queues is run behind it, and forgotten if the block is left by an exception.
+        # For Faraday 2: runs what the block has queued once the block ends. An exception in the block drops all of it.
         def execute
           yield
           run

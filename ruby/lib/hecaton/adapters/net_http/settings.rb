@@ -12,7 +12,7 @@ module Hecaton
       HOST = %r{\A[^\s\[\]/?#@\\%<>^`{|}"]+\z}
       # An address, which needs no look-up.
       ADDRESS = /\A(?:\d+\.\d+\.\d+\.\d+|.*:.*)\z/
-      # As long as a program that says "for ever" can mean.
+      # Seconds that stand for no limit.
       FOREVER = 10 * 365 * 24 * 3600
       # Bodies have no limit in Net::HTTP.
       UNLIMITED = 2**62
@@ -40,7 +40,7 @@ module Hecaton
         raise Refused, "#{name} cannot be honoured: #{why}. See the table in docs/from-net-http.md"
       end
 
-      # Also a host that is none, as Net::HTTP would not find it.
+      # Raises Refused for an address or a port that is none, as Net::HTTP fails for them, and for settings in REFUSED.
       def refuse(http)
         if http.address.to_s.empty?
           raise Refused,

@@ -1,11 +1,11 @@
 # The overridden part of Net::HTTP: settings are noted, nothing is connected, and requests go to a client of Hecaton.
 module Hecaton
   class NetHTTP
-    # Put before NetHTTP's own methods, and by NetHTTP.replace! before those of Net::HTTP. An object stays what it was
-    # when it was started.
+    # Put before NetHTTP's own methods, and by NetHTTP.replace! before those of Net::HTTP. Whether an object uses
+    # Hecaton is decided when it is started.
     module Transport
-      # Private methods of Net::HTTP that are done otherwise. Where there are none, requests would go past Hecaton
-      # without a word.
+      # Private methods of Net::HTTP that are replaced. If Net::HTTP had one of them no longer, requests would silently
+      # bypass Hecaton.
       REPLACED = %i[connect transport_request].freeze
       missing = REPLACED.reject { |name| NetHTTP.superclass.private_method_defined?(name) }
       if missing.any?
@@ -57,7 +57,7 @@ module Hecaton
       # For Incoming: whether the program accepts a body that was cut short, by setting ignore_eof.
       def hecaton_ignore_eof = @hecaton_ignore_eof || (@hecaton_given&.key?(:ignore_eof) && ignore_eof)
 
-      # For Persistent: the same, where Net::HTTP has no such setting.
+      # For Persistent: sets hecaton_ignore_eof where Net::HTTP has no ignore_eof.
       attr_writer :hecaton_ignore_eof
 
       # As Net::HTTP's, but a request of an object that is not started does not send `Connection: close`.

@@ -1,9 +1,9 @@
 # A request's body_stream, as the engine reads it.
 module Hecaton
   class NetHTTP
-    # Whatever IO.copy_stream takes has read or readpartial.
+    # A body_stream is whatever IO.copy_stream takes, so it has read or readpartial.
     module Upload
-      # With the length that the request announces. It looks like a file, so it is sent with a Content-Length.
+      # A body of the length that the request announces. It looks like a file, so it is sent with a Content-Length.
       class Sized
         # Bytes in all, and how many were read.
         attr_reader :size, :pos
@@ -38,7 +38,7 @@ module Hecaton
         end
       end
 
-      # Without a length: sent in chunks.
+      # A body without a length, which is sent in chunks.
       class Chunked
         # patience: see Upload.of.
         def initialize(io, patience)

@@ -5,7 +5,7 @@ module Hecaton
     #
     #   user_agent=pokedex; app_name=pokedex; app_env=staging;
     #
-    # The last two only when they were sent, as Hecaton::Call::Connection does.
+    # The last two stand there only if the request has their headers, which Hecaton::Call::Connection sends.
     class LogUserAgent
       # logger:: whatever has `info`. Default nil: the line goes to $stdout.
       # app_name_header::, app_env_header:: where the two are sent.

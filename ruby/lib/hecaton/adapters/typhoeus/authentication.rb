@@ -13,7 +13,7 @@ module Hecaton
 
       def set_httpauth(_name, value) = @httpauth = value.is_a?(Array) ? value.map(&:to_sym) : [value.is_a?(String) ? value.to_sym : value]
 
-      # Whatever order the options came in.
+      # Called after all options, so their order does not matter.
       def authenticate
         pair = @userpwd || ([@username.to_s, @password.to_s] if @username || @password)
         return unless pair

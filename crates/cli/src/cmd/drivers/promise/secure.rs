@@ -1,4 +1,4 @@
-//! https: what a driver does over it, and whom it trusts.
+//! Promises about https: a driver does the same work over it, and refuses servers that it must not trust.
 
 use anyhow::{Context, Result};
 use hecaton_lab::run::Verify;
@@ -17,7 +17,7 @@ pub(super) fn supports_tls(check: &Check<'_>) -> Result<()> {
     keeps_in_flight(check, 2, true)?;
     let server = secure_server()?;
     let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
-    // The process so far was given an authority to trust.
+    // The process until now was told to trust the server's authority, so a new one is needed.
     fails_whole(check, &mut check.start()?.driver, &prepare)
         .context("on a server whose certificate it must not trust")
 }
