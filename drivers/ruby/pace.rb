@@ -8,7 +8,7 @@ module Kit
       @rate, @offsets = rate, due && File.readlines(due, chomp: true).map(&:to_i)
     end
 
-    # When the request at this place is due, in nanoseconds.
+    # When the request at this position is due, in nanoseconds.
     def due(place) = @start + (@offsets ? @offsets[place] * 1000 : (place * 1e9 / @rate).to_i)
 
     # Seconds until then; 0 when it is over.

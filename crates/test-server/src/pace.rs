@@ -18,7 +18,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// When the request at this place among the ids is due; none beyond the last.
+    /// When the request with the id at this position is due; none beyond the last.
     pub(crate) fn due(&self, place: u64) -> Option<Instant> {
         let offset = self.offsets_us.get(usize::try_from(place).ok()?)?;
         Some(self.start + Duration::from_micros(*offset))

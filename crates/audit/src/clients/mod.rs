@@ -110,7 +110,7 @@ pub struct Client {
     route: Route,
     /// Connections that a sin never closes.
     lost: Vec<Connection>,
-    /// Places in the pool that a sin never gives back.
+    /// How many connections of the pool a sin never gives back.
     lost_places: usize,
 }
 

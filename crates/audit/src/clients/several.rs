@@ -57,7 +57,7 @@ fn outcomes(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> 
     outcomes
 }
 
-/// As many calls as there are places: all are sent, and then the responses are read one after the other.
+/// As many calls as the pool has connections: all are sent, and then the responses are read one after the other.
 fn at_once(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> Vec<Outcome> {
     let begun: Vec<Result<Connection, Failure>> = (0..count)
         .map(|_| {

@@ -59,7 +59,7 @@ impl Common {
     /// # Errors
     /// When it holds a run already, which would be lost.
     pub fn folder(&self, verb: &str) -> Result<PathBuf> {
-        let folder = Folder::place(self.out.as_deref(), verb);
+        let folder = Folder::path_for(self.out.as_deref(), verb);
         if !self.force && holds_run(&folder) {
             bail!(Usage(format!(
                 "{} holds a run already; choose another folder with --out, or write over it with --force",

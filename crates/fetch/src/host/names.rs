@@ -15,7 +15,7 @@ pub struct HostNames {
 }
 
 impl HostNames {
-    /// Those of these settings, which are known by their places.
+    /// The names of these settings; `of` returns the position of a setting among them.
     ///
     /// # Errors
     /// When a name is not that of a host, or two are the same host.
@@ -54,7 +54,7 @@ impl HostNames {
         self.own.is_empty() && self.under.is_empty()
     }
 
-    /// The place of a host's settings.
+    /// The position of a host's settings.
     pub fn of(&self, host: &str) -> Option<usize> {
         if self.is_empty() {
             return None;

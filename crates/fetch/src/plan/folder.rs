@@ -17,7 +17,7 @@ pub struct Folder(PathBuf, Option<Arc<dyn Mirror>>);
 
 /// Where the state of a job is, if its folder is only one worker's copy: each decision is made there, and not in the folder.
 pub trait Mirror: Send + Sync {
-    /// The name of the place, for people.
+    /// Where that is, as shown to people.
     fn shown(&self) -> &str;
 
     /// Brings the inputs of a part into the folder.

@@ -1,7 +1,7 @@
 //! More inputs for a job in object storage: each addition is a whole plan of its own, and the newest one counts.
 //!
-//! `plans/N.json` is created exclusively, after the pieces that it names. Workers that know an older plan go on with
-//! it, because the parts of the newer one begin with the same parts.
+//! `plans/N.json` is created exclusively, after the pieces that it names. Workers that know an older plan keep
+//! using it, because the parts of the newer one begin with the same parts.
 
 use std::fs;
 use std::path::PathBuf;

@@ -119,7 +119,7 @@ impl Remote {
         })
     }
 
-    /// The place of the round after those that are merged.
+    /// Where the round after those that are merged is stored.
     fn next_round(self: &Arc<Remote>) -> Result<Arc<Remote>> {
         let home = home_of_round(self.rounds()? + 1);
         let store = Store::open(&format!("{}/{home}/round", self.store.url()))?;

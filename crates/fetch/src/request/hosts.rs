@@ -71,7 +71,7 @@ impl HostHeaders {
         })
     }
 
-    /// The place of the settings of a URL's host.
+    /// The position of the settings of a URL's host.
     pub fn of(&self, url: &str) -> Option<usize> {
         self.names.of_url(url)
     }

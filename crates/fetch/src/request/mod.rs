@@ -69,7 +69,7 @@ impl Maker {
             template.map(Arc::new).map_err(refused)
         };
         let defaults = template(None, false)?;
-        // Beside a base, all but public headers are for its origin alone, and nobody is there.
+        // Headers that are not public go only to the origin of the base, and no request goes to this one.
         let onward = [
             [defaults.clone(), template(None, true)?],
             [
@@ -129,7 +129,7 @@ impl Maker {
         Ok(Maker { hosts, ..self })
     }
 
-    /// The place of the settings of a URL's host, if it has its own.
+    /// The position of the settings of a URL's host, if it has its own.
     pub fn host_of(&self, url: &str) -> Option<usize> {
         self.hosts.of(url)
     }

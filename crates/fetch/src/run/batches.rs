@@ -14,7 +14,7 @@ use super::proxies::{self, Proxies};
 use super::proxy_health::ProxyHealth;
 use crate::error::Result;
 
-/// Which proxies the requests of a job take, as places in the list of all.
+/// Which proxies the requests of a job take, as positions in the list of all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Turns {
     /// Those of hosts without proxies of their own.
@@ -72,7 +72,7 @@ impl Batches {
         })
     }
 
-    /// Chooses the proxy of the next request of a slot, by the place of its host's settings.
+    /// Chooses the proxy of the next request of a slot, by the position of its host's settings.
     pub fn choose(&mut self, slot: u32, host: Option<usize>, now: Instant) {
         let slot = slot as usize;
         if self.of_slots.len() <= slot {

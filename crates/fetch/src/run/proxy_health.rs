@@ -33,7 +33,7 @@ impl Health {
     }
 }
 
-/// The proxies of a thread, as places in the list of all.
+/// The proxies of a thread, in the order of the list of all.
 #[derive(Debug)]
 pub struct ProxyHealth(Vec<Health>);
 

@@ -1,4 +1,4 @@
-//! The validators of a response (its ETag and its date), by which a later request asks whether it has changed.
+//! The validators of a response (its ETag and its date), with which a later request finds out whether it has changed.
 
 use hecaton::Response;
 

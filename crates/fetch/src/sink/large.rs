@@ -83,7 +83,7 @@ impl Large {
         let end = (whole.reserved + whole.length).next_multiple_of(BLOCK);
         // Two empty blocks end it.
         whole.file.set_len(end + 2 * BLOCK)?;
-        let tar = self.place(response.number, "tar", whole)?;
+        let tar = self.put(response.number, "tar", whole)?;
         Ok(Body::Tar { tar, name })
     }
 
@@ -105,11 +105,12 @@ impl Large {
         whole.file.write_all_at(&before, 0)?;
         let end = whole.reserved + whole.length;
         whole.file.write_all_at(b"\r\n\r\n", end)?;
-        let warc = self.place(response.number, "warc", whole)?;
+        let warc = self.put(response.number, "warc", whole)?;
         Ok(Body::Warc { warc, offset })
     }
 
-    fn place(&mut self, number: u64, ending: &str, whole: Whole) -> io::Result<String> {
+    /// Moves the file to its name in the results, and remembers to sync it.
+    fn put(&mut self, number: u64, ending: &str, whole: Whole) -> io::Result<String> {
         let file = format!("{}{LARGE}{number:09}.{ending}", self.prefix);
         let name = shown(&self.folder, &file);
         self.written.push(whole.file.try_clone()?);

@@ -87,7 +87,7 @@ pub(crate) fn waits_to_send(request: &Request, config: &Config) -> bool {
     request.flags.expects && !request.body.is_empty() && !config.expect_timeout.is_zero()
 }
 
-/// Whether the server is asked to agree to a body that does not exist (RFC 9110 §10.1.1), as after a redirect with 303.
+/// Whether the request expects `100 Continue` although it has no body (RFC 9110 §10.1.1), as after a redirect with 303.
 pub(crate) fn expects_in_vain(request: &Request) -> bool {
     request.flags.expects && request.body.is_empty()
 }

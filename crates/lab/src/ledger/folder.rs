@@ -41,7 +41,7 @@ pub struct Folder {
 
 impl Folder {
     /// `chosen`, or `hecaton-report/<UTC time>-<verb>` below the current directory; makes nothing.
-    pub fn place(chosen: Option<&Path>, verb: &str) -> PathBuf {
+    pub fn path_for(chosen: Option<&Path>, verb: &str) -> PathBuf {
         chosen.map_or_else(
             || {
                 let time = Stamp::now().compact();
@@ -56,7 +56,7 @@ impl Folder {
     /// # Errors
     /// A sentence with the path when it cannot be written.
     pub fn create(chosen: Option<&Path>, verb: &str) -> Result<Folder> {
-        let path = Folder::place(chosen, verb);
+        let path = Folder::path_for(chosen, verb);
         let problem = || {
             format!(
                 "cannot write the report to {}; choose another place with --out",

@@ -34,7 +34,8 @@ struct Audit<'a> {
     stop: Arc<AtomicBool>,
 }
 
-/// Audits the clients of these manifests. With `--all`, a client that is missing or breaks is named, and the others go on.
+/// Audits the clients of these manifests. With `--all`, a client that is missing or breaks is named, and
+/// the others are still audited.
 pub fn audit_clients(
     manifests: Vec<&Manifest>,
     cases: &[&Case],

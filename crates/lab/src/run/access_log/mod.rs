@@ -57,7 +57,7 @@ pub(super) struct Expectation<'a> {
     pub(super) done: u64,
     /// Whether a status counts as success.
     pub(super) is_success: &'a dyn Fn(u16) -> bool,
-    /// When the request at a place is due, since 1970; none in the closed loop.
+    /// When the request at a position is due, since 1970; none in the closed loop.
     pub(super) due: Option<&'a dyn Fn(u64) -> Duration>,
 }
 
