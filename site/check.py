@@ -11,7 +11,7 @@ SCRIPT = re.compile(r"(<script\b[^>]*>).*?</script>|<style\b.*?</style>|<!--.*?-
 TAG = re.compile(r"<([a-zA-Z][\w-]*)\b((?:[^<>\"']|\"[^\"]*\"|'[^']*')*)>")
 ATTRIBUTE = re.compile(r"([\w-]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s\"'>]+))")
 LOADED = {"script", "img", "iframe", "source", "video", "audio", "embed", "object"}
-# What a browser does not look up by its id.
+# Anchors that a browser does not look up by an id.
 ANYWHERE = {"", "top"}
 
 

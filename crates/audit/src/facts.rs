@@ -69,7 +69,7 @@ fn of_run(facts: &mut Facts, case: &Case, log: &Log) {
     of_connections(facts, log);
 }
 
-/// What connections show beside requests: handshakes, frames, and how much was open at once.
+/// Facts of connections besides requests: handshakes, frames, and how much was open at once.
 fn of_connections(facts: &mut Facts, log: &Log) {
     let mut add = |name: &str, count: usize| facts.insert(name.to_owned(), number(count));
     let count =

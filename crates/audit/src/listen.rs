@@ -5,7 +5,8 @@ use crate::facts::facts;
 use crate::run::{ask, filled};
 use crate::server::{Log, Server};
 
-/// What no command of curl alone can do, or what the server of several cases cannot tell apart.
+/// Calls that need a driver: no single command of curl can make them, or a server with several cases cannot tell to
+/// which case they belong.
 const NEED_A_DRIVER: [&str; 9] = [
     "tls",
     "no-verify",

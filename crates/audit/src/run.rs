@@ -56,7 +56,7 @@ pub struct Described {
     pub case: String,
     /// Who describes it.
     pub by: By,
-    /// What is said of it, in our words.
+    /// The description, in our words.
     pub says: String,
     /// The URL.
     pub source: String,
@@ -65,7 +65,7 @@ pub struct Described {
     pub switch: String,
 }
 
-/// Who describes a behaviour.
+/// The kind of source that describes a behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
@@ -295,7 +295,7 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
     )
 }
 
-/// What the client claims and the server did not see: responses to requests that never came.
+/// A false claim of the client: responses to requests that the server never received.
 fn lie(case: &Case, told: &[Told], log: &Log) -> Option<String> {
     let found = case.calls.iter().zip(told).find_map(|(call, told)| {
         let claimed = match told {

@@ -30,7 +30,7 @@ pub struct LiveTable {
 }
 
 impl LiveTable {
-    /// Adds a round. What measures the run itself is left out.
+    /// Adds a round, unless it is a control, which measures the run itself.
     pub fn note(&mut self, round: &Round) {
         if round.cell.control.is_some() || round.wall_ns == 0 {
             return;

@@ -40,7 +40,7 @@ pub(crate) struct Hub {
     pub(crate) close_after: u64,
     /// Whether strangers may reach the server, and whether they get responses that harm them.
     pub(crate) exposed: bool,
-    /// Whose connections alone are accepted; none for all.
+    /// The only address whose connections are accepted; none for all.
     pub(crate) only_from: Option<IpAddr>,
     /// Whether it serves rounds and nothing else.
     pub(crate) rounds_only: bool,

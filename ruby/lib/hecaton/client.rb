@@ -85,8 +85,8 @@ module Hecaton
     #   Both attempts are listed, within timeout. A body that can be read only once is a BodyError then. The rest as
     #   basic_auth; it does not go to another server by a redirect.
     # redirects:: how many are followed, instead of the client's; true and false as there.
-    # retry:: whether this request is sent again, instead of the client's: as there, false for never. What reconnect says
-    #   still holds.
+    # retry:: whether this request is sent again, instead of the client's: as there, false for never. The setting
+    #   reconnect holds all the same.
     # raise_for_status:: true or false, instead of the client's.
     #
     # With a block, yields the response as a Stream as soon as its head has arrived, and returns the block's value. The

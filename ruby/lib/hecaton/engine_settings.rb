@@ -2,7 +2,7 @@
 module Hecaton
   # The names are in settings.rb, which is generated.
   module Settings
-    # What is made of a value, for settings whose value is not passed as it is.
+    # The conversion of a value, for settings whose value is not passed as it is.
     CONVERSIONS = {
       retry: ->(value) { Client.retry_options(value) },
       redirects: ->(value) { RequestBuilder.redirects(value) },

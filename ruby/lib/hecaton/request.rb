@@ -41,8 +41,8 @@ module Hecaton
     # For verbs: the same without a copy of what was given.
     def self.of(http_method, url, options) = allocate.load(http_method, url, options)
 
-    # For of. With a builder it is a request that nobody else has, whose URL and headers are what this builder's client
-    # sends; the method is a String then, and the caller has checked the options. Returns itself.
+    # For of. With a builder, nobody else has this request, and its URL and headers are what the builder's client
+    # sends. The method is then a String, and the caller has checked the options. Returns itself.
     def load(http_method, url, options, builder = nil)
       # These three first, and no others without need: an object of Ruby 3.1 with more of them has memory of its own.
       @builder = builder

@@ -5,14 +5,14 @@ module Hecaton
   class RequestBuilder
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
-    # What an option of a request needs beside its value, as bits: so a request costs only what its own options need.
+    # The steps that an option of a request needs beside its value, as bits. A request costs only those of its options.
     # Clients and batches look at STRICT, BEARER and QUEUE.
     HEADERS, TIMEOUT, STRICT, PARAMS, BODY, ENCODED, CREDENTIALS, BEARER, RARE = Array.new(9) { |bit| 1 << bit }
     # For batches: the position of a request in the queue.
     QUEUE = 1 << 9
     CONTENT = BODY | ENCODED
     FIELDS = CREDENTIALS | ENCODED
-    # What each option of a request needs.
+    # The steps that each option of a request needs.
     NEEDS = {
       headers: HEADERS, timeout: TIMEOUT, raise_for_status: STRICT, params: PARAMS, body: BODY, json: ENCODED,
       form: ENCODED, multipart: ENCODED, basic_auth: CREDENTIALS, bearer: CREDENTIALS | BEARER,

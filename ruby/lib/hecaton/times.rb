@@ -30,7 +30,7 @@ module Hecaton
         raise ArgumentError, "timeout: #{unknown.first.inspect} is unknown: there are #{NAMES.keys.join(", ")}"
       end
 
-      # What the Hash has, and not its default. A Hash in it is no time.
+      # The value in the Hash, and not the Hash's default. A Hash as this value is no time.
       total = limits.fetch(:total, nil)
       return Client.seconds(total) if total
 

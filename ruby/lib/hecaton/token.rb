@@ -30,8 +30,8 @@ module Hecaton
     end
   end
 
-  # That of one request. The code is called with the Response (or StatusError) that refused the token before, nil the
-  # first time, if it takes an argument.
+  # The token of one request. If the code takes an argument, it is called with the Response (or StatusError) that
+  # refused the token before, nil the first time.
   class Token
     REFUSED = 401
     private_constant :REFUSED

@@ -160,7 +160,8 @@ impl Step {
     }
 }
 
-/// Takes the fault out of a list of steps. What stood after it belonged to it, and a whole response replaces it.
+/// Takes the fault out of a list of steps. The steps after it belonged to the fault, so a whole response replaces them
+/// too.
 /// An attempt that is left without a response waits for the fault of another.
 pub(super) fn leave_fault_out(steps: &mut Vec<Step>) {
     if steps.is_empty() {

@@ -13,7 +13,7 @@ const CONSENT: Duration = Duration::from_secs(1);
 /// Sends a hop until it has its one outcome.
 pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<Response, Failure> {
     let mut hop = hop.clone();
-    // What cannot be sent needs no connection.
+    // A request that cannot be sent needs no connection.
     head(client, &hop)?;
     let (mut tries, mut stale) = (0, false);
     loop {

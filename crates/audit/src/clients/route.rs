@@ -12,7 +12,7 @@ use crate::subject::Ask;
 /// How long an address may take until the next one is tried.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// What an `ask` says of connections.
+/// The parts of an `ask` that concern connections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     pub(super) ca: Option<String>,
@@ -42,7 +42,7 @@ impl Route {
         }
     }
 
-    /// What two calls must share to share a connection.
+    /// The key of a connection: calls with equal keys may share one.
     pub(super) fn key(&self, url: &Url, sins: &Sins) -> String {
         let verified = self.verify || sins.has("keeps-unverified-connection");
         let proxy = self.proxy.as_ref().map(|(_, authority)| authority.as_str());
@@ -118,7 +118,7 @@ impl Route {
         Ok(connection)
     }
 
-    /// What a failed handshake leads to.
+    /// Decides what follows a failed handshake.
     fn after_handshake(
         &self,
         failure: Failure,

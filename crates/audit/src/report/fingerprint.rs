@@ -21,7 +21,7 @@ pub struct Fingerprint {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Value {
-    /// What is measured, in a few words.
+    /// A short name of the value.
     pub name: String,
     /// The id of the case.
     pub case: String,
@@ -52,7 +52,7 @@ impl Fingerprint {
 }
 
 impl Value {
-    /// What was measured; none if the case did not run or did not apply.
+    /// The measured value; none if the case did not run or did not apply.
     #[must_use]
     pub fn of(&self, client: &Audited) -> Option<String> {
         let finding = client.findings.iter().find(|one| one.id == self.case)?;

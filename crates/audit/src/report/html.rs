@@ -77,7 +77,7 @@ fn client_part(out: &mut String, client: &Audited) {
     others(out, &name, client);
 }
 
-/// What was not found, in a line each, so that each cell of the matrix leads somewhere.
+/// A line for each case without a finding, so that each cell of the matrix leads somewhere.
 fn others(out: &mut String, name: &str, client: &Audited) {
     let rest = client.findings.iter();
     let rest = rest.filter(|finding| !finding.verdict.is_finding());

@@ -72,7 +72,7 @@ fn swept(folder: &Path, line: &str, clients: &str) -> Value {
 }
 
 /// Cheats that no sweep has caught. Chance decides how often a cheat gets into a position that gives it away, and a busy machine makes
-/// that rarer: cheats that were missed are measured again, each time in rounds twice as long.
+/// that rarer. Cheats that were missed are therefore measured again, each time in rounds twice as long.
 fn missed<'a>(
     concurrency: &str,
     mut cheats: Vec<(&'a str, &'a str)>,

@@ -29,7 +29,7 @@ pub const LONGEST: usize = 1 << 20;
 /// Longest beginning of a bad line that is recorded, in bytes.
 const EXCERPT: usize = 200;
 
-/// What a line or row of a list gives.
+/// A line or row of a list, read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
     /// An input.

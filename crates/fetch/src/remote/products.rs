@@ -12,9 +12,9 @@ use crate::start::Started;
 const STAMPS: &str = "products.json";
 
 impl Remote {
-    /// Finishes a job whose parts are done: merges a round that is done, and makes the products that are missing or
-    /// stale, which are the report and the tables that the job names. Their names; none if parts are left, or if they
-    /// are fresh.
+    /// Finishes a job whose parts are done. Merges a round that is done, and makes the products (the report, and the
+    /// tables that the job names) that are missing or stale. Returns their names; none if parts are left, or if all
+    /// products are current.
     ///
     /// Two workers that both make them write the same. A worker that is late may replace them by older ones, and older
     /// stamps with them, so that whoever finishes next makes them again.

@@ -43,7 +43,7 @@ pub struct Batches {
     health: ProxyHealth,
 }
 
-/// Whose failure an outcome is, if it is one.
+/// The blame for an outcome that is a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// That of the host, as far as anyone knows.
@@ -164,7 +164,7 @@ impl Batches {
     }
 }
 
-/// Whether there was no connection to this proxy. What it refuses afterwards may be the host's doing.
+/// Whether no connection to this proxy could be opened. A refusal after that may be the host's doing.
 fn is_unconnected(outcome: &Outcome, url: &str) -> bool {
     let Err(error) = outcome else {
         return false;

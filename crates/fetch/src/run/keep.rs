@@ -142,7 +142,7 @@ impl Keeper {
             && !check.is_some_and(Expression::needs_body)
     }
 
-    /// What the names of all attempts at a part begin with.
+    /// The beginning of the names of all attempts at a part.
     fn prefix_of_part(&self, part: u32) -> String {
         format!("{}part-{part:06}", self.prefix)
     }

@@ -19,7 +19,7 @@ pub struct Paging {
     reach: Reach,
 }
 
-/// What follows a page.
+/// The step after a page.
 pub enum Following {
     /// Nothing: it is the last.
     Nothing,
@@ -57,7 +57,7 @@ impl Paging {
         }))
     }
 
-    /// What follows the page that came, and which pages the input has had then.
+    /// The step after the page that came, and the pages that the input has had by then.
     pub fn following(
         &self,
         (response, rendered): (&Response, &Rendered<'_>),

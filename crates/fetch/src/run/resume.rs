@@ -8,7 +8,7 @@ use hecaton::Response;
 
 use crate::sink::Origin;
 
-/// What a response means for a body of which some bytes may be there already.
+/// How a response relates to a body of which some bytes may be there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beginning {
     /// A body from its first byte. With an `Origin`, it can be resumed if it is cut.
@@ -26,7 +26,7 @@ pub enum Beginning {
     Other,
 }
 
-/// What the request says about whether its response can be resumed.
+/// The request, as far as it decides whether its response can be resumed.
 #[derive(Clone, Copy, Debug)]
 pub struct Requested<'a> {
     /// The URL of the request.

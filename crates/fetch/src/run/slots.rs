@@ -1,6 +1,7 @@
 //! The requests in flight of all threads: together no more than the job allows, and each thread gets its share if it needs it.
 //!
-//! A thread may have more than its share while no other thread needs more. What ends is then free for whoever needs it.
+//! A thread may have more than its share while no other thread needs more. When its
+//! requests end, their slots are free for any thread that needs them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -62,7 +62,7 @@ pub struct Summary {
     pub written: u64,
 }
 
-/// What all threads of a run have in common.
+/// The parts of a run that all of its threads share.
 pub struct Shared<'a> {
     pub folder: &'a Folder,
     pub job: &'a Job,

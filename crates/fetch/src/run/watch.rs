@@ -19,7 +19,7 @@ const LATELY: Duration = Duration::from_secs(5);
 /// Most hosts in a snapshot.
 const MOST_HOSTS: usize = 20;
 
-/// What a thread says.
+/// A message of a thread.
 pub enum News {
     /// Something that a person should know.
     Sentence(String),

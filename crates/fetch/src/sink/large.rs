@@ -1,7 +1,7 @@
 //! A large body, whole in a file of its own, → where bodies go. Nothing is copied.
 //!
-//! With `files` the file gets its name. For an archive, it becomes an archive of its own with one response. What stands before the
-//! body there is known only at the end, so that many bytes were left free at the beginning.
+//! With `files` the file gets its name. For an archive, it becomes an archive of its own with one response. The
+//! bytes before the body are known only at the end, so space for them was left at the beginning.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,7 +15,7 @@ use super::warc::{http_head, info, response_head};
 use super::{StoredResponse, shown, sync_folder, tar_shards};
 use crate::record::Body;
 
-/// What the names of these archives have behind the prefix of their attempt.
+/// Stands in the names of these archives behind the prefix of their attempt.
 pub const LARGE: &str = "-large-";
 
 /// A block of a tar file.

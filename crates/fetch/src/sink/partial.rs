@@ -3,8 +3,8 @@
 //! The note is there before the first byte. It names the representation by its strong `ETag`, so that the rest can be requested
 //! with `Range` and `If-Range` (RFC 9110 §13.1.5). A body without a note cannot be resumed.
 //!
-//! The writer holds a lock on the file. Whoever gets that lock later knows that nobody writes any more, also not a process
-//! that was stopped. A file counts only within the boot that wrote it: what a power cut left may have holes.
+//! The writer holds a lock on the file. A process that gets the lock later knows that nobody writes any more, not even
+//! a process that was stopped. A file counts only within the boot that wrote it: what a power cut left may have holes.
 
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -31,7 +31,7 @@ pub struct Origin {
     pub headers: Vec<u8>,
 }
 
-/// What stands in the note.
+/// The contents of the note.
 #[derive(Serialize, Deserialize)]
 struct Note {
     boot: String,

@@ -144,8 +144,8 @@ impl Partials {
         }
     }
 
-    /// Removes what this attempt and earlier ones left, because the part is done. What stays because of an error takes space,
-    /// and no more.
+    /// Removes what this attempt and earlier ones left, because the part is done. A file that stays because of an error
+    /// only takes space.
     pub fn clear(&self) {
         for folder in self.folders() {
             let _ = fs::remove_dir_all(folder);

@@ -124,7 +124,7 @@ impl Warc {
     }
 }
 
-/// What the first record says of its file.
+/// The fields of the first record, which describes its file.
 fn info_fields() -> String {
     let version = env!("CARGO_PKG_VERSION");
     format!(

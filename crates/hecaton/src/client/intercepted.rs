@@ -1,7 +1,7 @@
 //! Attempts to which a program responds in place of the network: stubs of tests, and recorders.
 //!
-//! The program is called where an attempt would get its connection. What it gives is then an attempt like any other. Its body
-//! is read by the `BodyReader`, with the same limits.
+//! The program is called where an attempt would get its connection. Its response is then an attempt like any other. The
+//! `BodyReader` reads its body, with the same limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,7 +26,7 @@ use crate::runtime::timer::exceeded;
 type Interceptor<'a> = (&'a dyn Hooks, usize);
 
 impl Shared {
-    /// Who intercepts the attempts of this request, if anybody does.
+    /// The interceptor of this request's attempts, if there is one.
     pub(super) fn interceptor_of(&self, request: &Request) -> Option<Interceptor<'_>> {
         let number = request.options.as_ref()?.intercepted_as?;
         Some((&**self.hooks.as_ref()?, number))
@@ -42,7 +42,7 @@ impl Shared {
         deadline: &Deadline,
         trace: &mut Trace,
     ) -> Result<Result<OpenResponse, Broken>, Failure> {
-        // Who made an attempt makes its re-send too.
+        // A re-send goes where its attempt went: to the program or to the network.
         if trace.given || !trace.is_resend() {
             let given = self.given(request, by, order, deadline, trace).await?;
             if let Some(result) = given {

@@ -1,8 +1,12 @@
 //! Runs futures: the reactor that waiting threads drive, and its use of the machine.
 //!
 //! The thread that waits drives the sockets, its own and everyone's; `docs/decisions/who-drives-the-sockets.md` has the measurement
-//! that decided it. `reactor` is what threads wait on, `keeper` who drives while nobody waits, `timer` the limits of phases,
-//! `yield_now` what one request may do at a time, `descriptors` what a child of `fork` closes. Decisions:
+//! that decided it.
+//!
+//! `reactor` is what threads wait on. `keeper` drives while nobody waits. `timer` has the limits of phases, `yield_now`
+//! what one request may do at a time, and `descriptors` what a child of `fork` closes.
+//!
+//! Decisions:
 //!
 //! - The engine spawns one small thread, and only while connections are open and nobody waits (`keeper`; the system's resolver runs
 //!   in one of tokio's). It spawns tasks for HTTP/2's connections and for looking after idle ones alone (`tend` in `pool/idle.rs`).

@@ -41,9 +41,9 @@ pub(crate) enum Wire {
 /// Where to look for bytes that have come.
 #[derive(Clone, Copy)]
 pub(crate) enum Look {
-    /// What the reactor has seen so far, which costs nothing.
+    /// At what the reactor has seen so far, which costs nothing.
     Reactor,
-    /// The kernel itself, because the reactor may not have run for a while.
+    /// In the kernel itself, because the reactor may not have run for a while.
     Kernel,
 }
 

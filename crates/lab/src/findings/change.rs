@@ -158,7 +158,7 @@ fn rows(cells: &Cells, run: &Document) -> Vec<Row> {
     clients.map(|row| whole(row, cells)).collect()
 }
 
-/// Differences between the plans that concern all cells, in words. What differs in one cell is part of its load.
+/// Differences between the plans that concern all cells, in words. A difference in one cell alone is part of its load.
 fn differences(old: &PlanRecord, new: &PlanRecord) -> Vec<String> {
     let target = |plan: &PlanRecord| match &plan.target {
         Target::TestServer => "the lab's own server".to_owned(),

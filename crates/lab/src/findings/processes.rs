@@ -36,7 +36,7 @@ pub fn widened(estimate: Estimate, sides: &[Option<Reach>], confidence: f64) -> 
     }
 }
 
-/// What the means of processes say of their common mean.
+/// How far the mean of all processes may be from the true mean, by the means of the single processes.
 pub struct Reach {
     processes: usize,
     /// The variance of the mean of their means.

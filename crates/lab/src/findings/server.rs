@@ -11,8 +11,8 @@ use crate::run::Round;
 pub struct Server {
     /// Share of a core that it used, median over the rounds.
     pub busy: f64,
-    /// How late 1 % of its responses were at least, median over the rounds, in milliseconds: from the instant that was
-    /// planned, which without a delay is when the request had been read.
+    /// How late the latest 1 % of its responses were at least, in milliseconds: the median over the rounds. It counts
+    /// from the planned instant; without a delay, that is when the request had been read.
     pub late_ms: f64,
     /// The longest that its responses were to wait, in milliseconds.
     pub delay_ms: f64,

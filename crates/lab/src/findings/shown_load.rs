@@ -62,7 +62,7 @@ impl ShownLoad {
         }
     }
 
-    /// What a row says: the mean delay, too.
+    /// The load of a row, with the mean delay.
     pub(super) fn of_row(load: &Load, usual: &Load) -> ShownLoad {
         ShownLoad {
             delay_ms: Some(load.delay.mean().as_secs_f64() * 1e3),

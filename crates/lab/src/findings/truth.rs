@@ -1,4 +1,4 @@
-//! What the server's log says of a row, beside what was planned. The log decides whom to believe.
+//! The server's log of a row, beside what was planned. The log decides whom to believe.
 
 use super::Row;
 use crate::run::Round;

@@ -135,7 +135,7 @@ impl Measured {
         document(&self.document, &self.findings)
     }
 
-    /// Writes the document. Whoever prints the result does so before, so that a full disk does not take it away.
+    /// Writes the document. Print the result before that, so that a full disk does not take it away.
     ///
     /// # Errors
     /// When the disk does not take it.

@@ -89,7 +89,7 @@ impl Upright {
         self.scale.from
     }
 
-    /// What stands beside a tick: all in one unit, or each in its own on a logarithmic axis.
+    /// The label of a tick: all in one unit, or each in its own on a logarithmic axis.
     pub(super) fn label(&self, tick: f64) -> String {
         tick_label(
             tick,

@@ -71,7 +71,7 @@ struct Watched {
     offence: Option<Seen>,
     /// Their memory, in KiB.
     peak_kib: u64,
-    /// What those outside of the driver's tree had used when the round began.
+    /// The resources that processes outside of the driver's tree had used when the round began.
     apart: Account,
     /// How often each of their threads had gone to another core when the round began.
     migrations: BTreeMap<i32, u64>,

@@ -1,4 +1,4 @@
-//! What is known of one's own service besides the claims of clients: its access log, and the CPU time of its processes.
+//! Facts about one's own service besides the claims of clients: its access log, and the CPU time of its processes.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ pub(super) struct Service {
     id_field: String,
 }
 
-/// What they say of one round.
+/// These facts of one round.
 #[derive(Default)]
 pub(super) struct Witnessed {
     pub(super) logged: Option<LogEntries>,

@@ -75,9 +75,9 @@ pub struct Runner<'a> {
     /// Which clients read interim responses, as far as it has been tried.
     interim: HashMap<String, bool>,
     strangers: Strangers,
-    /// What requests to one's own service have.
+    /// The files with the header fields and bodies of requests to one's own service.
     files: Files,
-    /// What else is known of one's own service.
+    /// Other facts about one's own service.
     service: Service,
 }
 
@@ -330,7 +330,7 @@ impl<'a> Runner<'a> {
     /// # Errors
     /// When the driver does not do its part.
     pub fn look_later(&mut self, driver: &mut Driver) -> Result<Option<(Cell, Later)>> {
-        // What a request costs at a rate is not what it costs in the closed loop of these tries.
+        // These tries are in the closed loop, where a request costs another amount than at a rate.
         let own = |cell: &&Cell| {
             cell.client == driver.client() && cell.control.is_none() && cell.load.rate.is_none()
         };
@@ -419,8 +419,9 @@ impl<'a> Runner<'a> {
         Ok(seen)
     }
 
-    /// Tries one's own service with one request, or one of each that take turns, and up to two times more if all fail; returns the kind of the last failure if all do. A
-    /// status from 400 to 499 is no matter of luck, and the first is the last.
+    /// Tries one's own service with one request, or with one of each that take turns. If all fail, tries up to two
+    /// times more, and returns the kind of the last failure if these fail too. A status from 400 to 499 is no matter of
+    /// luck, so it ends the tries.
     ///
     /// # Errors
     /// When the driver does not do its part.
@@ -697,8 +698,9 @@ impl<'a> Runner<'a> {
         shows.then_some(cell.load.concurrency)
     }
 
-    /// How many responses come in two parts, 1 ms apart: all together hold a round up for no more than 2 ms, 1 % of 200 ms, and where it is short, for less.
-    /// Each holds one connection only. In a batch every request counts, and none is held.
+    /// How many responses come in two parts, 1 ms apart. All together hold a round up for no more than 2 ms, which is
+    /// 1 % of 200 ms; a short round has fewer. Each holds up one connection only. In a batch every request counts, and
+    /// none is held.
     fn cuts(&self, cell: &Cell, count: u64) -> u64 {
         let judged = self.word_for(cell).is_some() && cell.load.mode.is_none();
         let beside = MOST_CUT_TOGETHER.min(cell.load.concurrency as u64);

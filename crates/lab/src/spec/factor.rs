@@ -18,7 +18,7 @@ pub struct Factor {
     joins: fn(&mut Load),
 }
 
-/// What cannot be set.
+/// For a factor that cannot be set.
 const UNSET: fn(&mut Load, &str) -> Result<(), String> = |_, _| Ok(());
 
 /// Every factor, in the order in which loads are described.
@@ -82,7 +82,8 @@ pub fn side_words(side: &Load, other: &Load) -> Vec<String> {
         .collect()
 }
 
-/// What loads have in common that are measured together. Batches are compared by their size, whatever is in flight at once.
+/// The common part of the loads that are measured together. Batches are compared by their size, whatever is in flight
+/// at once.
 pub fn together(load: &Load) -> Load {
     let mut joined = *load;
     FACTORS

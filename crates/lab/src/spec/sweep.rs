@@ -17,7 +17,7 @@ const SMALLEST_BODY: usize = 8;
 /// Most bytes of a body: the test server keeps one copy in memory, and so does every client for each request.
 const LARGEST_BODY: usize = 64 << 20;
 
-/// What a user wants to measure. Absent values come from the scenario, `scenarios/bench/sweep.toml`.
+/// A sweep as a user describes it. Absent values come from the scenario, `scenarios/bench/sweep.toml`.
 #[derive(Clone, Debug, Default)]
 pub struct SweepRequest {
     /// Names of clients; empty means those of the scenario.

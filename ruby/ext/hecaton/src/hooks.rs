@@ -32,7 +32,7 @@ pub struct HookCall {
     pub about: About,
 }
 
-/// What a call is about.
+/// The subject of a call.
 pub enum About {
     /// Whether the request is sent again after this outcome.
     Outcome(Box<Outcome>, Decision<bool>),

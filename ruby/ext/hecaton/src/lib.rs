@@ -3,10 +3,11 @@
 //! Ruby owns names, keyword arguments, documentation and errors (`ruby/lib`); nothing here has a
 //! default. All that is unsafe is in `gvl.rs`.
 //!
-//! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and `body_source` turn
-//! retries. `batch` or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in
-//! `shared`, and `signal` ends a wait. `record` turns the
-//! outcome into Ruby's values, and `fields` its headers on demand, and `who_answered` the certificates. `process` separates values that a fork would share.
+//! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and
+//! `body_source` turn Ruby's arguments into a request. `hooks` lets Ruby decide about its retries and attempts. `batch`
+//! or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal` ends a wait.
+//! `record` turns the outcome into Ruby's values. `fields` does so for its headers, and `who_answered` for the
+//! certificates, both on demand. `process` separates values that a fork would share.
 //!
 //! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it
 //! holds the GVL: a deadlock. magnus looks up the class of a type behind such a lock, at its first use. Two threads

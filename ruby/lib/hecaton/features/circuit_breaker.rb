@@ -65,7 +65,7 @@ module Hecaton
 
       private
 
-      # What the outcome says of the server of the last attempt.
+      # Counts the outcome for the server of the last attempt.
       def count(origin, outcome)
         if INNOCENT.any? { |kind| outcome.is_a?(kind) } then release(origin, outcome.request)
         elsif @failure.call(outcome) then failed(origin)

@@ -1,4 +1,5 @@
-//! Audits clients: several side by side, because a case waits most of its time. What was found is then tried again alone.
+//! Audits clients: several side by side, because a case waits most of its time. A finding is then
+//! tried again while no other client runs.
 
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -26,7 +27,7 @@ struct Candidate<'a> {
     version: String,
 }
 
-/// What all clients of an audit have in common.
+/// The parts of an audit that all of its clients share.
 struct Audit<'a> {
     cases: &'a [&'a Case],
     arguments: &'a Arguments,

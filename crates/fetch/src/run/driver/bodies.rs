@@ -285,7 +285,7 @@ impl Driver<'_> {
                 None => taken.ok(),
             };
             if taken.is_none() {
-                // What is on the disk of it belongs to whoever has the part.
+                // Its bytes on the disk belong to the worker that has the part.
                 bodies.leave(*slot);
             }
             if taken != Some(true) {

@@ -301,7 +301,7 @@ fn record(
                 }
             };
             let mut kept = keeper.keep(&mut part.sink, about, tried, (response, whole))?;
-            // What is no good response is the last page, whatever it says.
+            // A response that is not good is the last page, even if it names a next one.
             match following.filter(|_| kept.ok) {
                 Some(Following::Page(onward)) => kept.next = Some(way_to(onward)),
                 Some(Following::Refused(why)) => {

@@ -45,7 +45,7 @@ const REPORT_EVERY: Duration = Duration::from_millis(250);
 /// How often taken-over parts are looked for.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What a thread came to.
+/// The result of a thread.
 #[derive(Debug, Default)]
 pub struct Ended {
     /// How inputs ended: those of the parts that are done.

@@ -23,7 +23,7 @@ pub(super) struct Receiving {
 }
 
 pub(super) enum State {
-    /// Its head has not come. What is there of its body.
+    /// The head has not come. A part of the body may be there from an earlier response.
     Waiting(Option<Partial>),
     InMemory(BytesMut, Option<Origin>, Response),
     OnDisk(Partial),

@@ -1,6 +1,6 @@
 //! The rate of a host that follows what the host can do. Pure decisions.
 //!
-//! The rate grows while responses are good and it is the rate that holds requests back: it doubles until the first sign
+//! The rate grows while responses are good and the rate is what holds requests back. It doubles until the first sign
 //! of trouble, and then grows by one request a second in each second. It is halved when the host says that it is
 //! overrun (429, 503), or takes much longer than it did. As in TCP, what was sent before the last halving cannot halve
 //! it again.
@@ -234,7 +234,7 @@ mod tests {
         now += QUICK;
         adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now);
         assert_eq!(adaptive.rate(), 2.0);
-        // What was under way then changes nothing.
+        // Requests that were under way at that time change nothing.
         adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now + QUICK / 2);
         assert_eq!(adaptive.rate(), 2.0);
         now += QUICK;

@@ -54,7 +54,7 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// What it says about the host's rate.
+    /// The sign that it gives to the host's adaptive rate.
     pub fn sign(self) -> Sign {
         match self {
             Ended::Well => Sign::Good,

@@ -18,7 +18,7 @@ module Hecaton
     # retry_block:: called before each further try as Faraday's :retry calls it, the exception nil after a status.
     #
     # All tries and waits share the request's timeout. Each try has the time that is left. If the wait before a try
-    # would use up that time, the last response is returned, or the last error raised, instead.
+    # would use up that time, the last response is returned instead, or the last error is raised.
     # <code>response.env[:hecaton_tries]</code> is an Array of Try, and so is `tries` of an error. Requests in
     # in_parallel are not tried again, and no request is tried again after on_data was called.
     class Retry < Faraday::Middleware

@@ -5,7 +5,7 @@ module Hecaton
   module Typhoeus
     # params: a Hash, nested as deep as you like, or a String that is taken as it is.
     # The encoding decides the names for the members of an Array: <code>a[0]=</code>, <code>a[1]=</code> by default;
-    # <code>a[]=</code> with :rack; a= with :multi. :none makes one value of the Array's inspect.
+    # <code>a[]=</code> with :rack; a= with :multi. With :none, the Array's inspect is the one value.
     module Query
       RESERVED = /[^A-Za-z0-9\-._~]/n
       private_constant :RESERVED
