@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use crate::support::{World, ending, hecaton};
 
 /// How many operations of each command a sample has.
-const SAMPLE: u64 = 10;
+const SAMPLE: u64 = 5;
 
 /// The inputs of the list: 36 URLs, one of them twice, and a bad line.
 const INPUTS: usize = 38;
