@@ -217,8 +217,9 @@ settings! {
     /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new
     /// connection. This happens when its connection ended before a byte of the response (RFC 9110 §9.2.2). The server
     /// may have closed an idle connection just then, or be reloading. The attempt is listed as :resent and is no retry, so
-    /// it does not depend on retry. Default true. POST and PATCH are never sent again once a byte was sent. Any request
-    /// is sent once more, too, if a new connection ended before anything was sent.
+    /// it does not depend on retry. Default true. Any request is sent once more, too, if a new connection ended before
+    /// anything was sent, or if the server says that it processed nothing of it (RFC 9113 §8.7). Once a byte was sent,
+    /// POST and PATCH are sent again for no other reason.
     reconnect: bool = true, request, "bool?";
     /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10.
     /// Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError.
