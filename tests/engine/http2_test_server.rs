@@ -25,7 +25,7 @@ impl World {
     }
 
     /// A test server without TLS, and a client with prior knowledge.
-    fn clear(http2: Http2, change: impl FnOnce(&mut Config)) -> World {
+    fn plaintext(http2: Http2, change: impl FnOnce(&mut Config)) -> World {
         let options = Options {
             http2: Some(http2),
             ..Options::default()
@@ -165,7 +165,7 @@ fn a_refused_certificate_is_reported_to_all_who_wait() {
 
 #[test]
 fn a_gate_sees_all_requests_of_a_batch_at_once_on_one_connection() {
-    let world = World::clear(Http2::default(), |_| {});
+    let world = World::plaintext(Http2::default(), |_| {});
     let round = RoundSpec {
         first: 1,
         count: 200,
@@ -194,7 +194,7 @@ fn requests_left_out_by_a_goaway_or_a_refusal_are_processed_once_as_the_servers_
     };
     for http2 in [ending, refusing] {
         let refuses = http2.refuse_first;
-        let world = World::clear(http2, |_| {});
+        let world = World::plaintext(http2, |_| {});
         let outcomes = world.batch(100, 20);
         let failed: Vec<_> = outcomes.iter().filter_map(|o| o.as_ref().err()).collect();
         assert!(
@@ -232,7 +232,7 @@ fn requests_left_out_by_a_goaway_or_a_refusal_are_processed_once_as_the_servers_
 
 #[test]
 fn faults_end_as_over_http1() {
-    let world = World::clear(Http2::default(), |config| {
+    let world = World::plaintext(Http2::default(), |config| {
         config.first_byte_timeout = Some(Duration::from_millis(200));
         config.read_timeout = Some(Duration::from_millis(200));
     });

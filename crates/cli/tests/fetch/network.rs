@@ -116,7 +116,7 @@ fn an_authority_of_ones_own_is_trusted_when_it_is_named() {
     std::fs::remove_dir_all(world.out()).unwrap();
     let authority = world.write(
         "ca.pem",
-        std::iter::once(world.server.ca_pem().expect("it speaks TLS").to_owned()),
+        std::iter::once(world.server.ca_pem().expect("a server with TLS").to_owned()),
     );
     world.run(&list, &["--ca", authority.to_str().unwrap()]);
     assert_eq!(world.records()[&0]["status"], 200);

@@ -6,13 +6,13 @@
 
 use hecaton::Response;
 
-use crate::sink::Origin;
+use crate::sink::Representation;
 
 /// How a response relates to a body of which some bytes may be there already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Beginning {
-    /// A body from its first byte. With an `Origin`, it can be resumed if it is cut.
-    Whole(Option<Origin>),
+    /// A body from its first byte. With a `Representation`, it can be resumed if it is cut.
+    Whole(Option<Representation>),
     /// It continues the partial body.
     Continues {
         /// Where the body of this response ends.
@@ -40,7 +40,7 @@ pub struct Requested<'a> {
 pub fn classify(
     response: &Response,
     requested: Requested<'_>,
-    known: Option<(&Origin, u64)>,
+    known: Option<(&Representation, u64)>,
 ) -> Beginning {
     let coded = is_coded(response);
     match (response.status(), known) {
@@ -50,22 +50,22 @@ pub fn classify(
         (200, Some(_)) if coded => Beginning::Useless,
         (200, _) => {
             let etag = only(response, "etag").and_then(strong);
-            let origin = etag
-                .filter(|_| requested.is_plain && !coded)
-                .map(|etag| Origin {
-                    url: requested.url.to_owned(),
-                    etag: etag.to_owned(),
-                    total: length_of(response),
-                    headers: response.header_block().to_vec(),
-                });
-            Beginning::Whole(origin)
+            let representation =
+                etag.filter(|_| requested.is_plain && !coded)
+                    .map(|etag| Representation {
+                        url: requested.url.to_owned(),
+                        etag: etag.to_owned(),
+                        total: length_of(response),
+                        headers: response.header_block().to_vec(),
+                    });
+            Beginning::Whole(representation)
         }
         (_, Some(_)) => Beginning::Other,
         (_, None) => Beginning::Whole(None),
     }
 }
 
-fn continues(response: &Response, known: &Origin, length: u64) -> Beginning {
+fn continues(response: &Response, known: &Representation, length: u64) -> Beginning {
     let is_same = only(response, "etag") == Some(&known.etag);
     let range = only(response, "content-range").and_then(range);
     let Some((first, last, total)) = range.filter(|_| is_same) else {

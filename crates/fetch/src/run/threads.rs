@@ -197,18 +197,18 @@ fn on_threads(
     // From the start, so that `status` does not advise to start another.
     watch.note();
     let ended = scope(|scope| {
-        let (tell, news) = channel();
+        let (sender, news) = channel();
         let spawn = |number: usize| {
-            let (shared, tell) = (&shared, tell.clone());
+            let (shared, sender) = (&shared, sender.clone());
             let thread = Builder::new().name(format!("requests-{number}"));
-            let thread = thread.spawn_scoped(scope, move || on_thread(shared, number, tell));
+            let thread = thread.spawn_scoped(scope, move || on_thread(shared, number, sender));
             thread.map_err(|error| Error::failed(format!("cannot start a thread: {error}")))
         };
         let spawned: Vec<_> = (0..threads).map(spawn).collect();
         if spawned.iter().any(Result::is_err) {
             has_failed.store(true, Ordering::Relaxed);
         }
-        drop(tell);
+        drop(sender);
         watch_over(watch, &news, &supply);
         let ended = spawned.into_iter().map(|thread| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
@@ -222,8 +222,8 @@ fn on_threads(
     Ok(summary)
 }
 
-fn on_thread(shared: &Shared<'_>, number: usize, tell: Sender<News>) -> Result<Ended> {
-    let ended = Driver::new(shared, number, tell).and_then(Driver::run);
+fn on_thread(shared: &Shared<'_>, number: usize, sender: Sender<News>) -> Result<Ended> {
+    let ended = Driver::new(shared, number, sender).and_then(Driver::run);
     if ended.is_err() {
         shared.has_failed.store(true, Ordering::Relaxed);
     }

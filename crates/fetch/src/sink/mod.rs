@@ -26,7 +26,7 @@ mod warc;
 pub use files::Files;
 pub use large::{Large, number_of};
 pub use mend::{cut, keep_some, remove};
-pub use partial::{Digests, Origin, Partial, Whole};
+pub use partial::{Digests, Partial, Representation, Whole};
 pub use partials::{PARTIAL, Partials};
 pub use tar_shards::TarShards;
 pub use warc::Warc;

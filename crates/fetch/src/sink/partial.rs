@@ -20,7 +20,7 @@ const READ: usize = 1 << 20;
 
 /// The representation that a file is the beginning of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct Representation {
     /// The URL of the request.
     pub url: String,
     /// The strong validator.
@@ -36,7 +36,8 @@ pub struct Origin {
 struct Note {
     boot: String,
     reserved: u64,
-    origin: Origin,
+    #[serde(alias = "origin")]
+    representation: Representation,
 }
 
 /// The digests that are made of a body.
@@ -53,7 +54,7 @@ pub struct Partial {
     file: Flock<File>,
     path: PathBuf,
     /// None if it cannot be resumed.
-    pub origin: Option<Origin>,
+    pub representation: Option<Representation>,
     reserved: u64,
     length: u64,
     /// So much of it is in the digests.
@@ -77,7 +78,7 @@ pub struct Whole {
     /// The digest for a WARC file.
     pub sha256: Option<Vec<u8>>,
     /// The headers of the response that began it, if other responses continued it.
-    pub origin: Option<Origin>,
+    pub representation: Option<Representation>,
 }
 
 /// The name of this boot of the machine; none where there is none, and then nothing is resumed.
@@ -102,7 +103,7 @@ impl Partial {
     /// When the system refuses.
     pub fn create(
         path: &Path,
-        origin: Option<Origin>,
+        representation: Option<Representation>,
         reserved: u64,
         digests: Digests,
     ) -> io::Result<Partial> {
@@ -113,23 +114,23 @@ impl Partial {
                 _ => {}
             }
         }
-        let origin = boot().and_then(|boot| Some((boot, origin?)));
-        let origin = match origin {
+        let representation = boot().and_then(|boot| Some((boot, representation?)));
+        let representation = match representation {
             None => None,
-            Some((boot, origin)) => {
+            Some((boot, representation)) => {
                 let text = serde_json::to_vec(&Note {
                     boot,
                     reserved,
-                    origin: origin.clone(),
+                    representation: representation.clone(),
                 })?;
                 fs::write(&note, text)?;
-                Some(origin)
+                Some(representation)
             }
         };
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true).open(path)?;
         let file = lock(file).ok_or_else(|| io::Error::other("another process has locked it"))?;
-        Partial::at(file, path, origin, (reserved, 0), digests)
+        Partial::at(file, path, representation, (reserved, 0), digests)
     }
 
     /// Opens a file to resume it; none if it cannot be, or somebody still writes it.
@@ -143,21 +144,21 @@ impl Partial {
         }
         let length = file.metadata().ok()?.len().checked_sub(note.reserved)?;
         // One byte is requested at least: its response says whether the file is still the same.
-        let length = match note.origin.total {
+        let length = match note.representation.total {
             Some(total) if length > total => return None,
             Some(total) => length.min(total.saturating_sub(1)),
             None => length,
         };
         file.set_len(note.reserved + length).ok()?;
         let lengths = (note.reserved, length);
-        let partial = Partial::at(file, path, Some(note.origin), lengths, digests).ok()?;
+        let partial = Partial::at(file, path, Some(note.representation), lengths, digests).ok()?;
         (length > 0).then_some(partial)
     }
 
     fn at(
         mut file: Flock<File>,
         path: &Path,
-        origin: Option<Origin>,
+        representation: Option<Representation>,
         (reserved, length): (u64, u64),
         digests: Digests,
     ) -> io::Result<Partial> {
@@ -165,7 +166,7 @@ impl Partial {
         Ok(Partial {
             file,
             path: path.to_owned(),
-            origin,
+            representation,
             reserved,
             length,
             digested: 0,
@@ -240,7 +241,7 @@ impl Partial {
             length: self.length,
             blake3: self.blake3.map(|hasher| hasher.finalize()),
             sha256,
-            origin: self.origin,
+            representation: self.representation,
         }
     }
 }
@@ -254,8 +255,8 @@ mod tests {
         sha256: true,
     };
 
-    fn origin(total: Option<u64>) -> Option<Origin> {
-        Some(Origin {
+    fn representation(total: Option<u64>) -> Option<Representation> {
+        Some(Representation {
             url: "http://h/".into(),
             etag: "\"a\"".into(),
             total,
@@ -267,12 +268,15 @@ mod tests {
     fn a_body_that_was_resumed_has_the_digests_of_the_whole() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("000000007");
-        let mut first = Partial::create(&path, origin(Some(9)), 512, BOTH).unwrap();
+        let mut first = Partial::create(&path, representation(Some(9)), 512, BOTH).unwrap();
         first.append(b"abcd").unwrap();
         assert!(Partial::resume(&path, BOTH).is_none(), "it is locked");
         drop(first);
         let mut second = Partial::resume(&path, BOTH).unwrap();
-        assert_eq!((second.length(), &second.origin), (4, &origin(Some(9))));
+        assert_eq!(
+            (second.length(), &second.representation),
+            (4, &representation(Some(9)))
+        );
         assert!(!second.catch_up(3).unwrap());
         assert!(second.catch_up(3).unwrap());
         second.append(b"efghi").unwrap();
@@ -289,7 +293,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("000000007");
         for (total, expected) in [(Some(4), Some(3)), (Some(3), None), (None, Some(4))] {
-            let mut partial = Partial::create(&path, origin(total), 0, BOTH).unwrap();
+            let mut partial = Partial::create(&path, representation(total), 0, BOTH).unwrap();
             partial.append(b"abcd").unwrap();
             drop(partial);
             let resumed = Partial::resume(&path, BOTH);
@@ -301,11 +305,11 @@ mod tests {
     fn another_boot_a_cut_note_and_no_note_are_not_resumed() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("000000007");
-        let begin = |origin| {
-            let mut partial = Partial::create(&path, origin, 0, BOTH).unwrap();
+        let begin = |representation| {
+            let mut partial = Partial::create(&path, representation, 0, BOTH).unwrap();
             partial.append(b"abcd").unwrap();
         };
-        begin(origin(None));
+        begin(representation(None));
         let note = fs::read_to_string(note_of(&path)).unwrap();
         fs::write(note_of(&path), note.replace(&boot().unwrap(), "another")).unwrap();
         assert!(Partial::resume(&path, BOTH).is_none());

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::partial::{Digests, Origin, Partial, note_of};
+use super::partial::{Digests, Partial, Representation, note_of};
 
 /// The folder of all of them, below that of the bodies.
 pub const PARTIAL: &str = "partial";
@@ -112,13 +112,13 @@ impl Partials {
     pub fn create(
         &mut self,
         number: u64,
-        origin: Option<Origin>,
+        representation: Option<Representation>,
         reserved: u64,
     ) -> io::Result<Partial> {
         self.held.insert(number);
         let path = self.path(number);
         in_folder(&self.folder, Path::new("/"), || {
-            Partial::create(&path, origin.clone(), reserved, self.digests)
+            Partial::create(&path, representation.clone(), reserved, self.digests)
         })
     }
 
@@ -129,9 +129,9 @@ impl Partials {
         }
         let partial = Partial::resume(&self.path(number), self.digests)?;
         let is_same = partial
-            .origin
+            .representation
             .as_ref()
-            .is_some_and(|origin| origin.url == url);
+            .is_some_and(|representation| representation.url == url);
         is_same.then_some(partial)
     }
 
@@ -184,13 +184,13 @@ mod tests {
     use super::*;
 
     fn begin(partials: &mut Partials, number: u64) -> Partial {
-        let origin = Origin {
+        let representation = Representation {
             url: "http://h/".into(),
             etag: "\"a\"".into(),
             total: None,
             headers: Vec::new(),
         };
-        let mut partial = partials.create(number, Some(origin), 0).unwrap();
+        let mut partial = partials.create(number, Some(representation), 0).unwrap();
         partial.append(b"abc").unwrap();
         partial
     }

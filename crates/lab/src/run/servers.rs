@@ -78,7 +78,7 @@ pub struct Servers {
 
 impl Servers {
     /// One running test server without TLS.
-    pub fn clear(server: TestServer) -> Servers {
+    pub fn plaintext(server: TestServer) -> Servers {
         Servers {
             clear: Some(Server::Here(server)),
             secure: None,

@@ -201,17 +201,17 @@ fn on_disk(
     match outcome {
         Ok(response) if is_whole => {
             let whole = partial.whole();
-            let origin = whole.origin.as_ref().filter(|_| end.is_some());
-            let response = match origin {
+            let representation = whole.representation.as_ref().filter(|_| end.is_some());
+            let response = match representation {
                 // The response is the one that began the body.
-                Some(origin) => response.with_head(200, origin.headers.clone()),
+                Some(representation) => response.with_head(200, representation.headers.clone()),
                 None => response,
             };
             Came::Outcome(Ok(response), Some(whole))
         }
         outcome => {
             let is_progress = length >= pending.furthest.saturating_add(PROGRESS);
-            let may_resume = partial.origin.is_some();
+            let may_resume = partial.representation.is_some();
             pending.furthest = pending.furthest.max(length);
             match (is_progress && may_resume, outcome) {
                 (true, outcome) => Came::Again(outcome),
@@ -233,13 +233,13 @@ fn start(batch: &mut Batches, slot: u32, request: Request) {
 
 /// The request for what is missing, if the file is still the same.
 fn rest_of(request: Request, partial: &Partial) -> std::result::Result<Request, String> {
-    let Some(origin) = &partial.origin else {
+    let Some(representation) = &partial.representation else {
         return Ok(request);
     };
     let range = format!("bytes={}-", partial.length());
     let fields = [
         ("Range", range.as_str()),
-        ("If-Range", &origin.etag),
+        ("If-Range", &representation.etag),
         // A range of a coded body would be one of other bytes.
         ("Accept-Encoding", "identity"),
     ];

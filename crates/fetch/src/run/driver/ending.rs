@@ -60,7 +60,7 @@ impl Driver<'_> {
         let sentence =
             change.and_then(|change| sentence(part.hosts.name(flight.host), &change, &outcome));
         if let Some(sentence) = sentence {
-            let _ = self.tell.send(News::Sentence(sentence));
+            let _ = self.news.send(News::Sentence(sentence));
         }
         if flight.pending.is_robots {
             return self.robots_received((&flight, index), &outcome, &robots);

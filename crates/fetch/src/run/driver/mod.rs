@@ -89,7 +89,7 @@ pub struct Driver<'a> {
     /// The number of the thread.
     number: usize,
     /// To whoever watches all threads.
-    tell: Sender<News>,
+    news: Sender<News>,
     reactor: Reactor,
     batch: Batches,
     /// Most requests in flight now: fewer after bodies did not fit into memory.
@@ -134,7 +134,7 @@ impl<'a> Driver<'a> {
     ///
     /// # Errors
     /// When the system has no reactor or no thread for it, or the plan cannot be read.
-    pub fn new(shared: &'a Shared<'a>, number: usize, tell: Sender<News>) -> Result<Driver<'a>> {
+    pub fn new(shared: &'a Shared<'a>, number: usize, news: Sender<News>) -> Result<Driver<'a>> {
         let Shared {
             folder, job, plan, ..
         } = *shared;
@@ -153,7 +153,7 @@ impl<'a> Driver<'a> {
             job,
             plan,
             number,
-            tell,
+            news,
             reactor,
             batch: Batches::new(shared.client, shared.proxies, job.pace.concurrency)?,
             may_fly: job.pace.concurrency,

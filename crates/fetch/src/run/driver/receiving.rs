@@ -8,7 +8,7 @@ use hecaton::Response;
 use crate::run::keep::Keeper;
 use crate::run::part::OpenPart;
 use crate::run::resume::{Beginning, Requested, classify};
-use crate::sink::{Origin, Partial};
+use crate::sink::{Partial, Representation};
 
 /// Bytes of a body that stay in memory. A longer body goes to the disk.
 const IN_MEMORY: usize = 1 << 20;
@@ -25,7 +25,7 @@ pub(super) struct Receiving {
 pub(super) enum State {
     /// The head has not come. A part of the body may be there from an earlier response.
     Waiting(Option<Partial>),
-    InMemory(BytesMut, Option<Origin>, Response),
+    InMemory(BytesMut, Option<Representation>, Response),
     OnDisk(Partial),
     /// It was given up.
     Over(Over),
@@ -55,7 +55,7 @@ impl Receiving {
         let partial = partial.take();
         let known = partial
             .as_ref()
-            .and_then(|partial| Some((partial.origin.as_ref()?, partial.length())));
+            .and_then(|partial| Some((partial.representation.as_ref()?, partial.length())));
         let requested = Requested {
             url: &self.url,
             is_plain: self.is_plain,
@@ -69,7 +69,9 @@ impl Receiving {
                 partial.into_iter().for_each(Partial::discard);
                 State::Over(Over::Useless)
             }
-            (Beginning::Whole(origin), _) => State::InMemory(BytesMut::new(), origin, response),
+            (Beginning::Whole(representation), _) => {
+                State::InMemory(BytesMut::new(), representation, response)
+            }
             (Beginning::Other, _) => State::InMemory(BytesMut::new(), None, response),
         };
     }
@@ -101,12 +103,12 @@ impl Receiving {
             State::InMemory(body, ..) if length <= IN_MEMORY as u64 && piece.len() <= room => {
                 body.extend_from_slice(piece);
             }
-            State::InMemory(body, origin, response) => {
+            State::InMemory(body, representation, response) => {
                 let before = keeper.before(&open.sink, number, response);
                 let Some(partials) = &mut open.partials else {
                     return Ok(());
                 };
-                let mut partial = partials.create(number, origin.take(), before)?;
+                let mut partial = partials.create(number, representation.take(), before)?;
                 partial.append(body)?;
                 partial.append(piece)?;
                 self.state = State::OnDisk(partial);

@@ -29,7 +29,7 @@ impl Driver<'_> {
     /// Says something that a person should know.
     pub(super) fn say(&self, sentence: String) {
         // Fails when nobody watches any more.
-        let _ = self.tell.send(News::Sentence(sentence));
+        let _ = self.news.send(News::Sentence(sentence));
     }
 
     pub(super) fn report(&self) {
@@ -48,6 +48,6 @@ impl Driver<'_> {
                 .flat_map(|part| part.hosts.slowest(MOST_HOSTS, now))
                 .collect(),
         };
-        let _ = self.tell.send(News::Progress(self.number, progress));
+        let _ = self.news.send(News::Progress(self.number, progress));
     }
 }

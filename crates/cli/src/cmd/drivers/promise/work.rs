@@ -96,7 +96,7 @@ pub(super) fn visit(
     };
     let servers = match loads[0].tls {
         true => Servers::secure(secure_server()?)?,
-        false => Servers::clear(server()?),
+        false => Servers::plaintext(server()?),
     };
     let mut runner = Runner::new(&sweep, servers);
     if !std::mem::replace(warm, true) {
