@@ -122,7 +122,7 @@ class BatchPartsTest < ServerTest
     flood do |address, _sent|
       done = []
       requests = []
-      client(timeout: 2).batch(concurrency: 2) do |batch|
+      client(timeout: 4).batch(concurrency: 2) do |batch|
         requests << batch.get(address).on_body { sleep 0.005 } # There is always a piece ready
         5.times { |id| requests << batch.get(url("/delay/50")).on_complete { |outcome| done << [id, outcome.status, requests[0].outcome] } }
       end

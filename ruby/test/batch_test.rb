@@ -122,10 +122,10 @@ class BatchTest < ServerTest
 
   def test_waiting_in_the_queue_does_not_use_up_the_timeout
     errors = []
-    client(timeout: 0.4).tap do |client|
-      client.batch(concurrency: 1) { |batch| 8.times { batch.get(url("/delay/100")).on_complete { |o| errors << o.error } } }
+    client(timeout: 1.5).tap do |client|
+      client.batch(concurrency: 1) { |batch| 20.times { batch.get(url("/delay/100")).on_complete { |o| errors << o.error } } }
     end
-    assert_equal [nil] * 8, errors
+    assert_equal [nil] * 20, errors
   end
 
   def test_an_exception_in_a_callback_ends_the_batch_in_a_defined_state

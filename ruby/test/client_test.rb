@@ -140,7 +140,7 @@ class ClientTest < ServerTest
     end
     script = <<~RUBY
       require "hecaton"
-      client = Hecaton::Client.new(timeout: 5)
+      client = Hecaton::Client.new(timeout: 20)
       Process.setrlimit(:NOFILE, 40)
       60.times { |number| client.get("http://127.0.0.\#{number + 1}:#{server.addr[1]}/") }
       print client.idle_connections
@@ -163,12 +163,12 @@ class ClientTest < ServerTest
         nil
       end
       begin
-        Hecaton::Client.new(timeout: 5)
+        Hecaton::Client.new(timeout: 20)
       rescue Hecaton::ConnectError => error
         puts error.message, error.cause.class, error.phase.inspect, error.sent?
       end
       files.each(&:close)
-      puts Hecaton::Client.new(timeout: 5).idle_connections
+      puts Hecaton::Client.new(timeout: 20).idle_connections
     RUBY
     output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:readlines)
     message, *facts = output.map(&:chomp)
@@ -229,15 +229,15 @@ class ClientTest < ServerTest
   end
 
   def test_what_one_request_sets_does_not_stick_to_its_connection
-    client = client(timeout: 10)
+    client = client(timeout: 30)
     first = client.post(url("/redirect/307/1"), body: "secret", headers: { "X-Own" => "1" }, bearer: "token", params: { a: 1 },
-      timeout: 0.5, redirects: 1, raise_for_status: true)
+      timeout: 2, redirects: 1, raise_for_status: true)
     second = client.get(url("/echo"))
     assert_equal [200, true], [first.status, second.attempts.last.reused?]
     seen = echo(second)
     assert_equal ["GET", "/echo", ""], seen.values_at("method", "path", "body")
     assert_empty seen["headers"].to_h.transform_keys(&:downcase).keys & %w[x-own authorization content-length content-type]
-    third = client.get(url("/delay/800")) # The deadline of the first is past.
+    third = client.get(url("/delay/2300")) # The deadline of the first is past.
     assert_equal [200, true], [third.status, third.attempts.last.reused?]
     assert_equal [307, 404], [client.get(url("/redirect/307/1")).status, client.get(url("/status/404")).status]
   end
@@ -397,11 +397,11 @@ class ClientTest < ServerTest
     real_server.ledger
     before = descriptors
     stored = nil
-    assert_equal(200, Hecaton::Client.open(timeout: 5) { |client| (stored = client).get(url("/echo")).status })
+    assert_equal(200, Hecaton::Client.open(timeout: 20) { |client| (stored = client).get(url("/echo")).status })
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
-    assert_raises(IndexError) { Hecaton::Client.open(timeout: 5) { |client| client.get(url("/echo")) && raise(IndexError) } }
+    assert_raises(IndexError) { Hecaton::Client.open(timeout: 20) { |client| client.get(url("/echo")) && raise(IndexError) } }
     assert_operator Dir.children("/proc/self/fd").size, :<=, before
-    assert_equal [0, Hecaton::Client], [stored.idle_connections, Hecaton::Client.open(timeout: 5).class]
+    assert_equal [0, Hecaton::Client], [stored.idle_connections, Hecaton::Client.open(timeout: 20).class]
   end
 
   # A plain request goes to the engine by a short way, which must give equal results to the long one.

@@ -9,7 +9,7 @@ class CloseTest < ServerTest
     define_method("test_every_descriptor_comes_back_#{name}") do
       own = TestServer.new(*options)
       before = descriptors # Without those of what other tests forgot.
-      Hecaton::Client.open(timeout: 5, verify: false, http: options.include?("--http2") ? 2 : nil) { |client| use(client, own.url) }
+      Hecaton::Client.open(timeout: 20, verify: false, http: options.include?("--http2") ? 2 : nil) { |client| use(client, own.url) }
       # The resolver's thread may need a moment more.
       wait_until { open_descriptors <= before }
       assert_operator open_descriptors, :<=, before

@@ -11,7 +11,7 @@ class Http2Test < Minitest::Test
     @summary = real_server.stop
   end
 
-  def client(**options) = Hecaton::Client.new(timeout: 5, http: "2", **options)
+  def client(**options) = Hecaton::Client.new(timeout: 20, http: "2", **options)
 
   def test_a_batch_shares_one_connection
     serving do |url|
@@ -37,7 +37,7 @@ class Http2Test < Minitest::Test
       response = client.post("#{url}/echo", body: "abc")
       assert_equal "2", response.http_version
       assert_equal "2", response.attempts.first.version
-      assert_equal "1.1", Hecaton::Client.new(timeout: 5).get("#{url}/echo").http_version
+      assert_equal "1.1", Hecaton::Client.new(timeout: 20).get("#{url}/echo").http_version
       assert_nil Hecaton::Response.new(status: 200).http_version
     end
   end
@@ -45,8 +45,8 @@ class Http2Test < Minitest::Test
   def test_over_tls_the_server_chooses
     Tempfile.create("ca") do |file|
       serving("--tls", "--tls-ca-out", file.path) do |url|
-        assert_equal "2", Hecaton::Client.new(timeout: 5, ca: file.path).get("#{url}/r/1").http_version
-        assert_equal "1.1", Hecaton::Client.new(timeout: 5, ca: file.path, http: "1.1").get("#{url}/r/1").http_version
+        assert_equal "2", Hecaton::Client.new(timeout: 20, ca: file.path).get("#{url}/r/1").http_version
+        assert_equal "1.1", Hecaton::Client.new(timeout: 20, ca: file.path, http: "1.1").get("#{url}/r/1").http_version
       end
     end
   end
@@ -131,7 +131,7 @@ class Http2Test < Minitest::Test
       script = <<~RUBY
         require "hecaton"
         hosts = Array.new(60) { |number| "host-\#{number}.test:#{port}" }
-        client = Hecaton::Client.new(timeout: 5, http: "2", resolve: hosts.to_h { |host| [host, "127.0.0.1"] })
+        client = Hecaton::Client.new(timeout: 20, http: "2", resolve: hosts.to_h { |host| [host, "127.0.0.1"] })
         Process.setrlimit(:NOFILE, 40)
         hosts.each { |host| client.get("http://\#{host}/r/1") }
         print client.idle_connections
@@ -155,7 +155,7 @@ class Http2Test < Minitest::Test
   end
 
   def test_an_unknown_version_is_refused
-    error = assert_raises(ArgumentError) { Hecaton::Client.new(timeout: 5, http: "3") }
+    error = assert_raises(ArgumentError) { Hecaton::Client.new(timeout: 20, http: "3") }
     assert_includes error.message, "http"
   end
 end

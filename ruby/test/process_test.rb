@@ -42,7 +42,7 @@ class ProcessTest < ServerTest
     require "hecaton"
     require "json"
     address, http, ca = ARGV
-    client = Hecaton::Client.new(timeout: 5, ca: ca, http: http)
+    client = Hecaton::Client.new(timeout: 20, ca: ca, http: http)
     requested = -> { JSON.parse(client.get(address).body)["connection"] }
     seen = [requested.call]
     [-> { nil }, -> { client = nil; GC.start }, -> { exec("true") }, -> { requested.call; client.close }, -> { exit!(0) }].each do |life|
@@ -152,7 +152,7 @@ class ProcessTest < ServerTest
       require "hecaton"
       TracePoint.new(:c_call) { |call| sleep 0.05 if call.method_id == :const_get }.enable
       use = lambda do
-        client = Hecaton::Client.new(timeout: 5, cookies: true)
+        client = Hecaton::Client.new(timeout: 20, cookies: true)
         client.post("#{url("/echo")}", body: ["a"].each) { |response| response.each_chunk {} }
         client.batch { |batch| batch.get("#{url("/r/1")}") }
       end

@@ -87,8 +87,8 @@ class RetryTest < ServerTest
 
   def test_patience_ends_with_the_deadline
     busy(-> { "60" }) do |address|
-      response = client(retry: { statuses: [503], interval: 0 }).get(address, timeout: 2)
-      assert_equal [[503], true], [response.attempts.map(&:status), response.elapsed < 1.5]
+      response = client(retry: { statuses: [503], interval: 0 }).get(address, timeout: 30)
+      assert_equal [[503], true], [response.attempts.map(&:status), response.elapsed < 20]
     end
   end
 

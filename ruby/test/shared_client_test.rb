@@ -8,15 +8,15 @@ class SharedClientTest < ServerTest
 
   def test_every_verb
     %w[get head post put patch delete options].each do |verb|
-      response = Hecaton.public_send(verb, url("/echo"), timeout: 5, headers: { "x-a" => "1" })
+      response = Hecaton.public_send(verb, url("/echo"), timeout: 20, headers: { "x-a" => "1" })
       assert_equal [200, verb.upcase], [response.status, response.http_method]
     end
-    assert_equal ["POST", '{"a":1}'], Hecaton.post(url("/echo"), timeout: 5, json: { a: 1 }).json.values_at("method", "body")
-    assert_equal "BREW", Hecaton.request("BREW", url("/echo"), timeout: 5).json["method"]
-    assert_equal 3000, Hecaton.get(url("/bytes/3000"), timeout: 5) { |stream| stream.read.bytesize }
-    assert_equal [200, 404], Hecaton.get_all([url("/r/1"), url("/status/404")], timeout: 5).map(&:status)
-    assert_equal %w[GET PUT], Hecaton.all([[:get, url("/echo")], [:put, url("/echo")]], timeout: 5, concurrency: 2).map { |outcome| outcome.json["method"] }
-    Dir.mktmpdir { |folder| assert_equal 70, Hecaton.download(url("/bytes/70"), "#{folder}/x", timeout: 5).size }
+    assert_equal ["POST", '{"a":1}'], Hecaton.post(url("/echo"), timeout: 20, json: { a: 1 }).json.values_at("method", "body")
+    assert_equal "BREW", Hecaton.request("BREW", url("/echo"), timeout: 20).json["method"]
+    assert_equal 3000, Hecaton.get(url("/bytes/3000"), timeout: 20) { |stream| stream.read.bytesize }
+    assert_equal [200, 404], Hecaton.get_all([url("/r/1"), url("/status/404")], timeout: 20).map(&:status)
+    assert_equal %w[GET PUT], Hecaton.all([[:get, url("/echo")], [:put, url("/echo")]], timeout: 20, concurrency: 2).map { |outcome| outcome.json["method"] }
+    Dir.mktmpdir { |folder| assert_equal 70, Hecaton.download(url("/bytes/70"), "#{folder}/x", timeout: 20).size }
   end
 
   def test_no_request_without_a_deadline
@@ -41,7 +41,7 @@ class SharedClientTest < ServerTest
     assert_same mine, Hecaton.client
   end
 
-  def connection = Hecaton.get(url("/echo"), timeout: 5).json["connection"]
+  def connection = Hecaton.get(url("/echo"), timeout: 20).json["connection"]
 
   def test_connections_are_reused_and_threads_share_them
     connections = Array.new(4) { connection }
@@ -54,7 +54,7 @@ class SharedClientTest < ServerTest
       require "hecaton"
       made = 0
       Hecaton::Client.singleton_class.prepend(Module.new { define_method(:new) { |**settings| made += 1; sleep 0.01; super(**settings) } })
-      statuses = Array.new(20) { Thread.new { Hecaton.get(#{url("/r/1").inspect}, timeout: 5).status } }.map(&:value)
+      statuses = Array.new(20) { Thread.new { Hecaton.get(#{url("/r/1").inspect}, timeout: 20).status } }.map(&:value)
       print [statuses.uniq, made].inspect
     RUBY
     said, status = Open3.capture2e(RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", program)

@@ -74,7 +74,7 @@ class AdapterTest < ServerTest
       client.post(site("/json"), json: { a: { b: 1 } }), client.post(site("/form"), form: { a: 1, "b[]": [2, 3] }),
       client.put(site("/text"), body: StringIO.new("text"), headers: { x_a: 1 }), client.get(site("/query"), params: { z: 1, a: "b c" }),
       client.get(site("/login"), basic_auth: %w[user pass]), client.get("http://user:pass@site.test/login"),
-      Hecaton::Client.new(timeout: 5, base_url: site("/x/"), headers: { "X-A" => "1" }).patch("/text", body: "text"), client.delete(site("/agent"))
+      Hecaton::Client.new(timeout: 20, base_url: site("/x/"), headers: { "X-A" => "1" }).patch("/text", body: "text"), client.delete(site("/agent"))
     ].map(&:body)
     assert_equal %w[json form text query login login text agent], bodies
     assert_raises(WebMock::NetConnectNotAllowedError) { client.post(site("/json"), json: { a: 2 }) }

@@ -26,7 +26,7 @@ class OrderTest < Minitest::Test
   def requires(kind, order) = order.map { |name| "require #{name.sub("KIND", kind).inspect}\n" }.join
 
   MINITEST = <<~RUBY.freeze
-    CLIENT = Hecaton::Client.new(timeout: 5)
+    CLIENT = Hecaton::Client.new(timeout: 20)
 
     class ProgramTest < Minitest::Test
       i_suck_and_my_tests_are_order_dependent!
@@ -60,7 +60,7 @@ class OrderTest < Minitest::Test
   end
 
   RSPEC = <<~RUBY.freeze
-    CLIENT = Hecaton::Client.new(timeout: 5)
+    CLIENT = Hecaton::Client.new(timeout: 20)
 
     RSpec.describe "a program" do
       it "is stubbed" do
@@ -93,7 +93,7 @@ class OrderTest < Minitest::Test
   # WebMock alone is not enabled, and then it stubs nobody.
   def test_webmock_that_is_not_enabled
     program = <<~RUBY
-      client = Hecaton::Client.new(timeout: 5)
+      client = Hecaton::Client.new(timeout: 20)
       request_once = -> { client.get("http://127.0.0.1:9/") rescue $!.class }
       WebMock.stub_request(:get, "http://127.0.0.1:9/").to_return(status: 299)
       print request_once.call, " "

@@ -19,7 +19,7 @@ class VCRTest < Minitest::Test
     config.hook_into :webmock
   end
 
-  def client(**options) = Hecaton::Client.new(timeout: 5, **options)
+  def client(**options) = Hecaton::Client.new(timeout: 20, **options)
   def cassette(name) = YAML.unsafe_load_file("#{FOLDER}/#{name}.yml")["http_interactions"]
 
   # The block's values when it is recorded and when it is replayed, the requests that the server received, and the
