@@ -28,6 +28,7 @@ mod own_settings;
 mod pace;
 mod paged_server;
 mod pages;
+mod proxies;
 mod rate;
 mod reading;
 mod redirects;

@@ -39,7 +39,7 @@ fn alone<T: Send>(home: &std::path::Path, run: impl FnOnce() -> T + Send) -> Opt
 }
 
 /// A name server on port 53. Every name resolves to 127.0.0.1, and each query is noted. A name that moves resolves to
-/// 127.0.0.9 the first time, where nobody listens.
+/// 127.0.0.9 the first time, where nobody listens, and `secrets` to the address at which clouds give them out.
 fn names() -> Arc<Mutex<BTreeMap<String, u32>>> {
     let socket = UdpSocket::bind("127.0.0.1:53").expect("the port is free where nobody else is");
     let requested: Arc<Mutex<BTreeMap<String, u32>>> = Arc::default();
@@ -65,16 +65,17 @@ fn names() -> Arc<Mutex<BTreeMap<String, u32>>> {
                     .and_modify(|times| *times += 1)
                     .or_insert(1);
             }
-            let last = if name.starts_with("moves") && times == 1 {
-                9
-            } else {
-                1
+            let address = match &*name {
+                name if name.starts_with("moves") && times == 1 => [127, 0, 0, 9],
+                name if name.starts_with("secrets") => [169, 254, 169, 254],
+                _ => [127, 0, 0, 1],
             };
             let mut reply = packet[..2].to_vec();
             reply.extend([0x81, 0x80, 0, 1, 0, u8::from(is_ipv4), 0, 0, 0, 0]);
             reply.extend(&question[..end + 5]);
             if is_ipv4 {
-                reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, last]);
+                reply.extend([0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4]);
+                reply.extend(address);
             }
             let _ = socket.send_to(&reply, from);
         }
@@ -150,6 +151,108 @@ fn a_name_of_others_does_not_lead_into_ones_own_network() {
         let meant = crate::support::ending(again.arg(world.out()));
         assert_eq!(meant.status, Some(0), "{}", meant.stderr);
         assert_eq!(world.server.summary().requests, 5);
+    });
+    if ran.is_none() {
+        eprintln!("skipped: this user may not make a network of its own");
+    }
+}
+
+/// The inputs of a list whose connection was forbidden.
+fn forbidden(world: &World) -> Vec<u64> {
+    let records = world.records().into_iter();
+    let forbidden = records.filter(|(_, record)| {
+        let message = record["error"]["message"].as_str().unwrap_or_default();
+        message.contains("allow_address forbids")
+    });
+    forbidden.map(|(number, _)| number).collect()
+}
+
+#[test]
+fn a_host_of_ones_own_opens_the_network_to_no_other_host_of_its_list() {
+    let home = tempfile::tempdir().unwrap();
+    let ran = alone(home.path(), || {
+        let _requested = names();
+        let world = World::new();
+        let port = world.port();
+        let own = ["127.0.0.1", "printer.local", "known.names.example"];
+        let others = [
+            "inside.names.example",
+            "other.names.example",
+            "secrets.internal",
+        ];
+        let hosts = own.into_iter().chain(others).enumerate();
+        let list = world.write(
+            "urls.txt",
+            hosts.map(|(n, host)| format!("http://{host}:{port}/r/{n}")),
+        );
+        let known = format!("known.names.example:{port}:127.0.0.1");
+        world.run(&list, &["--retries", "0", "--resolve", &known]);
+        assert_eq!(forbidden(&world), [3, 4, 5], "{:?}", world.records());
+        assert_eq!(count(&world.records(), "response"), 3);
+        assert_eq!(world.server.summary().requests, 3);
+    });
+    if ran.is_none() {
+        eprintln!("skipped: this user may not make a network of its own");
+    }
+}
+
+#[test]
+fn a_redirect_of_ones_own_host_does_not_open_the_network_to_others() {
+    let home = tempfile::tempdir().unwrap();
+    let ran = alone(home.path(), || {
+        let _requested = names();
+        let world = World::new();
+        let port = world.port();
+        let from = |host: &str, to: &str| {
+            format!("http://{host}:{port}/redirect/302/1?to=http%3A%2F%2F{to}%3A{port}%2Fr%2F1")
+        };
+        let redirects = [
+            from("localhost", "inside.names.example"),
+            from("shop.names.example", "inside.names.example"),
+            // The site of an input is the user's if its host is.
+            from("shop.names.example", "www.shop.names.example"),
+            from("localhost", "printer.local"),
+        ];
+        let list = world.write("urls.txt", redirects.into_iter());
+        let arguments = [
+            "--i-own-these-hosts",
+            "--redirects-to",
+            "any",
+            "--retries",
+            "0",
+        ];
+        world.run(&list, &arguments);
+        assert_eq!(forbidden(&world), [0, 1], "{:?}", world.records());
+        assert_eq!(count(&world.records(), "response"), 2);
+    });
+    if ran.is_none() {
+        eprintln!("skipped: this user may not make a network of its own");
+    }
+}
+
+#[test]
+fn a_list_of_ones_own_server_is_not_read_from_where_others_lead_in_ones_network() {
+    let home = tempfile::tempdir().unwrap();
+    let ran = alone(home.path(), || {
+        let _requested = names();
+        let world = World::new();
+        let port = world.port();
+        let to = |host: &str| {
+            let list = format!(
+                "http://localhost:{port}/redirect/302/1?to=http%3A%2F%2F{host}%3A{port}%2Fr%2F1"
+            );
+            let mut command = crate::support::hecaton(&["fetch", "plan", &list, "-o"]);
+            crate::support::ending(command.arg(world.path(host)))
+        };
+        let refused = to("inside.names.example");
+        assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("forbids 127.0.0.1"),
+            "{}",
+            refused.stderr
+        );
+        let followed = to("printer.local");
+        assert_eq!(followed.status, Some(0), "{}", followed.stderr);
     });
     if ran.is_none() {
         eprintln!("skipped: this user may not make a network of its own");

@@ -1,16 +1,13 @@
-//! Settings of single hosts: `--hosts`, and proxies in turn.
+//! Settings of single hosts: `--hosts`.
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::Value;
 
 use crate::support::{Ending, World, ending};
 
-fn hosts(world: &World, text: &str) -> String {
+/// Writes a file of settings.
+pub fn hosts(world: &World, text: &str) -> String {
     let path = world.path("hosts.toml");
     std::fs::write(&path, text.replace("PORT", &world.port())).unwrap();
     path.to_str().unwrap().to_owned()
@@ -155,114 +152,4 @@ fn a_file_that_cannot_be_used_is_refused_with_its_line() {
         assert!(!refused.stderr.contains("joe:secret"), "{}", refused.stderr);
     }
     assert_eq!(world.server.summary().requests, 0);
-}
-
-/// A proxy that responds to all itself; its URL, and how many requests it got.
-fn proxy() -> (String, Arc<AtomicUsize>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    let count: Arc<AtomicUsize> = Arc::default();
-    let counted = count.clone();
-    std::thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let counted = counted.clone();
-            std::thread::spawn(move || {
-                let mut lines = BufReader::new(stream.try_clone().unwrap())
-                    .lines()
-                    .map_while(Result::ok);
-                while let Some(first) = lines.next() {
-                    while lines.next().is_some_and(|line| !line.is_empty()) {}
-                    assert!(first.starts_with("GET http://"), "{first}");
-                    counted.fetch_add(1, Ordering::SeqCst);
-                    let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-                }
-            });
-        }
-    });
-    (url, count)
-}
-
-#[test]
-fn requests_take_proxies_in_turn_and_a_host_has_its_own() {
-    let world = World::new();
-    let ((first, firsts), (second, seconds), (third, thirds)) = (proxy(), proxy(), proxy());
-    let urls = (0..20).map(|n| format!("http://a.test/{n}"));
-    let urls = urls.chain((0..7).map(|n| format!("http://b.test/{n}")));
-    let list = world.write("urls.txt", urls);
-    let file = hosts(&world, &format!("[\"b.test\"]\nproxy = {third:?}\n"));
-    let arguments = ["--proxy", &first, "--proxy", &second, "--hosts", &file];
-    world.run(&list, &[&arguments[..], &["--threads", "1"]].concat());
-    let count = |of: &AtomicUsize| of.load(Ordering::SeqCst);
-    assert_eq!(
-        (count(&firsts), count(&seconds), count(&thirds)),
-        (10, 10, 7)
-    );
-    assert!(world.records().values().all(|record| record["ok"] == true));
-}
-
-#[test]
-fn a_request_that_a_dead_proxy_lost_is_tried_through_the_next() {
-    let world = World::new();
-    let (alive, count) = proxy();
-    let urls = (0..2).map(|n| format!("http://a.test/{n}"));
-    let list = world.write("urls.txt", urls);
-    let arguments = ["--proxy", &alive, "--proxy", "http://127.0.0.1:1"];
-    world.run(&list, &[&arguments[..], &["-c", "1"]].concat());
-    let records = world.records();
-    assert!(
-        records.values().all(|record| record["ok"] == true),
-        "{records:?}"
-    );
-    assert_eq!(count.load(Ordering::SeqCst), 2);
-    let attempts = records
-        .values()
-        .map(|record| record["attempts"].as_u64().unwrap());
-    assert_eq!(attempts.sum::<u64>(), 3);
-}
-
-#[test]
-fn a_dead_proxy_is_no_failure_of_the_host() {
-    let world = World::new();
-    let (alive, count) = proxy();
-    let urls = (0..40).map(|n| format!("http://a.test/{n}"));
-    let list = world.write("urls.txt", urls);
-    let dead = dead_address();
-    // One failure would open the breaker, and no try is left after the first.
-    let limits = ["--breaker", "1", "--retries", "0", "--threads", "1"];
-    let arguments = ["--proxy", &alive, "--proxy", &dead];
-    let ended = world.run(&list, &[&arguments[..], &limits].concat());
-    let records = world.records();
-    assert!(
-        records.values().all(|record| record["ok"] == true),
-        "{records:?}"
-    );
-    assert_eq!(count.load(Ordering::SeqCst), 40);
-    assert!(!ended.stderr.contains("in a row"), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("take the other proxies"),
-        "{}",
-        ended.stderr
-    );
-}
-
-#[test]
-fn a_host_whose_proxies_are_all_dead_is_down() {
-    let world = World::new();
-    let urls = (0..40).map(|n| format!("http://a.test/{n}"));
-    let list = world.write("urls.txt", urls);
-    let (one, other) = (dead_address(), dead_address());
-    let arguments = ["--proxy", &one, "--proxy", &other];
-    let limits = ["--breaker", "3", "--breaker-cooldown", "10ms"];
-    let limits = [&limits[..], &["--wait-out", "100ms", "--retries", "0"]].concat();
-    let ended = world.run_to(3, &list, &[&arguments[..], &limits].concat());
-    assert!(ended.stderr.contains("in a row"), "{}", ended.stderr);
-    let records = world.records();
-    assert_eq!(records.len(), 40);
-    assert!(crate::support::count(&records, "unreached") > 0);
-}
-
-/// The URL of a proxy at which nobody listens.
-fn dead_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}", listener.local_addr().unwrap())
 }

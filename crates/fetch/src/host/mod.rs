@@ -13,7 +13,7 @@ mod site;
 
 pub use last::LastHost;
 pub use names::HostNames;
-pub use site::site;
+pub use site::{is_same_site, site};
 
 /// A host as the limits see it: an address, or a name in lower case and punycode without a last dot. The port follows
 /// unless it is the default one of the scheme.
@@ -44,7 +44,7 @@ pub enum Whose {
 }
 
 /// Addresses at which clouds give secrets to any request from inside: nobody's own host.
-const METADATA: [IpAddr; 3] = [
+pub const METADATA: [IpAddr; 3] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),

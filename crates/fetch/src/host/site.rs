@@ -1,11 +1,21 @@
 //! The site of a host: its name without `www.`, because owners redirect from the one to the other.
 
+use super::Host;
+
 /// The site of a canonical host. The port stays, since another port is another server.
 pub fn site(host: &str) -> &str {
     match host.strip_prefix("www.") {
         // `www.com` is a name of its own, and has no name above it but a zone.
         Some(rest) if rest.contains('.') => rest,
         _ => host,
+    }
+}
+
+/// Whether two URLs are of one site.
+pub fn is_same_site(one: &str, other: &str) -> bool {
+    match (Host::of(one), Host::of(other)) {
+        (Ok(one), Ok(other)) => site(one.as_str()) == site(other.as_str()),
+        _ => false,
     }
 }
 

@@ -309,7 +309,7 @@ pub struct Network {
     /// Most bytes of all bodies that are received at the same time.
     pub max_buffered: usize,
     /// Addresses that may be connected to: `public`, `any`, or networks such as `10.0.0.0/8`. When empty, only public
-    /// addresses, unless the list itself has hosts of this machine or of a private network.
+    /// addresses, and any for a host that is one's own.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allow_address: Vec<String>,
     /// Whether compressed bodies are accepted, and decoded.

@@ -8,7 +8,7 @@ use hecaton::Redirect;
 use url::Url;
 
 use super::Rendered;
-use crate::host::{Host, Whose, site};
+use crate::host::{Host, Whose, is_same_site};
 use crate::job::Reach;
 
 /// The next URL of an input, after a redirect.
@@ -131,7 +131,7 @@ fn refusal(here: &Url, there: &Url, (followed, most): (u32, u32), reach: Reach) 
     if here.scheme() == "https" && there.scheme() == "http" {
         return Some(format!("it leads from https to http, {there}"));
     }
-    if reach == Reach::Site && !is_one_site(here, there) {
+    if reach == Reach::Site && !is_same_site(here.as_str(), there.as_str()) {
         return Some(format!(
             "it leads to another site, {there}: --redirects-to any follows it there"
         ));
@@ -143,13 +143,6 @@ fn refusal(here: &Url, there: &Url, (followed, most): (u32, u32), reach: Reach) 
             "a host of others leads to {there}, in a network of your own"
         )),
         _ => None,
-    }
-}
-
-fn is_one_site(here: &Url, there: &Url) -> bool {
-    match (Host::of(here.as_str()), Host::of(there.as_str())) {
-        (Ok(here), Ok(there)) => site(here.as_str()) == site(there.as_str()),
-        _ => false,
     }
 }
 

@@ -1,15 +1,16 @@
-//! The requests of a thread, each through the proxy whose turn it is.
+//! The requests of a thread, each through the proxy whose turn it is, and to the addresses that its host may have.
 //!
-//! A client knows its connections by their origins alone, so that each proxy has a client of its own. All of them share
-//! cookies and the memory for bodies.
+//! A client knows its connections by their origins alone, so that each proxy has a client of its own, once more for one's own
+//! hosts. All of them share cookies and the memory for bodies.
 
 use std::future::poll_fn;
 use std::pin::pin;
 use std::task::Poll;
 use std::time::Instant;
 
-use hecaton::{Batch, Client, InParts, Outcome, Part, Phase, Proxy, Request};
+use hecaton::{Batch, Client, InParts, Kind, Outcome, Part, Phase, Proxy, Request};
 
+use super::own::Clients;
 use super::proxies::{self, Proxies};
 use super::proxy_health::ProxyHealth;
 use crate::error::Result;
@@ -31,19 +32,33 @@ impl Turns {
     }
 }
 
-/// A batch for each proxy.
+/// Batches for each proxy.
 pub struct Batches {
+    /// One for each proxy, and behind them once more for one's own hosts, if they have a client of their own.
     batches: Vec<Batch<u32>>,
     turns: Turns,
     /// How many requests took each list of proxies: those of hosts, and the usual ones at the end.
     taken: Vec<usize>,
-    /// Which list of proxies each slot takes, and which batch has it.
-    of_slots: Vec<(usize, usize)>,
+    of_slots: Vec<Chosen>,
     proxies: Vec<Proxy>,
     health: ProxyHealth,
 }
 
+<<<<<<< HEAD
 /// The blame for an outcome that is a failure.
+=======
+/// The way of a slot's request.
+#[derive(Clone, Copy, Debug)]
+struct Chosen {
+    /// The list of proxies.
+    list: usize,
+    proxy: usize,
+    batch: usize,
+    at: Instant,
+}
+
+/// Whose failure an outcome is, if it is one.
+>>>>>>> 7ed4814d (Let a host of one's own open the network to itself alone, and count a silent proxy for the proxy)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// That of the host, as far as anyone knows.
@@ -58,8 +73,10 @@ impl Batches {
     ///
     /// # Errors
     /// When a proxy cannot be used.
-    pub fn new(client: &Client, proxies: &Proxies, concurrency: usize) -> Result<Batches> {
-        let clients = proxies::clients(client, &proxies.proxies)?.into_iter();
+    pub fn new(clients: &Clients, proxies: &Proxies, concurrency: usize) -> Result<Batches> {
+        let through = |client: &Client| proxies::clients(client, &proxies.proxies);
+        let through: Result<Vec<_>> = clients.all().map(through).collect();
+        let clients = through?.into_iter().flatten();
         Ok(Batches {
             batches: clients
                 .map(|client| Batch::new(client, concurrency))
@@ -72,47 +89,70 @@ impl Batches {
         })
     }
 
+<<<<<<< HEAD
     /// Chooses the proxy of the next request of a slot, by the position of its host's settings.
     pub fn choose(&mut self, slot: u32, host: Option<usize>, now: Instant) {
+=======
+    /// Chooses the way of the next request of a slot, by the place of its host's settings and whether the host is one's own.
+    pub fn choose(&mut self, slot: u32, (host, is_own): (Option<usize>, bool), now: Instant) {
+>>>>>>> 7ed4814d (Let a host of one's own open the network to itself alone, and count a silent proxy for the proxy)
         let slot = slot as usize;
-        if self.of_slots.len() <= slot {
-            self.of_slots.resize(slot + 1, (0, 0));
-        }
         let last = self.taken.len() - 1;
         let list = host.filter(|host| matches!(self.turns.of_hosts.get(*host), Some(Some(_))));
         let list = list.unwrap_or(last);
         let taken = &mut self.taken[list];
-        let chosen = self.health.choose(self.turns.list(list), *taken, now);
-        self.of_slots[slot] = (list, chosen);
+        let proxy = self.health.choose(self.turns.list(list), *taken, now);
         *taken = taken.wrapping_add(1);
+        let has_own = self.batches.len() > self.proxies.len();
+        let batch = proxy + self.proxies.len() * usize::from(is_own && has_own);
+        let chosen = Chosen {
+            list,
+            proxy,
+            batch,
+            at: now,
+        };
+        if self.of_slots.len() <= slot {
+            self.of_slots.resize(slot + 1, chosen);
+        }
+        self.of_slots[slot] = chosen;
     }
 
-    /// Notes how the request of a slot ended, and says whose failure it is if it is one.
-    pub fn blame(&mut self, slot: u32, outcome: &Outcome, now: Instant) -> Blame {
-        let Some((list, chosen)) = self.of_slots.get(slot as usize).copied() else {
+    /// Notes how the request of a slot ended, and says whose failure it is if it is one. `lost`: how many tries in a row were
+    /// lost by proxies before it.
+    pub fn blame(&mut self, slot: u32, (outcome, lost): (&Outcome, u32), now: Instant) -> Blame {
+        let Some(chosen) = self.of_slots.get(slot as usize).copied() else {
             return Blame::Host;
         };
-        match &self.proxies[chosen] {
-            Proxy::Url(url) if is_unconnected(outcome, url) => {
-                let is_news = self.health.failed(chosen, now);
-                match self.health.has_any(self.turns.list(list), now) {
-                    true => Blame::Proxy(is_news),
-                    false => Blame::Host,
-                }
+        let Proxy::Url(url) = &self.proxies[chosen.proxy] else {
+            return Blame::Host;
+        };
+        let list = self.turns.list(chosen.list);
+        let is_lost = match said(outcome, url) {
+            Said::Unconnected => true,
+            // Silence may be the host's too: a proxy that responded to others meanwhile waits for it, and so do all proxies.
+            Said::Nothing => {
+                !self.health.has_answered_since(chosen.proxy, chosen.at)
+                    && (lost as usize + 1) < list.len()
             }
-            _ => {
-                self.health.worked(chosen);
-                Blame::Host
+            Said::Unclear => return Blame::Host,
+            Said::Something => {
+                self.health.worked(chosen.proxy, now);
+                return Blame::Host;
             }
+        };
+        if !is_lost {
+            return Blame::Host;
+        }
+        let is_news = self.health.failed(chosen.proxy, now);
+        match self.health.has_any(list, now) {
+            true => Blame::Proxy(is_news),
+            false => Blame::Host,
         }
     }
 
     fn of(&mut self, slot: u32) -> &mut Batch<u32> {
-        let (_, batch) = self
-            .of_slots
-            .get(slot as usize)
-            .copied()
-            .unwrap_or_default();
+        let chosen = self.of_slots.get(slot as usize);
+        let batch = chosen.map_or(0, |chosen| chosen.batch);
         &mut self.batches[batch]
     }
 
@@ -145,7 +185,8 @@ impl Batches {
 
     /// Waits until a request of any batch has ended, or a part of one can be taken.
     pub async fn wait(&mut self, outcomes: &mut Vec<(u32, Outcome)>) {
-        if let [only] = &mut self.batches[..] {
+        let mut busy = self.batches.iter_mut().filter(|batch| !batch.is_empty());
+        if let (Some(only), None) = (busy.next(), busy.next()) {
             return only.wait(outcomes).await;
         }
         poll_fn(|cx| {
@@ -164,19 +205,42 @@ impl Batches {
     }
 }
 
+<<<<<<< HEAD
 /// Whether no connection to this proxy could be opened. A refusal after that may be the host's doing.
 fn is_unconnected(outcome: &Outcome, url: &str) -> bool {
+=======
+/// What a proxy said, as far as an outcome shows it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    /// There was no connection to it.
+    Unconnected,
+    /// It accepted a connection and did not say in time whether it connects to the host.
+    Nothing,
+    /// Something. What it refuses may be the host's doing.
+    Something,
+    /// Nobody knows: it passes on what the host says, and nothing came.
+    Unclear,
+}
+
+fn said(outcome: &Outcome, proxy: &str) -> Said {
+>>>>>>> 7ed4814d (Let a host of one's own open the network to itself alone, and count a silent proxy for the proxy)
     let Err(error) = outcome else {
-        return false;
+        return Said::Something;
     };
     // These resolve the name of the host here.
-    let resolves_here = url.starts_with("socks5://") || url.starts_with("socks4://");
-    let is_before = match error.phase() {
-        Phase::Connect => true,
-        Phase::Resolve => !resolves_here,
-        _ => false,
+    let resolves_here = proxy.starts_with("socks5://") || proxy.starts_with("socks4://");
+    let is_tunnel = proxy.starts_with("socks") || error.url().starts_with("https:");
+    let Some(last) = error.attempts().last() else {
+        return Said::Unclear;
     };
     let is_forbidden = error.detail().contains("allow_address");
-    let last = error.attempts().last();
-    is_before && !is_forbidden && last.is_some_and(|attempt| attempt.peer().is_none())
+    match error.phase() {
+        Phase::Resolve if resolves_here || is_forbidden => Said::Unclear,
+        Phase::Connect if is_forbidden => Said::Unclear,
+        Phase::Resolve | Phase::Connect if last.peer().is_none() => Said::Unconnected,
+        Phase::Connect if error.kind() == Kind::Timeout => Said::Nothing,
+        Phase::Connect | Phase::Tls | Phase::Read => Said::Something,
+        Phase::Send | Phase::FirstByte if is_tunnel => Said::Something,
+        _ => Said::Unclear,
+    }
 }

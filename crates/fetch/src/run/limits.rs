@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::hosts::Limits;
+use super::own::OwnHosts;
 use crate::error::Result;
 use crate::host::HostNames;
 use crate::job::{Job, Pace, Rate};
@@ -55,6 +56,8 @@ pub struct PartLimits {
     pub usual: Limits,
     names: HostNames,
     own: Vec<Limits>,
+    /// Which hosts the user wrote as their own.
+    pub own_hosts: OwnHosts,
 }
 
 impl PartLimits {
@@ -75,6 +78,7 @@ impl PartLimits {
             usual: limits(&job.pace, shard),
             names: HostNames::new(&job.hosts)?,
             own: own.collect(),
+            own_hosts: OwnHosts::of(job),
         })
     }
 

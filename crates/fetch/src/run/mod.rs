@@ -18,6 +18,7 @@ mod instants;
 mod keep;
 mod limits;
 mod line;
+mod own;
 mod pages;
 mod part;
 mod proxies;
@@ -35,7 +36,8 @@ mod watch;
 
 pub use self::goal::{shortfall, tally};
 pub use self::hosts::HostView;
-pub use self::settings::{check, check_columns, client, list_client};
+pub use self::own::Clients;
+pub use self::settings::{check, check_columns, clients, list_clients};
 pub use self::supply::{Standing, Supply, worker_name};
 pub use self::threads::{Options, Summary, run, run_supplied};
 pub use self::view::{Observer, PartView, Snapshot};

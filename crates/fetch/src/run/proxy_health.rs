@@ -1,4 +1,5 @@
-//! Which proxies can be connected to: one that cannot rests, and requests take the others meanwhile. Pure decisions.
+//! Which proxies work: one that cannot be connected to, or says nothing, rests, and requests take the others meanwhile. Pure
+//! decisions.
 //!
 //! A host says nothing by the failures of a proxy, so they do not count for it while another proxy can be taken. If
 //! none can, they count: then the host cannot be reached.
@@ -20,6 +21,8 @@ struct Health {
     until: Option<Instant>,
     /// Whether a request tries it again.
     is_probed: bool,
+    /// When it said something last.
+    answered: Option<Instant>,
 }
 
 impl Health {
@@ -60,7 +63,7 @@ impl ProxyHealth {
         chosen
     }
 
-    /// Nobody could connect to this proxy; whether that is news.
+    /// Nobody could connect to this proxy, or it said nothing; whether that is news.
     pub fn failed(&mut self, proxy: usize, now: Instant) -> bool {
         let health = &mut self.0[proxy];
         let is_news = health.failures == 0;
@@ -72,9 +75,17 @@ impl ProxyHealth {
         is_news
     }
 
-    /// This proxy was connected to.
-    pub fn worked(&mut self, proxy: usize) {
-        self.0[proxy] = Health::default();
+    /// This proxy said something.
+    pub fn worked(&mut self, proxy: usize, now: Instant) {
+        self.0[proxy] = Health {
+            answered: Some(now),
+            ..Health::default()
+        };
+    }
+
+    /// Whether this proxy said something after this moment.
+    pub fn has_answered_since(&self, proxy: usize, moment: Instant) -> bool {
+        self.0[proxy].answered.is_some_and(|at| at > moment)
     }
 
     /// Whether one of these proxies can be taken now.
@@ -112,11 +123,14 @@ mod tests {
         assert!(!health.failed(0, later));
         assert_eq!(health.choose(&both, 0, later + FIRST_REST), 1);
         assert_eq!(health.choose(&both, 0, later + 2 * FIRST_REST), 0);
-        health.worked(0);
+        health.worked(0, later);
         assert_eq!(
             [0, 2, 4].map(|turn| health.choose(&both, turn, later)),
             [0; 3]
         );
+        assert!(health.has_answered_since(0, now));
+        assert!(!health.has_answered_since(0, later));
+        assert!(!health.has_answered_since(1, now));
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use hecaton::{Addresses, AllowAddress, Client, Config, Cookies, Networks, Protocol};
+use hecaton::{Addresses, Client, Config, Cookies, Protocol};
 
 use super::keep::Keeper;
+use super::own::Clients;
 use super::pages::Paging;
 use super::{descriptors, goal, proxies};
 use crate::error::{Error, Result};
-use crate::host::{Host, HostNames, Whose};
+use crate::host::HostNames;
 use crate::job::{Job, Network};
 use crate::plan::Folder;
 
@@ -22,44 +23,43 @@ const MAX_BODY: usize = 64 << 20;
 /// Most bytes that the decoder of a body takes.
 const LARGEST_DECODER: usize = 16 << 20;
 
-/// The client of a job.
+/// The clients that read sitemaps.
 ///
 /// # Errors
 /// When a setting cannot be used.
-pub fn client(job: &Job) -> Result<Client> {
-    // The URL of a sitemap is the user's own choice, as every host of a list is.
-    let sitemap = job.input.sitemap.as_deref();
-    let sitemap = sitemap.and_then(|url| Host::of(url).ok());
-    let is_own = sitemap.is_some_and(|host| host.whose() != Whose::Foreign);
-    Client::try_new(config(job, is_own)?).map_err(|error| Error::usage(error.to_string()))
+pub fn clients(job: &Job) -> Result<Clients> {
+    Clients::new(job, &client(config(job)?)?, true)
 }
 
-/// A client that reads a list at a URL, which the user chose, of any length.
+/// The clients that read lists of any length.
 ///
 /// # Errors
 /// When a setting cannot be used.
-pub fn list_client(job: &Job, url: &str) -> Result<Client> {
-    let is_own = Host::of(url).is_ok_and(|host| host.whose() != Whose::Foreign);
-    let mut config = config(job, is_own)?;
+pub fn list_clients(job: &Job) -> Result<Clients> {
+    let mut config = config(job)?;
     config.max_body = usize::MAX;
     config.max_buffered = None;
     config.cookies = None;
-    Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
+    Clients::new(job, &client(config)?, true)
 }
 
-/// The client of each of so many threads of a run, with its share of the connections.
+/// The clients of each of so many threads of a run, with their share of the connections.
 ///
 /// # Errors
 /// When a setting cannot be used, or so many cannot be in flight.
-pub fn running_client(job: &Job, has_own_hosts: bool, threads: usize) -> Result<Client> {
-    let mut config = config(job, has_own_hosts)?;
+pub fn running_clients(job: &Job, has_own_hosts: bool, threads: usize) -> Result<Clients> {
+    let clients = Clients::new(job, &client(config(job)?)?, has_own_hosts)?;
     // Idle connections are kept for as many hosts as there may be requests in flight.
-    let clients = threads * proxies::all(job)?.proxies.len();
-    config.max_idle = Some(descriptors::most_idle(job.pace.concurrency, clients)?);
+    let count = threads * proxies::all(job)?.proxies.len() * clients.all().count();
+    let idle = descriptors::most_idle(job.pace.concurrency, count)?;
+    clients.with(|config| config.max_idle = Some(idle))
+}
+
+fn client(config: Config) -> Result<Client> {
     Client::try_new(config).map_err(|error| Error::usage(error.to_string()))
 }
 
-fn config(job: &Job, has_own_hosts: bool) -> Result<Config> {
+fn config(job: &Job) -> Result<Config> {
     let network = &job.network;
     let mut config = Config::new(network.timeout);
     config.connect_timeout = network.connect_timeout;
@@ -76,7 +76,6 @@ fn config(job: &Job, has_own_hosts: bool) -> Result<Config> {
     // One body of the largest size must always fit, with what its decoder takes.
     let largest = config.max_body.saturating_add(LARGEST_DECODER);
     config.max_buffered = Some(network.max_buffered.max(largest));
-    config.allow_address = allow_address(job, has_own_hosts)?;
     config.decode = network.decode;
     config.resolve = addresses(network)?;
     config.concurrency = job.pace.concurrency;
@@ -84,31 +83,6 @@ fn config(job: &Job, has_own_hosts: bool) -> Result<Config> {
         config.user_agent = agent.clone();
     }
     Ok(config)
-}
-
-/// The addresses that may be connected to. A name that someone else owns may stand for any address.
-fn allow_address(job: &Job, has_own_hosts: bool) -> Result<AllowAddress> {
-    let named = &job.network.allow_address;
-    let is_any = match named.is_empty() {
-        true => has_own_hosts || job.pace.own_hosts,
-        false => named.iter().any(|entry| entry == "any"),
-    };
-    if is_any {
-        return Ok(AllowAddress::Any);
-    }
-    let mut entries: Vec<&str> = named.iter().map(String::as_str).collect();
-    if entries.is_empty() {
-        entries.push("public");
-    }
-    // An address that the job itself names is meant.
-    entries.extend(job.network.resolve.iter().filter_map(|entry| {
-        let (colon, _) = entry.match_indices(':').nth(1)?;
-        Some(entry[colon + 1..].trim_matches(['[', ']']))
-    }));
-    let networks = Networks::new(Some(&entries), &[]);
-    networks
-        .map(AllowAddress::Networks)
-        .map_err(|error| Error::usage(error.to_string()))
 }
 
 fn protocol(network: &Network) -> Result<Protocol> {
@@ -160,5 +134,5 @@ pub fn check(job: &Job) -> Result<()> {
     proxies::all(job)?;
     Paging::new(job)?;
     Keeper::new(&job.results, true, (&Folder::at(""), None))?;
-    client(job).map(drop)
+    clients(job).map(drop)
 }

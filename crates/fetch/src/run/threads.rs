@@ -9,10 +9,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, available_parallelism, scope};
 use std::time::{Duration, Instant};
 
-use hecaton::Client;
 use roaring::RoaringTreemap;
 
 use super::driver::{Driver, Ended};
+use super::own::Clients;
 use super::proxies::{self, Proxies};
 use super::settings;
 use super::slots::Slots;
@@ -72,8 +72,8 @@ pub struct Shared<'a> {
     pub threads: usize,
     /// Most parts that a thread works on at once.
     pub most_open: usize,
-    /// Cookies and memory are shared with this client, and connections are not.
-    pub client: &'a Client,
+    /// Cookies and memory are shared with these clients, and connections are not.
+    pub clients: &'a Clients,
     /// The proxies that requests take in turn.
     pub proxies: &'a Proxies,
     /// The inputs that the plan found to be duplicates, if it looked.
@@ -172,7 +172,7 @@ fn on_threads(
 ) -> Result<Summary> {
     let begun = Instant::now();
     let threads = thread_count(options.threads, most, job.pace.concurrency);
-    let client = settings::running_client(job, plan.own_hosts, threads)?;
+    let clients = settings::running_clients(job, plan.own_hosts, threads)?;
     let proxies = proxies::all(job)?;
     let (supply, slots) = (
         SharedSupply::new(supply),
@@ -186,7 +186,7 @@ fn on_threads(
         options,
         threads,
         most_open: most.min(MOST_OPEN).div_ceil(threads).max(1),
-        client: &client,
+        clients: &clients,
         proxies: &proxies,
         repeats: repeats.as_ref(),
         supply: &supply,

@@ -4,8 +4,9 @@ use std::io::{self, Read};
 use std::time::Duration;
 
 use bytes::Bytes;
-use hecaton::{Reactor, Request, Streaming};
+use hecaton::{Reactor, Streaming};
 
+use super::visit::visit;
 #[cfg(not(feature = "objects"))]
 use crate::error::Error;
 use crate::error::Result;
@@ -15,9 +16,6 @@ use crate::run;
 
 /// How long a list may take to come. The job's `read_timeout` limits each pause.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
-
-/// Redirects of a list that are followed.
-const REDIRECTS: u32 = 5;
 
 /// The list at a URL. It is requested when it is first read, so that lists after the first do not wait with open connections.
 ///
@@ -65,10 +63,11 @@ fn failed(error: impl std::fmt::Display) -> io::Error {
 
 fn request(job: &Job, url: &str) -> io::Result<Page> {
     let reactor = Reactor::new()?;
-    let client = run::list_client(job, url).map_err(failed)?;
-    let request = Request::get(url).map_err(failed)?;
-    let request = request.redirects(REDIRECTS).timeout(LONGEST);
-    let streaming = reactor.block_on(client.open(request)).map_err(failed)?;
+    let clients = run::list_clients(job).map_err(failed)?;
+    let streaming = visit(&clients, url, |client, request| {
+        reactor.block_on(client.open(request.timeout(LONGEST)))
+    });
+    let streaming = streaming.map_err(failed)?;
     match streaming.status() {
         200 => Ok(Page::Open(Box::new((reactor, streaming)), Bytes::new())),
         status => Err(failed(format!("the response has status {status}"))),

@@ -2,6 +2,7 @@
 
 mod lists;
 mod more;
+mod visit;
 
 use std::fs::{self, File};
 use std::io::IsTerminal;
@@ -9,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use hecaton::{Reactor, Request};
+use hecaton::Reactor;
 use nix::fcntl::{Flock, FlockArg};
 use uuid::Uuid;
 
@@ -22,6 +23,7 @@ use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary};
 
 pub use self::more::{add, limits};
+use self::visit::visit;
 
 /// A job's folder, ready to be worked on.
 pub struct Started {
@@ -178,16 +180,13 @@ fn source(job: &Job, path: &Path) -> Result<Source> {
 
 /// Fetches a site's sitemap and those that it lists, one after the other.
 fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()>) -> Result<()> {
-    let client = run::client(job)?;
+    let clients = run::clients(job)?;
     let reactor =
         Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
     let fetch = |url: &str| {
-        let request = Request::get(url)
-            .map_err(|error| error.to_string())?
-            .redirects(5);
-        let response = reactor
-            .block_on(client.send(request))
-            .map_err(|error| error.to_string())?;
+        let response = visit(&clients, url, |client, request| {
+            reactor.block_on(client.send(request))
+        })?;
         match response.status() {
             200 => Ok(response.into_body().to_vec()),
             status => Err(format!("the response has status {status}")),

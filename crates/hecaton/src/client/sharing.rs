@@ -46,10 +46,16 @@ impl Client {
 
     /// A separate client through another proxy.
     pub fn separate_through(&self, proxy: Proxy) -> Result<Client, InvalidRequest> {
-        let config = Config {
-            proxy,
-            ..Config::clone(&self.0.config)
-        };
+        self.separate_with(|config| config.proxy = proxy)
+    }
+
+    /// A separate client with other settings of its connections.
+    pub fn separate_with(
+        &self,
+        change: impl FnOnce(&mut Config),
+    ) -> Result<Client, InvalidRequest> {
+        let mut config = Config::clone(&self.0.config);
+        change(&mut config);
         Ok(Client(Arc::new(Shared {
             cookies: self.0.cookies.clone(),
             buffered: self.0.buffered.clone(),

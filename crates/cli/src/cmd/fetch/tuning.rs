@@ -110,7 +110,7 @@ pub struct Tuning {
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_buffered: Option<usize>,
     /// Addresses that may be connected to: public, any, or a network such as 10.0.0.0/8. May be repeated [default: public,
-    /// unless the list has hosts of your own]
+    /// and any for hosts of your own]
     #[arg(long, value_name = "NETWORK", help_heading = NETWORK)]
     allow_address: Vec<String>,
     /// Do not request compressed bodies, and keep bodies as they come.

@@ -47,11 +47,12 @@ impl Driver<'_> {
                 return Ok(());
             }
         };
-        let blame = self.batch.blame(slot, &outcome, now);
-        if let Blame::Proxy(is_news) = blame {
+        let lost = flight.pending.lost;
+        if let Blame::Proxy(is_news) = self.batch.blame(slot, (&outcome, lost), now) {
             self.lost_by_proxy((flight, index), &outcome, is_news);
             return Ok(());
         }
+        flight.pending.lost = 0;
         let verdict = classify(&outcome, &self.job.pace, SystemTime::now());
         let part = &mut self.open[index];
         let change = part
@@ -202,7 +203,9 @@ impl Driver<'_> {
     ) {
         let part = &mut self.open[index];
         part.hosts.unstarted(flight.host);
-        part.resume(flight.host, flight.pending);
+        let mut pending = flight.pending;
+        pending.lost += 1;
+        part.resume(flight.host, pending);
         if let (true, Err(error)) = (is_news, outcome) {
             let why = error.detail();
             self.say(format!("{why}; requests take the other proxies meanwhile"));

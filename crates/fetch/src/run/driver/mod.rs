@@ -155,7 +155,7 @@ impl<'a> Driver<'a> {
             number,
             news,
             reactor,
-            batch: Batches::new(shared.client, shared.proxies, job.pace.concurrency)?,
+            batch: Batches::new(shared.clients, shared.proxies, job.pace.concurrency)?,
             may_fly: job.pace.concurrency,
             slots: shared.slots.of_thread(),
             writer: Writer::start()?,

@@ -92,7 +92,7 @@ impl Driver<'_> {
         file: &[u8],
     ) -> Result<()> {
         if let Some(onward) = leads(flight, outcome) {
-            self.open[index].follow_robots(flight.host, flight.pending.cursor, onward);
+            self.open[index].follow_robots(flight.host, &flight.pending, onward);
             return Ok(());
         }
         let robot = robot(self.job.network.user_agent.as_deref());

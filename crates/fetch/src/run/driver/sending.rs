@@ -229,7 +229,7 @@ impl Driver<'_> {
             return;
         };
         let planned = &flight.pending.planned;
-        let is_robots = flight.pending.is_robots;
+        let (is_robots, is_own) = (flight.pending.is_robots, flight.pending.is_own);
         let (request, host) = match (is_robots, &planned.held) {
             (true, Content::Url(url)) => (robots::request(url), self.maker.host_of(url)),
             _ => match self.maker.render(&planned.held) {
@@ -240,7 +240,7 @@ impl Driver<'_> {
                 Err(why) => (Err(why), None),
             },
         };
-        self.batch.choose(slot, host, Instant::now());
+        self.batch.choose(slot, (host, is_own), Instant::now());
         match request {
             Ok(request) if is_robots => {
                 self.robots.send(&mut self.batch, slot, request);

@@ -14,6 +14,10 @@ pub struct Pending {
     pub attempts: u32,
     /// How many of these tries do not count, because its host was down for all.
     pub put_back: u32,
+    /// How many tries in a row were lost by proxies.
+    pub lost: u32,
+    /// Whether the user wrote the host of its request as their own.
+    pub is_own: bool,
     /// Whether its intent is on the disk.
     pub is_intended: bool,
     /// Whether it is a request for robots.txt, and for no input.
@@ -40,6 +44,8 @@ impl Pending {
             cursor,
             attempts: 0,
             put_back: 0,
+            lost: 0,
+            is_own: false,
             is_intended: false,
             is_robots: false,
             furthest: 0,

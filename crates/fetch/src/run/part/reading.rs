@@ -197,38 +197,51 @@ impl OpenPart {
                 .and_then(|earlier| earlier.way.clone())
         });
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
-        match self.host(url, (cursor, reading.robots)) {
+        let from = way.as_ref().map(|_| {
+            let input = &*rendered.url;
+            let foreign = !self.last.of(input).is_ok_and(|(_, foreign)| !foreign);
+            (input, self.limits.own_hosts.wrote(input, foreign))
+        });
+        match self.host(url, from, (cursor, reading.robots)) {
             Err(why) => self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
-            Ok(host) if self.forbids(host, url) => {
+            Ok((host, _)) if self.forbids(host, url) => {
                 let about = (&planned, Some(&rendered));
                 self.forbidden(host, reading.writer, about);
             }
-            Ok(host) => {
+            Ok((host, is_own)) => {
                 drop(rendered);
-                let pending = match (pages, way) {
+                let mut pending = match (pages, way) {
                     (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
                     (_, way) => Pending::on(way, planned, cursor),
                 };
+                pending.is_own = is_own;
                 self.queue(host, pending);
             }
         }
     }
 
-    /// The host of a URL. With `--robots`, the robots.txt of a new host is fetched first.
+    /// The host of a URL, and whether the user wrote it as their own; `from` is the URL that led there, and whether its host is one's
+    /// own. With `--robots`, the robots.txt of a new host is fetched first.
     fn host(
         &mut self,
         url: &str,
+        from: Option<(&str, bool)>,
         (cursor, robots): (u16, bool),
-    ) -> std::result::Result<u32, String> {
+    ) -> std::result::Result<(u32, bool), String> {
         let (name, foreign) = self.last.of(url).map_err(|error| error.to_string())?;
+        let own_hosts = &self.limits.own_hosts;
+        let is_own = match from {
+            None => own_hosts.wrote(url, foreign),
+            Some(from) => own_hosts.leads(from, (url, foreign)),
+        };
         let (host, is_new) = self.hosts.number(name, foreign);
         if let (true, Some(own)) = (is_new, self.limits.of(name)) {
             self.hosts.limit(host, own);
         }
         if robots && (is_new || self.lacks_robots(host)) {
-            self.request_robots(host, url, cursor);
+            self.request_robots(host, url, (cursor, is_own));
         }
-        Ok(host)
+        Ok((host, is_own))
     }
 
     /// Queues one for the URL that a redirect led to, behind what waits for that host; its own host is left.
@@ -250,14 +263,18 @@ impl OpenPart {
         if !self.index.has(name) {
             return Err(Box::new((pending, Unfollowed::OtherPart(onward))));
         }
-        match self.host(url, (pending.cursor, robots)) {
+        let here = pending.onward.as_ref();
+        let here = here.map_or(&*rendered.url, |earlier| &earlier.url);
+        let from = Some((here, pending.is_own));
+        match self.host(url, from, (pending.cursor, robots)) {
             Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
-            Ok(host) if self.forbids(host, url) => {
+            Ok((host, _)) if self.forbids(host, url) => {
                 let about = (&pending.planned, Some(rendered));
                 self.forbidden(host, writer, about);
             }
-            Ok(host) => {
+            Ok((host, is_own)) => {
                 (onward.before, pending.put_back) = (pending.attempts, 0);
+                pending.is_own = is_own;
                 pending.onward = Some(Box::new(onward));
                 match pending.pages {
                     None => self.queue(host, pending),

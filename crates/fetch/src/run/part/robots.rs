@@ -57,7 +57,7 @@ fn path(url: &str) -> &str {
 
 impl OpenPart {
     /// Requests a host's robots.txt before anything else.
-    pub(super) fn request_robots(&mut self, host: u32, url: &str, cursor: u16) {
+    pub(super) fn request_robots(&mut self, host: u32, url: &str, (cursor, is_own): (u16, bool)) {
         self.robots.forget(host);
         let Some(url) = url::Url::parse(url)
             .ok()
@@ -77,6 +77,7 @@ impl OpenPart {
             host,
             Pending {
                 is_robots: true,
+                is_own,
                 ..Pending::new(planned, cursor)
             },
         );
@@ -104,7 +105,13 @@ impl OpenPart {
     }
 
     /// Requests the URL that a host's robots.txt was redirected to, still before anything else of the host.
-    pub fn follow_robots(&mut self, host: u32, cursor: u16, onward: Onward) {
+    pub fn follow_robots(&mut self, host: u32, from: &Pending, onward: Onward) {
+        let here = match &from.planned.held {
+            Content::Url(url) => (&**url, from.is_own),
+            _ => ("", false),
+        };
+        let foreign = !self.last.of(&onward.url).is_ok_and(|(_, foreign)| !foreign);
+        let is_own = self.limits.own_hosts.leads(here, (&onward.url, foreign));
         let planned = Planned {
             number: u64::MAX,
             line: 0,
@@ -113,8 +120,9 @@ impl OpenPart {
         };
         let pending = Pending {
             is_robots: true,
+            is_own,
             onward: Some(Box::new(onward)),
-            ..Pending::new(planned, cursor)
+            ..Pending::new(planned, from.cursor)
         };
         self.again(host, pending, Instant::now());
     }
