@@ -1,13 +1,17 @@
 //! A job in object storage that one command does, that gets more inputs, and some of whose inputs are sent again.
 
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command};
+use std::time::Duration;
 
+use hecaton_test_server::{Delay, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::objects::{JOB, good, planned, records, run_part};
 use crate::s3::{Fault, Proxy, S3};
-use crate::support::{Ending, World, hecaton};
+use crate::support::{Ending, World, end_of, hecaton, until};
 
 /// Parts of about ten inputs, and a table.
 const SMALL: [&str; 4] = ["--part-size", "10", "--final-tables", "csv"];
@@ -56,14 +60,26 @@ fn one_command_plans_a_job_in_a_bucket_and_does_it() {
     good(&ended);
     assert!(ended.stderr.contains("40 records"), "{}", ended.stderr);
     assert!(
+        ended.stderr.contains("planned 40 inputs"),
+        "{}",
+        ended.stderr
+    );
+    assert!(
         ended.stderr.contains("s3://bucket/job/table.csv"),
         "{}",
         ended.stderr
     );
     records(&proxy, JOB, 40);
     is_fresh(&s3, &proxy, JOB);
-    good(&proxy.run(&mut fetch(&list, JOB, &[])));
-    good(&proxy.run(&mut hecaton(&["fetch", "-o", JOB])));
+    for mut same in [fetch(&list, JOB, &[]), hecaton(&["fetch", "-o", JOB])] {
+        let resumed = proxy.run(&mut same);
+        good(&resumed);
+        assert!(
+            resumed.stderr.contains("resuming 40 inputs"),
+            "{}",
+            resumed.stderr
+        );
+    }
     assert_eq!(world.server.summary().requests, 40);
     let other = fetch(&list, JOB, &["-X", "POST"]);
     refused(&proxy.run(&mut { other }), "another job");
@@ -135,7 +151,13 @@ fn what_failed_in_a_bucket_is_sent_again_and_its_record_replaces_the_old_one() {
     let nothing = proxy.run(&mut again(JOB, &["--where", "status == 404"]));
     good(&nothing);
     assert!(nothing.stderr.contains("no record matches"));
-    good(&proxy.run(&mut again(JOB, &ONCE)));
+    let round = proxy.run(&mut again(JOB, &ONCE));
+    good(&round);
+    assert!(
+        round.stderr.contains("planned 20 inputs"),
+        "{}",
+        round.stderr
+    );
     let after = times(&records(&proxy, JOB, 40));
     assert_eq!(world.server.summary().requests, 60);
     for n in 0..40 {
@@ -266,4 +288,84 @@ fn an_addition_survives_a_kill_at_any_put() {
             break;
         }
     }
+}
+
+/// A server with which a job of four parts takes some seconds.
+fn slow() -> (World, [&'static str; 2]) {
+    let world = World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(100)),
+        ..Options::default()
+    });
+    (world, ["-c", "4"])
+}
+
+fn begun(proxy: &Proxy, command: &mut Command) -> Child {
+    proxy.with(command).spawn().expect("it starts")
+}
+
+fn signal(process: &Child, signal: Signal) {
+    kill(Pid::from_raw(process.id() as i32), signal).expect("it is our child");
+}
+
+/// Two processes with a command, the second of which has taken a part over from the first.
+fn taken_over(s3: &S3, proxy: &Proxy, world: &World, command: &mut Command) -> [Child; 2] {
+    let first = begun(proxy, command);
+    world.wait_for(40);
+    // It must not be done before the second has begun.
+    signal(&first, Signal::SIGSTOP);
+    let second = begun(proxy, command);
+    let claimed = |part: u32| {
+        let claim = format!("/bucket/job/parts/{part:06}/attempt-2/claim");
+        s3.get(&claim).is_some()
+    };
+    until(|| (0..4).any(claimed));
+    signal(&first, Signal::SIGCONT);
+    [first, second]
+}
+
+#[test]
+fn two_processes_that_do_one_job_in_a_bucket_both_end_well() {
+    let Some(s3) = S3::start() else { return };
+    let proxy = Proxy::start(&s3);
+    let (world, small) = slow();
+    let list = world.list(0..300);
+    let mut command = fetch(&list, JOB, &small);
+    let [first, second] = taken_over(&s3, &proxy, &world, &mut command).map(end_of);
+    good(&first);
+    good(&second);
+    assert!(
+        first.stderr.contains("taken over by another worker"),
+        "{}",
+        first.stderr
+    );
+    let found = records(&proxy, JOB, 300);
+    assert!(found.iter().all(|record| record["outcome"] == "response"));
+    is_fresh(&s3, &proxy, JOB);
+}
+
+#[test]
+fn two_processes_that_plan_one_job_in_a_bucket_at_once_both_end_well() {
+    let Some(s3) = S3::start() else { return };
+    let proxy = Proxy::start(&s3);
+    let (world, small) = slow();
+    let list = world.list(0..100);
+    let both = [(); 2].map(|()| begun(&proxy, &mut fetch(&list, JOB, &small)));
+    for ended in both.map(end_of) {
+        good(&ended);
+    }
+    records(&proxy, JOB, 100);
+}
+
+#[test]
+fn parts_that_a_killed_process_took_over_are_taken_back() {
+    let Some(s3) = S3::start() else { return };
+    let proxy = Proxy::start(&s3);
+    let (world, small) = slow();
+    let list = world.list(0..300);
+    let mut command = fetch(&list, JOB, &small);
+    let [first, second] = taken_over(&s3, &proxy, &world, &mut command);
+    signal(&second, Signal::SIGKILL);
+    assert_eq!(end_of(second).status, None);
+    good(&end_of(first));
+    records(&proxy, JOB, 300);
 }

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use super::others::Others;
 use super::{Notes, Remote};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::run::{Observer, Options, Summary, tally};
 use crate::start::Started;
 
 impl Remote {
-    /// Does the parts that are not done; those that another process works on are taken over.
+    /// Does the parts that are not done; those that another process works on are taken over. Parts that other processes took over
+    /// meanwhile are waited for, and taken back when their processes have fallen silent.
     ///
     /// # Errors
-    /// When it cannot be done, someone ended it, or other processes took parts over and have not done them yet.
+    /// When it cannot be done, or someone ended it.
     pub fn run(
         self: &Arc<Remote>,
         started: &Started,
@@ -24,16 +26,8 @@ impl Remote {
         self.refresh(folder)?;
         let notes = Notes::begin(self, folder, true)?;
         let mut summary = Summary::default();
-        loop {
-            // Those of an addition may have the same hosts, so they come after those before it.
-            let parts: Vec<u32> = started
-                .plan
-                .startable(folder)
-                .map(|part| part.number)
-                .collect();
-            if parts.is_empty() {
-                break;
-            }
+        let mut parts = startable(started);
+        while !parts.is_empty() {
             let options = Options {
                 parts: parts.clone(),
                 note_worker: true,
@@ -45,15 +39,19 @@ impl Remote {
             summary.written += ran.written;
             self.refresh(folder)?;
             let left = parts.iter().filter(|part| !folder.commit(**part).exists());
-            let left = left.count();
-            if left > 0 {
-                return Err(Error::failed(format!(
-                    "{left} parts were taken over by other processes, which have not done them yet: the same command does what they leave"
-                )));
-            }
+            parts = match left.count() {
+                0 => startable(started),
+                _ => Others::default().wait(self, started, (stop, observer))?,
+            };
         }
         drop(notes);
         summary.tally = tally(folder, &started.plan)?;
         Ok(summary)
     }
+}
+
+/// The parts that may be begun. Those of an addition may have the same hosts, so they come after those before it.
+pub(super) fn startable(started: &Started) -> Vec<u32> {
+    let parts = started.plan.startable(&started.folder);
+    parts.map(|part| part.number).collect()
 }

@@ -162,7 +162,7 @@ struct Stored {
 
 impl Remote {
     /// The pieces of each attempt at a part: where each begins, and its length.
-    fn attempts(&self, part: u32) -> Result<HashMap<u32, Vec<(u64, u64)>>> {
+    pub(super) fn attempts(&self, part: u32) -> Result<HashMap<u32, Vec<(u64, u64)>>> {
         let mut attempts: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
         for found in self.store.list(&home_of(part))? {
             let name = found.name.strip_prefix("attempt-");
@@ -178,7 +178,7 @@ impl Remote {
     }
 }
 
-fn claim_of(part: u32, attempt: u32) -> String {
+pub(super) fn claim_of(part: u32, attempt: u32) -> String {
     format!("{}/claim", attempt_of(part, attempt))
 }
 

@@ -12,6 +12,7 @@ mod commits;
 mod gather;
 mod mirror;
 mod notes;
+mod others;
 mod products;
 mod rounds;
 
@@ -174,17 +175,26 @@ impl Remote {
     /// When there is another job, or it cannot be planned or written.
     pub fn plan(&self, scratch: &Scratch, job: Job) -> Result<Started> {
         refuse(&job)?;
-        if let Some(started) = self.planned(&scratch.folder())? {
-            start::refuse_differing(&started.folder, &started.job, &job)?;
-            self.refuse_grown(&started, &job)?;
+        if let Some(started) = self.same(scratch, &job)? {
             return Ok(started);
         }
-        let started = prepare(scratch.folder(), job)?;
+        let started = prepare(scratch.folder(), job.clone())?;
         self.upload_plan(&started, &home_of_plan(&started.plan))?;
-        match self.create_plan(&started)? {
-            true => Ok(started),
-            false => Err(self.was_planned()),
+        if self.create_plan(&started)? {
+            return Ok(started);
         }
+        drop(started);
+        self.same(scratch, &job)?.ok_or_else(|| self.was_planned())
+    }
+
+    /// The job that is planned, which must be this one; none if there is none.
+    fn same(&self, scratch: &Scratch, job: &Job) -> Result<Option<Started>> {
+        let Some(started) = self.planned(&scratch.folder())? else {
+            return Ok(None);
+        };
+        start::refuse_differing(&started.folder, &started.job, job)?;
+        self.refuse_grown(&started, job)?;
+        Ok(Some(started))
     }
 
     /// Creates `plan.json` exclusively; false if another process did.

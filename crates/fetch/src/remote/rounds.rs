@@ -55,6 +55,8 @@ pub struct Round {
     pub remote: Arc<Remote>,
     /// The job, as it is done in this round.
     pub job: Job,
+    /// Whether it was there before.
+    pub is_resumed: bool,
     /// How many inputs it has.
     pub inputs: u64,
     /// How many parts it has.
@@ -199,6 +201,7 @@ impl Remote {
         Ok(Some(Round {
             remote,
             job: round.job,
+            is_resumed: round.is_resumed,
             inputs: round.plan.inputs,
             parts: round.plan.parts.len(),
         }))

@@ -135,7 +135,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     }
     let scratch = Scratch::new(None)?;
     let mut started = round.remote.work(&scratch)?;
-    started.job = round.job;
+    (started.job, started.is_resumed) = (round.job, round.is_resumed);
     let mut way = Way::new(arguments.quiet, &arguments.watching);
     way.threads = arguments.threads.threads;
     finish_elsewhere((&round.remote, &started), &stop, &way)

@@ -99,11 +99,10 @@ fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
         return Ok(stdout().write_all(job.to_toml()?.as_bytes())?);
     }
     let remote = Remote::open(url)?;
-    if is_new {
-        remote.plan(&Scratch::new(None)?, job.job()?)?;
-    }
+    let is_planned = is_new && !remote.plan(&Scratch::new(None)?, job.job()?)?.is_resumed;
     let scratch = Scratch::new(None)?;
     let mut started = remote.work(&scratch)?;
+    started.is_resumed = !is_planned;
     match is_new {
         true => started.job = job.job()?,
         false => started = job.resume(started)?,
