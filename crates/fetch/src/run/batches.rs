@@ -44,9 +44,6 @@ pub struct Batches {
     health: ProxyHealth,
 }
 
-<<<<<<< HEAD
-/// The blame for an outcome that is a failure.
-=======
 /// The way of a slot's request.
 #[derive(Clone, Copy, Debug)]
 struct Chosen {
@@ -58,7 +55,6 @@ struct Chosen {
 }
 
 /// Whose failure an outcome is, if it is one.
->>>>>>> 7ed4814d (Let a host of one's own open the network to itself alone, and count a silent proxy for the proxy)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// That of the host, as far as anyone knows.
@@ -89,13 +85,8 @@ impl Batches {
         })
     }
 
-<<<<<<< HEAD
-    /// Chooses the proxy of the next request of a slot, by the position of its host's settings.
-    pub fn choose(&mut self, slot: u32, host: Option<usize>, now: Instant) {
-=======
-    /// Chooses the way of the next request of a slot, by the place of its host's settings and whether the host is one's own.
+    /// Chooses the way of the next request of a slot, by the position of its host's settings and whether the host is one's own.
     pub fn choose(&mut self, slot: u32, (host, is_own): (Option<usize>, bool), now: Instant) {
->>>>>>> 7ed4814d (Let a host of one's own open the network to itself alone, and count a silent proxy for the proxy)
         let slot = slot as usize;
         let last = self.taken.len() - 1;
         let list = host.filter(|host| matches!(self.turns.of_hosts.get(*host), Some(Some(_))));
@@ -205,10 +196,6 @@ impl Batches {
     }
 }
 
-<<<<<<< HEAD
-/// Whether no connection to this proxy could be opened. A refusal after that may be the host's doing.
-fn is_unconnected(outcome: &Outcome, url: &str) -> bool {
-=======
 /// What a proxy said, as far as an outcome shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
@@ -223,7 +210,6 @@ enum Said {
 }
 
 fn said(outcome: &Outcome, proxy: &str) -> Said {
->>>>>>> 7ed4814d (Let a host of one's own open the network to itself alone, and count a silent proxy for the proxy)
     let Err(error) = outcome else {
         return Said::Something;
     };

@@ -19,13 +19,8 @@ module Hecaton
   # request ends within total_timeout. A body that is cut short is an EOFError.
   #
   # Errors are those of Net::HTTP (Net::OpenTimeout, Net::ReadTimeout, Net::WriteTimeout, Errno::ECONNREFUSED and the
-<<<<<<< HEAD
-  # like, SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error. A
-  # setting that cannot be honoured is a Refused, raised by `start` or by the request.
-=======
   # like, SocketError, OpenSSL::SSL::SSLError, EOFError, Net::HTTPBadResponse), and their cause is the Hecaton::Error.
   # A setting that cannot be honoured is a Refused, raised by `start` or by the request.
->>>>>>> 0e9adf9d (Reword comments that had to be read twice in eighty files taken at random)
   class NetHTTP < original
   end
 end
