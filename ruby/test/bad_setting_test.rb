@@ -7,7 +7,7 @@ class BadSettingTest < ServerTest
   ODD = [5, -1, 1.5, 2**70, Float::NAN, "x", "", "4", "\xFF", :word, true, false, [], ["x"], [1], [nil], [["a", Object.new]],
          {}, { "a" => 1 }, { a: :b }, { nil => [] }, Object.new, Object, -> { 1 }, 1..2, Time.at(0), BasicObject].freeze
   SETTINGS = Hecaton::Client.instance_method(:initialize).parameters.map(&:last)
-  OPTIONS = Hecaton::Client.instance_method(:request).parameters.filter_map { |kind, name| name if kind == :key } - [:body] # What that yields is seen while it is sent.
+  OPTIONS = Hecaton::Settings::OF_REQUESTS - [:body] # What that yields is seen while it is sent.
   LIMITS = %i[concurrency per_origin rate].freeze
 
   # An error about a setting need not have its very name where it is clear without.

@@ -9,6 +9,12 @@ class SettingsTest < Minitest::Test
     assert_equal keywords.sort, section("Of a client").sort
   end
 
+  def test_the_page_has_every_option_of_a_request
+    page = PAGE[/^## Of a request\n(.*?)(?=^## )/m, 1].scan(/^- `(\w+)` /).flatten.map(&:to_sym)
+    assert_equal Hecaton::Settings::OF_REQUESTS, page
+    assert_equal Hecaton::Settings::OF_REQUESTS.sort, Hecaton::RequestBuilder::NEEDS.keys.sort
+  end
+
   def test_every_setting_of_retry_is_taken
     options = section("Of `retry`")
     assert_includes options, :max

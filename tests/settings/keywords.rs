@@ -1,10 +1,10 @@
-//! Ruby's side of the table: the keywords of `Client.new`, and their signatures.
+//! Ruby's side of the tables: the keywords of `Client.new` and of a request, and their signatures.
 
 use std::fmt::Write as _;
 
-use hecaton::{SETTINGS, Setting};
+use hecaton::{REQUEST_OPTIONS, SETTINGS, Setting};
 
-use crate::{default, is_in_config, ruby, text};
+use crate::is_in_config;
 
 /// Columns of a line of code.
 const WIDTH: usize = 120;
@@ -18,32 +18,29 @@ pub fn program() -> String {
     let mut code =
         format!("{COMMENT}module Hecaton\n  # Names of settings, for Client.\n  module Settings\n");
     let all = SETTINGS.iter();
+    let of_engine = all.clone().filter(|setting| is_in_config(setting));
+    let others = all.clone().filter(|setting| !is_in_config(setting));
     let of_connections = all.clone().filter(|setting| setting.of_connections);
-    let times = all
-        .clone()
-        .filter(|setting| setting.ruby.starts_with("seconds"));
-    code += &list("Every setting.", "NAMES", &names(all.clone()));
+    let times = all.filter(|setting| setting.ruby.starts_with("seconds"));
+    code += &list(
+        "Those that the engine reads once for a client.",
+        "OF_ENGINE",
+        &names(of_engine),
+    );
+    code += &list("Those of Ruby alone.", "OF_RUBY", &names(others));
+    code += "    # Every setting.\n    NAMES = (OF_ENGINE + OF_RUBY).freeze\n\n";
     code += &list(
         "Settings of connections, which clients that share them have in common.",
         "OF_CONNECTIONS",
         &names(of_connections),
     );
-    code += &list(
-        "Those that the engine reads once for a client.",
-        "OF_ENGINE",
-        &names(all.clone().filter(|setting| is_in_config(setting))),
-    );
     code += &list("Times in seconds.", "TIMES", &names(times));
+    let options: Vec<_> = REQUEST_OPTIONS.iter().map(|option| option.name).collect();
+    code += &list("Options of a request.", "OF_REQUESTS", &options);
     code.pop(); // the empty line behind the last list
     code += "  end\n\n  class Client\n";
-    code += "    # nil is the default, and times are in seconds. docs/settings.md says all about each setting; this is its type and\n";
-    code += "    # its first sentence.\n    #\n";
-    for setting in SETTINGS {
-        let kind = ruby::words(setting.ruby).replace('`', "");
-        let default = default(setting).replace('`', "");
-        let about = format!("{} ({kind}, {default})", first_sentence(setting));
-        code += &wrapped(&format!("{}:: {about}", setting.name), "    # ", "    #   ");
-    }
+    code += "    # The settings, with their types, defaults and meanings, are a table in docs/settings.md. nil is the default, and\n";
+    code += "    # times are in seconds.\n";
     let keywords = SETTINGS.iter().map(|setting| match setting.name {
         "timeout" => "timeout:".to_owned(),
         name => format!("{name}: nil"),
@@ -54,10 +51,20 @@ pub fn program() -> String {
     code
 }
 
+/// The lists in it.
+const LISTS: [&str; 6] = [
+    "OF_ENGINE",
+    "OF_RUBY",
+    "NAMES",
+    "OF_CONNECTIONS",
+    "TIMES",
+    "OF_REQUESTS",
+];
+
 /// `ruby/sig/hecaton/settings.rbs`.
 pub fn signatures() -> String {
     let mut code = format!("{COMMENT}module Hecaton\n  module Settings\n");
-    for name in ["NAMES", "OF_CONNECTIONS", "OF_ENGINE", "TIMES"] {
+    for name in LISTS {
         let _ = writeln!(code, "    {name}: Array[Symbol]\n");
     }
     code.pop();
@@ -88,6 +95,70 @@ pub fn signatures() -> String {
     code += "    }\n  end\nend\n";
     code
 }
+
+/// `ruby/sig/hecaton/requests.rbs`: the methods that take the options of a request.
+pub fn requests() -> String {
+    let options = REQUEST_OPTIONS
+        .iter()
+        .map(|option| format!("?{}: {}", option.name, option.ruby));
+    let options = parts(options);
+    let taking = |others: &str| wrapped(&format!("{others}, {options}"), "      ", "      ");
+    let overloads = |others: &str| {
+        let list = taking(others);
+        let with_queue = list.trim_end();
+        format!(
+            "(\n{with_queue},\n      ?queue: Batch::place? # of a Batch\n    ) -> Result\n           \
+             | [Given] (\n{list}    ) {{ (Stream response) -> Given }} -> Given # of a Client\n"
+        )
+    };
+    let of_request = taking("name http_method, url? url");
+    let of_with = taking("?http_method: name, ?url: url?");
+    let of_batch = taking("name method, url url");
+    let of_batch = of_batch.trim_end();
+    format!(
+        "{OF_REQUESTS}module Hecaton
+  # What Client and Batch have in common, and Verbs needs.
+  interface _Requests[Result]
+    def request: (Request request) -> Result
+           | [Given] (Request request) {{ (Stream response) -> Given }} -> Given # of a Client
+           | {}  end
+
+  # Result: what `request` returns.
+  module Verbs[Result] : _Requests[Result]
+    def get: {}
+    alias head get
+    alias post get
+    alias put get
+    alias patch get
+    alias delete get
+    alias options get
+  end
+
+  class Batch
+    def request: (Request request) -> Pending
+               | (
+{of_batch},
+      ?queue: place?
+    ) -> Pending
+  end
+
+  class Request
+    def initialize: (
+{of_request}    ) -> void
+
+    def with: (
+{of_with}    ) -> Request
+  end
+end
+",
+        overloads("name method, url url"),
+        overloads("url url"),
+    )
+}
+
+const OF_REQUESTS: &str = "\
+# The methods that take the options of a request. Generated: HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings
+";
 
 /// The name and type of a limit in `timeout: { … }`.
 fn limit(setting: &Setting) -> Option<String> {
@@ -124,15 +195,6 @@ fn native(setting: &Setting) -> &'static str {
             "String?"
         }
         other => panic!("say here what Ruby passes for {other}"),
-    }
-}
-
-/// Up to the first full stop that ends a sentence.
-fn first_sentence(setting: &Setting) -> String {
-    let text = text(setting).replace('\n', " ");
-    match text.split_once(". ") {
-        Some((first, _)) => format!("{first}."),
-        None => text,
     }
 }
 

@@ -1,5 +1,5 @@
-//! The files that are made from the table of settings (`crates/hecaton/src/config/table.rs`): Ruby's keywords, their signatures
-//! and `docs/settings.md`.
+//! The files that are made from the tables of settings and of a request's options (`table.rs` and `request_table.rs` in
+//! `crates/hecaton/src/config/`): Ruby's keywords, their signatures and `docs/settings.md`.
 //!
 //! The defaults are those of a real `Config`. The tests fail when a file says anything else;
 //! `HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings` writes them anew.
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use hecaton::{Config, Defaults, Retry, SETTINGS, Setting};
+use hecaton::{Config, Defaults, REQUEST_OPTIONS, Retry, SETTINGS, Setting};
 use syn::{Attribute, Expr, ExprLit, Field, Fields, Item, Lit, Meta};
 
 mod keywords;
@@ -17,7 +17,7 @@ mod ruby;
 const INTRODUCTION: &str = "\
 # Settings
 
-<!-- Generated: HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings. The texts are in crates/hecaton/src/config/table.rs. -->
+<!-- Generated: HECATON_UPDATE=1 cargo test -p hecaton-e2e --test settings. The texts are in table.rs and request_table.rs of crates/hecaton/src/config. -->
 
 Each setting is a keyword of `Hecaton::Client.new`.
 Times are seconds, as Integer or Float.
@@ -28,12 +28,22 @@ A client that is derived by `with` has its own settings of requests, and shares 
 | --- | --- | --- | --- | --- |
 ";
 
+const OF_A_REQUEST: &str = "
+## Of a request
+
+The methods of a client and of a batch that send a request (`get`, `post`, `request` and the like) take these keywords, and so does `Hecaton::Request.new`.
+`nil` means the client's setting, or nothing.
+A request of a batch has also `queue`: `:front` starts it before all that were queued before, and `:back` is the default.
+
+";
+
 #[test]
-fn the_files_say_what_the_table_says() {
+fn the_files_say_what_the_tables_say() {
     for (path, made) in [
         ("docs/settings.md", page()),
         ("ruby/lib/hecaton/settings.rb", keywords::program()),
         ("ruby/sig/hecaton/settings.rbs", keywords::signatures()),
+        ("ruby/sig/hecaton/requests.rbs", keywords::requests()),
     ] {
         let file = root().join(path);
         if std::env::var_os("HECATON_UPDATE").is_some() {
@@ -93,9 +103,16 @@ fn page() -> String {
     page += "\n## Of a client\n";
     for setting in SETTINGS {
         let Setting { name, ruby, .. } = setting;
-        let text = text(setting).replace('*', "\\*");
+        let text = text(setting.text).replace('*', "\\*");
         let (kind, default) = (ruby::words(ruby), default(setting));
         let _ = write!(page, "\n### `{name}`\n\n*{kind}, {default}*  \n{text}\n");
+    }
+    page += OF_A_REQUEST;
+    for option in REQUEST_OPTIONS {
+        let text = text(option.text).trim_end().replace('*', "\\*");
+        let text = text.replace('\n', "\n  ");
+        let (name, kind) = (option.name, ruby::words(option.ruby));
+        let _ = writeln!(page, "- `{name}` (*{kind}*)  \n  {text}");
     }
     page += "\n## Of `retry`\n\nThe keys of a Hash that is given as `retry`; `true` stands for all of these defaults.\n";
     let types = ruby::types_of_retry(&root());
@@ -119,8 +136,8 @@ fn is_in_config(setting: &Setting) -> bool {
 }
 
 /// The text, without the space before each line.
-fn text(setting: &Setting) -> String {
-    let lines = setting.text.lines();
+fn text(text: &str) -> String {
+    let lines = text.lines();
     let lines = lines.map(|line| line.strip_prefix(' ').unwrap_or(line));
     lines.collect::<Vec<_>>().join("\n")
 }

@@ -41,7 +41,12 @@ pub fn words(kind: &str) -> String {
             "url" => "String or URI",
             "name" => "String or Symbol",
             "pem" => "String",
-            "fields" | "address_rule" | "retry_options" | "limits" => "Hash",
+            "fields" | "address_rule" | "retry_options" | "Client::retry_options" | "limits" => {
+                "Hash"
+            }
+            "params" | "form" | "multipart" => "Hash or Array of pairs",
+            "body" => "String, IO, Pathname, or an object with each",
+            "untyped" => "what JSON can express",
             "addresses" => "`:public` or String or Array of them",
             "credentials" => "Array of a user and a password",
             "Array[name]" => "Array of String or Symbol",

@@ -59,6 +59,7 @@ pub use config::allowed::{AllowAddress, Networks};
 pub use config::cookies::{Cookie, Cookies};
 pub use config::pem::Pem;
 pub use config::proxy::Proxy;
+pub use config::request_table::{REQUEST_OPTIONS, RequestOption};
 pub use config::table::{SETTINGS, Setting};
 pub use config::{Config, Protocol, TlsVersion};
 pub use http::Method;

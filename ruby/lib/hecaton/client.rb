@@ -47,47 +47,11 @@ module Hecaton
     # Sends one request and returns its Response, whatever the status. Other Ruby threads run while
     # it waits, and other fibers of the thread if there is a Fiber.scheduler.
     #
-    # request:: a Request, which has all of the following; or the method: "GET" and the like, as on the wire, or a
-    #   Symbol in any case.
+    # request:: a Request, which has URL and options; or the method: "GET" and the like, as on the wire, or a Symbol in
+    #   any case.
     # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A
     #   user and a password in it, percent-encoded, are as basic_auth; they are never shown.
-    # headers:: Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a
-    #   Symbol underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body,
-    #   whose connection is closed. With Expect: 100-continue, see expect_timeout.
-    # body:: String; an IO, read from its position to its end, in pieces while it is sent; a Pathname; or an object that
-    #   yields Strings by `each`. It has a Content-Length where the size is known (files but those of /proc and /sys,
-    #   StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Sent again (retry, redirects
-    #   307 and 308) only what can be read again: no pipe, no Enumerator. An exception from reading ends the request and
-    #   is raised here. A size that turns out wrong is a BodyError. A Hash, or another value, is encoded as the
-    #   Content-Type among headers says, if that is registered: see MIME.
-    # json:: what JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its
-    #   Content-Type unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3).
-    #   Give JSON's null as body.
-    # form:: Hash or Array of pairs, as by URI.encode_www_form; what is nested is named as Rack reads it,
-    #   <code>a[b]</code> and <code>a[]</code>.
-    # multipart:: Hash or Array of pairs (RFC 7578); an Array as value repeats the name. A value is text; an IO or a
-    #   Pathname, sent as a file under its own name; or {content:, filename:, type:} of these.
-    # timeout:: seconds for this request instead of the client's.
-    # params:: Hash or Array of pairs, percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
-    #   repeats the name, nil leaves it out; what is nested is named as in form.
-    # basic_auth:: [user, password] for Authorization (RFC 7617). This and bearer replace the URL's and the
-    #   client's; false sends none; an Authorization among headers takes precedence.
-    # bearer:: the token for Authorization (RFC 6750). Or a Proc (or an object with `call`) that returns it. The Proc is
-    #   called for each request, right before that is sent, or queued in a batch. After a 401 it is called again. If
-    #   that gives another token, the request is sent once more (with a block, in any case), within the same timeout;
-    #   attempts lists both. If it takes an argument, that is nil the first time and then the Response that was a 401.
-    #   The 401 of another server, to which a redirect led, stands, for that got no token. A body is sent again only if
-    #   it is a String, json or form, and nothing is after on_headers or on_body of a batch. An exception in it is
-    #   raised here, or leaves the batch.
-    # digest_auth:: [user, password] for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop
-    #   auth, and auth-int for bodies that are Strings). When the server demands it by a 401, the request is sent once
-    #   more with the credentials, or again if the server calls only the nonce old. Later requests carry it at once.
-    #   Both attempts are listed, within timeout. A body that can be read only once is a BodyError then. The rest as
-    #   basic_auth; it does not go to another server by a redirect.
-    # redirects:: how many are followed, instead of the client's; true and false as there.
-    # retry:: whether this request is sent again, instead of the client's: as there, false for never. The setting
-    #   reconnect holds all the same.
-    # raise_for_status:: true or false, instead of the client's.
+    # options:: such as headers, json, timeout. docs/settings.md, "Of a request", says what each of them does.
     #
     # With a block, yields the response as a Stream as soon as its head has arrived, and returns the block's value. The
     # block reads the body piece by piece.

@@ -9,10 +9,6 @@ module Hecaton
   #
   # A request can be sent as often as you like, by several threads and clients, unless its body can be read only once.
   class Request
-    # Array of Symbols: what may be given beside method and URL; see Client#request.
-    OPTIONS = %i[
-      headers body timeout params basic_auth bearer redirects raise_for_status json form multipart digest_auth retry
-    ].freeze
     CONTENT = %i[body json form multipart].freeze
     # Hash: no options.
     NOTHING = {}.freeze
@@ -217,7 +213,7 @@ module Hecaton
 
     # For RequestBuilder: an option that no request has.
     def self.refuse(name)
-      raise ArgumentError, "unknown keyword: #{name.inspect} (a request has #{OPTIONS.join(", ")})"
+      raise ArgumentError, "unknown keyword: #{name.inspect} (a request has #{Settings::OF_REQUESTS.join(", ")})"
     end
 
     private

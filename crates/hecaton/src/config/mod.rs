@@ -1,4 +1,5 @@
-//! The settings of a client: the table of all of them with their defaults (`table`), and the types that some have.
+//! The settings of a client: the table of all of them with their defaults (`table`), and the types that some have. The
+//! options of a request in Ruby have a table beside it (`request_table`).
 //!
 //! Types for one setting have files of their own: `retry`, `cookies`, `allowed` (which addresses), `addresses` (`resolve`),
 //! `redirect_hosts`, `proxy`, `pem`.
@@ -10,6 +11,7 @@ pub(crate) mod network;
 pub(crate) mod pem;
 pub(crate) mod proxy;
 pub(crate) mod redirect_hosts;
+pub(crate) mod request_table;
 pub(crate) mod retry;
 pub(crate) mod table;
 

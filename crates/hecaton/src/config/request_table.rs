@@ -1,0 +1,77 @@
+//! The table of what a request may have beside its method and its URL, in Ruby's words.
+//!
+//! `tests/settings` makes of it the list of these keywords (`ruby/lib/hecaton/settings.rb`), the signatures of all methods that
+//! take them (`ruby/sig/hecaton/requests.rbs`) and the section "Of a request" of `docs/settings.md`. What each of them does is in
+//! `ruby/lib/hecaton/request_builder.rb`.
+
+/// What the table says of an option of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestOption {
+    /// The keyword.
+    pub name: &'static str,
+    /// The type in Ruby, as in RBS.
+    pub ruby: &'static str,
+    /// The text for people.
+    pub text: &'static str,
+}
+
+macro_rules! options {
+    ($($(#[doc = $text:literal])+ $name:ident: $ruby:literal;)+) => {
+        /// Every option of a request.
+        pub const REQUEST_OPTIONS: &[RequestOption] = &[
+            $(RequestOption { name: stringify!($name), ruby: $ruby, text: concat!($($text, "\n"),+) },)+
+        ];
+    };
+}
+
+options! {
+    /// Hash, Array of pairs, or Headers; a value may be an Array, for a repeated field. In a name that is a
+    /// Symbol underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body,
+    /// whose connection is closed. With Expect: 100-continue, see `expect_timeout`.
+    headers: "fields?";
+    /// String; an IO, read from its position to its end, in pieces while it is sent; a Pathname; or an object that
+    /// yields Strings by `each`. It has a Content-Length where the size is known (files but those of /proc and /sys,
+    /// StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Sent again (`retry`, redirects
+    /// 307 and 308) only what can be read again: no pipe, no Enumerator. An exception from reading ends the request and
+    /// is raised. A size that turns out wrong is a BodyError. A Hash, or another value, is encoded as the
+    /// Content-Type among headers says, if that is registered with Hecaton::MIME.
+    body: "body?";
+    /// Seconds for this request instead of the client's.
+    timeout: "seconds?";
+    /// Percent-encoded (RFC 3986, in UTF-8) behind the query that the URL has. An Array
+    /// repeats the name, nil leaves it out. Nested values are named as in `form`.
+    params: "params?";
+    /// User and password for Authorization (RFC 7617). This and `bearer` replace the URL's and the
+    /// client's; false sends none; an Authorization among headers takes precedence.
+    basic_auth: "credentials | false | nil";
+    /// The token for Authorization (RFC 6750). Or a Proc (or an object with `call`) that returns it. The Proc is
+    /// called for each request, right before that is sent, or queued in a batch. After a 401 it is called again. If
+    /// that gives another token, the request is sent once more (with a block, in any case), within the same timeout;
+    /// attempts lists both. If it takes an argument, that is nil the first time and then the Response that was a 401.
+    /// The 401 of another server, to which a redirect led, stands, for that got no token. A body is sent again only if
+    /// it is a String, `json` or `form`, and nothing is after on_headers or on_body of a batch. An exception in it is
+    /// raised by the method that sends, or leaves the batch.
+    bearer: "String | _Tokens | false | nil";
+    /// How many are followed, instead of the client's; true and false as there.
+    redirects: "Integer | bool | nil";
+    /// Whether a status of 400 or more is a StatusError, instead of the client's.
+    raise_for_status: "bool?";
+    /// What JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its
+    /// Content-Type unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3).
+    /// Give JSON's null as `body`.
+    json: "untyped";
+    /// As by URI.encode_www_form. Nested values are named as Rack reads them, `a[b]` and `a[]`.
+    form: "form?";
+    /// By RFC 7578; an Array as value repeats the name. A value is text; an IO or a
+    /// Pathname, sent as a file under its own name; or { content:, filename:, type: } of these.
+    multipart: "multipart?";
+    /// User and password for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop
+    /// auth, and auth-int for bodies that are Strings). When the server demands it by a 401, the request is sent once
+    /// more with the credentials, or again if the server calls only the nonce old. Later requests carry it at once.
+    /// Both attempts are listed, within the timeout. A body that can be read only once is a BodyError then. The rest as
+    /// `basic_auth`; it does not go to another server by a redirect.
+    digest_auth: "credentials | false | nil";
+    /// Whether this request is sent again, instead of the client's: as there, false for never. The setting
+    /// `reconnect` holds all the same.
+    retry: "bool | Integer | Client::retry_options | nil";
+}
