@@ -16,7 +16,7 @@
 //! - HTTP/2: one connection is opened at a time, and all requests that wait for the origin get streams of it, first come, first
 //!   served (`sessions`). If the peer's limit on streams is reached (one until it has sent it), another connection is opened.
 //!   If opening fails, all that wait get the failure. A request that gives up hands the task to the next one, and reports how
-//!   long each phase took (`message/elapsed.rs`), so that no limit begins again.
+//!   long each phase took (`message/elapsed.rs`), so that no limit begins again: `docs/decisions/abandoned-connections.md`.
 //! - Before the first TLS handshake with an origin (ALPN) it is unknown whether the server supports HTTP/2. So all requests
 //!   wait for that handshake. A server that supports only HTTP/1.1 is remembered for ten minutes. Each request then opens a
 //!   connection of its own, and the first connection is used too. The first burst to such a server pays one round of
