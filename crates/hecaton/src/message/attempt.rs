@@ -162,7 +162,11 @@ impl Trace {
 
     /// Begins an attempt.
     pub fn begin(&mut self) {
-        let begun = self.mark - self.begun;
+        // The first one begins with the request, and a difference costs more than a comparison.
+        let begun = match self.mark == self.begun {
+            true => Duration::ZERO,
+            false => self.mark - self.begun,
+        };
         self.attempts.push(Attempt::new(begun, self.redirects));
     }
 

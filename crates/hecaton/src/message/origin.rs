@@ -59,6 +59,11 @@ impl Origin {
 
     /// The host, in brackets if it is an IPv6 address, and the port if it is not the usual one.
     pub(crate) fn write_authority(&self, out: &mut Vec<u8>) {
+        // Each response has its URL written. A loop over a few bytes is quicker than two searches in a string.
+        if !self.host.bytes().any(|byte| byte == b':') {
+            out.extend_from_slice(self.host.as_bytes());
+            return self.write_port(out);
+        }
         let host = zone::without(&self.host);
         let zone = self.host[host.len()..].trim_start_matches('%');
         self.write(host, zone, out);
@@ -80,6 +85,10 @@ impl Origin {
         ] {
             out.extend_from_slice(part);
         }
+        self.write_port(out);
+    }
+
+    fn write_port(&self, out: &mut Vec<u8>) {
         if self.port != self.scheme.default_port() {
             out.push(b':');
             out.extend_from_slice(itoa::Buffer::new().format(self.port).as_bytes());

@@ -71,7 +71,8 @@ pub(super) struct Idle {
         reason = "they stay in their boxes, which keep the futures of requests small"
     )]
     connections: HashMap<Arc<Origin>, Vec<Box<Connection>>, RandomState>,
-    swept: Option<Instant>,
+    /// When the old ones are looked for again.
+    next_sweep: Option<Instant>,
     /// Whether a task looks after them.
     pub tended: bool,
     /// The messages for the task.
@@ -89,7 +90,7 @@ impl IdleConnections {
                 max_age: config.max_age,
             },
             connections: HashMap::default(),
-            swept: None,
+            next_sweep: None,
             tended: false,
             alarm: Alarm::default(),
             reused: 0,
@@ -224,14 +225,10 @@ impl Idle {
 
     /// Without this, a client that visits many origins once would keep a connection to each.
     fn sweep(&mut self, now: Instant) {
-        let idle_timeout = self.rules.idle_timeout;
-        if self
-            .swept
-            .is_some_and(|swept| now.duration_since(swept) < SWEEP.min(idle_timeout))
-        {
+        if self.next_sweep.is_some_and(|next| now < next) {
             return;
         }
-        self.swept = Some(now);
+        self.next_sweep = now.checked_add(SWEEP.min(self.rules.idle_timeout));
         let rules = &self.rules;
         let old = |c: &Connection| now.duration_since(c.idle_since) >= rules.longest(c);
         self.connections.retain(|_, connections| {
