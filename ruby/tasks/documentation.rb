@@ -55,13 +55,13 @@ class Documentation
   end
 
   # After `module_function` a method is the module's own, and rdoc takes it for a public one although
-  # `private_class_method` names it.
+  # `private_class_method` names it, or stands before it.
   def private_function?(method)
     return false if method.singleton || !method.line
 
     lines = File.readlines(File.join(@copy, method.file.full_name))
     lines.first(method.line).grep(/^\s*module_function$/).any? &&
-      lines.grep(/^\s*private_class_method\b.*:#{Regexp.escape(method.name)}(?![\w?!=])/).any?
+      lines.grep(/^\s*private_class_method\b.*(?::|def )#{Regexp.escape(method.name)}(?![\w?!=])/).any?
   end
 
   # An alias has the comment of its target. A class needs none if its `initialize` has one. A module of another library

@@ -21,12 +21,8 @@ module Hecaton
       @starts = parts.map { |part| part.pos if seekable?(part) }
       begin_again
       sizes = parts.each_index.map { |index| size(index) }
-      @repeatable = parts.all? { |part| repeats?(part) }
-      @native = Native::BodySource.new((sizes.sum unless sizes.include?(nil)), @repeatable)
+      @native = Native::BodySource.new((sizes.sum unless sizes.include?(nil)), parts.all? { |part| repeats?(part) })
     end
-
-    # Whether it can be read again from its beginning.
-    def repeatable? = @repeatable
 
     # For the engine: reads a piece if one is needed.
     def fill

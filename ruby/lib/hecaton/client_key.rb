@@ -15,7 +15,7 @@ module Hecaton
       decrypted(given.to_s, password)
     end
 
-    def self.decrypted(given, password)
+    private_class_method def self.decrypted(given, password)
       require "openssl"
       what, text = given.include?("-----BEGIN") ? ["the text", given] : [given.inspect, read(given)]
       OpenSSL::PKey.read(text, password).private_to_pem
@@ -25,13 +25,10 @@ module Hecaton
       raise ArgumentError, "client_key: #{what} has #{why}"
     end
 
-    def self.read(path)
+    private_class_method def self.read(path)
       File.binread(path)
     rescue SystemCallError, ArgumentError => error # With a NUL in it.
       raise ArgumentError, "client_key: cannot read #{path.inspect}: #{error.message.sub(/ @ .*/m, "")}"
     end
-    private_class_method :read
-
-    private_class_method :decrypted
   end
 end

@@ -37,27 +37,25 @@ module Hecaton
     end
 
     # Most one of them may be given.
-    def exclude(*contents)
+    private_class_method def exclude(*contents)
       return if contents.count(nil) >= contents.size - 1
 
       names = %w[body json form multipart].zip(contents).reject { |_, content| content.nil? }.map(&:first)
       raise ArgumentError, "#{names.join(", ")} exclude each other: give one"
     end
-    private_class_method :exclude
 
     # A value as its Content-Type has it, nil for what is no value.
-    def registered(body, headers)
+    private_class_method def registered(body, headers)
       return if body.nil? || body.respond_to?(:to_str) || body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
 
       type = Request.fields(headers).find { |name, _| name.casecmp?("content-type") }&.last
       encode = type && MIME[type]&.encode
       [encode.call(body), nil] if encode
     end
-    private_class_method :registered
 
     # The text that JSON.generate makes of a value. Of an object that has no to_json it makes "#<User:0x…>", which
     # nobody means to send.
-    def json(value)
+    private_class_method def json(value)
       require "json" unless defined?(JSON::State) # Which takes long even if nothing is left to load.
       text = JSON.generate(value)
       return text unless text.include?('"#<') && (stranger = stranger(value))
@@ -66,10 +64,9 @@ module Hecaton
       raise ArgumentError,
         "json: an object of class #{stranger.class} has no to_json: give a Hash of what is to be sent, or define it"
     end
-    private_class_method :json
 
     # The first object in it that JSON.generate knew nothing of but its inspect.
-    def stranger(value)
+    private_class_method def stranger(value)
       case value
       when String, Symbol, Numeric, true, false, nil then nil
       when Hash then value.each_value { |inner| stranger(inner)&.then { |found| return found } } && nil
@@ -77,23 +74,20 @@ module Hecaton
       else value if value.to_s.start_with?("#<") && JSON.generate(value) == JSON.generate(value.to_s)
       end
     end
-    private_class_method :stranger
 
     # Whether its to_json is that of all objects.
-    def generic?(object)
+    private_class_method def generic?(object)
       owner = object.method(:to_json).owner
       owner == Kernel || owner == Object || owner.name.to_s.start_with?("JSON::")
     end
-    private_class_method :generic?
 
-    def plain(body)
+    private_class_method def plain(body)
       return body.to_str if body.respond_to?(:to_str)
       return if body.nil?
       return BodySource.new([body]) if !body.is_a?(Hash) && (body.respond_to?(:read) || body.respond_to?(:each))
 
       raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or what yields Strings by each"
     end
-    private_class_method :plain
 
     # Names and values of a form, or of the parameters of a URL; keyword is :form or :params. Nested names are written
     # as Rack reads them: <code>a[b]</code>, and <code>a[]</code> for the members of an Array. An Array of plain values
@@ -108,25 +102,23 @@ module Hecaton
       end
     end
 
-    def nested(keyword, name, value)
+    private_class_method def nested(keyword, name, value)
       case value
       when Hash then value.flat_map { |key, inner| nested(keyword, "#{name}[#{key}]", inner) }
       when Array then value.flat_map { |inner| nested(keyword, "#{name}[]", inner) }
       else [[name, RequestBuilder.plain(keyword, name, value)]]
       end
     end
-    private_class_method :nested
 
     # Neighbouring Strings joined; one String if there is nothing else.
-    def upload(parts)
+    private_class_method def upload(parts)
       runs = parts.chunk_while { |one, next_one| one.is_a?(String) && next_one.is_a?(String) }
       joined = runs.flat_map { |run| run.first.is_a?(String) ? [run.join] : run }
       joined.size == 1 && joined.first.is_a?(String) ? joined.first : BodySource.new(joined)
     end
-    private_class_method :upload
 
     # RFC 7578.
-    def parts(fields, boundary)
+    private_class_method def parts(fields, boundary)
       list = fields.flat_map do |name, values|
         (values.is_a?(Array) ? values : [values]).flat_map do |value|
           head, content = part(name, value)
@@ -135,10 +127,9 @@ module Hecaton
       end
       list << "--#{boundary}--\r\n".b
     end
-    private_class_method :parts
 
     # The head of a part, and its content.
-    def part(name, value)
+    private_class_method def part(name, value)
       value = value.is_a?(Hash) ? value.transform_keys { |key| key.is_a?(String) ? key.to_sym : key } : { content: value }
       unknown = value.keys - %i[content filename type]
       raise ArgumentError,
@@ -146,27 +137,24 @@ module Hecaton
 
       content = value.fetch(:content) { raise ArgumentError, "multipart: #{name.inspect} has no content: give it as content" }
       unless content.respond_to?(:read)
-        return [head(name, value[:filename], value[:type]), bytes(RequestBuilder.plain(:multipart, name, content).to_s)]
+        return [head(name, value[:filename], value[:type]), RequestBuilder.bytes(RequestBuilder.plain(:multipart, name, content).to_s)]
       end
 
       [head(name, value[:filename] || filename(content), value[:type] || uploaded(content, :content_type)), content]
     end
-    private_class_method :part
 
     # A fact (name or type) of a file that was uploaded to this program (as Rack and Rails have it); nil for others.
-    def uploaded(content, fact) = content.respond_to?(fact) ? content.public_send(fact) : nil
-    private_class_method :uploaded
+    private_class_method def uploaded(content, fact) = content.respond_to?(fact) ? content.public_send(fact) : nil
 
-    def filename(content)
+    private_class_method def filename(content)
       given = uploaded(content, :original_filename)
       return given if given
 
       path = content.respond_to?(:path) ? content.path : content
       path.is_a?(String) || BodySource.pathname?(path) ? File.basename(path) : "file"
     end
-    private_class_method :filename
 
-    def head(name, filename, type)
+    private_class_method def head(name, filename, type)
       type ||= "application/octet-stream" if filename
       raise ArgumentError, "multipart: a type contains a control character" if type.to_s.match?(/[[:cntrl:]]/)
 
@@ -176,14 +164,9 @@ module Hecaton
       head << "Content-Type: #{type}\r\n".b if type
       head
     end
-    private_class_method :head
 
     # As browsers do, by the HTML standard: what could end the value or the line is percent-encoded.
-    def quoted(text) = bytes(text.to_s).gsub(/["\r\n]/n, '"' => "%22", "\r" => "%0D", "\n" => "%0A")
+    def quoted(text) = RequestBuilder.bytes(text.to_s).gsub(/["\r\n]/n, '"' => "%22", "\r" => "%0D", "\n" => "%0A")
     private_class_method :quoted
-
-    # Text in UTF-8, and what is no text as it is.
-    def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
-    private_class_method :bytes
   end
 end

@@ -33,13 +33,12 @@ module Hecaton
       type == "text/event-stream" || JSON.match?(type.to_s) ? Encoding::UTF_8 : Encoding::BINARY
     end
 
-    def find(name)
+    private_class_method def find(name)
       return Encoding::UTF_8 if name == "utf8" # So do many write it.
 
       OF_THE_PROCESS.include?(name) ? Encoding::BINARY : Encoding.find(name)
     rescue ArgumentError
       Encoding::BINARY
     end
-    private_class_method :find
   end
 end

@@ -41,25 +41,23 @@ module Hecaton
       found
     end
 
-    def parameters(scanner)
+    private_class_method def parameters(scanner)
       parameters = {}
       while scanner.scan(PARAMETER)
         parameters[scanner[1].downcase] ||= scanner[2]&.gsub(/\\(.)/m, '\1') || scanner[3] || ""
       end
       parameters
     end
-    private_class_method :parameters
 
     def relations(parameters) = parameters.key?("anchor") ? [] : parameters["rel"].to_s.downcase.split
     private_class_method :relations
 
     # RFC 9110 §5.6.7, in any of its three forms.
-    def http_date(value)
+    private_class_method def http_date(value)
       Library.load("time")
       Time.httpdate(value.scrub.strip)
     rescue ArgumentError
       nil
     end
-    private_class_method :http_date
   end
 end

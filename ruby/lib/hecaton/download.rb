@@ -180,9 +180,7 @@ module Hecaton
     # Forgets the part that has arrived, unless it is good.
     def refuse(stream, why, keep: false)
       @part.begin(nil) unless keep
-      url = stream.url.sub(/[?#].*/m, "")
-      raise BodyError.new("#{why} (#{url})", phase: :read, sent: true, url: url, redirects: stream.redirects,
-        attempts: stream.attempts, elapsed: stream.elapsed)
+      stream.unreadable(why)
     end
   end
 end

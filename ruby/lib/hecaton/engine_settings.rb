@@ -23,13 +23,12 @@ module Hecaton
       )
     end
 
-    def self.converted(name, value)
+    private_class_method def self.converted(name, value)
       return if value.nil?
       return Client.seconds(value, name) if TIMES.include?(name)
 
       conversion = CONVERSIONS[name]
       conversion ? conversion.call(value) : value
     end
-    private_class_method :converted
   end
 end

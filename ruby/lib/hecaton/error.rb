@@ -60,14 +60,6 @@ module Hecaton
       super
     end
 
-    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
-    # seconds earlier.
-    def behind(earlier, seconds)
-      @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
-      @elapsed += seconds
-      self
-    end
-
     # For features: itself, as the outcome of the request that ended so otherwise.
     def in_place_of(other)
       @attempts = other.attempts

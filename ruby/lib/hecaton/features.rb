@@ -34,12 +34,11 @@ module Hecaton
       new(list) if list.any?
     end
 
-    def self.check(feature)
+    private_class_method def self.check(feature)
       return if METHODS.any? { |name| feature.respond_to?(name) }
 
       raise ArgumentError, "features: an object of class #{feature.class} has none of the methods #{METHODS.join(", ")}"
     end
-    private_class_method :check
 
     # Array of the features; for each method a frozen Array of true and false, nil if no feature has it.
     attr_reader :list, :before_request, :respond, :before_attempt, :after

@@ -23,6 +23,14 @@ module Hecaton
       self
     end
 
+    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
+    # seconds earlier.
+    def behind(earlier, seconds)
+      @attempts = [*earlier&.attempts, *attempts.map { |attempt| attempt.later(seconds) }]
+      @elapsed = elapsed + seconds
+      self
+    end
+
     # Integer: the status of the response, nil when there is none.
     def status = nil
 

@@ -56,24 +56,21 @@ module Hecaton
       end
     end
 
-    def pairs(fields) = Headers.from_engine(fields.each(&:freeze).each_slice(2).map(&:freeze))
-    private_class_method :pairs
+    private_class_method def pairs(fields) = Headers.from_engine(fields.each(&:freeze).each_slice(2).map(&:freeze))
 
     # Behind the attempts and their facts.
-    def url_offset(record)
+    private_class_method def url_offset(record)
       _, attempts, _, _, facts = record.unpack(HEAD)
       HEAD_SIZE + attempts * ATTEMPT_SIZE + facts
     end
-    private_class_method :url_offset
 
     # The bytes behind their length.
-    def text(record, offset)
+    private_class_method def text(record, offset)
       length = record.unpack1("L<", offset: offset)
       record.byteslice(offset + 4, length).force_encoding(Encoding::UTF_8)
     end
-    private_class_method :text
 
-    def attempt(record, offset, facts)
+    private_class_method def attempt(record, offset, facts)
       connection, flags, phase, ending, version, status, redirects, *times = record.unpack("@#{offset}#{ATTEMPT}")
       queue, resolve, connect, tls, sending, first_byte, read, begun, ended =
         times.map { |time| time / 1e9 unless time == NONE }
@@ -85,6 +82,5 @@ module Hecaton
         version: VERSIONS[version], redirects: redirects, begun: begun, ended: ended, **facts.next
       )
     end
-    private_class_method :attempt
   end
 end

@@ -210,6 +210,9 @@ module Hecaton
         query
       end
 
+      # Text in UTF-8, and what is no text as it is.
+      def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
+
       private
 
       def add(query, name, value)
@@ -225,9 +228,6 @@ module Hecaton
 
         bytes(text).gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
       end
-
-      # Text in UTF-8, and what is no text as it is.
-      def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
     end
 
     private

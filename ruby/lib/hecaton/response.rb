@@ -136,14 +136,6 @@ module Hecaton
     # content_type, charset, url, http_method, redirects, attempts, elapsed, response.
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
 
-    # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
-    # seconds earlier.
-    def behind(earlier, seconds)
-      @attempts = (earlier ? earlier.attempts : []) + attempts.map { |attempt| attempt.later(seconds) }
-      @elapsed = elapsed + seconds
-      self
-    end
-
     # For a batch: a copy whose body was handed over already.
     def without_body = dup.tap { |copy| copy.instance_variable_set(:@body, "".b) }
 

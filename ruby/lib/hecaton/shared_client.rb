@@ -35,7 +35,8 @@ module Hecaton
       @timeout = Client.seconds(seconds)
     end
 
-    %w[get head post put patch delete options].each do |verb|
+    # In get_all and all, timeout is that of each request.
+    %w[get head post put patch delete options get_all all].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
         def #{verb}(url, timeout: nil, **options, &block)
           client_for(timeout ||= own_timeout).#{verb}(url, timeout: timeout, **options, &block)
@@ -52,12 +53,6 @@ module Hecaton
 
       client_for(timeout ||= own_timeout).request(request, url, timeout: timeout, **options, &block)
     end
-
-    # As Client#get_all; timeout is that of each request.
-    def get_all(urls, timeout: nil, **options) = client_for(timeout ||= own_timeout).get_all(urls, timeout: timeout, **options)
-
-    # As Client#all; timeout is that of each request.
-    def all(requests, timeout: nil, **options) = client_for(timeout ||= own_timeout).all(requests, timeout: timeout, **options)
 
     # As Client#download.
     def download(url, path, timeout: nil, **options, &block)

@@ -115,6 +115,13 @@ module Hecaton
       limit && (size || held.bytesize) > limit ? limit : size
     end
 
+    # For itself and for downloads: raises a BodyError.
+    def unreadable(why)
+      location = url.sub(/[?#].*/m, "")
+      raise BodyError.new("#{why} (#{location})", phase: :read, sent: true, url: location, redirects: redirects, attempts: attempts,
+        elapsed: elapsed)
+    end
+
     private
 
     # The unread bytes, else the next piece; nil at the end.
@@ -166,12 +173,6 @@ module Hecaton
     end
 
     def too_long(what) = unreadable("#{what} is longer than max_body, #{@most} bytes")
-
-    def unreadable(why)
-      location = url.sub(/[?#].*/m, "")
-      raise BodyError.new("#{why} (#{location})", phase: :read, sent: true, url: location, redirects: redirects, attempts: attempts,
-        elapsed: elapsed)
-    end
 
     def encoding = @encoding ||= ContentType.encoding(headers.get_all("content-type").first)
   end

@@ -24,7 +24,7 @@ module Hecaton
       settings.merge(named)
     end
 
-    def self.check(limits)
+    private_class_method def self.check(limits)
       unknown = limits.keys - NAMES.keys
       unless unknown.empty?
         raise ArgumentError, "timeout: #{unknown.first.inspect} is unknown: there are #{NAMES.keys.join(", ")}"
@@ -36,6 +36,5 @@ module Hecaton
 
       raise ArgumentError, "timeout: total is missing: give the longest time in seconds a request may take"
     end
-    private_class_method :check
   end
 end

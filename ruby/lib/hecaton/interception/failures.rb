@@ -33,7 +33,7 @@ module Hecaton
         TimeoutError.new("#{url}: the total time is over, a stub says", phase: :total, sent: true, url: url)
       end
 
-      def by_class(kind, url)
+      private_class_method def by_class(kind, url)
         return of(kind.new("a stub says so"), url) unless kind <= Error
         raise ArgumentError, "a StatusError needs a response: give one of that status, and raise_for_status" if kind <= StatusError
 
@@ -41,7 +41,6 @@ module Hecaton
         url = url.sub(/[?#].*\z/m, "")
         kind.new("#{url}: #{kind.name.split("::").last}, a stub says", phase: phase, sent: sent, url: url)
       end
-      private_class_method :by_class
 
       # The phases of errors that a stub names by their class.
       PHASES = { TimeoutError => [:total, true], ResolveError => [:resolve, false], ConnectError => [:connect, false],
@@ -49,13 +48,12 @@ module Hecaton
                  URLError => [:queue, false] }.freeze
       private_constant :PHASES
 
-      def facts(exception)
+      private_class_method def facts(exception)
         return [ConnectError, :connect, false] if REFUSED.any? { |kind| exception.is_a?(kind) }
 
         ancestors = exception.class.ancestors.map(&:name)
         KINDS.find { |name, _| ancestors.include?(name) }&.last
       end
-      private_class_method :facts
     end
   end
 end

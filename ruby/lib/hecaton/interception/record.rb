@@ -18,20 +18,18 @@ module Hecaton
     end
 
     # The record, leading to the certificates as one of the engine's does.
-    def self.certified(record, attempts)
+    private_class_method def self.certified(record, attempts)
       record.instance_variable_set(:@certificates, attempts.map { |attempt| attempt.tls&.der }) if attempts.any?(&:tls)
       record
     end
-    private_class_method :certified
 
-    def self.write_facts(attempt)
+    private_class_method def self.write_facts(attempt)
       tls = attempt.tls ? [attempt.tls.version, attempt.tls.cipher, attempt.tls.alpn.to_s] : []
       [write_endpoint(attempt.peer), write_endpoint(attempt.local), [tls.size].pack("C"),
        *tls.map { |text| [text.bytesize].pack("C") + text.b }].join
     end
-    private_class_method :write_facts
 
-    def self.write_endpoint(endpoint)
+    private_class_method def self.write_endpoint(endpoint)
       return "\0\0\0".b unless endpoint
       return [1, endpoint.address.bytesize].pack("CS<") + endpoint.address.b unless endpoint.port
 
@@ -41,16 +39,14 @@ module Hecaton
 
       [6, 22, endpoint.port].pack("CS<2") + ip.hton + [scope.to_i].pack("L<")
     end
-    private_class_method :write_endpoint
 
-    def self.write_attempt(attempt)
+    private_class_method def self.write_attempt(attempt)
       times = [attempt.queue_time, attempt.resolve_time, attempt.connect_time, attempt.tls_time, attempt.send_time, attempt.first_byte_time,
                attempt.read_time, attempt.begun, attempt.ended].map { |time| time ? (time * 1e9).round : NONE }
       flags = (attempt.reused ? 1 : 0) | (attempt.sent ? 2 : 0)
       [attempt.connection.to_i, flags, Native::PHASES.index(attempt.phase).to_i, ENDINGS.index(attempt.ending).to_i,
        VERSIONS.index(attempt.version).to_i, attempt.status.to_i, attempt.redirects.to_i, *times].pack(ATTEMPT)
     end
-    private_class_method :write_attempt
 
     # The fields. ArgumentError for what no response has.
     def self.checked(fields)
@@ -60,7 +56,6 @@ module Hecaton
       end
     end
 
-    def self.lines(fields) = checked(fields).map { |name, value| "#{name}: #{value}\r\n".b }.join
-    private_class_method :lines
+    private_class_method def self.lines(fields) = checked(fields).map { |name, value| "#{name}: #{value}\r\n".b }.join
   end
 end

@@ -41,7 +41,7 @@ module Hecaton
         Response.new(status: status, headers: headers, body: JSON.generate(content[:json]), **facts)
       end
 
-      def called(value, request)
+      private_class_method def called(value, request)
         unless value.respond_to?(:call)
           raise TypeError,
             "a stub returns #{value.class}: give a Response, a Hash for one, a status, a body, or an exception"
@@ -51,18 +51,16 @@ module Hecaton
       rescue Error => error
         error
       end
-      private_class_method :called
 
-      def failure(value, request)
+      private_class_method def failure(value, request)
         unless value.is_a?(Exception) || value <= Exception
           raise TypeError, "a stub returns #{value}: give a class of exceptions, or an object"
         end
 
         Interception::Failures.of(value, request.url) || raise(value)
       end
-      private_class_method :failure
 
-      def pieces(given)
+      private_class_method def pieces(given)
         given.map do |piece|
           next piece if piece.is_a?(String)
 
@@ -70,7 +68,6 @@ module Hecaton
           error || raise(ArgumentError, "pieces has #{piece.inspect}: give Strings, and an Error of Hecaton's as the last")
         end
       end
-      private_class_method :pieces
     end
   end
 end

@@ -11,17 +11,15 @@ module Hecaton
       # String or nil: the configuration's, RACK_ENV, or Rails.env.
       def env = Call.configuration.app_env || ENV["RACK_ENV"] || (::Rails.env.to_s if rails?(:env))
 
-      def rails_name
+      private_class_method def rails_name
         return unless rails?(:application) && ::Rails.application
 
         # "MyShop::Application" is "my-shop".
         name = ::Rails.application.class.name.delete_suffix("::Application")
         name.gsub("::", "/").gsub(/([A-Z]+)([A-Z][a-z])|([a-z\d])([A-Z])/) { "#{$1 || $3}-#{$2 || $4}" }.tr("_", "-").downcase
       end
-      private_class_method :rails_name
 
-      def rails?(method) = defined?(::Rails) && ::Rails.respond_to?(method)
-      private_class_method :rails?
+      private_class_method def rails?(method) = defined?(::Rails) && ::Rails.respond_to?(method)
     end
   end
 end

@@ -16,7 +16,7 @@ module Hecaton
         outgoing&.finish
       end
 
-      def whole(http, client, request, outgoing, output)
+      private_class_method def whole(http, client, request, outgoing, output)
         outcome = Seen.once(http) { client.request_flat(outgoing.verb, outgoing.url, outgoing.headers, outgoing.body) }
         response = Incoming.whole(http, request, outcome)
         Debug.received(output, response)
@@ -25,10 +25,9 @@ module Hecaton
         Debug.failed(output, error)
         Failures.raise_for(error, http)
       end
-      private_class_method :whole
 
       # Errors that the program's own block raises are its own.
-      def streamed(http, client, request, outgoing, output)
+      private_class_method def streamed(http, client, request, outgoing, output)
         begun = false
         Seen.once(http) do
           client.request(outgoing.verb, outgoing.url, headers: outgoing.headers.each_slice(2).to_a, body: outgoing.body) do |stream|
@@ -45,7 +44,6 @@ module Hecaton
         Debug.failed(output, error)
         Failures.raise_for(error, http)
       end
-      private_class_method :streamed
     end
   end
 end

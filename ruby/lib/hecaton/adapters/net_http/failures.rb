@@ -30,13 +30,12 @@ module Hecaton
       end
 
       # By its phase; of the total by the phase that it cut off.
-      def timeout(error)
+      private_class_method def timeout(error)
         phase = error.phase == :total ? error.attempts.last&.phase || :connect : error.phase
         kind = OPENING.include?(phase) ? Net::OpenTimeout : phase == :send ? Net::WriteTimeout : Net::ReadTimeout
         said = error.phase == :total ? "total_timeout passed: #{error.message}" : error.message
         kind.new.exception("#{kind} (#{said})")
       end
-      private_class_method :timeout
 
       # A name without an address.
       def unresolved(http, why)
@@ -44,7 +43,7 @@ module Hecaton
         kind.new("Failed to open TCP connection to #{address(http)} (getaddrinfo: #{why})")
       end
 
-      def unconnected(error, http)
+      private_class_method def unconnected(error, http)
         system = error.cause
         if system.is_a?(Errno::ETIMEDOUT) then Net::OpenTimeout.new.exception(opening(error.message, http))
         elsif system.is_a?(SystemCallError)
@@ -54,41 +53,35 @@ module Hecaton
         else Errno::ECONNREFUSED.new.exception(opening(error.message, http))
         end
       end
-      private_class_method :unconnected
 
       # As Net::HTTPResponse#value, which Net::HTTP calls on the proxy's response.
-      def refused_by_proxy(status, error)
+      private_class_method def refused_by_proxy(status, error)
         response = Incoming.response(status.to_i, "1.1")
         response.error_type.new("#{status} #{response.message.dump} (#{error.message})", response)
       end
-      private_class_method :refused_by_proxy
 
       # Programs look for "certificate verify failed".
-      def tls(message)
+      private_class_method def tls(message)
         verify = "certificate verify failed: " if message.match?(/\b(?:the|its) certificate\b/)
         OpenSSL::SSL::SSLError.new("SSL_connect: #{verify}#{message}")
       end
-      private_class_method :tls
 
-      def broken(error)
+      private_class_method def broken(error)
         return error.cause.exception("#{error.cause.message} - #{error.message}") if error.cause.is_a?(SystemCallError)
         return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?("the connection ended", "the connection was closed")
 
         Net::HTTPBadResponse.new(error.message)
       end
-      private_class_method :broken
 
-      def body(error)
+      private_class_method def body(error)
         return error.cause.exception("#{error.cause.message} - #{error.message}") if error.cause.is_a?(SystemCallError)
         return IOError.new(error.message) if error.phase == :send
         return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?("the body was cut short")
 
         Net::HTTPBadResponse.new(error.message)
       end
-      private_class_method :body
 
-      def opening(why, http) = "Failed to open TCP connection to #{address(http)} (#{why})"
-      private_class_method :opening
+      private_class_method def opening(why, http) = "Failed to open TCP connection to #{address(http)} (#{why})"
 
       # Where a connection was tried to: the proxy, if there is one.
       def address(http) = http.proxy? ? "#{http.proxy_address}:#{http.proxy_port}" : "#{http.ipaddr || http.address}:#{http.port}"

@@ -55,7 +55,7 @@ module Hecaton
         klass.new(version, code, PHRASES[status] || Reasons.of(status) || "")
       end
 
-      def head(http, request, outcome, record)
+      private_class_method def head(http, request, outcome, record)
         # The version is in the record, which is not read where only HTTP/1.1 is possible.
         response = response(outcome.status, NetHTTP.http == "1.1" ? "1.1" : outcome.http_version || "1.1")
         add_fields(response, outcome, record)
@@ -65,10 +65,9 @@ module Hecaton
         response.uri = request.uri
         response
       end
-      private_class_method :head
 
       # By the engine, if there is its record, for that is quicker.
-      def add_fields(response, outcome, record)
+      private_class_method def add_fields(response, outcome, record)
         return outcome.headers.each { |name, value| response.add_field(name, value.b) } if record.nil? || record.empty?
 
         fields = response.to_hash
@@ -76,7 +75,6 @@ module Hecaton
         # Should a version of net-http hand out a copy of its Hash.
         fields.each { |name, values| response.add_field(name, values) } if response.to_hash.size < fields.size
       end
-      private_class_method :add_fields
 
       # What decodes the body, if it is compressed.
       def decoder(http, request, response)
@@ -88,7 +86,7 @@ module Hecaton
       private_class_method :decoder
 
       # The next piece of a stream. A body that was cut short counts as whole with ignore_eof.
-      def piece(http, stream)
+      private_class_method def piece(http, stream)
         stream.each_chunk { |chunk| return chunk }
         nil
       rescue BodyError => error
@@ -98,21 +96,19 @@ module Hecaton
       rescue Hecaton::Error => error
         Failures.raise_for(error, http)
       end
-      private_class_method :piece
 
       # Whether what came is what the program shall have.
-      def plain?(request, response)
-        (!request.decode_content || !response.key?("content-encoding")) &&
-          !(response.respond_to?(:body_encoding) && response.body_encoding)
+      private_class_method def plain?(request, response)
+        return false if request.decode_content && response.key?("content-encoding")
+
+        !(response.respond_to?(:body_encoding) && response.body_encoding)
       end
-      private_class_method :plain?
 
       # For NetHTTP.outcome: a Response, or the record of one.
-      def note_outcome(response, outcome)
+      private_class_method def note_outcome(response, outcome)
         response.instance_variable_set(:@hecaton, outcome)
         response
       end
-      private_class_method :note_outcome
 
       # Reason phrases where Net::HTTP's world has not followed RFC 9110; the engine keeps none of the server's.
       PHRASES = { 413 => "Payload Too Large", 418 => "I'm a teapot", 422 => "Unprocessable Entity" }.freeze

@@ -41,7 +41,7 @@ module Hecaton
       end
 
       # Raises Refused for an address or a port that is none, as Net::HTTP fails for them, and for settings in REFUSED.
-      def refuse(http)
+      private_class_method def refuse(http)
         if http.address.to_s.empty?
           raise Refused,
             "the address is #{http.address.inspect}: give a host (Net::HTTP takes this for the machine itself)"
@@ -56,11 +56,10 @@ module Hecaton
 
         REFUSED.each { |name, why| refuse_setting(name, why) unless http.public_send(name).nil? }
       end
-      private_class_method :refuse
 
       # open_timeout holds for each of resolving, connecting and TLS. The wait for the response, and the wait between
       # two pieces of its body, have read_timeout. A timeout of nil is no limit but the total.
-      def times(http)
+      private_class_method def times(http)
         open, read, write = http.open_timeout, http.read_timeout, http.hecaton_write_timeout
         open = nil if open == 0 # As by Timeout: no limit.
         total = http.total_timeout || NetHTTP.total_of([open, read, http.write_timeout].compact.sum)
@@ -68,10 +67,9 @@ module Hecaton
           send_timeout: write, first_byte_timeout: read, read_timeout: read,
           expect_timeout: http.continue_timeout || 0, idle_timeout: http.keep_alive_timeout || FOREVER }
       end
-      private_class_method :times
 
       # The addresses of ipaddr: itself, or those of a name, which Net::HTTP would look up as well.
-      def addresses(http)
+      private_class_method def addresses(http)
         given = http.ipaddr.to_s
         return [given] if given.match?(ADDRESS)
 
@@ -80,22 +78,20 @@ module Hecaton
       rescue SocketError => error
         raise Failures.unresolved(http, error.message.delete_prefix("getaddrinfo: "))
       end
-      private_class_method :addresses
 
       # Net::HTTP sends again by itself, once; here that needs max_retries, or a connection that ended before a response.
       # With max_retries, a request is sent that often in all, as there, so the engine must not send it once more.
-      def repeats(http)
+      private_class_method def repeats(http)
         count = http.hecaton_max_retries || (1 if http.hecaton_repeated)
         return {} if count.nil?
         return { reconnect: false } if count.zero?
 
         { reconnect: false, retry: { max: count, interval: 0, on: %i[timeout protocol body tls], methods: IDEMPOTENT + http.hecaton_repeated.to_a } }
       end
-      private_class_method :repeats
 
       # Net::HTTP's own idea of the environment's proxy, false for none. A request that a proxy receives without TLS has
       # the proxy's credentials among its headers.
-      def proxy(http)
+      private_class_method def proxy(http)
         return false unless http.proxy?
 
         scheme = http.respond_to?(:proxy_use_ssl) && http.proxy_use_ssl ? "https" : "http"
@@ -104,10 +100,8 @@ module Hecaton
         host = "[#{host}]" if host.include?(":") && !host.start_with?("[")
         "#{scheme}://#{user}#{host}:#{http.proxy_port}"
       end
-      private_class_method :proxy
 
-      def escaped(text) = text.b.gsub(/[^A-Za-z0-9\-._~]/n) { |byte| format("%%%02X", byte.ord) }
-      private_class_method :escaped
+      private_class_method def escaped(text) = text.b.gsub(/[^A-Za-z0-9\-._~]/n) { |byte| format("%%%02X", byte.ord) }
     end
   end
 end

@@ -34,15 +34,14 @@ module Hecaton
       end
 
       # VERIFY_NONE is 0; the other flags are of servers.
-      def verify?(mode)
+      private_class_method def verify?(mode)
         return true if mode.nil?
         return !mode.zero? if mode.is_a?(Integer)
 
         raise Refused, "verify_mode is #{mode.inspect}: give OpenSSL::SSL::VERIFY_PEER or VERIFY_NONE"
       end
-      private_class_method :verify?
 
-      def oldest(http)
+      private_class_method def oldest(http)
         newest = number(:max_version, http.max_version)
         if newest && newest < TLS13
           Settings.refuse_setting(:max_version,
@@ -51,10 +50,9 @@ module Hecaton
         least = number(:min_version, http.min_version)
         least == TLS13 || only_tls13?(http.ssl_version) ? "1.3" : "1.2"
       end
-      private_class_method :oldest
 
       # ssl_version means one version alone. Only that of the newest can be had.
-      def only_tls13?(version)
+      private_class_method def only_tls13?(version)
         name = version.to_s
         return false if version.nil? || ANY.include?(name)
         return true if name == "TLSv1_3"
@@ -62,24 +60,21 @@ module Hecaton
         Settings.refuse_setting(:ssl_version, "#{name.inspect} is one version alone, and the engine always offers TLS 1.3; " \
                                               "give min_version = :TLS1_2 instead")
       end
-      private_class_method :only_tls13?
 
-      def number(name, version)
+      private_class_method def number(name, version)
         return if version.nil? || version == 0
 
         number = version.is_a?(Integer) ? version : VERSIONS[version]
         number || raise(Refused, "#{name} is #{version.inspect}: give :TLS1_2 or :TLS1_3")
       end
-      private_class_method :number
 
-      def certificate(http)
+      private_class_method def certificate(http)
         return {} unless http.cert
 
         chain = [http.cert, *http.extra_chain_cert].map(&:to_pem).join
         key = http.key or raise Refused, "cert has no key: give http.key too"
         { client_cert: chain, client_key: key.respond_to?(:private_to_pem) ? key.private_to_pem : key.to_pem }
       end
-      private_class_method :certificate
     end
   end
 end

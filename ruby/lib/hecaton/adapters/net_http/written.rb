@@ -30,13 +30,12 @@ module Hecaton
       end
 
       # Where Ruby warns of much, it warns of that too.
-      def self.quietly
+      private_class_method def self.quietly
         verbose, $VERBOSE = $VERBOSE, nil
         yield
       ensure
         $VERBOSE = verbose
       end
-      private_class_method :quietly
 
       def initialize(request)
         @request = request

@@ -7,10 +7,6 @@ module Hecaton
 
       def set_userpwd(_name, value) = @userpwd = value.to_s.split(":", 2).then { |user, password| [user.to_s, password.to_s] }
 
-      def set_username(_name, value) = @username = value.to_s
-
-      def set_password(_name, value) = @password = value.to_s
-
       def set_httpauth(_name, value) = @httpauth = value.is_a?(Array) ? value.map(&:to_sym) : [value.is_a?(String) ? value.to_sym : value]
 
       # Called after all options, so their order does not matter.

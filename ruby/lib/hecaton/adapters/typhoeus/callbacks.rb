@@ -11,41 +11,21 @@ module Hecaton
           private_constant :NONE
 
           # Called with the Response of a request that has ended, however it did.
-          def on_complete(&block)
-            list = @on_complete ||= []
-            list << block if block
-            list
-          end
+          def on_complete(&block) = listed(@on_complete ||= [], block)
 
           # Called with the Response if it is a success.
-          def on_success(&block)
-            list = @on_success ||= []
-            list << block if block
-            list
-          end
+          def on_success(&block) = listed(@on_success ||= [], block)
 
           # Called with the Response if it is a failure.
-          def on_failure(&block)
-            list = @on_failure ||= []
-            list << block if block
-            list
-          end
+          def on_failure(&block) = listed(@on_failure ||= [], block)
 
           # Called with a Response without body when the head of the response is there.
-          def on_headers(&block)
-            list = @on_headers ||= []
-            list << block if block
-            list
-          end
+          def on_headers(&block) = listed(@on_headers ||= [], block)
 
           # For a request: called while its body comes in, and at the end, as Typhoeus' own callbacks are, with the
           # Response. Its arguments on the way are the body's expected bytes (0 if unknown), its bytes so far, 0, 0. The
           # Response follows if there is on_body.
-          def on_progress(&block)
-            list = @on_progress ||= []
-            list << block if block
-            list
-          end
+          def on_progress(&block) = listed(@on_progress ||= [], block)
 
           # For the caller of the blocks: each list if it has any, else an empty one.
           def listening_to_headers = @on_headers || NONE
@@ -67,6 +47,9 @@ module Hecaton
           end
 
           private
+
+          # The list, with the block if there is one.
+          def listed(list, block) = block ? list << block : list
 
           # Those that were there when it began.
           def call_each(callbacks, response)

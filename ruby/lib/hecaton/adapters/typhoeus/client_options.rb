@@ -57,8 +57,6 @@ module Hecaton
 
       def set_maxfilesize(name, value) = (setting(:max_body, value.to_i) unless number(name, value).zero?)
 
-      def set_low_speed_limit(_name, value) = @low_speed_limit = value.to_i
-
       def set_low_speed_time(name, value) = @low_speed_time = seconds(name, value)
 
       # Whatever order the options came in.

@@ -38,7 +38,7 @@ module Hecaton
         set(jar, domain.delete_prefix("."), below == "TRUE", path, secure == "TRUE", http_only, expires.to_i, "#{name}=#{value}")
       end
 
-      def set(jar, domain, below, path, secure, http_only, expires, pair)
+      private_class_method def set(jar, domain, below, path, secure, http_only, expires, pair)
         text = "#{pair}; Path=#{path}"
         text += "; Domain=#{domain}" if below
         text += "; Secure" if secure
@@ -48,16 +48,13 @@ module Hecaton
       rescue ArgumentError
         nil # No cookie, or one that may not be set.
       end
-      private_class_method :set
 
-      def line(cookie)
+      private_class_method def line(cookie)
         domain = "#{HTTP_ONLY if cookie.http_only}#{"." unless cookie.host_only}#{cookie.domain}"
         [domain, flag(!cookie.host_only), cookie.path, flag(cookie.secure), cookie.expires.to_i, cookie.name, cookie.value].join("\t")
       end
-      private_class_method :line
 
-      def flag(value) = value ? "TRUE" : "FALSE"
-      private_class_method :flag
+      private_class_method def flag(value) = value ? "TRUE" : "FALSE"
     end
   end
 end

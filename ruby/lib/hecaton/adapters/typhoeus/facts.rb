@@ -44,41 +44,36 @@ module Hecaton
       end
 
       # The reason is that of the standard: the engine does not keep the server's. HTTP/2 has none.
-      def status_line(version, status)
+      private_class_method def status_line(version, status)
         "HTTP/#{version} #{status} #{version == "2" ? "" : Reasons.of(status)}\r\n"
       end
-      private_class_method :status_line
 
       # HTTP/2 has small letters; the engine keeps no others, so for HTTP/1.1 they are written as servers do.
-      def name(name, version)
+      private_class_method def name(name, version)
         return name if version == "2"
 
         NAMES[name] || name.split("-").map(&:capitalize).join("-")
       end
-      private_class_method :name
 
-      def url(outcome) = outcome.url.to_s.b
-      private_class_method :url
+      private_class_method def url(outcome) = outcome.url.to_s.b
 
       # The two ends of the last attempt's connection, nil where there was none or it was a Unix socket; and its TLS.
-      def ends(outcome)
+      private_class_method def ends(outcome)
         last = outcome.attempts.last
         peer = last&.peer&.port ? last.peer : nil
         local = last&.local&.port ? last.local : nil
         { primary_ip: peer&.address, primary_port: peer&.port, local_ip: local&.address, local_port: local&.port, tls: last&.tls }
       end
-      private_class_method :ends
 
-      def httpauth(outcome)
+      private_class_method def httpauth(outcome)
         return 0 if outcome.is_a?(Hecaton::Error) || outcome.status != 401
 
         outcome.headers.get_all("www-authenticate").flat_map { |value| value.scrub.downcase.scan(/(?:\A|,\s*)(\w+)(?=\s|\z)/) }
           .flatten.uniq.sum { |scheme| SCHEMES.fetch(scheme, 0) }
       end
-      private_class_method :httpauth
 
       # Where a redirect that was not followed leads.
-      def redirect_url(outcome)
+      private_class_method def redirect_url(outcome)
         return if outcome.is_a?(Hecaton::Error) || !outcome.status.between?(300, 399)
 
         location = outcome.headers["location"]
@@ -86,21 +81,18 @@ module Hecaton
       rescue ArgumentError
         nil
       end
-      private_class_method :redirect_url
 
-      def sizes(outcome, body, sent)
+      private_class_method def sizes(outcome, body, sent)
         seconds = outcome.elapsed
         down = body.to_s.bytesize.to_f
         up = (sent || 0).to_f
         { size_upload: up, size_download: down, speed_upload: speed(up, seconds), speed_download: speed(down, seconds) }
       end
-      private_class_method :sizes
 
-      def speed(bytes, seconds) = seconds.positive? ? (bytes / seconds).floor.to_f : 0.0
-      private_class_method :speed
+      private_class_method def speed(bytes, seconds) = seconds.positive? ? (bytes / seconds).floor.to_f : 0.0
 
       # libcurl counts all of them from the start of the request, the last attempt's after its redirects.
-      def times(outcome)
+      private_class_method def times(outcome)
         last = outcome.attempts.last
         begun = last&.begun || 0.0
         name = begun + last&.queue_time.to_f + last&.resolve_time.to_f
@@ -112,7 +104,6 @@ module Hecaton
           starttransfer_time: last&.first_byte_time ? first : 0.0,
           redirect_time: outcome.redirects.empty? ? 0.0 : begun }
       end
-      private_class_method :times
     end
   end
 end

@@ -27,29 +27,26 @@ module Hecaton
         end
       end
 
-      def files?(value)
+      private_class_method def files?(value)
         case value
         when Hash then value.each_value.any? { |inner| files?(inner) }
         when Array then value.any? { |inner| files?(inner) }
         else Query.file?(value)
         end
       end
-      private_class_method :files?
 
-      def file(file)
+      private_class_method def file(file)
         name = File.basename(file.path)
         { content: Pathname.new(File.expand_path(file.path)), filename: name, type: type(name) }
       end
-      private_class_method :file
 
       # By the gem mime-types where there is one.
-      def type(name)
+      private_class_method def type(name)
         require "mime/types"
         ::MIME::Types.type_for(name).first&.to_s || "application/octet-stream"
       rescue LoadError
         "application/octet-stream"
       end
-      private_class_method :type
     end
   end
 end

@@ -22,27 +22,24 @@ module Hecaton
         yield
       end
 
-      def self.stopped?(request)
+      private_class_method def self.stopped?(request)
         Typhoeus.before.any? do |callback|
           value = callback.call(request)
           value.nil? || value == false || value.is_a?(Response)
         end
       end
-      private_class_method :stopped?
 
       # The response of a request that is not in flight in its hydra, where another starts instead.
-      def self.left(response, hydra)
+      private_class_method def self.left(response, hydra)
         hydra&.left
         response
       end
-      private_class_method :left
 
-      def self.stub(request, response)
+      private_class_method def self.stub(request, response)
         request.execute_headers_callbacks(response)
         request.on_body.each { |callback| callback.call(response.body, response) }
         request.finish(response)
       end
-      private_class_method :stub
     end
   end
 end

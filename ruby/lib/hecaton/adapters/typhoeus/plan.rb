@@ -125,13 +125,19 @@ module Hecaton
       def take(name, value)
         if TAKERS.key?(name)
           taker = TAKERS[name]
-          taker && !value.nil? && send(taker, name, value)
+          return if taker.nil? || value.nil?
+
+          taker.is_a?(Array) ? note(*taker, value) : send(taker, name, value)
         elsif (new_name = EasyFactory::RENAMED_OPTIONS[name])
           warn("Deprecated option #{name}. Please use #{new_name} instead.")
           take(new_name, value)
         elsif !(value.nil? && Refusals::REASONS.key?(name))
           Refusals.option(name)
         end
+      end
+
+      def note(variable, made_by, value)
+        instance_variable_set(variable, made_by == :on? ? on?(value) : value.public_send(made_by))
       end
 
       # The rest, which depends on more than one option.
@@ -162,8 +168,6 @@ module Hecaton
       end
 
       def set_cookiefile(_name, value) = (@cookie_files ||= []) << value.to_s
-      def set_cookiejar(_name, value) = @cookie_jar = value.to_s
-      def set_cookiesession(_name, value) = @cookie_session = on?(value)
       def set_cookielist(_name, value) = (@cookie_list ||= []).concat(Array(value))
 
       def set_up_cookies

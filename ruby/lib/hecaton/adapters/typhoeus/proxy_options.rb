@@ -12,17 +12,11 @@ module Hecaton
 
       private
 
-      def set_proxy(_name, value) = @proxy = value.to_s
-
       def set_proxyport(name, value) = @proxy_port = number(name, value).to_i
 
       def set_proxytype(name, value) = @proxy_type = enum(name, value, TYPES)
 
       def set_proxyuserpwd(_name, value) = @proxy_userpwd = value.to_s.split(":", 2)
-
-      def set_proxyusername(_name, value) = @proxy_user = value.to_s
-
-      def set_proxypassword(_name, value) = @proxy_password = value.to_s
 
       def set_noproxy(_name, value) = setting(:no_proxy, value.to_s)
 

@@ -65,7 +65,7 @@ module Hecaton
       # Whether it is sent as a file.
       def file?(value) = value.is_a?(File) || value.is_a?(Tempfile)
 
-      def collect(value, prefix, encoding, found)
+      private_class_method def collect(value, prefix, encoding, found)
         case value
         when Hash then value.each { |key, inner| add(inner, prefix ? "#{prefix}[#{key}]" : key, encoding, found) }
         when Array
@@ -74,21 +74,18 @@ module Hecaton
           value.each_with_index { |inner, index| add(inner, member(prefix, index, encoding), encoding, found) }
         end
       end
-      private_class_method :collect
 
-      def member(prefix, index, encoding)
+      private_class_method def member(prefix, index, encoding)
         case encoding
         when :rack then "#{prefix}[]"
         when :multi then prefix
         else "#{prefix}[#{index}]"
         end
       end
-      private_class_method :member
 
-      def add(value, name, encoding, found)
+      private_class_method def add(value, name, encoding, found)
         value.is_a?(Hash) || value.is_a?(Array) ? collect(value, name, encoding, found) : found << [name, value]
       end
-      private_class_method :add
     end
   end
 end

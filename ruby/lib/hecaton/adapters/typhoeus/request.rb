@@ -73,11 +73,7 @@ module Hecaton
 
       # Adds a block that is called with each piece of the body and the Response of its head, and may return :abort.
       # With such a block, the final Response has no body. Returns the Array of these blocks.
-      def on_body(&block)
-        list = @on_body ||= []
-        list << block if block
-        list
-      end
+      def on_body(&block) = listed(@on_body ||= [], block)
 
       # Whether the request has an on_body block.
       def streaming? = !(@on_body.nil? || @on_body.empty?)

@@ -13,25 +13,11 @@ module Hecaton
 
       private
 
-      def set_method(_name, value) = @method = value
-
       def set_body(_name, value) = @given_body = (value unless value == false)
-
-      def set_params(_name, value) = @params = value
-
-      def set_params_encoding(_name, value) = @params_encoding = value
-
-      def set_escape(_name, value) = @escape = value
-
-      def set_multipart(_name, value) = @wants_multipart = value
 
       def set_timeout(name, value) = @timeout ||= seconds(name, value)
 
       def set_timeout_ms(name, value) = @timeout = milliseconds(name, value)
-
-      def set_followlocation(_name, value) = @follow = on?(value)
-
-      def set_maxredirs(_name, value) = @most_redirects = value.to_i
 
       def set_headers(option, value)
         Refusals.value(option, "[hidden]", "Give a Hash of names and values.") unless value.is_a?(Hash)
@@ -73,10 +59,6 @@ module Hecaton
 
       def set_timecondition(name, value) = @time_condition = enum(name, value, %i[none ifmodsince ifunmodsince])
 
-      def set_timevalue(_name, value) = @time_value = value.to_i
-
-      def set_customrequest(_name, value) = @custom = value.to_s
-
       def set_nobody(_name, value) = (@implied = "HEAD" if on?(value))
 
       def set_httpget(_name, value) = (@implied = "GET" if on?(value))
@@ -86,10 +68,6 @@ module Hecaton
       def set_put(_name, value) = (@implied = "PUT" if on?(value))
 
       def set_port(name, value) = @port = number(name, value).to_i
-
-      def set_failonerror(_name, value) = @fail_on_error = on?(value)
-
-      def set_verbose(_name, value) = @verbose = on?(value)
 
       # The size of an upload is that of what is read.
       def set_protocols(name, value)
@@ -131,8 +109,6 @@ module Hecaton
         url = "http://#{url}" unless Query.absolute?(url) || url.match?(%r{\A[a-zA-Z][a-zA-Z0-9+.\-]*://})
         Query.dots?(url) && !@path_as_is ? Query.without_dots(url) : url
       end
-
-      def set_path_as_is(_name, value) = @path_as_is = on?(value)
 
       def set_up_url
         @url = Query.join(@url, @params, @params_encoding, @escape != false) if @params

@@ -25,9 +25,6 @@ module Hecaton
         def response_code = (options[:response_code] || options[:code]).to_i
         alias code response_code
 
-        # Integer: 1 for Basic, 2 for Digest, 4 for Negotiate, 8 for NTLM, added up, of what a 401 offers.
-        def httpauth_avail = options[:httpauth_avail]
-
         # From the start to the last byte.
         def total_time = options[:total_time] || options[:time]
         alias time total_time
@@ -40,33 +37,9 @@ module Hecaton
         def appconnect_time = options[:appconnect_time] || options[:app_connect_time]
         alias app_connect_time appconnect_time
 
-        # From the start to when the request could be sent.
-        def pretransfer_time = options[:pretransfer_time]
-
-        # From the start to the connection, 0 on a reused connection.
-        def connect_time = options[:connect_time]
-
         # From the start to the addresses of the host.
         def namelookup_time = options[:namelookup_time] || options[:name_lookup_time]
         alias name_lookup_time namelookup_time
-
-        # That all redirects took together.
-        def redirect_time = options[:redirect_time]
-
-        # The URL of the response; with the fragment of the request, unless a redirect led elsewhere.
-        def effective_url = options[:effective_url]
-
-        # The address that was connected to, which is the proxy's if there is one; nil when there was no connection.
-        def primary_ip = options[:primary_ip]
-
-        # Its port. Typhoeus itself has no such method, as it has none of the next three, which are named as in libcurl.
-        def primary_port = options[:primary_port]
-
-        # The address of this end of the connection.
-        def local_ip = options[:local_ip]
-
-        # Its port.
-        def local_port = options[:local_port]
 
         # Array of Hash with Strings, one for each certificate of the server, with libcurl's names: "Subject", "Issuer",
         # "Start date", "Cert" and the like. Empty without TLS. It needs no option.
@@ -83,28 +56,26 @@ module Hecaton
         DATE = "%b %e %H:%M:%S %Y GMT".freeze
         private_constant :DATE
 
-        # How many redirects were followed.
-        def redirect_count = options[:redirect_count]
-
-        # Where a redirect that was not followed leads, nil for none.
-        def redirect_url = options[:redirect_url]
-
-        # nil: the engine does not report it.
-        def request_size = options[:request_size]
-
-        # Bytes of the request's body, as far as its size was known.
-        def size_upload = options[:size_upload]
-
-        # Bytes of the response's body, decoded.
-        def size_download = options[:size_download]
-
-        # Float: bytes a second that were sent; nil when nothing is known.
-        def speed_upload = options[:speed_upload]
-        # Float: bytes a second that were received; nil when nothing is known.
-        def speed_download = options[:speed_download]
-
-        # DebugInfo: heads, with `verbose`.
-        def debug_info = options[:debug_info]
+        # httpauth_avail:: Integer, of what a 401 offers: 1 for Basic, 2 for Digest, 4 for Negotiate, 8 for NTLM, added.
+        # connect_time:: from the start to the connection, 0 on a reused connection.
+        # pretransfer_time:: from the start to when the request could be sent.
+        # redirect_time:: that all redirects took together.
+        # effective_url:: the URL of the response; with the fragment of the request, unless a redirect led elsewhere.
+        # primary_ip:: the address that was connected to, which is the proxy's if there is one; nil without connection.
+        # primary_port::, local_ip::, local_port:: its port, and this end of the connection. Typhoeus itself has no such
+        #   methods; the names are libcurl's.
+        # redirect_count:: how many redirects were followed.
+        # redirect_url:: where a redirect that was not followed leads, nil for none.
+        # request_size:: nil, because the engine does not report it.
+        # size_upload:: bytes of the request's body, as far as its size was known.
+        # size_download:: bytes of the response's body, decoded.
+        # speed_upload::, speed_download:: Float: bytes a second; nil when nothing is known.
+        # debug_info:: DebugInfo: heads, with `verbose`.
+        %i[
+          httpauth_avail connect_time pretransfer_time redirect_time effective_url primary_ip primary_port local_ip
+          local_port redirect_count redirect_url request_size size_upload size_download speed_upload speed_download
+          debug_info
+        ].each { |name| define_method(name) { options[name] } }
 
         # Header; nil for a response made by hand without.
         def headers

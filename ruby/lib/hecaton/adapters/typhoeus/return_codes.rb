@@ -120,22 +120,20 @@ module Hecaton
 
       # The patterns are of how messages begin: behind that stands the URL, in which anything may stand.
 
-      def tls(message)
+      private_class_method def tls(message)
         verified = /\Ano TLS with \S+: (?:the certificate|the server has no certificate|the server's certificate)/
         message.match?(verified) ? :peer_failed_verification : :ssl_connect_error
       end
-      private_class_method :tls
 
-      def protocol(error)
+      private_class_method def protocol(error)
         return :http2 if error.attempts.last&.version == "2"
         return :send_error if error.phase == :send
         return :unsupported_protocol if error.message.start_with?("what came is not")
 
         error.cause ? :recv_error : :got_nothing
       end
-      private_class_method :protocol
 
-      def body(error)
+      private_class_method def body(error)
         return :read_error if error.phase == :send
 
         case error.message
@@ -145,16 +143,14 @@ module Hecaton
         else :partial_file
         end
       end
-      private_class_method :body
 
-      def redirect(message)
+      private_class_method def redirect(message)
         case message
         when /\Aredirect number \d+ is not followed: its Location can ?not/ then :url_malformat
         when /\Aredirect number \d+ is not followed: it leads to the scheme / then :unsupported_protocol
         else :too_many_redirects
         end
       end
-      private_class_method :redirect
 
       def url(message) = message.match?(/\AURL "(?:[^"\\]|\\.)*" has the scheme "/) ? :unsupported_protocol : :url_malformat
       private_class_method :url

@@ -8,20 +8,6 @@ module Hecaton
 
       private
 
-      def set_ssl_verifypeer(_name, value) = @verify_peer = on?(value)
-
-      def set_ssl_verifyhost(_name, value) = @verify_host = on?(value)
-
-      def set_cainfo(_name, value) = @ca_file = value.to_s
-
-      def set_capath(_name, value) = @ca_path = value.to_s
-
-      def set_sslcert(_name, value) = @cert = value.to_s
-
-      def set_sslkey(_name, value) = @key = value.to_s
-
-      def set_keypasswd(_name, value) = @key_password = value.to_s
-
       def set_type(name, value)
         only(name, value, value.to_s.casecmp?("PEM"), "Hecaton reads PEM alone: convert the file by openssl.")
       end
@@ -67,9 +53,8 @@ module Hecaton
 
       # The key in the file without its passphrase.
       def decrypted_key
-        require "openssl"
-        OpenSSL::PKey.read(File.binread(@key || @cert), @key_password).private_to_pem
-      rescue OpenSSL::PKey::PKeyError, SystemCallError => error
+        ClientKey.of(@key, @cert, @key_password)
+      rescue ArgumentError => error
         Refusals.value(:keypasswd, "[hidden]", "The key in #{@key || @cert} cannot be read with it: #{error.message}.")
       end
     end

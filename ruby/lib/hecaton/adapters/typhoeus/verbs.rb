@@ -20,11 +20,7 @@ module Hecaton
 
       # Adds a block that is called with each request before it is sent, and returns the Array of these blocks. If a
       # block returns nil, false or a Response, the request is not sent, and the block must finish it.
-      def before(&block)
-        list = @before ||= []
-        list << block if block
-        list
-      end
+      def before(&block) = listed(@before ||= [], block)
 
       # For Layers: whether there are such blocks.
       def before? = !(@before.nil? || @before.empty?)

@@ -26,11 +26,10 @@ module Hecaton
         def seconds(text) = text.to_s.match?(/\A\d+\z/) ? [text.to_i, LONGEST].min : 0
 
         # The first of several with the same name counts.
-        def read(text)
+        private_class_method def read(text)
           found = text.to_s.scrub.scan(DIRECTIVE).map { |name, quoted, plain| [name.downcase, quoted || plain] }
           found.reverse.to_h
         end
-        private_class_method :read
       end
     end
   end

@@ -25,11 +25,10 @@ module Hecaton
         # The Entries in what a store has returned: none for what is not of the form that was written.
         def self.all(values) = values.is_a?(Array) ? values.select { |fields| sound?(fields) }.map { |fields| new(fields) } : []
 
-        def self.sound?(fields)
+        private_class_method def self.sound?(fields)
           form = (fields in { status: Integer, url: String | nil, body: String, headers: Array, vary: Hash, sent: Numeric, came: Numeric })
           form && fields[:headers].all? { |pair| (pair in [String, String]) } && fields[:vary].each_key.all?(String)
         end
-        private_class_method :sound?
 
         # The Entry of a response with the times of its request and its arrival.
         def self.of(request, response, sent_at, came)
@@ -43,10 +42,9 @@ module Hecaton
         def self.varies(headers) = names(headers, "vary")
 
         # Names that a field lists, in lower case. A server may send any bytes.
-        def self.names(headers, field)
+        private_class_method def self.names(headers, field)
           headers.get_all(field).flat_map { |value| value.scrub.downcase.split(",") }.map(&:strip).reject(&:empty?)
         end
-        private_class_method :names
 
         # Whether features see the field of a request, so that the cache knows what it selects.
         def self.knowable?(name, headers) = name != "*" && (!PERSONAL.include?(name) || headers.key?(name))
