@@ -2,55 +2,14 @@
 module Hecaton
 end
 
-require_relative "hecaton/version"
-require_relative "hecaton/clock"
-require_relative "hecaton/library"
-require_relative "hecaton/native"
-require_relative "hecaton/fibers"
-require_relative "hecaton/headers"
-require_relative "hecaton/attempt"
-require_relative "hecaton/who_answered"
-require_relative "hecaton/record"
-require_relative "hecaton/outcome"
-require_relative "hecaton/patterns"
-require_relative "hecaton/content_type"
-require_relative "hecaton/reasons"
-require_relative "hecaton/deprecation"
-require_relative "hecaton/links"
-require_relative "hecaton/any_response"
-require_relative "hecaton/response"
-require_relative "hecaton/error"
-require_relative "hecaton/server_sent_events"
-require_relative "hecaton/stream_reading"
-require_relative "hecaton/stream"
-require_relative "hecaton/request"
-require_relative "hecaton/pending"
-require_relative "hecaton/token"
-require_relative "hecaton/request_log"
-require_relative "hecaton/body_source"
-require_relative "hecaton/content"
-require_relative "hecaton/mime"
-require_relative "hecaton/request_builder"
-require_relative "hecaton/cookies"
-require_relative "hecaton/events"
-require_relative "hecaton/interception"
-require_relative "hecaton/response_builder"
-require_relative "hecaton/retry_predicate"
-require_relative "hecaton/features"
-require_relative "hecaton/deferral"
-require_relative "hecaton/verbs"
-require_relative "hecaton/batch"
-require_relative "hecaton/sending"
-require_relative "hecaton/many"
-require_relative "hecaton/settings"
-require_relative "hecaton/engine_settings"
-require_relative "hecaton/derivation"
-require_relative "hecaton/part_file"
-require_relative "hecaton/download"
-require_relative "hecaton/times"
-require_relative "hecaton/client_key"
-require_relative "hecaton/client"
-require_relative "hecaton/shared_client"
+# In this order, because some need others while they are loaded.
+%w[
+  version clock library native fibers headers attempt who_answered record outcome patterns content_type reasons
+  deprecation links any_response response error server_sent_events stream_reading stream request pending token
+  request_log body_source content mime request_builder cookies events interception response_builder retry_predicate
+  features deferral verbs batch sending many settings engine_settings derivation part_file download times client_key
+  client shared_client
+].each { |name| require_relative "hecaton/#{name}" }
 
 # Loads the adapter for WebMock if that is there already; else it is loaded when it has come. Production has none.
 Hecaton::Interception.active?

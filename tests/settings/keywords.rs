@@ -96,7 +96,7 @@ pub fn signatures() -> String {
     code
 }
 
-/// `ruby/sig/hecaton/requests.rbs`: the methods that take the options of a request.
+/// `ruby/sig/hecaton/verbs.rbs`: the methods that take the options of a request.
 pub fn requests() -> String {
     let options = REQUEST_OPTIONS
         .iter()

@@ -43,7 +43,7 @@ fn the_files_say_what_the_tables_say() {
         ("docs/settings.md", page()),
         ("ruby/lib/hecaton/settings.rb", keywords::program()),
         ("ruby/sig/hecaton/settings.rbs", keywords::signatures()),
-        ("ruby/sig/hecaton/requests.rbs", keywords::requests()),
+        ("ruby/sig/hecaton/verbs.rbs", keywords::requests()),
     ] {
         let file = root().join(path);
         if std::env::var_os("HECATON_UPDATE").is_some() {

@@ -1,7 +1,7 @@
 //! The table of what a request may have beside its method and its URL, in Ruby's words.
 //!
 //! `tests/settings` makes of it the list of these keywords (`ruby/lib/hecaton/settings.rb`), the signatures of all methods that
-//! take them (`ruby/sig/hecaton/requests.rbs`) and the section "Of a request" of `docs/settings.md`. What each of them does is in
+//! take them (`ruby/sig/hecaton/verbs.rbs`) and the section "Of a request" of `docs/settings.md`. What each of them does is in
 //! `ruby/lib/hecaton/request_builder.rb`.
 
 /// What the table says of an option of a request.

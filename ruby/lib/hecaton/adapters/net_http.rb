@@ -25,22 +25,8 @@ module Hecaton
   end
 end
 
-require_relative "net_http/refused"
-require_relative "net_http/trust"
-require_relative "net_http/tls"
-require_relative "net_http/settings"
-require_relative "net_http/clients"
-require_relative "net_http/defaults"
-require_relative "net_http/failures"
-require_relative "net_http/upload"
-require_relative "net_http/written"
-require_relative "net_http/outgoing"
-require_relative "net_http/decoding"
-require_relative "net_http/body_socket"
-require_relative "net_http/incoming"
-require_relative "net_http/debug"
-require_relative "net_http/seen"
-require_relative "net_http/exchange"
-require_relative "net_http/transport"
-require_relative "net_http/replace"
-require_relative "net_http/persistent"
+# In this order, because some need others while they are loaded.
+%w[
+  refused trust tls settings clients defaults failures upload written outgoing decoding body_socket incoming debug seen
+  exchange transport replace persistent
+].each { |name| require_relative "net_http/#{name}" }

@@ -11,14 +11,12 @@ module Hecaton
         # patience: see Upload.of.
         def initialize(io, size, patience)
           @io = io
+          @size = size
+          @patience = patience
+          @pos = 0
           @start = io.pos if io.respond_to?(:pos) && io.respond_to?(:seek)
-          @size = size
-          @patience = patience
-          @pos = 0
-        rescue SystemCallError # A pipe has no position.
-          @pos = 0
-          @size = size
-          @patience = patience
+        rescue SystemCallError
+          nil # A pipe has no position.
         end
 
         # At most length bytes, nil at the end.

@@ -11,40 +11,11 @@ module Hecaton
   end
 end
 
-require_relative "ethon"
-require_relative "errors"
-require_relative "return_codes"
-require_relative "config"
-require_relative "header"
-require_relative "debug_info"
-require_relative "reasons"
-require_relative "facts"
-require_relative "response_informations"
-require_relative "response_status"
-require_relative "response"
-require_relative "actions"
-require_relative "callbacks"
-require_relative "expectation"
-require_relative "layers"
-require_relative "query"
-require_relative "form"
-require_relative "clients"
-require_relative "easy_factory"
-require_relative "refusals"
-require_relative "cookie_files"
-require_relative "option_values"
-require_relative "authentication"
-require_relative "proxy_options"
-require_relative "tls_options"
-require_relative "client_options"
-require_relative "request_options"
-require_relative "plan"
-require_relative "takers"
-require_relative "exchange"
-require_relative "request"
-require_relative "transfers"
-require_relative "hydra"
-require_relative "cache"
-require_relative "pool"
-require_relative "verbs"
+# In this order, because some need others while they are loaded.
+%w[
+  ethon errors return_codes config header debug_info reasons facts response_informations response_status response
+  actions callbacks expectation layers query form clients easy_factory refusals cookie_files option_values
+  authentication proxy_options tls_options client_options request_options plan takers exchange request transfers hydra
+  cache pool verbs
+].each { |name| require_relative "#{name}" }
 require_relative "params_decoder" if defined?(Rack)
