@@ -227,10 +227,7 @@ fn record(change: &Change, pair: &Beside) -> Value {
         "rejected_after": new.rejected,
     });
     if let Some(fields) = record.as_object_mut() {
-        let shown = ShownLoad {
-            delay_ms: None,
-            ..new.shown_load
-        };
+        let shown = new.shown_load.without_mean_delay();
         for part in [json!({ "client": new.client }), json!(shown), own] {
             fields.extend(part.as_object().cloned().unwrap_or_default());
         }
