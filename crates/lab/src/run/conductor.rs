@@ -10,10 +10,10 @@ use anyhow::{Error, Result, bail};
 use super::servers::Servers;
 use super::trial::Runner;
 use super::{
-    Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen, Start, Verify,
+    Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen, Start, effect,
 };
 use crate::plan::{Cell, Trial, trials};
-use crate::spec::{BASELINE_LOADER, Job, Manifest, Sweep, Target, Usage};
+use crate::spec::{BASELINE_LOADER, Manifest, Sweep, Target, Usage};
 
 /// The requirements of a run besides its plan.
 pub struct Setup {
@@ -351,32 +351,13 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
             hello.max_concurrency
         ));
     }
-    for keepalive in sweep.ways_to_connect(name) {
-        if !hello.keepalive.contains(&keepalive) {
-            let cannot = if keepalive {
-                "keep connections"
-            } else {
-                "open a connection for each request"
-            };
-            return Some(format!("{name} does not {cannot}"));
-        }
-    }
-    let https = match &sweep.target {
-        Target::TestServer => sweep.uses_tls_to(name),
-        Target::Foreign { url, .. } => url.starts_with("https:"),
-    };
+    let https = matches!(&sweep.target, Target::Foreign { url, .. } if url.starts_with("https:"));
     if https && !hello.tls {
         return Some(format!("{name} does not support https"));
     }
-    let at_a_rate = sweep.cells_of(name).any(|cell| cell.load.rate.is_some());
-    if at_a_rate && !hello.paces.iter().any(|known| known == "rate") {
-        return Some(format!(
-            "{name} cannot send requests at a rate: its driver sends each when another has ended"
-        ));
-    }
-    let decodes = sweep.cells_of(name).any(|cell| cell.load.job == Job::Gzip);
-    if decodes && !hello.verify.contains(&Verify::Gzip) {
-        return Some(format!("{name} does not decode gzip"));
+    let mut cells = sweep.cells_of(name);
+    if let Some(why) = cells.find_map(|cell| effect::objection(hello, &cell.load)) {
+        return Some(format!("{name} {why}"));
     }
     let Target::Foreign { method, extras, .. } = &sweep.target else {
         return None;

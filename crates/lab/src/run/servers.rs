@@ -1,5 +1,4 @@
-//! The test servers of a run, on this machine or on another: one for plaintext HTTP and one for TLS, each started only if a cell
-//! needs it.
+//! The test servers of a run, on this machine or on another: one for each kind of server that a cell needs.
 
 use std::cell::RefCell;
 use std::fs::Permissions;
@@ -8,10 +7,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use hecaton_test_server::{Interval, Options, Remote, RemoteServer, RoundSpec, TestServer, Tls};
+use hecaton_test_server::{Interval, Options, Remote, RemoteServer, RoundSpec, TestServer};
 
-use super::Pinning;
-use crate::plan::Cell;
+use super::{Pinning, effect};
+use crate::plan::{Cell, Load};
 use crate::spec::Sweep;
 
 /// Where the test server is, if it is on another machine.
@@ -42,7 +41,7 @@ impl Elsewhere {
     }
 }
 
-/// One server under the drivers.
+/// Where a server runs.
 enum Server {
     Here(TestServer),
     Elsewhere(RemoteServer),
@@ -64,91 +63,102 @@ impl Server {
     }
 }
 
+/// One server under the drivers.
+struct Running {
+    /// The server that its loads need.
+    kind: Options,
+    server: Server,
+}
+
 /// The servers under the drivers; none where the target is not ours.
 pub struct Servers {
-    clear: Option<Server>,
-    secure: Option<Server>,
+    running: Vec<Running>,
     /// The connection to the other machine, where they are there.
     remote: Option<RefCell<Remote>>,
     /// Why that connection is of no use any more.
     broken: RefCell<Option<String>>,
-    /// The authority that clients of the secure one must trust, as a file.
+    /// The authorities of all that use TLS, in one file: some clients read it once in their life.
     ca: Option<PathBuf>,
 }
 
 impl Servers {
-    /// One running test server without TLS.
-    pub fn plaintext(server: TestServer) -> Servers {
-        Servers {
-            clear: Some(Server::Here(server)),
-            secure: None,
-            remote: None,
-            broken: RefCell::default(),
-            ca: None,
-        }
-    }
-
-    /// One running test server with TLS. The certificate of its authority is in a file meanwhile.
+    /// One running test server for every load that needs the same as this one. The certificate of its authority is in a file meanwhile.
     ///
     /// # Errors
     /// When that cannot be written.
-    pub fn secure(server: TestServer) -> Result<Servers> {
-        let server = Server::Here(server);
-        Ok(Servers {
-            clear: None,
+    pub fn for_load(load: &Load, server: TestServer) -> Result<Servers> {
+        let (kind, server) = (effect::server(load), Server::Here(server));
+        let servers = Servers {
+            running: vec![Running { kind, server }],
             remote: None,
             broken: RefCell::default(),
-            ca: authority(&server)?,
-            secure: Some(server),
-        })
+            ca: None,
+        };
+        servers.with_authorities()
     }
 
-    /// Starts what the cells of a sweep need. The certificate of the authority is in a file meanwhile.
+    /// Starts what the cells of a sweep need. The certificates of the authorities are in files meanwhile.
     pub(super) fn start(
         sweep: &Sweep,
         pinning: Option<Pinning>,
         elsewhere: Option<&Elsewhere>,
     ) -> Result<Servers> {
-        let mut remote = elsewhere.map(Elsewhere::connect).transpose()?;
-        let requested = |tls: bool| {
-            let needs_it = |cell: &Cell| cell.load.tls == tls;
-            sweep.target.is_test_server() && sweep.cells.iter().any(needs_it)
+        let mut servers = Servers {
+            running: Vec::new(),
+            remote: elsewhere
+                .map(Elsewhere::connect)
+                .transpose()?
+                .map(RefCell::new),
+            broken: RefCell::default(),
+            ca: None,
         };
-        let mut started = 0;
-        let mut start = |tls: bool| {
+        let of_ours = sweep.cells.iter().filter(|_| sweep.target.is_test_server());
+        for cell in of_ours {
+            if servers.server(cell).is_some() {
+                continue;
+            }
+            let kind = effect::server(&cell.load);
             let options = Options {
                 delay: sweep.usual.delay,
                 seed: sweep.seed,
                 core: pinning.map(|pinning| pinning.server_core),
-                tls: tls.then(Tls::default),
                 rounds_only: true,
-                ..Options::default()
+                ..kind.clone()
             };
-            let Some(remote) = &mut remote else {
-                let server = TestServer::start(options).context("the test server cannot start")?;
-                return Ok(Server::Here(server));
-            };
-            started += 1;
-            let server = remote.start(started - 1, &options);
-            server.map(Server::Elsewhere).map_err(anyhow::Error::msg)
+            let server = servers.start_one(options)?;
+            servers.running.push(Running { kind, server });
+        }
+        servers.with_authorities()
+    }
+
+    /// Writes the certificates of the authorities. Drivers may read the file, whoever they run as, and its name reveals nothing to them.
+    fn with_authorities(mut self) -> Result<Servers> {
+        let servers = self.running.iter().map(|running| &running.server);
+        let pem: String = servers.filter_map(Server::ca_pem).collect();
+        if pem.is_empty() {
+            return Ok(self);
+        }
+        let path = std::env::temp_dir().join(format!("hecaton-{:016x}.pem", rand::random::<u64>()));
+        std::fs::write(&path, pem)
+            .and_then(|()| std::fs::set_permissions(&path, Permissions::from_mode(0o644)))
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        self.ca = Some(path);
+        Ok(self)
+    }
+
+    fn start_one(&self, options: Options) -> Result<Server> {
+        let Some(remote) = &self.remote else {
+            let server = TestServer::start(options).context("the test server cannot start")?;
+            return Ok(Server::Here(server));
         };
-        let clear = requested(false).then(|| start(false)).transpose()?;
-        let secure = requested(true).then(|| start(true)).transpose()?;
-        let ca = secure.as_ref().map(authority);
-        Ok(Servers {
-            clear,
-            ca: ca.transpose()?.flatten(),
-            secure,
-            remote: remote.map(RefCell::new),
-            broken: RefCell::default(),
-        })
+        let server = remote.borrow_mut().start(self.running.len(), &options);
+        server.map(Server::Elsewhere).map_err(anyhow::Error::msg)
     }
 
     fn server(&self, cell: &Cell) -> Option<&Server> {
-        match cell.load.tls {
-            true => self.secure.as_ref(),
-            false => self.clear.as_ref(),
-        }
+        let kind = effect::server(&cell.load);
+        let found = self.running.iter().find(|running| running.kind == kind);
+        found.map(|running| &running.server)
     }
 
     /// The address of a cell's server without a path, and whom its client must trust; none where the target is not ours.
@@ -209,8 +219,8 @@ impl Servers {
 
     /// Closes whatever is open.
     pub(super) fn abandon(&self) {
-        for server in self.clear.iter().chain(&self.secure) {
-            self.close_of(server);
+        for running in &self.running {
+            self.close_of(&running.server);
         }
     }
 }
@@ -221,17 +231,4 @@ impl Drop for Servers {
             let _ = std::fs::remove_file(ca);
         }
     }
-}
-
-/// The file with the certificate of the authority that the test server's is signed by; none without TLS. Drivers may read it, whoever
-/// they run as, and its name reveals nothing to them.
-fn authority(server: &Server) -> Result<Option<PathBuf>> {
-    let Some(pem) = server.ca_pem() else {
-        return Ok(None);
-    };
-    let path = std::env::temp_dir().join(format!("hecaton-{:016x}.pem", rand::random::<u64>()));
-    std::fs::write(&path, pem)
-        .and_then(|()| std::fs::set_permissions(&path, Permissions::from_mode(0o644)))
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    Ok(Some(path))
 }

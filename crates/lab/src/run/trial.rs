@@ -14,7 +14,7 @@ use super::servers::Servers;
 use super::service::Service;
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
-use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify};
+use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify, effect};
 use crate::plan::Load;
 use crate::plan::Trial;
 use crate::spec::{Amount, Expected, Job, Rate, Sweep, Target};
@@ -617,11 +617,7 @@ impl<'a> Runner<'a> {
             Target::TestServer => (
                 "GET".to_string(),
                 self.address(cell, &format!("/r/{:016x}/", self.word)),
-                match cell.load.job {
-                    Job::Gzip => Verify::Gzip,
-                    Job::Json => Verify::Json,
-                    Job::Plain => Verify::Tail,
-                },
+                effect::verify(&cell.load),
             ),
         };
         let extras = match &self.sweep.target {
@@ -644,6 +640,7 @@ impl<'a> Runner<'a> {
             urls: self.files.urls.clone(),
             expect: extras.and_then(|extras| extras.expect.as_ref().map(Expected::ranges)),
             timeout_ms: (REQUEST_TIMEOUT + 10 * self.wait(cell)).as_millis() as u64,
+            more: effect::told(&cell.load),
         }
     }
 

@@ -110,6 +110,9 @@ pub struct Prepare {
     /// Ranges of statuses that count as success, as in `200-299,404-404`; none for 200 to 299. Only for drivers that say they know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
+    /// What the factors of a load add. Only for drivers that say they know it.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, serde_json::Value>,
 }
 
 /// Which requests to send, and when.
@@ -280,6 +283,7 @@ mod tests {
             id_field: None,
             urls: None,
             expect: None,
+            more: BTreeMap::new(),
         };
         assert_eq!(
             text(2, Command::Prepare(prepare)),

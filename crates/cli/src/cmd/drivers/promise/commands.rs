@@ -36,6 +36,7 @@ pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {
         id_field: None,
         urls: None,
         expect: None,
+        more: Default::default(),
     }
 }
 

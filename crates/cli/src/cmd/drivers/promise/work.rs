@@ -5,11 +5,11 @@ use std::time::Duration;
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::findings::rejection;
 use hecaton_lab::plan::{Cell, Load, Trial};
-use hecaton_lab::run::{Go, Round, Runner, Servers, Verify};
+use hecaton_lab::run::{Go, Round, Runner, Servers, Verify, server_for};
 use hecaton_lab::spec::{Pitfall, Sweep, Target};
-use hecaton_test_server::{Delay, RoundSpec};
+use hecaton_test_server::{Delay, RoundSpec, TestServer};
 
-use super::commands::{FIRST, go, page, secure_server, server, to};
+use super::commands::{FIRST, go, page, server, to};
 use super::{Check, DriverProcess};
 
 /// Most requests in flight that are tried, if the driver can.
@@ -94,11 +94,8 @@ pub(super) fn visit(
         seed: 1,
         target: Target::TestServer,
     };
-    let servers = match loads[0].tls {
-        true => Servers::secure(secure_server()?)?,
-        false => Servers::plaintext(server()?),
-    };
-    let mut runner = Runner::new(&sweep, servers);
+    let server = TestServer::start(server_for(&loads[0]))?;
+    let mut runner = Runner::new(&sweep, Servers::for_load(&loads[0], server)?);
     if !std::mem::replace(warm, true) {
         runner.warm_up(driver)?;
     }

@@ -1,0 +1,57 @@
+//! What the factors of a load change in a trial: the test server that it needs, what the driver is told beside the usual, and what
+//! a driver must be able to do. The delay, the body and the like are told to the server in each round (`trial.rs`).
+
+use std::collections::BTreeMap;
+
+use hecaton_test_server::{Options, Tls};
+use serde_json::Value;
+
+use super::{Hello, Verify};
+use crate::plan::Load;
+use crate::spec::Job;
+
+/// The test server that a load needs. Loads with equal options share one.
+pub fn server(load: &Load) -> Options {
+    Options {
+        tls: load.tls.then(Tls::default),
+        ..Options::default()
+    }
+}
+
+/// What `prepare` says of a load beside the keys that it always has.
+pub(super) fn told(_: &Load) -> BTreeMap<String, Value> {
+    BTreeMap::new()
+}
+
+/// How a driver verifies bodies.
+pub(super) fn verify(load: &Load) -> Verify {
+    match load.job {
+        Job::Gzip => Verify::Gzip,
+        Job::Json => Verify::Json,
+        Job::Plain => Verify::Tail,
+    }
+}
+
+/// Why a client cannot do what a load requires, without its name.
+pub(super) fn objection(hello: &Hello, load: &Load) -> Option<&'static str> {
+    let keeps = hello.keepalive.contains(&load.keepalive);
+    let paces = hello.paces.iter().any(|known| known == "rate");
+    let objections = [
+        (!keeps && load.keepalive, "does not keep connections"),
+        (
+            !keeps && !load.keepalive,
+            "does not open a connection for each request",
+        ),
+        (load.tls && !hello.tls, "does not support https"),
+        (
+            load.rate.is_some() && !paces,
+            "cannot send requests at a rate: its driver sends each when another has ended",
+        ),
+        (
+            load.job == Job::Gzip && !hello.verify.contains(&Verify::Gzip),
+            "does not decode gzip",
+        ),
+    ];
+    let found = objections.into_iter().find(|(cannot, _)| *cannot);
+    found.map(|(_, why)| why)
+}
