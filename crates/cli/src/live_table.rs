@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hecaton_lab::findings::stats::median;
 use hecaton_lab::findings::words::figure;
+use hecaton_lab::plan::Load;
 use hecaton_lab::run::Round;
+use hecaton_lab::spec::load_words;
 
 /// Heights of the chart: one column for each load of a client.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -15,8 +17,8 @@ const NAME: usize = 24;
 /// Columns of a figure, with the space before it.
 const FIGURE: usize = 9;
 
-/// A line: a client and the size of its responses.
-type Line = (String, usize);
+/// A line: a client, the size of its responses, and the other factors in words.
+type Line = (String, usize, String);
 
 /// A column: requests in flight, or the rate.
 type Column = (usize, String);
@@ -41,7 +43,7 @@ impl LiveTable {
             None => (load.concurrency, String::new()),
         };
         self.columns.insert(column.clone());
-        let line = (round.cell.client.clone(), load.body_bytes);
+        let line = (round.cell.client.clone(), load.body_bytes, others(load));
         let speed = round.claim.done as f64 / (round.wall_ns as f64 / 1e9);
         let speeds = self
             .lines
@@ -58,10 +60,13 @@ impl LiveTable {
         if self.lines.is_empty() || room == 0 {
             return String::new();
         }
-        let sizes: BTreeSet<usize> = self.lines.keys().map(|(_, bytes)| *bytes).collect();
-        let name = |(client, bytes): &Line| match sizes.len() > 1 {
-            true => format!("{client}, {bytes} B"),
-            false => client.clone(),
+        let sizes: BTreeSet<usize> = self.lines.keys().map(|line| line.1).collect();
+        let name = |(client, bytes, others): &Line| {
+            let size = match sizes.len() > 1 {
+                true => format!(", {bytes} B"),
+                false => String::new(),
+            };
+            format!("{client}{size}{others}")
         };
         let width = self
             .lines
@@ -104,6 +109,19 @@ impl LiveTable {
         }
         text
     }
+}
+
+/// The factors of a load that are neither a column nor a part of the name before, in words with a comma in front. The delay is that of
+/// the run.
+fn others(load: &Load) -> String {
+    let own = Load {
+        concurrency: Load::PLAIN.concurrency,
+        delay: Load::PLAIN.delay,
+        rate: None,
+        ..*load
+    };
+    let usual = load_words(&Load::PLAIN, &Load::PLAIN);
+    load_words(&own, &Load::PLAIN).replacen(&usual, "", 1)
 }
 
 /// A bar for each value, the highest as high as the line.
@@ -157,6 +175,25 @@ mod tests {
         );
         assert!(
             lines[2].starts_with("b ") && lines[2].ends_with("50.0        …"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn loads_that_differ_in_another_factor_have_lines_of_their_own() {
+        let mut table = table(&[("a", 1, 100)]);
+        let text = r#"{"client":"a","body_bytes":133,"concurrency":1,"tls":true,"job":"gzip","invocation":0,"block":0,"order":0,
+            "count":1,"wall_ns":1000000000,"cpu_user_ns":0,"cpu_system_ns":0,"peak_rss_kib":0,"seen":null,"probe":null,
+            "claim":{"done":7,"errors":0,"bytes":0,"sum":0}}"#;
+        table.note(&serde_json::from_str(text).unwrap());
+        let text = table.text(10);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(
+            lines[1].starts_with("a ") && lines[1].ends_with(" 100"),
+            "{text}"
+        );
+        assert!(
+            lines[2].starts_with("a, TLS, gzip ") && lines[2].ends_with(" 7.00"),
             "{text}"
         );
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use hecaton_lab::findings::words::listed;
 use hecaton_lab::run;
 use hecaton_lab::spec::{
-    BASELINE_LOADER, Catalogue, Experiment, Kind, ShootoutRequest, ShootoutScenario, Usage,
+    BASELINE_LOADER, Catalogue, Experiment, Kind, Levels, ShootoutRequest, ShootoutScenario, Usage,
     parse_delay, project_root,
 };
 use hecaton_test_server::Delay;
@@ -55,6 +55,9 @@ pub struct Arguments {
     /// How long the server waits before each response, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
+    /// Other factors than usual, separated by spaces, as in tls=on job=gzip. The help of compare lists them.
+    #[arg(long, value_name = "FACTOR=VALUE", num_args = 1..)]
+    set: Vec<Levels>,
     /// Rounds of each client; six or more give 95 % confidence intervals [default: 12].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
@@ -200,6 +203,7 @@ fn request(
         concurrency: arguments.concurrency,
         requests: arguments.requests.or(of_threads),
         delay: arguments.delay,
+        levels: arguments.set.clone(),
         rounds: arguments.rounds,
         seed: arguments.common.seed,
     })

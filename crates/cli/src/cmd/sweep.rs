@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use hecaton_lab::spec::{
-    Budget, Catalogue, Experiment, Kind, Rate, Sweep, SweepRequest, SweepScenario, Usage,
+    Budget, Catalogue, Experiment, Kind, Levels, Rate, Sweep, SweepRequest, SweepScenario, Usage,
     has_version, parse_delay, parse_duration, parse_memory, parse_share, project_root,
 };
 use hecaton_test_server::Delay;
@@ -62,6 +62,10 @@ pub struct Arguments {
     /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms.
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
+    /// Other factors, separated by spaces: each value of one is measured with each of the others, as in
+    /// tls=off,on job=plain,gzip. The help of compare lists them.
+    #[arg(long, value_name = "FACTOR=LIST", num_args = 1..)]
+    set: Vec<Levels>,
     /// Rounds of each row of the table; six or more give 95 % confidence intervals [default: 6].
     #[arg(short = 'r', long, value_name = "N")]
     rounds: Option<u32>,
@@ -88,6 +92,8 @@ Examples:
   hecaton sweep hecaton-ruby net-http -c 1,10,50
   hecaton sweep -b 133 -d 0 -r 12 --time 1s
   hecaton sweep --delay lognormal:p50=5ms,p99=40ms
+  hecaton sweep typhoeus -b 13801 -d 0 --set job=plain,gzip
+      with and without gzip
   hecaton sweep net-http --rate 50%,80%,95% --p99 50ms --time 10s
       which rates the client keeps
   hecaton sweep net-http typhoeus --p99 50ms --memory 200M --share 90%
@@ -149,6 +155,7 @@ fn request(arguments: &Arguments, catalogue: &Catalogue) -> Result<SweepRequest>
         },
         body_bytes: arguments.body.clone(),
         delay: arguments.delay,
+        levels: arguments.set.clone(),
         rounds,
         round_time: arguments.time,
         seed: arguments.common.seed,

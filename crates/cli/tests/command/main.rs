@@ -7,6 +7,7 @@ mod broken;
 mod cheats;
 mod completions;
 mod controls;
+mod factors;
 mod foreign;
 mod har;
 mod hidden_cheats;

@@ -59,11 +59,12 @@ pub(super) fn recommendations(cells: &Cells, rows: &[Row], budget: &Budget) -> V
         };
         (row.client.clone(), load)
     };
-    let closed: Vec<Row> = rows
+    let mut closed: Vec<Row> = rows
         .iter()
         .filter(|row| row.load.rate.is_none())
         .cloned()
         .collect();
+    closed.sort_by_key(|row| (series(row), row.load.concurrency));
     closed
         .chunk_by(|a, b| series(a) == series(b))
         .filter_map(|series| recommend(cells, series, budget))

@@ -53,6 +53,20 @@ impl Factor {
         })
     }
 
+    /// Says which factors cannot be set for a server other than the lab's.
+    pub fn only_of_the_lab() -> String {
+        let of_clients = ["keepalive", "concurrency"];
+        let names = FACTORS.iter().map(|factor| factor.name);
+        let names = names.filter(|name| !name.is_empty() && !of_clients.contains(name));
+        let names: Vec<&str> = names.collect();
+        let (last, others) = names.split_last().expect("there are some");
+        format!(
+            "{} and {last} are of the lab's own server; at a URL only {} can be set",
+            others.join(", "),
+            of_clients.join(" and ")
+        )
+    }
+
     /// Changes a load to what is written.
     ///
     /// # Errors

@@ -134,6 +134,16 @@ impl Load {
         own
     }
 
+    /// Whether several requests are in flight on a connection at once.
+    pub fn shares_connections(&self) -> bool {
+        false
+    }
+
+    /// Why no client can be measured under it, in a sentence with what to do.
+    pub fn contradiction(&self) -> Option<&'static str> {
+        None
+    }
+
     /// The round trip that the test server plays; 0 when none.
     pub fn round_trip(&self) -> Duration {
         Duration::from_millis(self.round_trip_ms.unwrap_or(0))

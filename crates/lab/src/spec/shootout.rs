@@ -7,8 +7,8 @@ use anyhow::{Context, Result};
 use hecaton_test_server::Delay;
 use serde::Deserialize;
 
-use super::sweep::find_clients;
-use super::{Ability, BASELINE_LOADER, Catalogue, Cell, Job, Load, Manifest, Sweep, Target, Usage};
+use super::sweep::{as_it_can, find_clients, possible};
+use super::{BASELINE_LOADER, Catalogue, Cell, Job, Levels, Load, Manifest, Sweep, Target, Usage};
 
 /// How long the baseline loader's rounds last; a client's are as long as its requests take.
 const LOADER_ROUND: Duration = Duration::from_millis(200);
@@ -60,6 +60,8 @@ pub struct ShootoutRequest {
     pub requests: Option<u64>,
     /// The test server's delay; none when absent.
     pub delay: Option<Delay>,
+    /// One value of each other factor that is not as usual.
+    pub levels: Vec<Levels>,
     /// A server other than the lab's test server.
     pub foreign: Option<Target>,
     /// Rounds of every client.
@@ -101,13 +103,19 @@ impl ShootoutScenario {
             job,
             ..Load::PLAIN
         };
+        let requested = request
+            .levels
+            .iter()
+            .try_fold(usual, |load, levels| levels.only(&load))?;
+        possible(&requested, &usual, &target)?;
+        let usual = requested;
         let clients = find_clients(&request.clients, catalogue)?;
-        let own = |client: &Manifest| {
-            let keepalive = client.can.contains(&Ability::KeepAlive);
-            Cell::new(&client.client, Load { keepalive, ..usual })
-        };
+        let own = |client: &Manifest| Cell::new(&client.client, as_it_can(client, usual));
         let mut cells: Vec<Cell> = clients.iter().map(own).collect();
-        cells.push(Cell::new(BASELINE_LOADER, usual.of_loader()));
+        // The loader cannot do TLS.
+        if !usual.tls {
+            cells.push(Cell::new(BASELINE_LOADER, usual.of_loader()));
+        }
         let sweep = Sweep {
             budget: Default::default(),
             clients,

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::{
-    Ability, Approach, Budget, Catalogue, Cell, Control, Load, Manifest, Rate, SweepScenario,
-    Target, Usage,
+    Ability, Approach, Budget, Catalogue, Cell, Control, Factor, Levels, Load, Manifest, Rate,
+    SweepScenario, Target, Usage,
 };
 use hecaton_test_server::Delay;
 
@@ -32,6 +32,8 @@ pub struct SweepRequest {
     pub body_bytes: Vec<usize>,
     /// The test server's delay.
     pub delay: Option<Delay>,
+    /// Values of other factors; each value of one is measured with each of the others.
+    pub levels: Vec<Levels>,
     /// Rounds of every cell.
     pub rounds: Option<u32>,
     /// Length of a round.
@@ -111,18 +113,22 @@ impl Sweep {
             job: scenario.job,
             ..Load::PLAIN
         };
+        let loads = every_load(&usual, &scenario.keepalive, &request.levels, &target)?;
         let mut cells = Vec::new();
         for rate in paces(&request.rates) {
-            let usual = Load { rate, ..usual };
             for client in &clients {
-                for keepalive in ways_to_connect(client, &scenario.keepalive) {
-                    let own = Load { keepalive, ..usual };
+                for own in distinct(loads.iter().map(|load| as_it_can(client, *load))) {
+                    let own = Load { rate, ..own };
                     cells.extend(grid(&client.client, own, &body_bytes, &concurrency));
                 }
             }
             if scenario.baseline_loader {
-                let own = usual.of_loader();
-                cells.extend(grid(BASELINE_LOADER, own, &body_bytes, &concurrency));
+                // The loader cannot do TLS.
+                let of_loader = loads.iter().filter(|load| !load.tls);
+                for own in distinct(of_loader.map(|load| load.of_loader())) {
+                    let own = Load { rate, ..own };
+                    cells.extend(grid(BASELINE_LOADER, own, &body_bytes, &concurrency));
+                }
             }
         }
         let sweep = Sweep {
@@ -244,12 +250,52 @@ fn grid<'a>(
     body_bytes.iter().flat_map(of_body)
 }
 
-/// How a client's connections are used: as requested, or where it cannot reuse them, with a new one for each request.
-fn ways_to_connect(client: &Manifest, requested: &[bool]) -> Vec<bool> {
-    match client.can.contains(&Ability::KeepAlive) {
-        true => requested.to_vec(),
-        false => vec![false],
+/// The loads of a sweep, apart from body, concurrency and rate: the usual one with each combination of what was requested.
+fn every_load(
+    usual: &Load,
+    keepalive: &[bool],
+    levels: &[Levels],
+    target: &Target,
+) -> Result<Vec<Load>, Usage> {
+    let with = |&keepalive: &bool| Load {
+        keepalive,
+        ..*usual
+    };
+    let mut loads: Vec<Load> = keepalive.iter().map(with).collect();
+    for levels in levels {
+        loads = levels.applied_to(&loads);
     }
+    let loads = distinct(loads.into_iter());
+    for load in &loads {
+        possible(load, usual, target)?;
+    }
+    Ok(loads)
+}
+
+/// Refuses a load that contradicts itself, or needs the lab's server where another one is measured.
+pub(super) fn possible(load: &Load, usual: &Load, target: &Target) -> Result<(), Usage> {
+    if !target.is_test_server() && load.of_server() != usual.of_server() {
+        return Err(Usage(Factor::only_of_the_lab()));
+    }
+    load.contradiction()
+        .map_or(Ok(()), |why| Err(Usage(why.into())))
+}
+
+/// What a client does of a load: where it cannot reuse connections, it opens a new one for each request.
+pub(super) fn as_it_can(client: &Manifest, load: Load) -> Load {
+    let keepalive = load.keepalive && client.can.contains(&Ability::KeepAlive);
+    Load { keepalive, ..load }
+}
+
+/// Each once, in their order.
+fn distinct(loads: impl Iterator<Item = Load>) -> Vec<Load> {
+    let mut distinct = Vec::new();
+    for load in loads {
+        if !distinct.contains(&load) {
+            distinct.push(load);
+        }
+    }
+    distinct
 }
 
 fn or_default<T: Clone>(requested: Vec<T>, default: &[T]) -> Vec<T> {

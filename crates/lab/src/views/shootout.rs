@@ -8,7 +8,7 @@ use super::warnings::warnings;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::Document;
-use crate::spec::{Approach, Target};
+use crate::spec::{Approach, Job, Target};
 
 /// Stands behind the name of a client that is set up for speed, and what that means.
 const TUNED: (&str, &str) = (
@@ -108,12 +108,13 @@ fn numbers(ranking: &Ranking) -> String {
 /// The work of the run, in a line.
 fn job(run: &Document) -> String {
     let plan = &run.plan;
-    let body = match (&plan.target, plan.job.is_plain()) {
+    let body = match (&plan.target, plan.job) {
         (Target::Foreign { method, url, .. }, _) => {
             format!("{method} {url}, the body read to its end")
         }
-        (_, true) => "the body read to its end, its check value verified".into(),
-        (_, false) => "16 KB of JSON parsed, one value verified".into(),
+        (_, Job::Plain) => "the body read to its end, its check value verified".into(),
+        (_, Job::Gzip) => "the body decoded from gzip, its check value verified".into(),
+        (_, Job::Json) => "16 KB of JSON parsed, one value verified".into(),
     };
     let requests = plan.requests.unwrap_or(0) * u64::from(plan.rounds);
     let concurrency = plan.concurrency.first().copied().unwrap_or(1);

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub use setting::Setting;
 use setting::Which;
 
-use super::sweep::{checked_bodies, find_clients};
+use super::sweep::{checked_bodies, find_clients, possible};
 use super::{Ability, BASELINE_LOADER, Catalogue, Cell, Load, Mode, Sweep, Target, Usage};
 
 /// The subject of a comparison.
@@ -192,19 +192,12 @@ impl CompareScenario {
             for setting in request.settings.iter().filter(|set| set.of == which) {
                 setting.apply(&mut load);
             }
-            if !target.is_test_server()
-                && load.of_server()
-                    != (Load {
-                        delay,
-                        ..Load::PLAIN
-                    })
-                    .of_server()
-            {
-                return Err(Usage(
-                    "body, delay, tls and job are of the lab's own server; at a URL only keepalive and concurrency can be set"
-                        .into(),
-                ));
-            }
+            let usual = Load {
+                delay,
+                body_bytes,
+                ..Load::PLAIN
+            };
+            possible(&load, &usual, &target)?;
             sides.push(Cell::new(name, load));
         }
         let (a, b) = (Box::new(sides[0].clone()), Box::new(sides[1].clone()));

@@ -1,0 +1,69 @@
+//! Factors of a sweep, of a comparison and of a shootout: each reaches the test server, and its log says what the clients did.
+
+use serde_json::Value;
+
+use crate::support::{hecaton, run};
+
+/// The document of a run with these clients.
+fn measured(line: &str, clients: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    command.args(line.split(' ')).args(["--json", "--quiet"]);
+    command
+        .args(["--client", clients, "--out"])
+        .arg(folder.path());
+    let ending = run(&mut command);
+    serde_json::from_str(&ending.stdout).expect(&ending.stderr)
+}
+
+fn rows<'a>(document: &'a Value, client: &str) -> Vec<&'a Value> {
+    let rows = document["rows"].as_array().unwrap().iter();
+    rows.filter(|row| row["client"] == client).collect()
+}
+
+/// The rounds of a client in which a factor has this value, as the server's log has them.
+fn seen<'a>(document: &'a Value, client: &str, factor: (&str, Value)) -> Vec<&'a Value> {
+    let rounds = document["rounds"].as_array().unwrap().iter();
+    let own = rounds.filter(|round| round["client"] == client && round[factor.0] == factor.1);
+    own.map(|round| &round["seen"]).collect()
+}
+
+#[test]
+fn a_sweep_measures_each_value_of_a_factor() {
+    let line = "sweep -c 2 -b 13801 -d 0 --rounds 2 --time 50ms --set job=plain,gzip";
+    let document = measured(line, "decodes-gzip");
+    let own = rows(&document, "decodes-gzip");
+    let jobs: Vec<&Value> = own.iter().map(|row| &row["job"]).collect();
+    assert_eq!(jobs, [&Value::Null, &Value::from("gzip")], "{document}");
+    for row in &own {
+        assert_eq!(row["verified"], true, "{row}");
+    }
+    // A body in gzip is shorter on the wire than decoded.
+    let per_request = |job: Value| {
+        let all = seen(&document, "decodes-gzip", ("job", job));
+        let sum = |key: &str| {
+            all.iter()
+                .map(|seen| seen[key].as_u64().unwrap())
+                .sum::<u64>()
+        };
+        sum("bytes_out") / sum("requests")
+    };
+    assert!(per_request("gzip".into()) < per_request(Value::Null) / 2);
+    // The loader decodes nothing, so it has one cell for both.
+    assert_eq!(rows(&document, "baseline-loader").len(), 1);
+}
+
+#[test]
+fn a_shootout_measures_one_value_of_a_factor() {
+    let line = "shootout --concurrency 2 --requests 60 --rounds 2 --set job=gzip";
+    let document = measured(line, "decodes-gzip");
+    assert_eq!(document["plan"]["job"], "gzip");
+    assert_eq!(
+        rows(&document, "decodes-gzip")[0]["verified"],
+        true,
+        "{document}"
+    );
+    let mut several = hecaton("cheats");
+    let line = "shootout decodes-gzip --set job=plain,gzip";
+    run(several.args(line.split(' '))).assert(2, &["job has several values"]);
+}
