@@ -121,6 +121,7 @@ impl Hub {
             item: None,
             stray: false,
             otherwise: false,
+            over_http2: request.version == 2,
         };
         let (word, json) = {
             let script = self.script.borrow();

@@ -38,7 +38,7 @@ pub struct Interval {
     pub bytes_in: u64,
     /// Bytes of responses written to sockets, heads included.
     pub bytes_out: u64,
-    /// Bytes of bodies written; of a round in gzip over HTTP/1.1, decoded.
+    /// Bytes of bodies written; of a round in gzip, decoded.
     pub body_bytes_out: u64,
     /// The checksum of every id of the round, each once: the sum of their check values, modulo 2^32.
     pub expected_sum: u32,
@@ -87,6 +87,9 @@ pub struct Interval {
     /// Handshakes that resumed a session, which costs less than a whole one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub tls_resumed: u64,
+    /// Requests that came over HTTP/2.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub over_http2: u64,
     /// How long responses were held, without those that went out at once. A client cannot have received them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,

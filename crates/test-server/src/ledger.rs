@@ -77,6 +77,8 @@ pub(crate) struct Arrival {
     pub(crate) stray: bool,
     /// It differs from the requests of the round.
     pub(crate) otherwise: bool,
+    /// It came over HTTP/2.
+    pub(crate) over_http2: bool,
 }
 
 /// A request that has no response yet.
@@ -375,6 +377,7 @@ impl OpenInterval {
         tally.reused += u64::from(marks.carried > 0);
         tally.pipelined += u64::from(arrival.behind);
         tally.otherwise += u64::from(arrival.otherwise && belongs);
+        tally.over_http2 += u64::from(arrival.over_http2);
         marks.carried += 1;
         if belongs {
             if marks.round == self.number {
@@ -443,6 +446,7 @@ impl OpenInterval {
             turned_away: tally.turned_away,
             tls_handshakes: tally.tls_handshakes,
             tls_resumed: tally.tls_resumed,
+            over_http2: tally.over_http2,
             held: tally.held.clone(),
             held_ns: tally.held_ns,
             cycles: tally.cycles.clone(),

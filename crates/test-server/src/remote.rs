@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::delay::Delay;
 use crate::interval::Interval;
-use crate::options::{Options, RoundSpec};
+use crate::options::{Http2, Options, RoundSpec};
 use crate::test_server::TestServer;
 use crate::tls::Tls;
 
@@ -25,7 +25,7 @@ const GREETING: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(600);
 
 /// Version of these lines.
-const PROTO: u32 = 1;
+const PROTO: u32 = 2;
 
 /// What the lab says.
 #[derive(Debug, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ enum Command {
     /// The first line.
     Hello { proto: u32, token: String },
     /// Starts a server.
-    Start { tls: bool, delay: Delay, seed: u64 },
+    Start(Start),
     /// Opens a round of a server.
     Open {
         server: usize,
@@ -42,6 +42,16 @@ enum Command {
     },
     /// Closes it.
     Close { server: usize },
+}
+
+/// The settings of a server.
+#[derive(Debug, Serialize, Deserialize)]
+struct Start {
+    tls: bool,
+    http2: bool,
+    no_resumption: bool,
+    delay: Delay,
+    seed: u64,
 }
 
 /// What the other machine replies.
@@ -94,11 +104,12 @@ fn control(
     stream.set_read_timeout(Some(GREETING))?;
     let address = stream.local_addr()?.ip();
     let mut lines = Lines::new(stream)?;
-    match lines.read()? {
-        Some(Command::Hello {
+    // Whatever else the first line is, a lab of another version or a stranger, it gets the reply below.
+    match lines.read() {
+        Ok(Some(Command::Hello {
             proto: PROTO,
             token: given,
-        }) if equal(&given, token) => {
+        })) if equal(&given, token) => {
             lines.write(&Reply::Done)?;
         }
         _ => return lines.write(&Reply::Failed("the token or the version is another".into())),
@@ -108,17 +119,14 @@ fn control(
     while let Some(command) = lines.read()? {
         let reply = match command {
             Command::Hello { .. } => Reply::Failed("the token was said before".into()),
-            Command::Start { tls, delay, seed } => {
-                match start(address, peer.ip(), tls, delay, seed, core) {
-                    Ok(server) => {
-                        let (port, ca) =
-                            (server.address().port(), server.ca_pem().map(str::to_owned));
-                        servers.push(server);
-                        Reply::Started { port, ca }
-                    }
-                    Err(why) => Reply::Failed(why),
+            Command::Start(settings) => match start(address, peer.ip(), &settings, core) {
+                Ok(server) => {
+                    let (port, ca) = (server.address().port(), server.ca_pem().map(str::to_owned));
+                    servers.push(server);
+                    Reply::Started { port, ca }
                 }
-            }
+                Err(why) => Reply::Failed(why),
+            },
             Command::Open { server, round } => match servers.get(server) {
                 Some(server) => {
                     opened = Instant::now();
@@ -140,18 +148,20 @@ fn control(
 fn start(
     address: IpAddr,
     peer: IpAddr,
-    tls: bool,
-    delay: Delay,
-    seed: u64,
+    settings: &Start,
     core: Option<usize>,
 ) -> Result<TestServer, String> {
     let options = Options {
         listen: SocketAddr::new(address, 0),
         only_from: Some(peer),
-        delay,
-        seed,
+        delay: settings.delay,
+        seed: settings.seed,
         core,
-        tls: tls.then(Tls::default),
+        tls: settings.tls.then(|| Tls {
+            no_resumption: settings.no_resumption,
+            ..Tls::default()
+        }),
+        http2: settings.http2.then(Http2::default),
         rounds_only: true,
         ..Options::default()
     };
@@ -251,11 +261,14 @@ impl Remote {
     /// # Errors
     /// A sentence when it cannot start.
     pub fn start(&mut self, number: usize, options: &Options) -> Result<RemoteServer, String> {
-        let command = Command::Start {
-            tls: options.tls.is_some(),
+        let tls = options.tls.as_ref();
+        let command = Command::Start(Start {
+            tls: tls.is_some(),
+            http2: options.http2.is_some(),
+            no_resumption: tls.is_some_and(|tls| tls.no_resumption),
             delay: options.delay,
             seed: options.seed,
-        };
+        });
         match self.ask(&command)? {
             Reply::Started { port, ca } => {
                 let scheme = if ca.is_some() { "https" } else { "http" };

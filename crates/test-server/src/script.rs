@@ -143,6 +143,14 @@ impl Script {
         (TEXT, plain.fields(), plain.body().to_vec())
     }
 
+    /// Bytes of a body that [`Script::body`] made, decoded.
+    pub(crate) fn decoded(&self, item: Item, body: &[u8]) -> usize {
+        match item.json {
+            true => body.len(),
+            false => self.body_bytes,
+        }
+    }
+
     /// Appends a response of any kind; returns the bytes of its body, decoded.
     pub(crate) fn write(
         &self,

@@ -29,6 +29,7 @@ pub(crate) struct Tally {
     pub(crate) turned_away: u64,
     pub(crate) tls_handshakes: u64,
     pub(crate) tls_resumed: u64,
+    pub(crate) over_http2: u64,
     /// Connections opened in this interval that have carried nothing.
     pub(crate) unused: u64,
     pub(crate) peak_ahead: u64,
@@ -72,6 +73,7 @@ impl Tally {
             turned_away: 0,
             tls_handshakes: 0,
             tls_resumed: 0,
+            over_http2: 0,
             unused: 0,
             peak_ahead: 0,
             connections_open: 0,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::{ServerConnection, WebPkiClientVerifier};
+use rustls::server::{NoServerSessionStorage, ServerConnection, WebPkiClientVerifier};
 use rustls::version::{TLS12, TLS13};
 use rustls::{HandshakeKind, ProtocolVersion, RootCertStore, ServerConfig};
 use serde::Serialize;
@@ -41,6 +41,8 @@ pub struct Tls {
     pub only_1_2: bool,
     /// Whether to accept connections and never respond to a ClientHello. Default no.
     pub stall: bool,
+    /// Whether each handshake is whole, because no session can be resumed. Default no.
+    pub no_resumption: bool,
 }
 
 /// The certificate that a test server shows.
@@ -166,6 +168,10 @@ impl Tls {
         let mut config = config
             .with_single_cert(chain(&identity.chain)?, key)
             .map_err(text)?;
+        if self.no_resumption {
+            config.session_storage = Arc::new(NoServerSessionStorage {});
+            config.send_tls13_tickets = 0;
+        }
         config.alpn_protocols = alpn.iter().map(|name| name.as_bytes().to_vec()).collect();
         Ok(Port {
             acceptor: TlsAcceptor::from(Arc::new(config)),

@@ -192,6 +192,7 @@ impl Arguments {
             client_certificate: self.secure.tls_client,
             only_1_2: self.secure.tls_1_2,
             stall: self.secure.tls_stall,
+            no_resumption: false,
         })
     }
 

@@ -36,7 +36,12 @@ pub(super) async fn send(
         Response::Item(script, item) => {
             let (content_type, fields, body) = script.body(item, &hub.date, Instant::now());
             let head = head(hub, 200, content_type, &fields, Some(body.len() as u64))?;
-            whole(hub, respond, head, is_head, body.into()).await?;
+            let decoded = script.decoded(item, &body);
+            let mut sender = respond.send_response(head, is_head)?;
+            if !is_head {
+                send_all(&mut sender, body.into(), true, |_| ()).await?;
+                hub.ledger.borrow_mut().wrote_body(decoded, false);
+            }
         }
         Response::Rest(..) => return Err(Lost), // responses are cut over HTTP/1.1 only
         Response::Small(small) => self::small(hub, respond, *small).await?,
@@ -114,12 +119,22 @@ pub(super) fn head(
     Ok(head.body(())?)
 }
 
-/// Sends bytes as the windows allow.
+/// Sends bytes of a body as the windows allow, and counts them.
 pub(super) async fn data(
     hub: &Hub,
     sender: &mut Sender,
+    bytes: Bytes,
+    ends: bool,
+) -> Result<(), Lost> {
+    let count = |sent| hub.ledger.borrow_mut().wrote_body(sent, false);
+    send_all(sender, bytes, ends, count).await
+}
+
+async fn send_all(
+    sender: &mut Sender,
     mut bytes: Bytes,
     ends: bool,
+    count: impl Fn(usize),
 ) -> Result<(), Lost> {
     while !bytes.is_empty() {
         sender.reserve_capacity(bytes.len());
@@ -130,7 +145,7 @@ pub(super) async fn data(
             free => free,
         };
         let piece = bytes.split_to(capacity.min(bytes.len()));
-        hub.ledger.borrow_mut().wrote_body(piece.len(), false);
+        count(piece.len());
         sender.send_data(piece, ends && bytes.is_empty())?;
     }
     Ok(())

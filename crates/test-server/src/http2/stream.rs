@@ -109,6 +109,11 @@ impl Arrival {
         let mut held = reply.held(self.request, receipt, self.hash, received, fault, now);
         pending.receipt = held.receipt;
         hold(&shared.hub, &mut held, &mut respond).await?;
+        if let Some(receipt) = held.receipt {
+            // The bytes of the body are counted as they are written.
+            let mut ledger = shared.hub.ledger.borrow_mut();
+            ledger.released(receipt, 0, Instant::now());
+        }
         response::send(shared, held.response, is_head, held.after, respond).await?;
         pending.responded();
         Ok(())

@@ -61,8 +61,12 @@ pub(super) fn too_few_in_flight(round: &Round) -> Option<String> {
 
 /// HTTP/1.1 carries one request at a time, so all that is in flight has connections of its own.
 pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
-    let interval = round.probe.as_ref()?;
-    let requested = round.cell.load.concurrency;
+    let load = &round.cell.load;
+    let interval = round
+        .probe
+        .as_ref()
+        .filter(|_| !load.shares_connections())?;
+    let requested = load.concurrency;
     (interval.connections_used < least(requested, LEAST_CONCURRENCY)).then(|| {
         format!(
             "{} carried {} requests at once in the probe before the round, at least {} expected",
@@ -70,6 +74,28 @@ pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
             count(interval.peak_in_flight),
             least(requested, LEAST_CONCURRENCY)
         )
+    })
+}
+
+/// Over HTTP/2 requests cost a client something else than over HTTP/1.1.
+pub(super) fn over_another_version(round: &Round) -> Option<String> {
+    let shares = round.cell.load.shares_connections();
+    find_interval(round, |interval, part| {
+        let others = match shares {
+            true => interval.requests.saturating_sub(interval.over_http2),
+            false => interval.over_http2,
+        };
+        let (requested, came) = match shares {
+            true => ("HTTP/2", "HTTP/1.1"),
+            false => ("HTTP/1.1", "HTTP/2"),
+        };
+        (others > 0).then(|| {
+            format!(
+                "{} of {} came over {came}{part}, though {requested} was required",
+                count(others),
+                plural(interval.requests, "request")
+            )
+        })
     })
 }
 
@@ -193,7 +219,7 @@ pub(super) fn too_few(round: &Round) -> Option<String> {
     // A batch as large as its concurrency is over before every connection had its turn; its probe has shown them.
     let load = &round.cell.load;
     // At a rate, as many are in flight as there are.
-    let judged = load.mode.is_none() && load.rate.is_none();
+    let judged = load.mode.is_none() && load.rate.is_none() && !load.shares_connections();
     let interval = round.seen.as_ref().filter(|_| judged)?;
     let requested = round
         .cell

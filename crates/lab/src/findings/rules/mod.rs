@@ -27,7 +27,7 @@ type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 29] = [
+const RULES: [Rule; 30] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -43,6 +43,7 @@ const RULES: [Rule; 29] = [
     requests::checksum_wrong,
     requests::bytes_wrong,
     requests::aborted,
+    connections::over_another_version,
     connections::many_ahead,
     work::offended,
     work::more_than_its_core,

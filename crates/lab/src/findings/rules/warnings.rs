@@ -122,12 +122,14 @@ pub(in crate::findings) fn behind(rounds: &[&Round]) -> Times {
     behind
 }
 
-/// The first round, where connections are reused and requests are sent in no mode of their own: what gaps on a connection show.
+/// The first round, where connections are reused for one request at a time and requests are sent in no mode of their own: what gaps on a
+/// connection show.
 fn first_keep_alive<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     let first = rounds.first().copied();
     first.filter(|round| {
         let load = &round.cell.load;
-        load.keepalive && load.mode.is_none() && load.rate.is_none()
+        let one_by_one = load.keepalive && !load.shares_connections();
+        one_by_one && load.mode.is_none() && load.rate.is_none()
     })
 }
 
