@@ -67,3 +67,32 @@ fn a_shootout_measures_one_value_of_a_factor() {
     let line = "shootout decodes-gzip --set job=plain,gzip";
     run(several.args(line.split(' '))).assert(2, &["job has several values"]);
 }
+
+#[test]
+fn without_resumption_each_handshake_is_whole() {
+    let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 50ms --set tls=on resumption=on,off";
+    let document = measured(line, "resumes-sessions");
+    let sum = |off: Value, key: &str| -> u64 {
+        let all = seen(&document, "resumes-sessions", ("no_resumption", off));
+        assert_eq!(all.len(), 2, "{document}");
+        all.iter().filter_map(|seen| seen[key].as_u64()).sum()
+    };
+    assert!(sum(Value::Null, "tls_resumed") > 0);
+    assert!(sum(true.into(), "tls_handshakes") > 0);
+    assert_eq!(sum(true.into(), "tls_resumed"), 0);
+    let mut without = hecaton("cheats");
+    let line = "sweep resumes-sessions --set resumption=off";
+    run(without.args(line.split(' '))).assert(2, &["add tls=on"]);
+}
+
+/// Some clients read whom they trust once in their life, and each kind of server is another one.
+#[test]
+fn all_servers_of_a_run_have_authorities_in_one_file() {
+    let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 50ms --set tls=on resumption=on,off";
+    let document = measured(line, "trusts-once");
+    let rows = rows(&document, "trusts-once");
+    assert_eq!(rows.len(), 2);
+    for row in rows {
+        assert_eq!(row["rejected"], Value::Null, "{row}");
+    }
+}

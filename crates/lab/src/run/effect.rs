@@ -13,7 +13,10 @@ use crate::spec::Job;
 /// The test server that a load needs. Loads with equal options share one.
 pub fn server(load: &Load) -> Options {
     Options {
-        tls: load.tls.then(Tls::default),
+        tls: load.tls.then(|| Tls {
+            no_resumption: load.no_resumption,
+            ..Tls::default()
+        }),
         ..Options::default()
     }
 }

@@ -27,6 +27,9 @@ pub struct Load {
     /// Whether the test server uses TLS; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
+    /// Whether each TLS handshake is whole, because the test server resumes no session; absent means no.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_resumption: bool,
     /// Milliseconds of a round trip that the test server plays, in front of every response and for opening a connection; absent if none
     /// is played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,6 +90,7 @@ impl Load {
         concurrency: 1,
         delay: Delay::None,
         tls: false,
+        no_resumption: false,
         round_trip_ms: None,
         mode: None,
         requests: None,
@@ -141,7 +145,8 @@ impl Load {
 
     /// Why no client can be measured under it, in a sentence with what to do.
     pub fn contradiction(&self) -> Option<&'static str> {
-        None
+        (self.no_resumption && !self.tls)
+            .then_some("resumption=off is of TLS handshakes, and there are none; add tls=on")
     }
 
     /// The round trip that the test server plays; 0 when none.
