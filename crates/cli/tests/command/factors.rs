@@ -85,6 +85,29 @@ fn without_resumption_each_handshake_is_whole() {
     run(without.args(line.split(' '))).assert(2, &["add tls=on"]);
 }
 
+#[test]
+fn requests_over_http2_share_a_connection_and_the_servers_log_knows_who_sends_none() {
+    let line = "sweep -c 4 -b 133 -d 0 --rounds 2 --time 50ms --set tls=on http=2";
+    let document = measured(line, "streams,few-streams,stays-at-http1");
+    let row = rows(&document, "streams")[0];
+    assert_eq!(
+        (&row["verified"], &row["http2"]),
+        (&true.into(), &true.into()),
+        "{row}"
+    );
+    for seen in seen(&document, "streams", ("http2", true.into())) {
+        assert_eq!(seen["over_http2"], seen["requests"], "{seen}");
+        assert_eq!(seen["connections_used"], 1);
+    }
+    for (cheat, words) in [
+        ("few-streams", "only 1 of 4 requests were in flight at once"),
+        ("stays-at-http1", "came over HTTP/1.1"),
+    ] {
+        let says = rows(&document, cheat)[0]["rejected"].to_string();
+        assert!(says.contains(words), "{cheat}: {says}");
+    }
+}
+
 /// Some clients read whom they trust once in their life, and each kind of server is another one.
 #[test]
 fn all_servers_of_a_run_have_authorities_in_one_file() {
@@ -95,4 +118,26 @@ fn all_servers_of_a_run_have_authorities_in_one_file() {
     for row in rows {
         assert_eq!(row["rejected"], Value::Null, "{row}");
     }
+}
+
+#[test]
+fn a_compared_client_may_differ_in_the_version_of_http() {
+    let line =
+        "compare streams resumes-sessions --set A:tls=on A:http=2 tls=on --rounds 2 --quiet --out";
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    run(command.args(line.split(' ')).arg(folder.path())).assert(0, &[]);
+    let document = crate::support::document(folder.path());
+    for (http2, sent) in [(Value::from(true), true), (Value::Null, false)] {
+        let rounds = document["rounds"].as_array().unwrap().iter();
+        let mut rounds = rounds.filter(|round| round["http2"] == http2);
+        let seen = &rounds.next().expect("a round")["seen"];
+        assert_eq!(seen["over_http2"].is_u64(), sent, "{seen}");
+    }
+    let mut refused = hecaton("cheats");
+    let line = "compare trusts-anyone trusts-anyone --set A:tls=on tls=on http=2 --rounds 1";
+    let ending = run(refused.args(line.split(' ')));
+    assert_ne!(ending.status, Some(0));
+    let says = "trusts-anyone cannot send requests over HTTP/2";
+    assert!(ending.stderr.contains(says), "{}", ending.stderr);
 }

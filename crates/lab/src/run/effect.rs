@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use hecaton_test_server::{Options, Tls};
+use hecaton_test_server::{Http2, Options, Tls};
 use serde_json::Value;
 
 use super::{Hello, Verify};
@@ -17,13 +17,15 @@ pub fn server(load: &Load) -> Options {
             no_resumption: load.no_resumption,
             ..Tls::default()
         }),
+        http2: load.http2.then(Http2::default),
         ..Options::default()
     }
 }
 
 /// What `prepare` says of a load beside the keys that it always has.
-pub(super) fn told(_: &Load) -> BTreeMap<String, Value> {
-    BTreeMap::new()
+pub(super) fn told(load: &Load) -> BTreeMap<String, Value> {
+    let version = load.http2.then(|| ("http".into(), "2".into()));
+    version.into_iter().collect()
 }
 
 /// How a driver verifies bodies.
@@ -46,6 +48,10 @@ pub(super) fn objection(hello: &Hello, load: &Load) -> Option<&'static str> {
             "does not open a connection for each request",
         ),
         (load.tls && !hello.tls, "does not support https"),
+        (
+            load.http2 && !hello.http.iter().any(|known| known == "2"),
+            "cannot send requests over HTTP/2",
+        ),
         (
             load.rate.is_some() && !paces,
             "cannot send requests at a rate: its driver sends each when another has ended",

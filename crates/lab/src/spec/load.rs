@@ -27,6 +27,9 @@ pub struct Load {
     /// Whether the test server uses TLS; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub tls: bool,
+    /// Whether requests are sent over HTTP/2, which TLS negotiates; absent means HTTP/1.1.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub http2: bool,
     /// Whether each TLS handshake is whole, because the test server resumes no session; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_resumption: bool,
@@ -90,6 +93,7 @@ impl Load {
         concurrency: 1,
         delay: Delay::None,
         tls: false,
+        http2: false,
         no_resumption: false,
         round_trip_ms: None,
         mode: None,
@@ -98,12 +102,13 @@ impl Load {
         rate: None,
     };
 
-    /// As much as possible of this load for the baseline loader, which keeps connections, and parses and decodes nothing. It reads plain
-    /// bodies of the same size instead of documents and gzip. Its rounds always fill their time, except in a batch.
+    /// As much as possible of this load for the baseline loader, which keeps connections, speaks HTTP/1.1, and parses and decodes nothing.
+    /// It reads plain bodies of the same size instead of documents and gzip. Its rounds always fill their time, except in a batch.
     #[must_use]
     pub fn of_loader(self) -> Load {
         Load {
             keepalive: true,
+            http2: false,
             requests: self.requests.filter(|_| self.mode.is_some()),
             job: Job::Plain,
             ..self
@@ -140,13 +145,27 @@ impl Load {
 
     /// Whether several requests are in flight on a connection at once.
     pub fn shares_connections(&self) -> bool {
-        false
+        self.http2
     }
 
     /// Why no client can be measured under it, in a sentence with what to do.
     pub fn contradiction(&self) -> Option<&'static str> {
-        (self.no_resumption && !self.tls)
-            .then_some("resumption=off is of TLS handshakes, and there are none; add tls=on")
+        let contradictions = [
+            (
+                self.no_resumption && !self.tls,
+                "resumption=off is of TLS handshakes, and there are none; add tls=on",
+            ),
+            (
+                self.http2 && !self.tls,
+                "http=2 is negotiated by TLS, and there is none; add tls=on",
+            ),
+            (
+                self.http2 && !self.keepalive,
+                "http=2 shares connections, and keepalive=off requires one for each request; leave one of them out",
+            ),
+        ];
+        let found = contradictions.into_iter().find(|(are, _)| *are);
+        found.map(|(_, why)| why)
     }
 
     /// The round trip that the test server plays; 0 when none.
