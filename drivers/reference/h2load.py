@@ -1,20 +1,20 @@
-# h2load, nghttp2's load generator, over HTTP/1.1: counts statuses, looks at no body.
+# h2load, nghttp2's load generator, over HTTP/1.1 or HTTP/2: counts statuses, looks at no body and verifies no certificate.
 import kit
 
 
 class H2load(kit.Tool):
-    about = {"name": "h2load", "version": "nghttp2", "engine": "nghttp2, llhttp"}
+    about = {"name": "h2load", "version": "nghttp2", "engine": "nghttp2, llhttp", "http": ["1.1", "2"], "tls": True}
 
     def command(job, concurrency, count):
+        # Over HTTP/2 all requests in flight are streams of one connection.
+        connections = ["-c", 1, "-m", concurrency] if job.get("http") == "2" else ["--h1", "-c", concurrency]
         return [
             "h2load",
-            "--h1",
+            *connections,
             "-t",
             1,
             "-n",
             count,
-            "-c",
-            concurrency,
             "-T",
             job["timeout_ms"] // 1000 + 1,
             job["url"],

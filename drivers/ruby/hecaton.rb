@@ -10,7 +10,7 @@ class HecatonDriver
     @job = job
     @options = options unless job.differs?
     # Its pool outlives the batches; with no time to be idle a connection is closed after its response.
-    @client = Hecaton::Client.new(timeout: job.timeout, http: "1.1", idle_timeout: job.keepalive ? nil : 0)
+    @client = Hecaton::Client.new(timeout: job.timeout, http: job.http || "1.1", idle_timeout: job.keepalive ? nil : 0)
   end
 
   def go(round)
@@ -57,5 +57,5 @@ Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url 
 end
 
 Kit.run(HecatonDriver, name: "hecaton-ruby", version: Hecaton::VERSION, engine: "hecaton", models: ["batch"],
-  keepalive: [true, false], tls: true, verify: Kit::DECODING, sends: %w[fields body], knows: Kit::EACH_REQUEST,
+  keepalive: [true, false], tls: true, http: %w[1.1 2], verify: Kit::DECODING, sends: %w[fields body], knows: Kit::EACH_REQUEST,
   max_concurrency: 10_000)

@@ -16,12 +16,13 @@ module Kit
 
   # The settings of `prepare`.
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, :fields, :body,
-    :urls, :expect, :requests, :id_field, keyword_init: true) do
+    :urls, :expect, :requests, :id_field, :http, keyword_init: true) do
     def initialize(...) = super.tap { extend(Differing) if differs? }
     # Whether each request is asked for by itself.
     def differs? = !(requests || id_field).nil?
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
+    def http2? = http == "2"
     # `fields` and `body` are files.
     def headers = @headers ||= verify == "json" ? { "Accept" => "application/json" } : lines.to_h { |line| line.split(": ", 2) }
     def content = @content ||= (File.binread(body) if body)

@@ -7,7 +7,8 @@ class TyphoeusDriver
 
   def initialize(job)
     @job = job
-    @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency) # kept, and its connections with it
+    shared = job.http2? ? { pipelining: 2 } : {} # CURLPIPE_MULTIPLEX
+    @hydra = Typhoeus::Hydra.new(max_concurrency: job.concurrency, **shared) # kept, and its connections with it
     @options = options unless job.differs?
   end
 
@@ -23,8 +24,11 @@ class TyphoeusDriver
   def options
     { method: @job.method.downcase.to_sym, headers: @job.headers, timeout_ms: @job.timeout_ms,
       forbid_reuse: !@job.keepalive, cainfo: @job.ca, body: @job.content,
-      accept_encoding: ("gzip" if @job.gzip?) }.compact
+      accept_encoding: ("gzip" if @job.gzip?), **version }.compact
   end
+
+  # Over HTTP/2 a request waits until it is known whether it can share a connection; otherwise each of the first opens one.
+  def version = @job.http2? ? { http_version: :httpv2_tls, pipewait: true } : {}
 
   def single(url)
     response = Typhoeus::Request.new(url, @options || options).run
@@ -57,5 +61,5 @@ end
 
 Kit.run(TyphoeusDriver, name: "typhoeus", version: Typhoeus::VERSION, engine: engine,
   models: ["callbacks"], tls: true, verify: Kit::DECODING, sends: %w[fields body], knows: Kit::EACH_REQUEST,
-  keepalive: [true, false],
+  keepalive: [true, false], http: defined?(Hecaton) ? %w[1.1] : %w[1.1 2],
   max_concurrency: 1000) # select() in Ethon ends at 1024 descriptors

@@ -7,12 +7,15 @@ import (
 	"runtime/debug"
 )
 
+// Versions of HTTP that a driver's client can do.
+var Versions = []string{"1.1"}
+
 func hello(name, version, engine, retries string) message {
 	if Tuned() {
 		name += "-tuned"
 	}
 	return message{"ok": true, "proto": 2, "name": name, "version": version, "runtime": runtime.Version(), "engine": engine,
-		"http": []string{"1.1"}, "tls": true, "models": []string{"goroutines"}, "keepalive": []bool{true, false},
+		"http": Versions, "tls": true, "models": []string{"goroutines"}, "keepalive": []bool{true, false},
 		"retries": retries, "paces": []string{"rate"}, "max_concurrency": 10000, "cores": 1, "verify": []string{"tail", "json", "none"},
 		"methods": []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}}
 }

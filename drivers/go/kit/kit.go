@@ -24,7 +24,7 @@ type Job struct {
 	LatEvery                uint64 `json:"lat_every"`
 	Rate                    float64
 	Start                   int64
-	Due                     string
+	Due, HTTP               string
 }
 
 // Timeout is the total time of one request.

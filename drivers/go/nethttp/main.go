@@ -17,7 +17,7 @@ type client struct {
 
 func open(job *kit.Job) kit.Client {
 	transport := transport(job.Concurrency)
-	transport.DisableKeepAlives, transport.TLSClientConfig, transport.ForceAttemptHTTP2 = !job.Keepalive, job.TLS(), false
+	transport.DisableKeepAlives, transport.TLSClientConfig, transport.ForceAttemptHTTP2 = !job.Keepalive, job.TLS(), job.HTTP == "2"
 	return client{&http.Client{Transport: transport, Timeout: job.Timeout()}, job}
 }
 
@@ -56,5 +56,6 @@ func ask(c *http.Client, call *kit.Call) (int, []byte, error) {
 
 func main() {
 	kit.Asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method", fresh, ask)
+	kit.Versions = []string{"1.1", "2"}
 	kit.Run("go-net-http", runtime.Version(), "pure go", "unknown", open)
 }
