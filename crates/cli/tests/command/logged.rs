@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::service::{Service, with_ruby};
-use crate::support::{Ending, run};
+use crate::support::{Ending, document, run};
 
 /// The id in a request's header field; empty where it has none.
 fn id(request: &str) -> String {
@@ -126,6 +126,45 @@ fn requests_that_came_twice_are_counted() {
         says.contains("more than once: its access log has 44 lines for 40 requests"),
         "{says}"
     );
+}
+
+/// The service writes the line of a request of the first round once more, when a request of the second arrives.
+#[test]
+fn lines_that_come_when_their_round_is_over_are_counted_and_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, out) = (folder.path().join("access.log"), folder.path().join("run"));
+    let file = Mutex::new((File::create(&log).unwrap(), String::new()));
+    let service = Service::logging(
+        |_| 200,
+        move |number, request, _| {
+            let line = json!({ "msec": format!("{:.6}", now()), "status": 200, "id": id(request) });
+            let (file, early) = &mut *file.lock().unwrap();
+            writeln!(file, "{line}").unwrap();
+            // A round has 40 requests. One try, and two that open connections, come before the first.
+            match number {
+                20 => *early = line.to_string(),
+                60 => writeln!(file, "{early}").unwrap(),
+                _ => {}
+            }
+        },
+    );
+    let ending = sweep(&service.url, &log, "40 2 -c 2", &out);
+    ending.assert(0, &[]);
+    let row = row(&ending);
+    assert_eq!(
+        (&row["duplicates"], &row["rejected"]),
+        (&0.into(), &Value::Null),
+        "{row}"
+    );
+    let says = row["warnings"].to_string();
+    assert!(
+        says.contains("1 line of the access log came when their round was over"),
+        "{says}"
+    );
+    let document = document(&out);
+    let late = document["rounds"].as_array().unwrap().iter();
+    let late: Vec<&Value> = late.map(|round| &round["logged"]["late"]).collect();
+    assert_eq!(late, [&Value::from(1), &Value::Null]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::findings::words::plural;
 use crate::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
 use crate::plan::trials;
 use crate::report;
-use crate::run::{self, DriverError, Event, Seen};
+use crate::run::{self, DriverError, Event, Round, Seen};
 use crate::spec::{Experiment, Manifest, Sweep};
 
 /// What is known so far.
@@ -88,6 +88,14 @@ impl Record {
                 let mut rounds = self.document.rounds.iter_mut();
                 if let Some(last) = rounds.rfind(|round| round.cell == cell) {
                     last.later = Some(later);
+                }
+            }
+            Event::Late(late) => {
+                let mut rounds = self.document.rounds.iter_mut();
+                let own =
+                    |round: &&mut Round| (&round.cell, round.block) == (&late.cell, late.block);
+                if let Some(logged) = rounds.rfind(own).and_then(|round| round.logged.as_mut()) {
+                    logged.late += late.lines;
                 }
             }
             Event::Measured(round) => {

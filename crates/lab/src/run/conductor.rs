@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Error, Result, bail};
 
 use super::servers::Servers;
+use super::service::Late;
 use super::trial::Runner;
 use super::{
     Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen, Start, effect,
@@ -53,6 +54,8 @@ pub enum Event<'a> {
     Later(Cell, Later),
     /// A round has been measured.
     Measured(Box<Round>),
+    /// The access log of the user's service has more of a round that has been measured.
+    Late(Late),
 }
 
 /// Makes every trial of a sweep, in order.
@@ -86,7 +89,7 @@ pub fn sweep(
         }
         session.leave(invocation[0].invocation)?;
     }
-    Ok(())
+    session.note_late(&mut runner, true)
 }
 
 /// The drivers of one invocation after another; each waits, stopped, for its turn.
@@ -233,10 +236,16 @@ impl Session<'_> {
                 driver.pause();
                 round.facts.extend(meanwhile.map(Fact::Seen));
                 self.look_at_the_others(&mut round);
-                (self.observe)(Event::Measured(Box::new(round)))
+                (self.observe)(Event::Measured(Box::new(round)))?;
+                self.note_late(runner, false)
             }
             Err(error) => self.go_on_without(error, runner),
         }
+    }
+
+    fn note_late(&mut self, runner: &mut Runner<'_>, is_end: bool) -> Result<()> {
+        let mut late = runner.late_lines(is_end)?.into_iter();
+        late.try_for_each(|late| (self.observe)(Event::Late(late)))
     }
 
     /// Lets the processes of the last invocation continue for a while, one after another.

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 
 use super::access_log::{AccessLog, Expectation, ID_PREFIX, LogEntries};
 use super::pace::Paced;
-use super::{Account, Claim, Go, members};
+use super::{Account, Cell, Claim, Go, members};
 use crate::spec::{Expected, Target};
 
 /// The witnesses of a run; none where the target is the lab's own, or nobody named any.
@@ -16,6 +16,19 @@ pub(super) struct Service {
     pid: Option<i32>,
     expected: Option<Expected>,
     id_field: String,
+    /// The rounds that the log has judged.
+    judged: Vec<(Cell, u32)>,
+}
+
+/// Lines of the access log that came when their round had been judged.
+#[derive(Debug)]
+pub struct Late {
+    /// The cell of the round.
+    pub cell: Cell,
+    /// Its block.
+    pub block: u32,
+    /// How many.
+    pub lines: u64,
 }
 
 /// These facts of one round.
@@ -46,6 +59,7 @@ impl Service {
             pid: extras.server_pid,
             expected: extras.expect.clone(),
             id_field: extras.id_field.clone().unwrap_or_default(),
+            judged: Vec::new(),
         })
     }
 
@@ -75,6 +89,32 @@ impl Service {
     /// The CPU time of the service: of the process that was named and of all below it.
     fn account(&self) -> Option<Account> {
         self.pid.map(|pid| Account::read(&members::tree(pid)))
+    }
+
+    /// The requests of a round have been judged: what the log says of them from now on is late.
+    pub(super) fn judge(&mut self, cell: &Cell, block: u32, go: &Go) {
+        if let Some(log) = &mut self.log {
+            log.judge(go.first, go.count);
+            self.judged.push((cell.clone(), block));
+        }
+    }
+
+    /// Late lines since this was called last. At the end of a run those are waited for that are under way.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub(super) fn late(&mut self, is_end: bool) -> Result<Vec<Late>> {
+        let Some(log) = &mut self.log else {
+            return Ok(Vec::new());
+        };
+        if is_end {
+            log.settle()?;
+        }
+        let late = log.late().into_iter().map(|(place, lines)| {
+            let (cell, block) = self.judged[place].clone();
+            Late { cell, block, lines }
+        });
+        Ok(late.collect())
     }
 
     /// After a round that was begun with `before`.

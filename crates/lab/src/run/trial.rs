@@ -11,7 +11,7 @@ use super::extras::Files;
 use super::noise::Moment;
 use super::pace::{LEAD, Paced};
 use super::servers::Servers;
-use super::service::Service;
+use super::service::{Late, Service};
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
 use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify, effect};
@@ -244,6 +244,14 @@ impl<'a> Runner<'a> {
     fn fixed(&self, cell: &Cell) -> Option<u64> {
         let requested = cell.load.requests?;
         Some(requested.max(cell.load.concurrency as u64))
+    }
+
+    /// Lines of the access log that came when their round had been judged, since this was called last.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub(super) fn late_lines(&mut self, is_end: bool) -> Result<Vec<Late>> {
+        self.service.late(is_end)
     }
 
     /// Gives a round up whose driver broke.
@@ -542,6 +550,7 @@ impl<'a> Runner<'a> {
         };
         let after = driver.account();
         let witnessed = self.service.end(of_service, &go, &claim, paced)?;
+        self.service.judge(&trial.cell, trial.block, &go);
         driver.check_descriptors()?;
         let (user, system) = after.since(&before);
         let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));

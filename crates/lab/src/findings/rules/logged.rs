@@ -27,6 +27,19 @@ pub(super) fn logged_as_failed(round: &Round) -> Option<String> {
     })
 }
 
+/// A warning: lines came when their round had been judged, so nobody knows whether its figures are whole.
+pub(super) fn logged_late(rounds: &[&Round]) -> Option<String> {
+    let logged = rounds.iter().filter_map(|round| round.logged.as_ref());
+    let late: u64 = logged.map(|entries| entries.late).sum();
+    (late > 0).then(|| {
+        format!(
+            "{} of the access log came when their round was over, and are in no count: the service writes its log late, or the client \
+             sent requests again",
+            plural(late, "line")
+        )
+    })
+}
+
 /// A warning: the service got requests more than once, so the client sends again by itself.
 pub(super) fn logged_again(rounds: &[&Round]) -> Option<String> {
     let logged = || rounds.iter().filter_map(|round| round.logged.as_ref());

@@ -4,7 +4,7 @@ use super::connections::{ahead, open_at_once};
 use hecaton_test_server::Times;
 
 use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles, of_intervals};
-use super::logged::logged_again;
+use super::logged::{logged_again, logged_late};
 use super::requests::failed_by_a_service;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
@@ -38,6 +38,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
         retired,
         failed_by_a_service,
         logged_again,
+        logged_late,
         sends_late,
         resumed,
         no_interim,

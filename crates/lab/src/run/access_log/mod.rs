@@ -41,6 +41,9 @@ pub struct LogEntries {
     /// Lines by status, as far as they have one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<u16, u64>,
+    /// Lines with an id of the round that came when it had been judged. No other count has them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late: u64,
     /// How long after it was due each request arrived at the service. Only of rounds at a rate and of logs with times to the
     /// millisecond.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
@@ -69,6 +72,10 @@ pub(super) struct AccessLog {
     rest: Vec<u8>,
     /// The present line is longer than [`LONGEST`], and its end has not come yet.
     skips: bool,
+    /// Rounds that have been judged: the first id, and how many.
+    judged: Vec<(u64, u64)>,
+    /// Lines that came for a judged round since somebody asked, by its place among all.
+    late: BTreeMap<usize, u64>,
 }
 
 impl AccessLog {
@@ -82,8 +89,11 @@ impl AccessLog {
             offset: 0,
             rest: Vec::new(),
             skips: false,
+            judged: Vec::new(),
+            late: BTreeMap::new(),
         };
-        log.skip()?;
+        let end = log.file().and_then(|mut file| file.seek(SeekFrom::End(0)));
+        log.offset = end.with_context(|| log.unreadable())?;
         Ok(log)
     }
 
@@ -92,12 +102,45 @@ impl AccessLog {
         &self.path
     }
 
-    /// Continues at the present end.
+    /// Continues at the present end. Lines before it are late, if they are of a judged round.
     pub(super) fn skip(&mut self) -> Result<()> {
-        let end = self.file().and_then(|mut file| file.seek(SeekFrom::End(0)));
-        self.offset = end.with_context(|| self.unreadable())?;
-        (self.rest, self.skips) = (Vec::new(), false);
+        self.read(&mut |_| false).map(|_| ())
+    }
+
+    /// From now on lines with these ids are late; returns the round's place among all.
+    pub(super) fn judge(&mut self, first: u64, count: u64) -> usize {
+        self.judged.push((first, count));
+        self.judged.len() - 1
+    }
+
+    /// Late lines since this was called last, by the place of their round.
+    pub(super) fn late(&mut self) -> BTreeMap<usize, u64> {
+        std::mem::take(&mut self.late)
+    }
+
+    /// Reads until nothing new has come for a moment: when a run ends, its last lines may still be under way.
+    pub(super) fn settle(&mut self) -> Result<()> {
+        let (begun, mut last) = (Instant::now(), Instant::now());
+        while last.elapsed() < QUIET && begun.elapsed() < PATIENCE {
+            let before = self.offset;
+            self.read(&mut |_| false)?;
+            if self.offset > before {
+                last = Instant::now();
+            }
+            std::thread::sleep(PERIOD);
+        }
         Ok(())
+    }
+
+    /// Notes a line that is not of the present round.
+    fn note_late(&mut self, line: &str) {
+        let Some(logged) = read_line(line) else {
+            return;
+        };
+        let of = |(first, count): &(u64, u64)| (*first..first + count).contains(&logged.id);
+        if let Some(place) = self.judged.iter().rposition(of) {
+            *self.late.entry(place).or_default() += 1;
+        }
     }
 
     fn file(&self) -> io::Result<File> {
@@ -155,11 +198,22 @@ impl AccessLog {
                 if lines.peek().is_some() {
                     let line = std::mem::take(&mut self.rest);
                     let is_cut = std::mem::take(&mut self.skips);
-                    any |= !is_cut && note(&String::from_utf8_lossy(&line));
+                    if is_cut {
+                        continue;
+                    }
+                    let line = String::from_utf8_lossy(&line);
+                    match note(&line) {
+                        true => any = true,
+                        false => self.note_late(&line),
+                    }
                 }
             }
         }
     }
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 /// What was found so far.
@@ -247,6 +301,28 @@ mod tests {
         writeln!(file, "3\"").unwrap();
         let found = entries(&mut log, 1).unwrap();
         assert_eq!((found.lines, found.distinct), (1, 1));
+    }
+
+    #[test]
+    fn a_line_that_comes_when_its_round_has_been_judged_is_late() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        std::fs::write(&path, "").unwrap();
+        let mut log = AccessLog::open(&path).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
+        let line = |id: u64| format!("\"GET / HTTP/1.1\" 200 \"hecaton-{id}\"\n");
+        write!(file, "{}", line(100)).unwrap();
+        assert_eq!(entries(&mut log, 1).unwrap().lines, 1);
+        assert_eq!(log.judge(100, 10), 0);
+        assert_eq!(log.judge(300, 10), 1);
+        // One comes between two rounds, half of one too, and one in the round after the next. Nobody knows the id 555.
+        write!(file, "{}{}hecat", line(101), line(555)).unwrap();
+        log.skip().unwrap();
+        assert_eq!(log.late(), BTreeMap::from([(0, 1)]));
+        write!(file, "on-309\n{}", line(309)).unwrap();
+        log.settle().unwrap();
+        assert_eq!(log.late(), BTreeMap::from([(1, 2)]));
+        assert_eq!(log.late(), BTreeMap::new());
     }
 
     #[test]
