@@ -5,6 +5,7 @@ mod audit;
 mod bad_input;
 mod broken;
 mod cheats;
+mod checks;
 mod completions;
 mod controls;
 mod factors;

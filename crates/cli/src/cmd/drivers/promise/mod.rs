@@ -2,9 +2,11 @@
 //! a new one.
 
 mod commands;
+mod each_request;
 mod failure;
 mod idle;
 mod pace;
+mod recorder;
 mod secure;
 mod work;
 
@@ -16,20 +18,22 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::findings::offence;
+use hecaton_lab::plan::Load;
 use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify, choose_cores};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
 
+use each_request::{gives_ids, takes_turns};
 use failure::{counts_refusals, counts_statuses, refuses_to_verify, refuses_unknown_commands};
 use idle::{ends, is_idle};
 use pace::keeps_a_rate;
-use secure::supports_tls;
+use secure::{supports_http2, supports_tls};
 use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 
 /// A promise in words, and the function that tries it.
 pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const PROMISES: [Promise; 16] = [
+pub const PROMISES: [Promise; 19] = [
     ("says hello", |check| check.with_process(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
@@ -37,17 +41,21 @@ pub const PROMISES: [Promise; 16] = [
     ),
     (
         "1 in flight: every request once, every body read, every claim true",
-        |check| keeps_in_flight(check, 1, false),
+        |check| keeps_in_flight(check, 1, Load::PLAIN),
     ),
     ("2 in flight: the same", |check| {
-        keeps_in_flight(check, 2, false)
+        keeps_in_flight(check, 2, Load::PLAIN)
     }),
     ("7 in flight: the same", |check| {
-        keeps_in_flight(check, MOST, false)
+        keeps_in_flight(check, MOST, Load::PLAIN)
     }),
     (
         "2 in flight over https, if it says that it can: the same, and it refuses an unknown certificate",
         supports_tls,
+    ),
+    (
+        "7 in flight over HTTP/2, if it says that it can: the same",
+        supports_http2,
     ),
     (
         "at a rate, if it says that it can: each request is sent when it is due, and its latency counts from then",
@@ -60,6 +68,14 @@ pub const PROMISES: [Promise; 16] = [
     ("decodes gzip, if it says that it can", |check| {
         verifies(check, Verify::Gzip)
     }),
+    (
+        "sends the requests of a file in turn, if it says that it knows `requests`",
+        takes_turns,
+    ),
+    (
+        "gives each request its id, if it says that it knows `id_field`",
+        gives_ids,
+    ),
     ("is idle between commands", is_idle),
     ("counts responses of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
@@ -92,9 +108,9 @@ pub const REFERENCE_PROMISES: [Promise; 9] = [
     ),
     ("counts responses of status 500 as errors", counts_statuses),
     ("counts refused connections as errors", counts_refusals),
-    PROMISES[13],
-    PROMISES[14],
-    PROMISES[15],
+    PROMISES[PROMISES.len() - 3],
+    PROMISES[PROMISES.len() - 2],
+    PROMISES[PROMISES.len() - 1],
 ];
 
 /// The tools of a check.

@@ -15,11 +15,11 @@ use super::{Check, DriverProcess};
 /// Most requests in flight that are tried, if the driver can.
 pub(super) const MOST: usize = 7;
 
-/// The rules of a sweep are applied to the driver, and agree with what its manifest says of itself.
-pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, tls: bool) -> Result<()> {
+/// The rules of a sweep are applied to the driver under this load, and agree with what its manifest says of itself.
+pub(super) fn keeps_in_flight(check: &Check<'_>, concurrency: usize, over: Load) -> Result<()> {
     let pitfall = check.manifest.pitfall.as_ref();
     let reason =
-        check.with_process(|process| reason_to_reject(check, process, concurrency, tls))?;
+        check.with_process(|process| reason_to_reject(check, process, concurrency, over))?;
     match (reason, pitfall) {
         (
             None,
@@ -45,17 +45,17 @@ fn reason_to_reject(
     check: &Check<'_>,
     process: &mut DriverProcess,
     concurrency: usize,
-    tls: bool,
+    over: Load,
 ) -> Result<Option<String>> {
     let load = |keepalive: bool, body_bytes: usize| Load {
         body_bytes,
         keepalive,
         concurrency: concurrency.min(process.hello.max_concurrency),
         delay: Delay::Fixed(Duration::from_millis(3)),
-        tls,
-        ..Load::PLAIN
+        ..over
     };
     let ways = process.hello.keepalive.iter();
+    let ways = ways.filter(|keepalive| **keepalive || !over.shares_connections());
     let loads = ways.flat_map(|keepalive| BODIES.map(|body_bytes| load(*keepalive, body_bytes)));
     let loads: Vec<Load> = loads.collect();
     let rejected = visit(check, process, &loads, |round| rejection(&[round]))?;

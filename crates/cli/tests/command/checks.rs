@@ -1,0 +1,53 @@
+//! `hecaton drivers check`: each promise that a driver makes is tried, and a false one is found.
+
+use crate::support::{Ending, hecaton, run};
+
+const TAKES_TURNS: &str = "sends the requests of a file in turn";
+const GIVES_IDS: &str = "gives each request its id";
+const HTTP2: &str = "7 in flight over HTTP/2";
+
+fn check(driver: &str) -> Ending {
+    run(hecaton("cheats").args(["drivers", "check", driver]))
+}
+
+/// The line of a promise, with the reason if it is broken.
+fn line(ending: &Ending, promise: &str) -> String {
+    let mut lines = ending.stdout.lines().filter(|line| line.contains(promise));
+    let line = lines.next().unwrap_or_else(|| panic!("{}", ending.stdout));
+    line.trim().to_owned()
+}
+
+#[test]
+fn requests_that_take_turns_and_ids_are_tried() {
+    let honest = check("sends-each-request");
+    honest.assert(0, &[]);
+    for promise in [TAKES_TURNS, GIVES_IDS] {
+        assert!(line(&honest, promise).starts_with('✓'));
+    }
+    let gets = check("sends-only-gets");
+    assert_eq!(gets.status, Some(1), "{}", gets.stderr);
+    let says = line(&gets, TAKES_TURNS);
+    assert!(
+        says.starts_with('✗') && says.contains("it sent GET /"),
+        "{says}"
+    );
+    let repeats = check("repeats-an-id");
+    for promise in [TAKES_TURNS, GIVES_IDS] {
+        let says = line(&repeats, promise);
+        assert!(
+            says.contains("not each id from 5000000000 on came once"),
+            "{says}"
+        );
+    }
+}
+
+#[test]
+fn the_version_of_http_is_tried() {
+    let stays = check("stays-at-http1");
+    assert_eq!(stays.status, Some(1), "{}", stays.stderr);
+    let says = line(&stays, HTTP2);
+    assert!(
+        says.starts_with('✗') && says.contains("came over HTTP/1.1"),
+        "{says}"
+    );
+}
