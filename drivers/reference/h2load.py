@@ -1,4 +1,4 @@
-# h2load, nghttp2's load generator, over HTTP/1.1 or HTTP/2: counts statuses, looks at no body and verifies no certificate.
+# h2load, nghttp2's load generator, over HTTP/1.1 or HTTP/2: counts statuses, looks at no body, verifies no certificate.
 import kit
 
 

@@ -27,7 +27,8 @@ class TyphoeusDriver
       accept_encoding: ("gzip" if @job.gzip?), **version }.compact
   end
 
-  # Over HTTP/2 a request waits until it is known whether it can share a connection; otherwise each of the first opens one.
+  # Over HTTP/2 a request waits until it is known whether it can share a connection.
+  # Otherwise each of the first opens one.
   def version = @job.http2? ? { http_version: :httpv2_tls, pipewait: true } : {}
 
   def single(url)

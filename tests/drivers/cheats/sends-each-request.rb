@@ -1,5 +1,5 @@
-# Does not cheat: it sends the requests of a file in turn, each with its id. With `gets` it sends a GET for each, and with `first` it
-# gives all the id of the first.
+# Does not cheat: it sends the requests of a file in turn, each with its id. With `gets` it sends a GET for each, and
+# with `first` it gives all the id of the first.
 require_relative "cheat"
 
 class SendsEachRequest < Cheat
@@ -10,12 +10,16 @@ class SendsEachRequest < Cheat
     body = ONLY == "gets" ? nil : @job.content
     lines = headers.map { |name, value| "#{name}: #{value}\r\n" }.join
     lines += "Content-Length: #{body.bytesize}\r\n" if body
-    method = ONLY == "gets" ? "GET" : @job.method
-    socket.write("#{method} #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{lines}\r\n#{body}")
+    method, path = ONLY == "gets" ? "GET" : @job.method, url[%r{\Ahttp://[^/]+(.*)}, 1]
+    socket.write("#{method} #{path} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{lines}\r\n#{body}")
     read(socket)
   end
 
-  def headers = ONLY == "first" && @job.id_field ? @job.headers.merge(@job.id_field => "hecaton-5000000000") : @job.headers
+  def headers
+    return @job.headers unless ONLY == "first" && @job.id_field
+
+    @job.headers.merge(@job.id_field => "hecaton-5000000000")
+  end
 end
 
 name = { "gets" => "sends-only-gets", "first" => "repeats-an-id" }.fetch(SendsEachRequest::ONLY, "sends-each-request")

@@ -1,4 +1,4 @@
-# Does not cheat: all requests in flight are streams of one HTTP/2 connection. With `few` it keeps one in flight, whatever is required.
+# Does not cheat: all requests in flight are streams of one HTTP/2 connection. With `few` it keeps one in flight.
 import os
 import socket
 import ssl

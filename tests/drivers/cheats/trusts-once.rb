@@ -10,7 +10,8 @@ class TrustsOnce < OverTLS
 
   def open
     store = OpenSSL::X509::Store.new
-    self.class.ca(@job).scan(/-+BEGIN.*?END CERTIFICATE-+/m) { |pem| store.add_cert(OpenSSL::X509::Certificate.new(pem)) }
+    certificates = self.class.ca(@job).scan(/-+BEGIN.*?END CERTIFICATE-+/m)
+    certificates.each { |pem| store.add_cert(OpenSSL::X509::Certificate.new(pem)) }
     super.tap { |http| http.cert_store = store }
   end
 end
