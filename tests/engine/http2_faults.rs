@@ -8,7 +8,7 @@ use std::time::Duration;
 use hecaton::{Batch, Ending, Error, Kind, Outcome, Request};
 
 use crate::http2::{World2, client};
-use crate::http2_peer::{DATA, END_STREAM, HEADERS, NO_ERROR, Raw};
+use crate::http2_peer::{DATA, END_HEADERS, END_STREAM, HEADERS, NO_ERROR, PADDED, Raw, frame};
 
 pub fn endings(outcome: &Outcome) -> Vec<Ending> {
     let attempts = match outcome {
@@ -127,6 +127,25 @@ fn frames_against_the_rules_are_errors_and_do_not_show_what_they_hold() {
             (Kind::Protocol, true),
             "{error}"
         );
+    }
+}
+
+#[test]
+fn padding_that_fills_its_frame_ends_no_body() {
+    for (first, payload) in [
+        (&b"abc"[..], &[255, b'd'][..]),
+        (b"", &[2, b'd']),
+        (b"abc", &[]),
+    ] {
+        let error = failure(move |raw, stream| {
+            let frames = [
+                frame(HEADERS, END_HEADERS, stream, &[0x88]),
+                frame(DATA, 0, stream, first),
+                frame(DATA, PADDED | END_STREAM, stream, payload),
+            ];
+            raw.write(&frames.concat());
+        });
+        assert_eq!(error.kind(), Kind::Body, "{payload:?}: {error}");
     }
 }
 

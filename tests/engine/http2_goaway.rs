@@ -9,7 +9,7 @@ use hecaton::{Batch, Ending, Outcome, Request};
 
 use crate::http2::client;
 use crate::http2_faults::endings;
-use crate::http2_peer::{NO_ERROR, Raw};
+use crate::http2_peer::{END_HEADERS, HEADERS, NO_ERROR, Raw};
 
 /// Five requests to a server that ends its first connection after the first of them, with this code.
 fn after_goaway(method: &'static str, code: u32) -> (Vec<Outcome>, usize) {
@@ -114,4 +114,59 @@ fn a_code_that_http2_does_not_know_is_as_good_as_none() {
         assert!(send("GET").is_ok());
         assert_eq!(endings(&send(method)), expected, "{method}");
     }
+}
+
+/// `:status: 103`, literal.
+const INTERIM: &[u8] = &[8, 3, b'1', b'0', b'3'];
+
+/// A way to say that a request was not processed.
+type Denial = fn(&mut Raw, u32);
+
+/// How many requests reach a server that answers each POST with this, and how the POST's attempts end.
+fn requests_of(denial: Denial) -> (usize, Vec<Ending>) {
+    let requests = Arc::new(AtomicUsize::new(0));
+    let count = requests.clone();
+    let url = Raw::serve(move |mut raw, _| {
+        while let Some(stream) = raw.request() {
+            count.fetch_add(1, Ordering::SeqCst);
+            denial(&mut raw, stream);
+        }
+    });
+    let (client, reactor) = client(|_| {});
+    let post = Request::new("POST", &url).unwrap().body("100 EUR");
+    let endings = endings(&reactor.block_on(client.send(post)));
+    (requests.load(Ordering::SeqCst), endings)
+}
+
+#[test]
+fn a_request_whose_response_has_begun_is_not_resent_whatever_the_server_says_of_it() {
+    let denials: [Denial; 2] = [
+        |raw, _| raw.go_away(0, NO_ERROR),
+        |raw, stream| raw.reset(stream, 7), // REFUSED_STREAM
+    ];
+    assert_eq!(requests_of(denials[0]).0, 5);
+    assert_eq!(requests_of(denials[1]).0, 2);
+    let begun: [Denial; 2] = [
+        |raw, stream| {
+            raw.frame(HEADERS, END_HEADERS, stream, INTERIM);
+            raw.go_away(0, NO_ERROR);
+        },
+        |raw, stream| {
+            raw.frame(HEADERS, END_HEADERS, stream, INTERIM);
+            raw.reset(stream, 7);
+        },
+    ];
+    for denial in begun {
+        assert_eq!(requests_of(denial), (1, vec![Ending::Failed]));
+    }
+}
+
+#[test]
+fn a_goaway_that_is_taken_back_is_no_progress() {
+    let (requests, _) = requests_of(|raw, stream| {
+        raw.go_away(stream, NO_ERROR);
+        thread::sleep(Duration::from_millis(20));
+        raw.go_away(0, NO_ERROR);
+    });
+    assert!(requests <= 5, "{requests}");
 }

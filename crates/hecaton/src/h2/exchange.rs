@@ -168,9 +168,11 @@ impl StreamPermit {
         if (error.is_library() && error.is_reset()) || self.link.observed.refused().is_some() {
             return Broken::Failed(failure.for_good());
         }
+        // A server that has begun a response has processed the request, whatever it says of it later.
+        let begun = self.has_begun();
         if let Some(left_out) = self.requires_http1(error) {
             return match self.use_http1() {
-                true if left_out => Broken::Unprocessed(failure, false),
+                true if left_out && !begun => Broken::Unprocessed(failure, false),
                 true => Broken::Failed(failure),
                 false => protocol(phase, NO_HTTP1.into()),
             };
@@ -178,18 +180,21 @@ impl StreamPermit {
         if is_refusal(error) {
             // No further request uses the connection of a peer that refused a stream.
             self.retire();
-            return Broken::Refused(failure);
+            return match begun {
+                true => Broken::Failed(failure),
+                false => Broken::Refused(failure),
+            };
         }
         // A GOAWAY guarantees the same for the streams above the one that it names, whatever its code. `h2` reports it to those
         // streams alone, unless the connection ends before `h2` has processed it.
         let left_out = (error.is_remote() && error.is_go_away()) || self.is_left_out();
         let ended = error.is_io() || error.is_go_away();
-        if left_out || (ended && !sent) {
+        if (left_out && !begun) || (ended && !sent) {
             return Broken::Unprocessed(failure, self.link.observed.has_progressed());
         }
         // An error in a GOAWAY is a judgement of the server, and part of a response is more than none. A server that violates
         // HTTP/2 on a new connection would do so again.
-        let silent = self.link.last_word().is_none() && !self.has_begun();
+        let silent = self.link.last_word().is_none() && !begun;
         match silent && (error.is_io() || (ended && self.reused)) {
             true => Broken::Ended(failure),
             false => Broken::Failed(failure),

@@ -224,13 +224,18 @@ impl Guard {
     }
 
     fn data(&mut self, head: FrameHead, bytes: &[u8], observed: &Observed) -> Step {
-        let padded = head.has(PADDED) && head.length > 0;
         let padding = match bytes.get(FRAME_HEAD) {
-            _ if !padded => 0,
+            _ if !head.has(PADDED) => 0,
+            // No room for the padding's length: a connection error, as below.
+            _ if head.length == 0 => return self.give_up(bytes),
             Some(padding) => 1 + usize::from(*padding),
             None => return Step::Hold,
         };
-        let count = head.length.saturating_sub(padding);
+        // Padding that fills the frame, or more, is a connection error (RFC 9113 §6.1). The END_STREAM of a frame that `h2`
+        // refuses ends no body.
+        let Some(count) = head.length.checked_sub(padding) else {
+            return self.give_up(bytes);
+        };
         let verdict = observed.weigh(head.stream, |state| state.data(count));
         self.ends = head.has(END_STREAM).then_some(head.stream);
         self.drops = verdict == Verdict::Drop;

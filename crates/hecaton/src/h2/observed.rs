@@ -100,9 +100,11 @@ impl Observed {
         self.received.load(Ordering::Relaxed)
     }
 
-    /// Whether the peer has got anything done, as far as is known.
+    /// Whether the peer has got anything done, as far as is known: fields have come, or its last GOAWAY names a stream.
     pub fn has_progressed(&self) -> bool {
-        self.progressed.load(Ordering::Relaxed)
+        let end = self.goaway_end.load(Ordering::Relaxed);
+        let took_some = end > 1 && end <= NO_STREAM;
+        took_some || self.progressed.load(Ordering::Relaxed)
     }
 
     /// Whether the peer has said that it did nothing for the request on this stream, and will not (RFC 9113 §6.8).
@@ -216,8 +218,6 @@ impl Observed {
             before => before.min(last + 1),
         };
         self.goaway_end.store(end, Ordering::Relaxed);
-        let took_some = last > 0 && last < NO_STREAM;
-        self.progressed.fetch_or(took_some, Ordering::Relaxed);
     }
 
     pub(super) fn refuse(&self, why: Wrong) {
