@@ -9,7 +9,8 @@ class DownloadTest < ServerTest
   BODY = Random.new(3).bytes(300_000).freeze
 
   # A server with one file, which supports ranges. The block gets the headers of each request, and returns what
-  # differs in the response: cut: (bytes after which the connection ends), body:, status:, headers:.
+  # differs in the response: cut: (bytes after which the connection ends), body:, status:, headers:,
+  # ignores: (whether If-Range is ignored).
   class Files
     include Listening
 
@@ -41,7 +42,7 @@ class DownloadTest < ServerTest
       body = differing.fetch(:body, BODY)
       mine = @fields.merge(differing.fetch(:headers, {}))
       from = sent["range"]&.slice(/\Abytes=(\d+)-\z/, 1)&.to_i
-      from = nil unless [mine["ETag"], mine["Last-Modified"]].include?(sent["if-range"])
+      from = nil unless differing[:ignores] || [mine["ETag"], mine["Last-Modified"]].include?(sent["if-range"])
       if from && from >= body.bytesize
         status, content, range = 416, "", "bytes */#{body.bytesize}"
       elsif from
@@ -147,6 +148,21 @@ class DownloadTest < ServerTest
       assert_equal 100_000, client.download(server.url, path, resume: true).resumed
       assert_equal dates["Last-Modified"], server.requested.last["if-range"]
       assert_equal BODY, File.binread(path)
+    end
+  end
+
+  def test_the_rest_of_another_version_is_refused
+    old = { "Last-Modified" => "Sat, 01 Jan 2022 00:00:00 GMT", "Date" => "Sat, 01 Jan 2022 00:00:01 GMT" }
+    { old => { "Last-Modified" => "Wed, 01 Jun 2022 00:00:00 GMT" }, { "ETag" => '"1"' } => { "ETag" => '"2"' } }.each do |before, after|
+      cut = false
+      # Servers ought to send the whole file for an If-Range that does not hold. This one ignores it.
+      ignores = ->(_) { cut ? { headers: after, ignores: true } : (cut = true; { cut: 100_000 }) }
+      files(before, ignores) do |server, path|
+        begun(server, path)
+        error = error_of(Hecaton::BodyError) { client.download(server.url, path, resume: true) }
+        assert_match(/another version/, error.message)
+        refute_path_exists path
+      end
     end
   end
 

@@ -161,8 +161,8 @@ module Hecaton
       unless first == offset && last >= first && (total.nil? || total > last)
         refuse(stream, "the bytes from #{offset} on were requested, and Content-Range is #{said.inspect}")
       end
-      etag = stream.headers["etag"]
-      if etag && @part.validator.start_with?('"') && etag != @part.validator
+      version = stream.headers[@part.validator.start_with?('"') ? "etag" : "last-modified"]
+      if version && version != @part.validator
         refuse(stream, "the server sent the rest of another version than the one that was begun")
       end
       [last, total]

@@ -297,7 +297,8 @@ settings! {
     /// - a control character in a value, which becomes a space,
     /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none.
     ///
-    /// Two different lengths, a length beside a coding, and whatever else two readers could frame in two ways stay refused.
+    /// Two different lengths, a length beside a repaired coding, and whatever else two readers could frame in two ways
+    /// stay refused.
     lenient: bool = false, request, "bool?";
     /// Whether bodies in gzip, deflate, br and zstd are requested and decoded. Default true. A request with an
     /// Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.

@@ -80,6 +80,40 @@ class NetHTTPResponseTest < NetHTTPTest
     end
   end
 
+  def in_chunks(body, size)
+    chunks = body.bytes.each_slice(size).map { |bytes| "#{bytes.size.to_s(16)}\r\n#{bytes.pack("C*")}\r\n" }
+    "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n".b + chunks.map(&:b).join + "0\r\n\r\n"
+  end
+
+  def test_what_is_behind_the_last_member_is_ignored_however_it_is_split
+    ["\0\0#{Zlib.gzip("more")}", "xx\x1Fxx"].each do |tail|
+      body = Zlib.gzip("text").b + tail.b
+      (1..body.bytesize).each do |size|
+        Scripted.run("/" => in_chunks(body, size)) do |server|
+          Hecaton::NetHTTP.start("127.0.0.1", URI(server.url).port) do |http|
+            pieces = +""
+            http.request_get("/") { |response| response.read_body { |piece| pieces << piece } }
+            assert_equal %w[text text], [pieces, http.get("/").body], size
+          end
+        end
+      end
+    end
+  end
+
+  def test_an_exception_of_the_program_is_not_replaced_while_a_compressed_body_is_read
+    body = Zlib.gzip(Random.new(1).bytes(200_000))
+    Scripted.run("/" => in_chunks(body, 16_384)) do |server|
+      (1..10).each do |count|
+        assert_raises(NotImplementedError) do
+          Hecaton::NetHTTP.start("127.0.0.1", URI(server.url).port) do |http|
+            left = count
+            http.request_get("/") { |response| response.read_body { raise NotImplementedError if (left -= 1).zero? } }
+          end
+        end
+      end
+    end
+  end
+
   def test_without_a_body
     same_started { |http| facts(http.head("/r/1")).values_at(0, 4, 6) }
     same_started { |http| facts(http.get("/status/204")).values_at(0, 4) }

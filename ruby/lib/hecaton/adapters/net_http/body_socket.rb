@@ -24,8 +24,9 @@ module Hecaton
         return read_all(dest) unless @chunks
         return "\r\n" if @piece.nil? && length == 2
 
-        add(@piece, dest)
-        @piece = nil
+        # Net::HTTPResponse reads on, for the line's end, after an exception of the program.
+        piece, @piece = @piece, nil
+        add(piece, dest)
         dest
       end
 

@@ -35,15 +35,15 @@ module Hecaton
         def initialize(cut_allowed: false)
           @cut_allowed = cut_allowed
           @size = 0
+          @over = false
         end
 
         # Yields what this piece of the body contains, in pieces. Bytes behind the last member are ignored, as by
         # Net::HTTPResponse.
         def decode(piece, &)
-          until piece.empty?
-            return if @inflate&.finished? && !piece.start_with?(MEMBER)
-
-            piece = rest(piece, &)
+          until piece.empty? || @over
+            @over = @inflate&.finished? && !piece.start_with?(MEMBER)
+            piece = rest(piece, &) unless @over
           end
         end
 
