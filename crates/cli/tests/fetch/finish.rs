@@ -1,6 +1,7 @@
 //! The end of a job, and the gaps around it: two starts, a takeover, results that were not put into place, stale products.
 
 use std::io::Write;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -71,9 +72,13 @@ fn a_second_start_waits_for_nobody_and_spoils_nothing_while_the_first_plans() {
     let text = std::fs::read(&list).unwrap();
     input.write_all(&text).unwrap();
     // It plans for as long as its input is open.
-    until(|| world.out().join("plan/inputs.zst").exists());
+    let inputs = world.out().join("plan/inputs.zst");
+    let number = || std::fs::metadata(&inputs).ok().map(|about| about.ino());
+    until(|| number().is_some());
+    let planned = number();
     let second = ending(&mut world.fetch(&list, &[]));
     assert_eq!(second.status, Some(1), "{}", second.stderr);
+    assert_eq!(number(), planned, "the first plans on in its own file");
     assert!(
         second.stderr.contains("another process works on"),
         "{}",

@@ -120,10 +120,9 @@ impl Batches {
         let list = self.turns.list(chosen.list);
         let is_lost = match said(outcome, url) {
             Said::Unconnected => true,
-            // Silence may be the host's too: a proxy that responded to others meanwhile waits for it, and so do all proxies.
             Said::Nothing => {
-                !self.health.has_answered_since(chosen.proxy, chosen.at)
-                    && (lost as usize + 1) < list.len()
+                let tried = (chosen.at, lost as usize + 1);
+                self.health.is_silent(chosen.proxy, tried, list.len())
             }
             Said::Unclear => return Blame::Host,
             Said::Something => {

@@ -83,9 +83,12 @@ impl ProxyHealth {
         };
     }
 
-    /// Whether this proxy said something after this moment.
-    pub fn has_answered_since(&self, proxy: usize, moment: Instant) -> bool {
-        self.0[proxy].answered.is_some_and(|at| at > moment)
+    /// Whether it is the failure of a proxy that it said nothing to a request, which began at this moment and to which so many of
+    /// all proxies in a row said nothing. Silence may be the host's: then a proxy that responded to others meanwhile waits for
+    /// it, and so do all proxies.
+    pub fn is_silent(&self, proxy: usize, (begun, tried): (Instant, usize), all: usize) -> bool {
+        let answered = self.0[proxy].answered;
+        !answered.is_some_and(|at| at > begun) && tried < all
     }
 
     /// Whether one of these proxies can be taken now.
@@ -128,9 +131,18 @@ mod tests {
             [0, 2, 4].map(|turn| health.choose(&both, turn, later)),
             [0; 3]
         );
-        assert!(health.has_answered_since(0, now));
-        assert!(!health.has_answered_since(0, later));
-        assert!(!health.has_answered_since(1, now));
+    }
+
+    #[test]
+    fn silence_is_the_hosts_if_the_proxy_responds_to_others_or_all_are_silent() {
+        let (mut health, now) = (ProxyHealth::new(2), Instant::now());
+        assert!(health.is_silent(0, (now, 1), 2));
+        assert!(!health.is_silent(0, (now, 2), 2));
+        assert!(!health.is_silent(0, (now, 1), 1));
+        health.worked(0, now + FIRST_REST);
+        assert!(!health.is_silent(0, (now, 1), 2));
+        assert!(health.is_silent(0, (now + FIRST_REST, 1), 2));
+        assert!(health.is_silent(1, (now, 1), 2));
     }
 
     #[test]
