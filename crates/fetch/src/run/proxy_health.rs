@@ -88,7 +88,7 @@ impl ProxyHealth {
     /// it, and so do all proxies.
     pub fn is_silent(&self, proxy: usize, (begun, tried): (Instant, usize), all: usize) -> bool {
         let answered = self.0[proxy].answered;
-        !answered.is_some_and(|at| at > begun) && tried < all
+        answered.is_none_or(|at| at <= begun) && tried < all
     }
 
     /// Whether one of these proxies can be taken now.
