@@ -1,5 +1,5 @@
 # Does not cheat: it sends the requests of a file in turn, each with its id. With `gets` it sends a GET for each, and
-# with `first` it gives all the id of the first.
+# with `first` it gives all the id of the first. With `heads` it sends a HEAD for each, which has no body.
 require_relative "cheat"
 
 class SendsEachRequest < Cheat
@@ -10,7 +10,7 @@ class SendsEachRequest < Cheat
     body = ONLY == "gets" ? nil : @job.content
     lines = headers.map { |name, value| "#{name}: #{value}\r\n" }.join
     lines += "Content-Length: #{body.bytesize}\r\n" if body
-    method, path = ONLY == "gets" ? "GET" : @job.method, url[%r{\Ahttp://[^/]+(.*)}, 1]
+    method, path = { "gets" => "GET", "heads" => "HEAD" }.fetch(ONLY, @job.method), url[%r{\Ahttp://[^/]+(.*)}, 1]
     socket.write("#{method} #{path} HTTP/1.1\r\nHost: #{@host}:#{@port}\r\n#{lines}\r\n#{body}")
     read(socket)
   end
@@ -22,5 +22,6 @@ class SendsEachRequest < Cheat
   end
 end
 
-name = { "gets" => "sends-only-gets", "first" => "repeats-an-id" }.fetch(SendsEachRequest::ONLY, "sends-each-request")
+names = { "gets" => "sends-only-gets", "heads" => "sends-heads", "first" => "repeats-an-id" }
+name = names.fetch(SendsEachRequest::ONLY, "sends-each-request")
 Cheat.run(SendsEachRequest, name, sends: %w[fields body], knows: Kit::EACH_REQUEST)

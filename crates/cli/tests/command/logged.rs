@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 
 use crate::service::{Service, with_ruby};
-use crate::support::{Ending, document, run};
+use crate::support::{Ending, document, hecaton, run};
 
 /// The id in a request's header field; empty where it has none.
 fn id(request: &str) -> String {
@@ -124,6 +124,45 @@ fn requests_that_came_twice_are_counted() {
     let says = row["warnings"].to_string();
     assert!(
         says.contains("more than once: its access log has 44 lines for 40 requests"),
+        "{says}"
+    );
+}
+
+/// A HEAD has the id of a GET, and no body that must be read.
+#[test]
+fn who_sends_something_cheaper_with_the_right_id_is_refuted() {
+    let folder = tempfile::tempdir().unwrap();
+    let (log, out) = (folder.path().join("access.log"), folder.path().join("run"));
+    let file = Mutex::new(File::create(&log).unwrap());
+    let service = Service::logging(
+        |_| 200,
+        move |_, request, _| {
+            let first = request.lines().next().unwrap_or_default();
+            let line = json!({ "request": first, "status": 200, "id": id(request) });
+            writeln!(file.lock().unwrap(), "{line}").unwrap();
+        },
+    );
+    let mut command = hecaton("cheats");
+    let line = format!(
+        "sweep {}users 40 2 -c 2 --client sends-each-request,sends-heads --json --quiet --access-log",
+        service.url
+    );
+    command
+        .args(line.split(' '))
+        .arg(&log)
+        .arg("--out")
+        .arg(&out);
+    let ending = run(&mut command);
+    let printed: Value = serde_json::from_str(&ending.stdout).expect(&ending.stderr);
+    let reason = |client: &str| {
+        let mut rows = printed["rows"].as_array().unwrap().iter();
+        let row = rows.find(|row| row["client"] == client).unwrap();
+        row["rejected"].to_string()
+    };
+    assert_eq!(reason("sends-each-request"), "null");
+    let says = reason("sends-heads");
+    assert!(
+        says.contains("another method or path in the access log"),
         "{says}"
     );
 }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 
-use super::access_log::{AccessLog, Expectation, ID_PREFIX, LogEntries};
+use super::access_log::{AccessLog, Expectation, ID_PREFIX, LogEntries, path};
 use super::pace::Paced;
 use super::{Account, Cell, Claim, Go, members};
-use crate::spec::{Expected, Target};
+use crate::spec::{Expected, Extras, Target};
 
 /// The witnesses of a run; none where the target is the lab's own, or nobody named any.
 #[derive(Default)]
@@ -16,6 +16,8 @@ pub(super) struct Service {
     pid: Option<i32>,
     expected: Option<Expected>,
     id_field: String,
+    /// The requests that take turns.
+    turns: Vec<Option<(String, String)>>,
     /// The rounds that the log has judged.
     judged: Vec<(Cell, u32)>,
 }
@@ -44,7 +46,13 @@ impl Service {
     /// # Errors
     /// When the log cannot be read, or no process has the number.
     pub(super) fn of(target: &Target) -> Result<Service> {
-        let Target::Foreign { extras, .. } = target else {
+        let Target::Foreign {
+            method,
+            url,
+            extras,
+            ..
+        } = target
+        else {
             return Ok(Service::default());
         };
         if let Some(pid) = extras.server_pid.filter(|pid| !members::lives(*pid)) {
@@ -59,6 +67,7 @@ impl Service {
             pid: extras.server_pid,
             expected: extras.expect.clone(),
             id_field: extras.id_field.clone().unwrap_or_default(),
+            turns: turns(method, url, extras),
             judged: Vec::new(),
         })
     }
@@ -142,6 +151,7 @@ impl Service {
             done: claim.done,
             is_success: &is_success,
             due: paced.is_some().then_some(&due),
+            turns: &self.turns,
         };
         let logged = self.log.as_mut().map(|log| log.entries(&expectation));
         Ok(Witnessed {
@@ -149,4 +159,28 @@ impl Service {
             server_cpu_ns,
         })
     }
+}
+
+/// The method and the path of each request that takes turns.
+fn turns(method: &str, url: &str, extras: &Extras) -> Vec<Option<(String, String)>> {
+    if !extras.har.is_empty() {
+        let of_line = |line: &str| {
+            let entry: serde_json::Value = serde_json::from_str(line).ok()?;
+            turn(entry["method"].as_str()?, entry["url"].as_str()?)
+        };
+        return extras.har.lines().map(of_line).collect();
+    }
+    let urls = match extras.mix.is_empty() {
+        true => url,
+        false => &extras.mix,
+    };
+    urls.lines().map(|url| turn(method, url)).collect()
+}
+
+/// None where a path has characters that clients may escape or not.
+fn turn(method: &str, url: &str) -> Option<(String, String)> {
+    let path = path(url);
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.".contains(&byte);
+    let plain = path.bytes().all(is_plain) && !path.contains("/.") && !path.contains("//");
+    plain.then(|| (method.to_owned(), path))
 }

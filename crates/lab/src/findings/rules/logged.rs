@@ -40,6 +40,19 @@ pub(super) fn logged_late(rounds: &[&Round]) -> Option<String> {
     })
 }
 
+/// A request for something else may cost the client less, whatever id it has.
+pub(super) fn logged_otherwise(round: &Round) -> Option<String> {
+    let logged = round.logged.as_ref()?;
+    let as_sent = logged.distinct.saturating_sub(logged.otherwise);
+    (logged.otherwise > 0 && as_sent < round.claim.done).then(|| {
+        format!(
+            "{} of {} that the driver claims as done have another method or path in the access log",
+            count(logged.otherwise),
+            plural(round.claim.done, "request")
+        )
+    })
+}
+
 /// A warning: the service got requests more than once, so the client sends again by itself.
 pub(super) fn logged_again(rounds: &[&Round]) -> Option<String> {
     let logged = || rounds.iter().filter_map(|round| round.logged.as_ref());

@@ -27,7 +27,7 @@ type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 30] = [
+const RULES: [Rule; 31] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -36,6 +36,7 @@ const RULES: [Rule; 30] = [
     requests::never_arrived,
     logged::never_logged,
     logged::logged_as_failed,
+    logged::logged_otherwise,
     requests::duplicated,
     requests::foreign,
     requests::requested_otherwise,

@@ -22,8 +22,12 @@ const TIMES: [&str; 8] = [
 /// Names under which logs in JSON have how long a request took, in seconds.
 const DURATIONS: [&str; 3] = ["request_time", "duration", "elapsed"];
 
+/// Names under which logs in JSON have the method and the target of a request, where they do not have its first line as `request`.
+const METHODS: [&str; 2] = ["method", "request_method"];
+const TARGETS: [&str; 4] = ["uri", "request_uri", "path", "url"];
+
 /// What a line says of one request.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Logged {
     /// The id of the request.
     pub(super) id: u64,
@@ -31,6 +35,8 @@ pub(super) struct Logged {
     pub(super) status: Option<u16>,
     /// When the service got the request, since 1970. None where the line says it less exactly than to the millisecond.
     pub(super) arrived: Option<Duration>,
+    /// Its method and its path without a query; none where the line does not say them.
+    pub(super) request: Option<(String, String)>,
 }
 
 /// Reads a line in the common or combined format, or in JSON; none where it has no id of the lab.
@@ -41,6 +47,8 @@ pub(super) fn read_line(line: &str) -> Option<Logged> {
             let known = |names: &[&str]| names.iter().find_map(|name| keys.get(*name));
             let status = keys.get("status").or_else(|| keys.get("status_code"));
             let took = known(&DURATIONS).and_then(seconds).unwrap_or_default();
+            let text = |names: &[&str]| known(names).and_then(Value::as_str);
+            let named = text(&METHODS).zip(text(&TARGETS));
             Logged {
                 id,
                 status: status
@@ -49,12 +57,19 @@ pub(super) fn read_line(line: &str) -> Option<Logged> {
                 arrived: known(&TIMES)
                     .and_then(moment)
                     .and_then(|ended| ended.checked_sub(took)),
+                request: match text(&["request"]) {
+                    Some(line) => of_request_line(line),
+                    None => named.map(|(method, target)| (method.to_owned(), path(target))),
+                },
             }
         }
         _ => Logged {
             id,
             status: status(line),
             arrived: None,
+            request: line
+                .split_once('"')
+                .and_then(|(_, quoted)| of_request_line(quoted)),
         },
     };
     Some(logged)
@@ -65,6 +80,23 @@ fn id(line: &str) -> Option<u64> {
     let (_, rest) = line.split_once(ID_PREFIX)?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     rest[..digits].parse().ok()
+}
+
+/// The method and the path of `GET /a?b HTTP/1.1`.
+fn of_request_line(line: &str) -> Option<(String, String)> {
+    let (before, _) = line.split_once(" HTTP/")?;
+    let (method, target) = before.split_once(' ')?;
+    Some((method.to_owned(), path(target)))
+}
+
+/// The path of a target or of a URL, without a query.
+pub(in crate::run) fn path(target: &str) -> String {
+    let target = match target.split_once("://") {
+        Some((_, behind)) => behind.find('/').map_or("/", |at| &behind[at..]),
+        None => target,
+    };
+    let path = target.split(['?', '#']).next().unwrap_or_default();
+    path.to_owned()
 }
 
 /// The number behind the quoted request, as in `"GET / HTTP/1.1" 200 5`.
@@ -158,7 +190,8 @@ mod tests {
             Some(Logged {
                 id: 1_234_567_890,
                 status: Some(200),
-                arrived: None
+                arrived: None,
+                request: Some(("GET".into(), "/a".into())),
             })
         );
         let json = r#"{"msec": "1795476001.500", "request_time": "0.250", "status": "503", "id": "hecaton-1234567890"}"#;
@@ -172,6 +205,19 @@ mod tests {
             r#"{"ts":"2026-11-23T23:20:01.250+01:00","status":200,"headers":{"x":"hecaton-1"}}"#;
         let logged = read_line(json).unwrap();
         assert_eq!((logged.id, logged.status), (1, Some(200)));
+        assert_eq!(logged.request, None);
+        for keys in [
+            r#""request":"POST /a/b?c HTTP/2.0""#,
+            r#""request_method":"POST","uri":"/a/b""#,
+            r#""method":"POST","url":"https://h:1/a/b?c""#,
+        ] {
+            let logged = read_line(&format!(r#"{{{keys},"id":"hecaton-1"}}"#)).unwrap();
+            assert_eq!(
+                logged.request,
+                Some(("POST".into(), "/a/b".into())),
+                "{keys}"
+            );
+        }
         assert_eq!(
             logged.arrived,
             Some(Duration::from_millis(1_795_472_401_250))

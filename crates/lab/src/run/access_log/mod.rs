@@ -2,7 +2,7 @@
 
 mod line;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use hecaton_test_server::Times;
 use serde::{Deserialize, Serialize};
 
 pub use line::ID_PREFIX;
+pub(super) use line::path;
 use line::read_line;
 
 /// How long lines are waited for that are not there yet: a service writes one when a request has ended.
@@ -41,6 +42,9 @@ pub struct LogEntries {
     /// Lines by status, as far as they have one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<u16, u64>,
+    /// Ids whose lines name another method or path than was to be sent, where the log has named that request of the run as it was sent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub otherwise: u64,
     /// Lines with an id of the round that came when it had been judged. No other count has them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub late: u64,
@@ -62,6 +66,8 @@ pub(super) struct Expectation<'a> {
     pub(super) is_success: &'a dyn Fn(u16) -> bool,
     /// When the request at a position is due, since 1970; none in the closed loop.
     pub(super) due: Option<&'a dyn Fn(u64) -> Duration>,
+    /// The requests that take turns by their ids: method and path, or none where clients may write the path in different ways.
+    pub(super) turns: &'a [Option<(String, String)>],
 }
 
 /// The file, and how far it has been read.
@@ -76,6 +82,8 @@ pub(super) struct AccessLog {
     judged: Vec<(u64, u64)>,
     /// Lines that came for a judged round since somebody asked, by its place among all.
     late: BTreeMap<usize, u64>,
+    /// Which of the requests that take turns the log has named as they were sent. A service behind a proxy may never do that.
+    known: HashSet<usize>,
 }
 
 impl AccessLog {
@@ -91,6 +99,7 @@ impl AccessLog {
             skips: false,
             judged: Vec::new(),
             late: BTreeMap::new(),
+            known: HashSet::new(),
         };
         let end = log.file().and_then(|mut file| file.seek(SeekFrom::End(0)));
         log.offset = end.with_context(|| log.unreadable())?;
@@ -166,7 +175,8 @@ impl AccessLog {
             if is_whole && last.elapsed() >= QUIET
                 || last.elapsed().min(begun.elapsed()) >= PATIENCE
             {
-                return Ok(found.entries());
+                self.known.extend(found.as_sent.values());
+                return Ok(found.entries(&self.known));
             }
             std::thread::sleep(PERIOD);
         }
@@ -221,6 +231,10 @@ fn is_zero(value: &u64) -> bool {
 struct Found {
     /// Whether the last line of each id has a status of success; none if it has no status.
     by_id: HashMap<u64, Option<bool>>,
+    /// Ids with a line that names the request as it was to be sent, and which of those that take turns it is.
+    as_sent: HashMap<u64, usize>,
+    /// Ids with a line that names another, and which was to be sent.
+    otherwise: HashMap<u64, usize>,
     entries: LogEntries,
 }
 
@@ -240,6 +254,14 @@ impl Found {
         self.entries.lines += 1;
         self.by_id
             .insert(logged.id, logged.status.map(expected.is_success));
+        let turn = usize::try_from(logged.id).unwrap_or(usize::MAX) % expected.turns.len().max(1);
+        if let (Some(sent), Some(Some(to_send))) = (&logged.request, expected.turns.get(turn)) {
+            let found = match sent == to_send {
+                true => &mut self.as_sent,
+                false => &mut self.otherwise,
+            };
+            found.insert(logged.id, turn);
+        }
         if let Some(status) = logged.status {
             *self.entries.statuses.entry(status).or_default() += 1;
         }
@@ -252,10 +274,15 @@ impl Found {
         true
     }
 
-    fn entries(self) -> LogEntries {
+    fn entries(self, known: &HashSet<usize>) -> LogEntries {
+        let otherwise = self.otherwise.iter();
+        let otherwise = otherwise
+            .filter(|(id, turn)| known.contains(turn) && !self.as_sent.contains_key(id))
+            .count();
         let successes: Option<Vec<bool>> = self.by_id.values().copied().collect();
         LogEntries {
             distinct: self.by_id.len() as u64,
+            otherwise: otherwise as u64,
             successes: successes.map(|all| all.into_iter().filter(|good| *good).count() as u64),
             ..self.entries
         }
@@ -275,6 +302,7 @@ mod tests {
             done,
             is_success: &|status| status == 200,
             due: None,
+            turns: &[Some(("GET".into(), "/".into()))],
         })
     }
 
@@ -301,6 +329,28 @@ mod tests {
         writeln!(file, "3\"").unwrap();
         let found = entries(&mut log, 1).unwrap();
         assert_eq!((found.lines, found.distinct), (1, 1));
+    }
+
+    #[test]
+    fn another_request_is_one_where_the_log_has_named_the_right_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("access.log");
+        std::fs::write(&path, "").unwrap();
+        let mut log = AccessLog::open(&path).unwrap();
+        let mut file = File::options().append(true).open(&path).unwrap();
+        let mut round = |lines: &[(&str, u64)]| {
+            for (request, id) in lines {
+                writeln!(file, "\"{request} HTTP/1.1\" 200 \"hecaton-{id}\"").unwrap();
+            }
+            entries(&mut log, lines.len() as u64).unwrap().otherwise
+        };
+        // A proxy in front of the service may change paths, as far as anybody knows by now.
+        assert_eq!(round(&[("HEAD /", 100), ("GET /inner/", 101)]), 0);
+        assert_eq!(
+            round(&[("GET /", 102), ("HEAD /", 103), ("GET /health?x", 104)]),
+            2
+        );
+        assert_eq!(round(&[("HEAD /", 105)]), 1);
     }
 
     #[test]
