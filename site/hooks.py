@@ -2,6 +2,7 @@
 repository are read.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -60,3 +61,8 @@ def on_nav(nav, config, files):
 
 def on_page_markdown(markdown, page, config, files):
     return writing.for_the_site(markdown, page.file.src_uri, ROOT, files)
+
+
+def on_page_content(html, page, config, files):
+    # A browser breaks a line after the dashes of an option; site.css forbids it for this class.
+    return re.sub(r"<code>(-[^<]{1,24}</code>)", r'<code class="option">\1', html)
