@@ -21,7 +21,8 @@ summary{cursor:pointer}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight
 .pass{color:#1a7f37}.documented{opacity:.85}small{opacity:.7;overflow-wrap:anywhere}h2,h3{overflow-wrap:anywhere}\
 th.client{writing-mode:vertical-rl;transform:rotate(180deg);vertical-align:bottom;text-align:left}\
 #matrix thead th{cursor:pointer}td.cell{text-align:center;padding:.1rem .2rem}td a{text-decoration:none}\
-@media (prefers-color-scheme:dark){.pass{color:#4ac26b}}.scroll{overflow-x:auto}";
+@media (prefers-color-scheme:dark){.pass{color:#4ac26b}}.scroll{overflow-x:auto}\
+.scroll th:first-child{position:sticky;left:0;background:Canvas}";
 
 /// Sorts and filters the matrix. The page works without it.
 const SCRIPT: &str = include_str!("matrix.js");
