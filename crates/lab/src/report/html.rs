@@ -20,8 +20,8 @@ const SCRIPT_HASH: &str = "EMWUMt0FhbXV/39eFMFgTG3lUm3u6udDVLJ+mHufiZg=";
 /// The page stays below this many bytes; what data does not fit is left to `run.json`.
 const LARGEST: usize = 225_000;
 
-/// A table with more lines than this scrolls sideways on a telephone, beside its first column: cards would make the page too
-/// long. A sweep of three clients at 16 concurrencies has 48.
+/// A table with more lines than this scrolls sideways on a telephone, beside its first column: cards would make the
+/// page too long. A sweep of three clients at 16 concurrencies has 48.
 const MOST_CARDS: usize = 48;
 
 /// The whole page.
