@@ -5,7 +5,8 @@ use super::recommend::Recommendation;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::words::{figure, interval, limit_words, listed, percent, times};
-use crate::spec::Budget;
+use crate::plan::Load;
+use crate::spec::{Budget, load_words};
 
 /// From this share of concurrency ÷ delay on, the server's delay is what limits the speed.
 const WAITING: f64 = 0.9;
@@ -51,20 +52,46 @@ fn verdicts_for(
             } else {
                 &ranked[..1]
             };
-            let compared = others.iter().filter_map(|(other, _)| {
+            let compared = others.iter().filter_map(|(other, its_row)| {
                 Some(comparison(
-                    &other.client,
+                    &name(its_row, &ranked),
                     &cells.ratio(&row.cell(), &other.cell())?,
                 ))
             });
-            sentence(advice, row, compared.collect(), budget)
+            let client = name(row, &ranked);
+            sentence(&client, advice, row, compared.collect(), budget)
         })
         .collect();
     sentences.extend(without_advice(body, rows, &ranked, budget));
     sentences
 }
 
-fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, budget: &Budget) -> String {
+/// A client's name, with the other factors of its load in parentheses if it was measured with several values of them.
+fn name(row: &Row, ranked: &[(&Recommendation, &Row)]) -> String {
+    let own = ranked
+        .iter()
+        .filter(|(_, other)| other.client == row.client);
+    let alone = own.count() == 1;
+    let words = |load: &Load| load_words(load, &row.usual);
+    let at_its_concurrency = words(&Load {
+        concurrency: row.load.concurrency,
+        ..row.usual
+    });
+    let all = words(&row.load);
+    let others = all.strip_prefix(&at_its_concurrency).unwrap_or(&all);
+    match others.trim_start_matches(", ") {
+        others if !alone && !others.is_empty() => format!("{} ({others})", row.client),
+        _ => row.client.clone(),
+    }
+}
+
+fn sentence(
+    client: &str,
+    advice: &Recommendation,
+    row: &Row,
+    compared: Vec<String>,
+    budget: &Budget,
+) -> String {
     let mut facts = vec![format!("{} requests/s", figure(row.requests_per_second))];
     if let Some(speedup) = advice.speedup.filter(|_| advice.load.concurrency > 1) {
         facts.push(format!(
@@ -79,7 +106,7 @@ fn sentence(advice: &Recommendation, row: &Row, compared: Vec<String>, budget: &
     }
     format!(
         "{}, {}: use concurrency {}{}{}: {}.{}",
-        advice.client,
+        client,
         body_words(advice.load.body_bytes),
         advice.load.concurrency,
         tie(advice),

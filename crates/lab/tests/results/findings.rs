@@ -36,6 +36,33 @@ fn the_published_sweeps_get_the_advice_that_their_figures_bear() {
     );
 }
 
+/// A client that was measured with two values of a factor is two in the verdict, each with its own advice.
+#[test]
+fn a_client_with_two_values_of_a_factor_is_named_with_them() {
+    let machine = Machine::default();
+    let mut rounds = machine.sweep("mri", 133, &MRI_SHORT);
+    let mut over_tls = machine.sweep("mri", 133, &JRUBY_SHORT);
+    over_tls
+        .iter_mut()
+        .for_each(|round| round.cell.load.tls = true);
+    rounds.extend(over_tls);
+    let findings = judge(&rounds, &ten_ms());
+    assert_eq!(findings.recommendations.len(), 2);
+    let [first, second] = &findings.verdicts[..2] else {
+        panic!("{:?}", findings.verdicts)
+    };
+    assert!(
+        first.starts_with("mri (TLS), 133-byte bodies: use concurrency 80")
+            && first.contains("× mri ["),
+        "{first}"
+    );
+    assert!(
+        second.starts_with("mri, 133-byte bodies: use concurrency 80")
+            && second.contains("× mri (TLS) ["),
+        "{second}"
+    );
+}
+
 /// On a plateau the fastest is chance: the smallest of it is recommended each time, and the others are named.
 #[test]
 fn of_a_plateau_the_smallest_is_recommended_and_the_tie_is_named() {
