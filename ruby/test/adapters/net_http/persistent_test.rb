@@ -110,6 +110,21 @@ class PersistentTest < NetHTTPTest
     end
   end
 
+  def test_a_time_that_is_set_again_keeps_the_connections
+    persistent do |http|
+      uri = URI(url("/r/1"))
+      request = lambda do
+        http.open_timeout = http.read_timeout = http.write_timeout = 25
+        http.idle_timeout, http.total_timeout = 20, 30
+        http.request(uri)
+      end
+      refute reused?(request.call)
+      assert reused?(request.call)
+      http.read_timeout = 26
+      refute reused?(http.request(uri))
+    end
+  end
+
   def test_objects_have_pools_of_their_own
     persistent do |one|
       persistent do |other|

@@ -2,7 +2,7 @@
 module Hecaton
   class Persistent
     # Included by Persistent. Each writer holds from the next request on; connections made for other settings are
-    # closed.
+    # closed. A time that is set again to what it is closes none.
     module Settings
       # Handed to each Hecaton::NetHTTP, which honours or refuses them.
       TLS = %i[
@@ -26,9 +26,11 @@ module Hecaton
 
         define_method(:"#{name}=") do |value|
           value = checked_retries(value) if name == :max_retries
+          # Programs set the times before each request, as net-http-persistent allows without new connections.
+          same = TIMES.include?(name) && public_send(name) == value
           instance_variable_set(:"@#{name}", value)
           (@given ||= {})[name] = true
-          reconnect
+          reconnect unless same
         end
       end
       alias cert certificate
