@@ -15,6 +15,7 @@ module Hecaton
           CODINGS.include?(response["content-encoding"]&.downcase)
       end
 
+      # The Decoder of a body that was not read yet.
       attr_writer :hecaton_decoder
 
       # As Net::HTTPResponse does, when the body is read: the header fields become those of the decoded body.
