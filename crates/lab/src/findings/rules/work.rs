@@ -12,6 +12,10 @@ const LEAST_CPU_NS: f64 = 500.0;
 /// Share of a core that is used by nobody known while a row is measured, more than while others are, from which on it is the row's.
 const ELSEWHERE: f64 = 0.3;
 
+/// Length of a round, in nanoseconds, from which on its share of other programs can be told from none. The kernel counts their time in
+/// steps of 10 ms, so a single step would be most of a round of 12 ms. Here two steps are less than `ELSEWHERE`.
+const RESOLVED_NS: u64 = 70_000_000;
+
 /// Share of a core that others may use all the time, for that to be said; and how many rounds it takes.
 const QUIET: f64 = 0.1;
 const FEWEST_ROUNDS: usize = 3;
@@ -20,6 +24,8 @@ const FEWEST_ROUNDS: usize = 3;
 /// figure are left out.
 pub struct Foreign<'a> {
     shares: Vec<(&'a Cell, f64)>,
+    /// Whether each of these rounds was long enough for its share to say something.
+    resolved: Vec<bool>,
 }
 
 impl<'a> Foreign<'a> {
@@ -31,15 +37,18 @@ impl<'a> Foreign<'a> {
             let foreign = round.noise?.foreign_ns as f64;
             Some((&round.cell, foreign / round.wall_ns.max(1) as f64))
         };
+        let known = rounds.iter().filter(|round| round.noise.is_some());
+        let resolved = known.map(|round| is_resolved(round.wall_ns)).collect();
         Foreign {
             shares: rounds.into_iter().filter_map(share).collect(),
+            resolved,
         }
     }
 
     /// Work that nobody accounts for, whenever this client is measured and neither right before nor right after. Work
     /// of other programs, for seconds or all the time, falls into the neighbours' rounds too.
     pub fn done_elsewhere(&self, cell: &Cell) -> Option<String> {
-        let is_own = |place: &usize| self.shares[*place].0 == cell;
+        let is_own = |at: &usize| self.shares[*at].0 == cell && self.resolved[*at];
         let rounds = (0..self.shares.len()).filter(is_own);
         let more: Vec<f64> = rounds.filter_map(|place| self.more(place)).collect();
         let of = |keep: &dyn Fn(&Cell) -> bool| {
@@ -66,6 +75,11 @@ impl<'a> Foreign<'a> {
         let beside = before.into_iter().chain(after).map(|(_, share)| *share);
         Some(share - beside.max_by(f64::total_cmp)?)
     }
+}
+
+/// Whether the share of other programs in a round of this length says something.
+fn is_resolved(wall_ns: u64) -> bool {
+    wall_ns >= RESOLVED_NS
 }
 
 /// CPU time that a driver may use where it should use none: it is stopped a moment after the command.
@@ -182,10 +196,16 @@ mod tests {
 
     /// The reason, if any, of rounds of `own` that each follow a round of `other`; pairs of (`other`, `own`).
     fn said(pairs: &[(f64, f64)]) -> Option<String> {
+        said_of(pairs, 100_000_000)
+    }
+
+    /// The same for rounds of this length.
+    fn said_of(pairs: &[(f64, f64)], wall_ns: u64) -> Option<String> {
         let cells = ["other", "own"].map(Cell::plain);
         let one = |(other, own): &(f64, f64)| [(&cells[0], *other), (&cells[1], *own)];
-        let shares = pairs.iter().flat_map(one).collect();
-        Foreign { shares }.done_elsewhere(&cells[1])
+        let shares: Vec<_> = pairs.iter().flat_map(one).collect();
+        let resolved = vec![is_resolved(wall_ns); shares.len()];
+        Foreign { shares, resolved }.done_elsewhere(&cells[1])
     }
 
     #[test]
@@ -208,10 +228,18 @@ mod tests {
         assert_eq!(said(&[(0.0, 0.9), (0.0, 0.9)]), None, "two rounds");
     }
 
+    /// A service whose rounds take 12 ms uses one step of the kernel's clock in each, and the next client's 3 ms see none.
+    #[test]
+    fn a_step_of_the_kernels_clock_is_no_work_of_others() {
+        let pairs = [(0.0, 0.85); 3];
+        assert_eq!(said_of(&pairs, 12_000_000), None);
+        assert!(said_of(&pairs, 100_000_000).is_some());
+    }
+
     #[test]
     fn alone_there_is_nobody_to_compare_with() {
         let cell = Cell::plain("own");
-        let shares = vec![(&cell, 0.9); 5];
-        assert_eq!(Foreign { shares }.done_elsewhere(&cell), None);
+        let (shares, resolved) = (vec![(&cell, 0.9); 5], vec![true; 5]);
+        assert_eq!(Foreign { shares, resolved }.done_elsewhere(&cell), None);
     }
 }
