@@ -131,6 +131,21 @@ class AgainstTest < Minitest::Test
     end
   end
 
+  # Files of a revision are as old as its commit, and older than any build.
+  def test_each_build_is_compiled_from_its_own_files
+    project do |root, first|
+      write(root, "src/lib.rs" => "#[unsafe(no_mangle)]\npub extern \"C\" fn marked() {}\n")
+      second = commit(root)
+      write(root, "src/lib.rs" => "")
+      File.utime(File.atime(root), Time.now - 86_400, File.join(root, "src/lib.rs"))
+      marked = [first, second].to_h do |revision|
+        libraries = make(root, revision).first.libraries
+        [revision, libraries.transform_values { |library| File.binread(File.join(library, "hecaton", Builds::LIBRARY)).include?("marked") }]
+      end
+      assert_equal [{ "checkout" => false, first[0, 10] => false }, { "checkout" => false, second[0, 10] => true }], marked.values
+    end
+  end
+
   def test_what_does_not_build_or_load_is_a_sentence
     project do |root, _|
       write(root, "src/lib.rs" => "fn f() -> u8 {}", ".gitignore" => "target\n")

@@ -1,7 +1,7 @@
 # Builds the gem of this checkout and that of another revision, and writes a manifest for each of their clients.
 #
-# Both builds share a target folder, which is not this checkout's own. The clients are the drivers of this checkout,
-# once with each library.
+# Each build has a target folder of its own. In a shared one, Cargo would take a file of one build for the same file of the
+# other, and compile neither again unless it is newer. The clients are the drivers of this checkout, once with each library.
 require "fileutils"
 require "json"
 require "open3"
@@ -28,7 +28,7 @@ class Builds
     @name = commit[0, 10]
     FileUtils.mkdir_p(@folder)
     File.open(File.join(@folder, "lock"), "w") do |lock|
-      lock.flock(File::LOCK_EX) # both builds go through one target folder
+      lock.flock(File::LOCK_EX) # the checkout's build is replaced
       other = of_commit(commit)
       @libraries = { CHECKOUT => of_checkout, @name => other }
     end
@@ -58,11 +58,12 @@ class Builds
 
   # The checkout is built each time, because its files may have changed.
   def of_checkout
-    build(@root, "this checkout")
+    target = File.join(@folder, "target-#{CHECKOUT}")
+    build(@root, target, "this checkout")
     library = File.join(@folder, CHECKOUT)
     FileUtils.rm_rf(library)
     FileUtils.cp_r(File.join(@root, "ruby/lib"), library)
-    install(library)
+    install(library, target)
   end
 
   # A revision never changes, so its build is reused.
@@ -72,8 +73,11 @@ class Builds
     return library if File.exist?(File.join(library, "hecaton", LIBRARY))
 
     unpack(commit, folder)
-    build(folder, "revision #{@name}")
-    install(library)
+    target = File.join(folder, "target")
+    build(folder, target, "revision #{@name}")
+    install(library, target)
+    FileUtils.rm_rf(target) # half a gigabyte that nobody needs again
+    library
   end
 
   def unpack(commit, folder)
@@ -84,7 +88,7 @@ class Builds
   end
 
   # Builds the bridge alone, as for an installed gem: with the command, shared dependencies would have more features.
-  def build(folder, what)
+  def build(folder, target, what)
     warn "building the gem of #{what} (a few minutes the first time)"
     log = File.join(@folder, "build.log")
     cargo = %w[cargo build --release --locked --package hecaton_native]
@@ -93,12 +97,10 @@ class Builds
     raise Failed, "the gem of #{what} does not build: #{last_error(log)}; #{log} has the rest" unless built
   end
 
-  def target = File.join(@folder, "target")
-
   def last_error(log) = File.readlines(log, chomp: true).grep(/\Aerror/).first || "cargo ended without an error"
 
   # Renames the library last, so that a library under its final name is complete and loads.
-  def install(library)
+  def install(library, target)
     native = File.join(library, "hecaton", LIBRARY)
     FileUtils.cp(File.join(target, "release/libhecaton_native.#{RbConfig::CONFIG["DLEXT"]}"), "#{native}.new")
     File.rename("#{native}.new", native)
