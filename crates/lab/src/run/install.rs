@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
+use super::cgroup::at_home;
 use super::process::command_of;
 use super::receipt::unmet_needs;
 use super::{Missing, built, receipt};
@@ -133,11 +134,10 @@ fn step(
     say(shown);
     let path = built::log(manifest);
     let log = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let status = command
-        .stdin(Stdio::null())
-        .stdout(log.try_clone()?)
-        .stderr(log)
-        .status()
+    command.stdin(Stdio::null()).stdout(log.try_clone()?);
+    let started = at_home(|| command.stderr(log).spawn());
+    let status = started
+        .and_then(|mut child| child.wait())
         .with_context(|| format!("`{shown}` does not start"))?;
     if status.success() {
         return Ok(());

@@ -320,7 +320,9 @@ mod tests {
             .env("http_proxy", "http://127.0.0.1:1")
             .env("HTTPS_PROXY", "x")
             .env("KEPT", "yes");
-        let output = without_proxies(&mut command).output().unwrap();
+        without_proxies(&mut command).stdout(Stdio::piped());
+        let child = at_home(|| command.spawn()).unwrap();
+        let output = child.wait_with_output().unwrap();
         let seen = String::from_utf8(output.stdout).unwrap();
         let has = |name: &str| {
             seen.lines()
