@@ -23,9 +23,17 @@ const FEWEST_ROUNDS: usize = 3;
 /// CPU time of other programs in each round, as a share of a core, in the order of measurement. Rounds without the
 /// figure are left out.
 pub struct Foreign<'a> {
-    shares: Vec<(&'a Cell, f64)>,
-    /// Whether each of these rounds was long enough for its share to say something.
-    resolved: Vec<bool>,
+    rounds: Vec<Share<'a>>,
+}
+
+/// The figure of one round.
+#[derive(Clone)]
+struct Share<'a> {
+    cell: &'a Cell,
+    /// Of a core.
+    share: f64,
+    /// Length of the round.
+    wall_ns: u64,
 }
 
 impl<'a> Foreign<'a> {
@@ -35,25 +43,29 @@ impl<'a> Foreign<'a> {
         rounds.sort_by_key(|round| (round.block, round.order));
         let share = |round: &'a Round| {
             let foreign = round.noise?.foreign_ns as f64;
-            Some((&round.cell, foreign / round.wall_ns.max(1) as f64))
+            Some(Share {
+                cell: &round.cell,
+                share: foreign / round.wall_ns.max(1) as f64,
+                wall_ns: round.wall_ns,
+            })
         };
-        let known = rounds.iter().filter(|round| round.noise.is_some());
-        let resolved = known.map(|round| is_resolved(round.wall_ns)).collect();
         Foreign {
-            shares: rounds.into_iter().filter_map(share).collect(),
-            resolved,
+            rounds: rounds.into_iter().filter_map(share).collect(),
         }
     }
 
     /// Work that nobody accounts for, whenever this client is measured and neither right before nor right after. Work
     /// of other programs, for seconds or all the time, falls into the neighbours' rounds too.
     pub fn done_elsewhere(&self, cell: &Cell) -> Option<String> {
-        let is_own = |at: &usize| self.shares[*at].0 == cell && self.resolved[*at];
-        let rounds = (0..self.shares.len()).filter(is_own);
+        let is_own = |at: &usize| {
+            let round = &self.rounds[*at];
+            round.cell == cell && round.wall_ns >= RESOLVED_NS
+        };
+        let rounds = (0..self.rounds.len()).filter(is_own);
         let more: Vec<f64> = rounds.filter_map(|place| self.more(place)).collect();
         let of = |keep: &dyn Fn(&Cell) -> bool| {
-            let kept = self.shares.iter().filter(|(of, _)| keep(of));
-            median(&kept.map(|(_, share)| *share).collect::<Vec<_>>())
+            let kept = self.rounds.iter().filter(|round| keep(round.cell));
+            median(&kept.map(|round| round.share).collect::<Vec<_>>())
         };
         let usual = of(&|other| other.client != cell.client)?;
         let own = of(&|other| other == cell)?;
@@ -68,18 +80,13 @@ impl<'a> Foreign<'a> {
 
     /// How much more others did in a round than in its two neighbours of other clients; none when it has none.
     fn more(&self, place: usize) -> Option<f64> {
-        let (cell, share) = self.shares[place];
-        let other = |(of, _): &&(&Cell, f64)| of.client != cell.client;
-        let before = self.shares[..place].iter().rfind(other);
-        let after = self.shares[place..].iter().find(other);
-        let beside = before.into_iter().chain(after).map(|(_, share)| *share);
-        Some(share - beside.max_by(f64::total_cmp)?)
+        let own = &self.rounds[place];
+        let other = |round: &&Share<'_>| round.cell.client != own.cell.client;
+        let before = self.rounds[..place].iter().rfind(other);
+        let after = self.rounds[place..].iter().find(other);
+        let beside = before.into_iter().chain(after).map(|round| round.share);
+        Some(own.share - beside.max_by(f64::total_cmp)?)
     }
-}
-
-/// Whether the share of other programs in a round of this length says something.
-fn is_resolved(wall_ns: u64) -> bool {
-    wall_ns >= RESOLVED_NS
 }
 
 /// CPU time that a driver may use where it should use none: it is stopped a moment after the command.
@@ -202,10 +209,14 @@ mod tests {
     /// The same for rounds of this length.
     fn said_of(pairs: &[(f64, f64)], wall_ns: u64) -> Option<String> {
         let cells = ["other", "own"].map(Cell::plain);
-        let one = |(other, own): &(f64, f64)| [(&cells[0], *other), (&cells[1], *own)];
-        let shares: Vec<_> = pairs.iter().flat_map(one).collect();
-        let resolved = vec![is_resolved(wall_ns); shares.len()];
-        Foreign { shares, resolved }.done_elsewhere(&cells[1])
+        let round = |cell, share| Share {
+            cell,
+            share,
+            wall_ns,
+        };
+        let one = |(other, own): &(f64, f64)| [round(&cells[0], *other), round(&cells[1], *own)];
+        let rounds = pairs.iter().flat_map(one).collect();
+        Foreign { rounds }.done_elsewhere(&cells[1])
     }
 
     #[test]
@@ -239,7 +250,12 @@ mod tests {
     #[test]
     fn alone_there_is_nobody_to_compare_with() {
         let cell = Cell::plain("own");
-        let (shares, resolved) = (vec![(&cell, 0.9); 5], vec![true; 5]);
-        assert_eq!(Foreign { shares, resolved }.done_elsewhere(&cell), None);
+        let round = Share {
+            cell: &cell,
+            share: 0.9,
+            wall_ns: 100_000_000,
+        };
+        let rounds = vec![round; 5];
+        assert_eq!(Foreign { rounds }.done_elsewhere(&cell), None);
     }
 }
