@@ -14,8 +14,8 @@ pub trait Head {
     /// Its status.
     fn status(&self) -> u16;
 
-    /// Its headers, as lines.
-    fn block(&self) -> &[u8];
+    /// Its headers.
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])>;
 }
 
 impl Head for Response {
@@ -23,8 +23,8 @@ impl Head for Response {
         Response::status(self)
     }
 
-    fn block(&self) -> &[u8] {
-        self.header_block()
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        Response::headers(self)
     }
 }
 
@@ -33,8 +33,8 @@ impl Head for Streaming {
         Streaming::status(self)
     }
 
-    fn block(&self) -> &[u8] {
-        self.header_block()
+    fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        Streaming::headers(self)
     }
 }
 
@@ -59,7 +59,7 @@ pub fn visit<T: Head>(
         let here = earlier.as_ref().map_or(url, |onward| &onward.url);
         let request = Request::get(here).map_err(|error| error.to_string())?;
         let came = send(clients.of(is_own), request).map_err(|error| error.to_string())?;
-        let head = (came.status(), fields(came.block()));
+        let head = (came.status(), came.headers());
         match step(head, &rendered, earlier.as_ref(), (MOST, Reach::Any)) {
             Step::Stay => return Ok(came),
             Step::Refused(_, why) => return Err(format!("a redirect is not followed: {why}")),
@@ -69,13 +69,4 @@ pub fn visit<T: Head>(
             }
         }
     }
-}
-
-/// The fields of lines `name: value`.
-fn fields(block: &[u8]) -> impl Iterator<Item = (&str, &[u8])> {
-    block.split(|byte| *byte == b'\n').filter_map(|line| {
-        let colon = line.iter().position(|byte| *byte == b':')?;
-        let name = std::str::from_utf8(&line[..colon]).ok()?;
-        Some((name, line[colon + 1..].trim_ascii()))
-    })
 }

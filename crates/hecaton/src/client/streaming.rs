@@ -85,6 +85,11 @@ impl Streaming {
         Fields(&self.fields).get(name)
     }
 
+    /// The headers in order, names in lower case; repeats stay.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        Fields(&self.fields).iter()
+    }
+
     /// The headers as one block of lines, `name: value\r\n`, names in lower case; repeats stay.
     pub fn header_block(&self) -> &[u8] {
         &self.fields
