@@ -28,6 +28,11 @@ impl LastHost {
         }
         Ok((&self.host, self.foreign))
     }
+
+    /// Whether the host of a URL is someone else's, as one is that cannot be read.
+    pub fn is_foreign(&mut self, url: &str) -> bool {
+        self.of(url).map_or(true, |(_, foreign)| foreign)
+    }
 }
 
 /// Scheme, user and host; nothing if that is not plain to see.

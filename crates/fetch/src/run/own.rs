@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use hecaton::{AllowAddress, Client, Config, Networks};
+use hecaton::{AllowAddress, Client, Networks};
 use url::Url;
 
 use crate::error::{Error, Result};
@@ -25,8 +25,7 @@ impl OwnHosts {
     /// Those of a job.
     pub fn of(job: &Job) -> OwnHosts {
         let resolved = job.network.resolve.iter().filter_map(|entry| {
-            let (host, rest) = entry.split_once(':')?;
-            let (port, _) = rest.split_once(':')?;
+            let (host, port) = resolved(entry)?.0.split_once(':')?;
             Some((host.to_ascii_lowercase(), port.parse().ok()?))
         });
         OwnHosts {
@@ -74,11 +73,7 @@ impl Clients {
     pub fn new(job: &Job, client: &Client, has_own_hosts: bool) -> Result<Clients> {
         let hosts = OwnHosts::of(job);
         let of_others = allowing(client, of_others(&job.network)?)?;
-        let may_differ = match job.network.allow_address.is_empty() {
-            true => has_own_hosts || hosts.all || !hosts.resolved.is_empty(),
-            false => !hosts.resolved.is_empty(),
-        };
-        let own = may_differ.then(|| allowing(client, of_own(&job.network)?));
+        let own = differ(job, has_own_hosts).then(|| allowing(client, of_own(&job.network)?));
         Ok(Clients {
             of_others,
             own: own.transpose()?,
@@ -86,17 +81,9 @@ impl Clients {
         })
     }
 
-    /// The same ones with other settings.
-    ///
-    /// # Errors
-    /// When a setting cannot be used.
-    pub fn with(self, change: impl Fn(&mut Config)) -> Result<Clients> {
-        let changed = |client: &Client| separate(client, &change);
-        Ok(Clients {
-            of_others: changed(&self.of_others)?,
-            own: self.own.as_ref().map(changed).transpose()?,
-            hosts: self.hosts,
-        })
+    /// How many of them a job has.
+    pub fn count(job: &Job, has_own_hosts: bool) -> usize {
+        1 + usize::from(differ(job, has_own_hosts))
     }
 
     /// That of one's own hosts, or of others.
@@ -123,16 +110,19 @@ impl Clients {
     }
 }
 
+/// Whether the client of one's own hosts may connect to other addresses than that of others.
+fn differ(job: &Job, has_own_hosts: bool) -> bool {
+    let network = &job.network;
+    let of_the_list = network.allow_address.is_empty() && (has_own_hosts || job.pace.own_hosts);
+    of_the_list || !network.resolve.is_empty()
+}
+
 fn is_foreign(url: &str) -> bool {
-    !Host::of(url).is_ok_and(|host| host.whose() != Whose::Foreign)
+    Host::of(url).map_or(true, |host| host.whose() == Whose::Foreign)
 }
 
 fn allowing(client: &Client, allowed: AllowAddress) -> Result<Client> {
-    separate(client, |config| config.allow_address = allowed)
-}
-
-fn separate(client: &Client, change: impl FnOnce(&mut Config)) -> Result<Client> {
-    let made = client.separate_with(change);
+    let made = client.separate_with(|config| config.allow_address = allowed);
     made.map_err(|error| Error::usage(error.to_string()))
 }
 
@@ -151,7 +141,7 @@ fn of_own(network: &Network) -> Result<AllowAddress> {
     let resolved: Vec<&str> = network
         .resolve
         .iter()
-        .filter_map(|it| address(it))
+        .filter_map(|entry| Some(resolved(entry)?.1))
         .collect();
     let named = network.allow_address.iter().map(String::as_str);
     let named: Vec<&str> = named.chain(resolved.iter().copied()).collect();
@@ -170,10 +160,10 @@ fn of_own(network: &Network) -> Result<AllowAddress> {
     networks(None, &secret)
 }
 
-/// The address of an entry `host:port:address`.
-fn address(entry: &str) -> Option<&str> {
+/// `host:port` and the address of an entry `host:port:address`. The address may have colons of its own.
+pub(super) fn resolved(entry: &str) -> Option<(&str, &str)> {
     let (colon, _) = entry.match_indices(':').nth(1)?;
-    Some(entry[colon + 1..].trim_matches(['[', ']']))
+    Some((&entry[..colon], entry[colon + 1..].trim_matches(['[', ']'])))
 }
 
 fn networks(allow: Option<&[&str]>, deny: &[&str]) -> Result<AllowAddress> {

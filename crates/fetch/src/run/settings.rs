@@ -5,7 +5,7 @@ use std::time::Duration;
 use hecaton::{Addresses, Client, Config, Cookies, Protocol};
 
 use super::keep::Keeper;
-use super::own::Clients;
+use super::own::{Clients, resolved};
 use super::pages::Paging;
 use super::{descriptors, goal, proxies};
 use crate::error::{Error, Result};
@@ -48,11 +48,11 @@ pub fn list_clients(job: &Job) -> Result<Clients> {
 /// # Errors
 /// When a setting cannot be used, or so many cannot be in flight.
 pub fn running_clients(job: &Job, has_own_hosts: bool, threads: usize) -> Result<Clients> {
-    let clients = Clients::new(job, &client(config(job)?)?, has_own_hosts)?;
+    let mut config = config(job)?;
     // Idle connections are kept for as many hosts as there may be requests in flight.
-    let count = threads * proxies::all(job)?.proxies.len() * clients.all().count();
-    let idle = descriptors::most_idle(job.pace.concurrency, count)?;
-    clients.with(|config| config.max_idle = Some(idle))
+    let count = threads * proxies::all(job)?.proxies.len() * Clients::count(job, has_own_hosts);
+    config.max_idle = Some(descriptors::most_idle(job.pace.concurrency, count)?);
+    Clients::new(job, &client(config)?, has_own_hosts)
 }
 
 fn client(config: Config) -> Result<Client> {
@@ -98,17 +98,11 @@ fn addresses(network: &Network) -> Result<Addresses> {
     let mut addresses = Addresses::default();
     addresses.cache_for(NAMES);
     for entry in &network.resolve {
-        // The address may have colons of its own.
-        let host_port = entry
-            .match_indices(':')
-            .nth(1)
-            .map(|(colon, _)| entry.split_at(colon));
-        let (host_port, address) = host_port.ok_or_else(|| {
+        let (host_port, address) = resolved(entry).ok_or_else(|| {
             Error::usage(format!(
                 "resolve {entry:?} is not host:port:address, as in example.com:443:192.0.2.7"
             ))
         })?;
-        let address = address[1..].trim_matches(['[', ']']);
         let added = addresses.add(host_port, &[address]);
         added.map_err(|error| Error::usage(error.to_string()))?;
     }

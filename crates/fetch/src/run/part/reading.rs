@@ -199,7 +199,7 @@ impl OpenPart {
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
         let from = way.as_ref().map(|_| {
             let input = &*rendered.url;
-            let foreign = !self.last.of(input).is_ok_and(|(_, foreign)| !foreign);
+            let foreign = self.last.is_foreign(input);
             (input, self.limits.own_hosts.wrote(input, foreign))
         });
         match self.host(url, from, (cursor, reading.robots)) {

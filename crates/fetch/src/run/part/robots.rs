@@ -110,7 +110,7 @@ impl OpenPart {
             Content::Url(url) => (&**url, from.is_own),
             _ => ("", false),
         };
-        let foreign = !self.last.of(&onward.url).is_ok_and(|(_, foreign)| !foreign);
+        let foreign = self.last.is_foreign(&onward.url);
         let is_own = self.limits.own_hosts.leads(here, (&onward.url, foreign));
         let planned = Planned {
             number: u64::MAX,
