@@ -6,7 +6,7 @@ use hecaton_lab::findings::stats::median;
 use hecaton_lab::findings::words::figure;
 use hecaton_lab::plan::Load;
 use hecaton_lab::run::Round;
-use hecaton_lab::spec::load_words;
+use hecaton_lab::spec::other_words;
 
 /// Heights of the chart: one column for each load of a client.
 const HEIGHTS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
@@ -66,7 +66,10 @@ impl LiveTable {
                 true => format!(", {bytes} B"),
                 false => String::new(),
             };
-            format!("{client}{size}{others}")
+            match others.is_empty() {
+                true => format!("{client}{size}"),
+                false => format!("{client}{size}, {others}"),
+            }
         };
         let width = self
             .lines
@@ -111,17 +114,14 @@ impl LiveTable {
     }
 }
 
-/// The factors of a load that are neither a column nor a part of the name before, in words with a comma in front. The delay is that of
-/// the run.
+/// The factors of a load that are neither a column nor a part of the name before, in words. The delay is that of the run.
 fn others(load: &Load) -> String {
     let own = Load {
-        concurrency: Load::PLAIN.concurrency,
         delay: Load::PLAIN.delay,
         rate: None,
         ..*load
     };
-    let usual = load_words(&Load::PLAIN, &Load::PLAIN);
-    load_words(&own, &Load::PLAIN).replacen(&usual, "", 1)
+    other_words(&own, &Load::PLAIN)
 }
 
 /// A bar for each value, the highest as high as the line.

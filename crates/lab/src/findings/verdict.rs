@@ -5,8 +5,7 @@ use super::recommend::Recommendation;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
 use super::words::{figure, interval, limit_words, listed, percent, times};
-use crate::plan::Load;
-use crate::spec::{Budget, load_words};
+use crate::spec::{Budget, other_words};
 
 /// From this share of concurrency ÷ delay on, the server's delay is what limits the speed.
 const WAITING: f64 = 0.9;
@@ -72,16 +71,10 @@ fn name(row: &Row, ranked: &[(&Recommendation, &Row)]) -> String {
         .iter()
         .filter(|(_, other)| other.client == row.client);
     let alone = own.count() == 1;
-    let words = |load: &Load| load_words(load, &row.usual);
-    let at_its_concurrency = words(&Load {
-        concurrency: row.load.concurrency,
-        ..row.usual
-    });
-    let all = words(&row.load);
-    let others = all.strip_prefix(&at_its_concurrency).unwrap_or(&all);
-    match others.trim_start_matches(", ") {
-        others if !alone && !others.is_empty() => format!("{} ({others})", row.client),
-        _ => row.client.clone(),
+    let others = other_words(&row.load, &row.usual);
+    match alone || others.is_empty() {
+        true => row.client.clone(),
+        false => format!("{} ({others})", row.client),
     }
 }
 

@@ -5,6 +5,7 @@
 use super::{Job, Load, Mode, parse_delay};
 
 /// One factor beside the client.
+#[derive(Debug)]
 pub struct Factor {
     /// Its name on the command line, as in `--set tls=on`; empty if it cannot be set there.
     pub name: &'static str,
@@ -83,6 +84,19 @@ pub fn load_words(load: &Load, usual: &Load) -> String {
     let words: Vec<String> = FACTORS
         .iter()
         .filter_map(|factor| (factor.words)(load, usual))
+        .collect();
+    words.join(", ")
+}
+
+/// A load in words, without the concurrency and without what the usual load of the plan is called, too.
+pub fn other_words(load: &Load, usual: &Load) -> String {
+    let words: Vec<String> = FACTORS
+        .iter()
+        .filter(|factor| factor.name != "concurrency")
+        .filter_map(|factor| {
+            let own = (factor.words)(load, usual)?;
+            (Some(&own) != (factor.words)(usual, usual).as_ref()).then_some(own)
+        })
         .collect();
     words.join(", ")
 }

@@ -8,9 +8,9 @@ use super::{Factor, Load, Usage};
 const OWN_OPTIONS: [&str; 4] = ["concurrency", "body", "delay", "rate"];
 
 /// The values of one factor, as in `tls=on` or `job=plain,gzip`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Levels {
-    factor: String,
+    factor: &'static Factor,
     values: Vec<String>,
 }
 
@@ -31,10 +31,7 @@ impl FromStr for Levels {
         for value in &values {
             factor.set(&mut { Load::PLAIN }, value)?;
         }
-        Ok(Levels {
-            factor: name.into(),
-            values,
-        })
+        Ok(Levels { factor, values })
     }
 }
 
@@ -45,10 +42,8 @@ impl Levels {
         for value in &self.values {
             for load in loads {
                 let mut load = *load;
-                // Names and values were checked when they were read.
-                if let Ok(factor) = Factor::named(&self.factor) {
-                    let _ = factor.set(&mut load, value);
-                }
+                let set = self.factor.set(&mut load, value);
+                set.expect("values are checked when they are read");
                 changed.push(load);
             }
         }
@@ -61,7 +56,7 @@ impl Levels {
             [one] => Ok(*one),
             _ => Err(Usage(format!(
                 "a shootout measures one load, and {} has several values; name one, or use hecaton sweep",
-                self.factor
+                self.factor.name
             ))),
         }
     }

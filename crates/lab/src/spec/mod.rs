@@ -31,7 +31,7 @@ pub use compare::{CompareScenario, Comparison, PairRequest, Setting, SyncAsyncRe
 pub use duration::{parse_delay, parse_duration};
 pub use expect::Expected;
 pub use experiment::{Experiment, Kind};
-pub use factor::{FACTORS, Factor, load_words, side_words, together};
+pub use factor::{FACTORS, Factor, load_words, other_words, side_words, together};
 pub use har::Har;
 pub use levels::Levels;
 pub use load::{Job, Load, Mode};
