@@ -378,21 +378,20 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     if extras.body.is_some() && !sends("body") {
         return Some(format!("{name} does not send a body"));
     }
-    let knows = |what: &str| hello.knows.iter().any(|known| known == what);
-    if extras.expect.is_some() && !knows("expect") {
+    if extras.expect.is_some() && !hello.knows("expect") {
         return Some(format!(
             "{name} does not support `--expect`; its driver counts 200 to 299"
         ));
     }
-    if extras.requests_in_turn.is_some() && !knows("requests") {
+    if extras.requests_in_turn.is_some() && !hello.knows("requests") {
         return Some(format!("{name} cannot send the requests of a HAR file"));
     }
-    if extras.id_field.is_some() && !knows("id_field") {
+    if extras.id_field.is_some() && !hello.knows("id_field") {
         return Some(format!(
             "{name} cannot give each request an id, which --access-log needs"
         ));
     }
-    if extras.urls.is_some() && !knows("urls") {
+    if extras.urls.is_some() && !hello.knows("urls") {
         return Some(format!(
             "{name} sends to one URL, and not to several in turn"
         ));

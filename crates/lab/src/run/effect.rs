@@ -1,5 +1,5 @@
-//! What the factors of a load change in a trial: the test server that it needs, what the driver is told beside the usual, and what
-//! a driver must be able to do. The delay, the body and the like are told to the server in each round (`trial.rs`).
+//! The effects of a load's factors on a trial. They decide which test server it needs, what the driver is told, and what the driver
+//! must be able to do. The delay, the body and the like are told to the server in each round (`trial.rs`).
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,6 @@ pub(super) fn verify(load: &Load) -> Verify {
 /// Why a client cannot do what a load requires, without its name.
 pub(super) fn objection(hello: &Hello, load: &Load) -> Option<&'static str> {
     let keeps = hello.keepalive.contains(&load.keepalive);
-    let paces = hello.paces.iter().any(|known| known == "rate");
     let objections = [
         (!keeps && load.keepalive, "does not keep connections"),
         (
@@ -49,11 +48,11 @@ pub(super) fn objection(hello: &Hello, load: &Load) -> Option<&'static str> {
         ),
         (load.tls && !hello.tls, "does not support https"),
         (
-            load.http2 && !hello.http.iter().any(|known| known == "2"),
+            load.http2 && !hello.can_http2(),
             "cannot send requests over HTTP/2",
         ),
         (
-            load.rate.is_some() && !paces,
+            load.rate.is_some() && !hello.keeps_a_rate(),
             "cannot send requests at a rate: its driver sends each when another has ended",
         ),
         (

@@ -57,6 +57,23 @@ pub struct Hello {
     pub asks: Vec<String>,
 }
 
+impl Hello {
+    /// Whether the driver says that it knows this key of `prepare`.
+    pub fn knows(&self, key: &str) -> bool {
+        self.knows.iter().any(|known| known == key)
+    }
+
+    /// Whether it can send requests at a rate.
+    pub fn keeps_a_rate(&self) -> bool {
+        self.paces.iter().any(|known| known == "rate")
+    }
+
+    /// Whether its client can do HTTP/2.
+    pub fn can_http2(&self) -> bool {
+        self.http.iter().any(|known| known == "2")
+    }
+}
+
 /// How a driver verifies the body of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -1,5 +1,5 @@
-//! Promises about requests to a user's own service that differ from each other: those of a HAR file take turns, and each has its id in a
-//! header field where an access log is read.
+//! Promises about requests to a user's own service that differ from each other. Those of a HAR file take turns. Where an access log is
+//! read, each has its id in a header field.
 
 use anyhow::{Context, Result, ensure};
 use hecaton_lab::run::{Files, ID_PREFIX, Prepare, Verify};
@@ -47,11 +47,10 @@ static TURNS: [Turn; 3] = [
 /// Requests take turns by their ids, each with its own method, URL, header fields and body.
 pub(super) fn takes_turns(check: &Check<'_>) -> Result<()> {
     check.with_process(|process| {
-        let knows = |what: &str| process.hello.knows.iter().any(|known| known == what);
-        if !knows("requests") {
+        if !process.hello.knows("requests") {
             return Ok(());
         }
-        let with_id = knows("id_field");
+        let with_id = process.hello.knows("id_field");
         let turns: Vec<&Turn> = TURNS
             .iter()
             .filter(|turn| process.hello.methods.iter().any(|own| own == turn.method))
@@ -77,7 +76,7 @@ pub(super) fn takes_turns(check: &Check<'_>) -> Result<()> {
 /// Each request has its id in a header field, and is sent once.
 pub(super) fn gives_ids(check: &Check<'_>) -> Result<()> {
     check.with_process(|process| {
-        if !process.hello.knows.iter().any(|known| known == "id_field") {
+        if !process.hello.knows("id_field") {
             return Ok(());
         }
         let recorder = Recorder::start()?;

@@ -20,7 +20,7 @@ const DELAY: Duration = Duration::from_millis(300);
 /// The rules of a sweep are applied to the driver, if it says that it can send at a rate.
 pub(super) fn keeps_a_rate(check: &Check<'_>) -> Result<()> {
     check.with_process(|process| {
-        if !process.hello.paces.iter().any(|pace| pace == "rate") {
+        if !process.hello.keeps_a_rate() {
             return Ok(());
         }
         let concurrency = MOST.min(process.hello.max_concurrency);

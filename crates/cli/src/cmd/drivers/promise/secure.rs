@@ -29,8 +29,7 @@ pub(super) fn supports_tls(check: &Check<'_>) -> Result<()> {
 
 /// HTTP/2 is negotiated by TLS; the server's log says over which version each request came.
 pub(super) fn supports_http2(check: &Check<'_>) -> Result<()> {
-    let knows =
-        |process: &mut DriverProcess| Ok(process.hello.http.iter().any(|version| version == "2"));
+    let knows = |process: &mut DriverProcess| Ok(process.hello.can_http2());
     if !check.with_process(knows)? {
         return Ok(());
     }
