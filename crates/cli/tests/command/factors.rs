@@ -2,19 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{hecaton, run};
-
-/// The document of a run with these clients.
-fn measured(line: &str, clients: &str) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = hecaton("cheats");
-    command.args(line.split(' ')).args(["--json", "--quiet"]);
-    command
-        .args(["--client", clients, "--out"])
-        .arg(folder.path());
-    let ending = run(&mut command);
-    serde_json::from_str(&ending.stdout).expect(&ending.stderr)
-}
+use crate::support::{hecaton, measured, run};
 
 fn rows<'a>(document: &'a Value, client: &str) -> Vec<&'a Value> {
     let rows = document["rows"].as_array().unwrap().iter();
@@ -31,7 +19,7 @@ fn seen<'a>(document: &'a Value, client: &str, factor: (&str, Value)) -> Vec<&'a
 #[test]
 fn a_sweep_measures_each_value_of_a_factor() {
     let line = "sweep -c 2 -b 13801 -d 0 --rounds 2 --time 50ms --set job=plain,gzip";
-    let document = measured(line, "decodes-gzip");
+    let (document, _) = measured(line, "decodes-gzip");
     let own = rows(&document, "decodes-gzip");
     let jobs: Vec<&Value> = own.iter().map(|row| &row["job"]).collect();
     assert_eq!(jobs, [&Value::Null, &Value::from("gzip")], "{document}");
@@ -56,7 +44,7 @@ fn a_sweep_measures_each_value_of_a_factor() {
 #[test]
 fn a_shootout_measures_one_value_of_a_factor() {
     let line = "shootout --concurrency 2 --requests 60 --rounds 2 --set job=gzip";
-    let document = measured(line, "decodes-gzip");
+    let (document, _) = measured(line, "decodes-gzip");
     assert_eq!(document["plan"]["job"], "gzip");
     assert_eq!(
         rows(&document, "decodes-gzip")[0]["verified"],
@@ -71,7 +59,7 @@ fn a_shootout_measures_one_value_of_a_factor() {
 #[test]
 fn without_resumption_each_handshake_is_whole() {
     let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 50ms --set tls=on resumption=on,off";
-    let document = measured(line, "resumes-sessions");
+    let (document, _) = measured(line, "resumes-sessions");
     let sum = |off: Value, key: &str| -> u64 {
         let all = seen(&document, "resumes-sessions", ("no_resumption", off));
         assert_eq!(all.len(), 2, "{document}");
@@ -88,7 +76,7 @@ fn without_resumption_each_handshake_is_whole() {
 #[test]
 fn requests_over_http2_share_a_connection_and_the_servers_log_knows_who_sends_none() {
     let line = "sweep -c 4 -b 133 -d 0 --rounds 2 --time 50ms --set tls=on http=2";
-    let document = measured(line, "streams,few-streams,stays-at-http1");
+    let (document, _) = measured(line, "streams,few-streams,stays-at-http1");
     let row = rows(&document, "streams")[0];
     assert_eq!(
         (&row["verified"], &row["http2"]),
@@ -112,7 +100,7 @@ fn requests_over_http2_share_a_connection_and_the_servers_log_knows_who_sends_no
 #[test]
 fn all_servers_of_a_run_have_authorities_in_one_file() {
     let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 50ms --set tls=on resumption=on,off";
-    let document = measured(line, "trusts-once");
+    let (document, _) = measured(line, "trusts-once");
     let rows = rows(&document, "trusts-once");
     assert_eq!(rows.len(), 2);
     for row in rows {

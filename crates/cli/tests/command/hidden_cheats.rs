@@ -2,20 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{Ending, hecaton, is_root, root, run};
-
-/// The document of a sweep, or of a shootout, and how the command ended.
-fn measured(line: &str, clients: &str) -> (Value, Ending) {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = hecaton("cheats");
-    command.args(line.split(' ')).args(["--json", "--quiet"]);
-    command
-        .args(["--client", clients, "--out"])
-        .arg(folder.path());
-    let ending = run(&mut command);
-    let document = serde_json::from_str(&ending.stdout);
-    (document.expect(&ending.stderr), ending)
-}
+use crate::support::{hecaton, is_root, measured, root, run};
 
 /// Why a client's row was rejected, or why the client was left out; empty if neither is so.
 fn reason(document: &Value, client: &str) -> String {

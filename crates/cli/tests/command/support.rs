@@ -97,6 +97,19 @@ impl Ending {
     }
 }
 
+/// The document of a run with these clients, among which the cheats are, and how the command ended.
+pub fn measured(line: &str, clients: &str) -> (Value, Ending) {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    command.args(line.split(' ')).args(["--json", "--quiet"]);
+    command
+        .args(["--client", clients, "--out"])
+        .arg(folder.path());
+    let ending = run(&mut command);
+    let document = serde_json::from_str(&ending.stdout);
+    (document.expect(&ending.stderr), ending)
+}
+
 /// The document in a run's folder.
 pub fn document(folder: &Path) -> Value {
     let text = std::fs::read(folder.join("run.json")).expect("run.json is there");
