@@ -122,7 +122,7 @@ const INTERIM: &[u8] = &[8, 3, b'1', b'0', b'3'];
 /// A way to say that a request was not processed.
 type Denial = fn(&mut Raw, u32);
 
-/// How many requests reach a server that answers each POST with this, and how the POST's attempts end.
+/// How many requests reach a server that responds to each POST with this, and how the POST's attempts end.
 fn requests_of(denial: Denial) -> (usize, Vec<Ending>) {
     let requests = Arc::new(AtomicUsize::new(0));
     let count = requests.clone();

@@ -83,9 +83,9 @@ impl ProxyHealth {
         };
     }
 
-    /// Whether it is the failure of a proxy that it said nothing to a request, which began at this moment and to which so many of
-    /// all proxies in a row said nothing. Silence may be the host's: then a proxy that responded to others meanwhile waits for
-    /// it, and so do all proxies.
+    /// Whether a proxy failed by saying nothing to a request. The request began at `begun`, and `tried` proxies in a row, of
+    /// `all`, have said nothing to it. The host may be what is silent: then a proxy that responded to another request meanwhile
+    /// waits for it, and so do all proxies.
     pub fn is_silent(&self, proxy: usize, (begun, tried): (Instant, usize), all: usize) -> bool {
         let answered = self.0[proxy].answered;
         answered.is_none_or(|at| at <= begun) && tried < all
