@@ -77,13 +77,12 @@ module Hecaton
       end
 
       # What decodes the body, if it is compressed.
-      def decoder(http, request, response)
+      private_class_method def decoder(http, request, response)
         return unless request.response_body_permitted? && response.class.body_permitted? && Decoding.applies_to?(response)
 
         response.extend(Decoding)
         response.hecaton_decoder = Decoding::Decoder.new(cut_allowed: http.hecaton_ignore_eof)
       end
-      private_class_method :decoder
 
       # The next piece of a stream. A body that was cut short counts as whole with ignore_eof.
       private_class_method def piece(http, stream)
