@@ -1,13 +1,12 @@
 //! `Hecaton::Native::Cookies`: a jar that clients share, and that outlives a fork.
 
-use std::process;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
 use magnus::typed_data::Obj;
 use magnus::{Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby, function, method};
 
-use crate::request;
+use crate::{process, request};
 
 /// The jar of the current process. A child of `fork` copies its parent's jar at its first use. Another thread of the parent may
 /// have been changing it, and would never release it in the child.

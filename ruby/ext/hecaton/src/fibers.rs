@@ -11,7 +11,6 @@
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
-use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
@@ -24,8 +23,8 @@ use magnus::value::ReprValue;
 use magnus::{Error, Module, RArray, RModule, Ruby, Value, method};
 
 use crate::client::Engine;
-use crate::gvl;
 use crate::shared::Shared;
+use crate::{gvl, process};
 
 /// Waits for a future while other Ruby threads run, and other fibers of this one if it has a scheduler.
 ///

@@ -31,6 +31,7 @@ use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::ptr::null_mut;
+use std::sync::atomic::AtomicU32;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -136,6 +137,28 @@ pub fn forget_in_children() {
     // SAFETY: the handler is a function of this library, which Ruby never unloads. It allocates nothing and takes no lock, as a
     // child of a process with several threads demands.
     unsafe { pthread_atfork(None, None, Some(forget_inherited)) };
+}
+
+/// A word that is 0 at first, and 0 again in each child of this process, whatever forked it: the kernel wipes its page
+/// (`MADV_WIPEONFORK`, madvise(2), since Linux 4.14). None where the kernel cannot.
+#[cfg(target_os = "linux")]
+pub fn word_wiped_at_fork() -> Option<&'static AtomicU32> {
+    use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap_anonymous};
+    let size = std::num::NonZeroUsize::new(size_of::<AtomicU32>())?;
+    let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
+    // SAFETY: the mapping is new, so nothing else uses it. It is aligned and full of zeros, which is an atomic of 0, and it is
+    // never unmapped. The kernel rounds its size up to a page.
+    unsafe {
+        let page = mmap_anonymous(None, size, access, MapFlags::MAP_PRIVATE).ok()?;
+        madvise(page, size.get(), MmapAdvise::MADV_WIPEONFORK).ok()?;
+        Some(page.cast().as_ref())
+    }
+}
+
+/// None: only Linux wipes memory at a fork.
+#[cfg(not(target_os = "linux"))]
+pub fn word_wiped_at_fork() -> Option<&'static AtomicU32> {
+    None
 }
 
 extern "C" fn forget_inherited() {

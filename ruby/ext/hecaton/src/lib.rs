@@ -55,6 +55,7 @@ use magnus::{Error, Module, Object, RClass, RModule, RString, Ruby, TypedData, f
 #[magnus::init]
 fn init(ruby: &Ruby) -> Result<(), Error> {
     let native = ruby.define_module("Hecaton")?.define_module("Native")?;
+    process::id(); // Now, so that no other thread is in its first call when the process forks.
     gvl::forget_in_children();
     gvl::for_all_ractors(|| {
         native.define_singleton_method("resolve", function!(resolve, 2))?;

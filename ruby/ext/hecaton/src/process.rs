@@ -4,11 +4,33 @@
 //! parent's registration. So the child forgets its connections, and closes the bare descriptors
 //! (`hecaton::forget_inherited`); the next use makes new ones.
 //!
-//! A handler of `pthread_atfork` (`gvl.rs`) does that, so that it works for every way to fork.
+//! A handler of `pthread_atfork` (`gvl.rs`) does that. A fork that bypasses it is noticed at the next use.
 
 use std::process;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use magnus::{Error, ExceptionClass, Module, RModule, Ruby};
+
+use crate::gvl;
+
+/// This process's id, once it was looked up. None where the kernel does not wipe it at a fork.
+static KNOWN: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
+
+/// The id of this process. Most requests ask for it, and some twice, so it takes no system call: the kernel wipes the known id
+/// in a child, whatever forked it.
+pub fn id() -> u32 {
+    let Some(known) = KNOWN.get_or_init(gvl::word_wiped_at_fork) else {
+        return process::id();
+    };
+    match known.load(Ordering::Relaxed) {
+        0 => {
+            known.store(process::id(), Ordering::Relaxed);
+            process::id()
+        }
+        id => id,
+    }
+}
 
 /// A value with the process it was made in.
 pub struct ProcessLocal<T> {
@@ -20,7 +42,7 @@ impl<T> ProcessLocal<T> {
     /// Binds `value` to this process.
     pub fn new(value: T) -> ProcessLocal<T> {
         ProcessLocal {
-            pid: process::id(),
+            pid: id(),
             value: Some(value),
         }
     }
@@ -28,7 +50,7 @@ impl<T> ProcessLocal<T> {
     /// Gives the value up, and belongs to the current process from now on.
     pub fn clear(&mut self) {
         *self = ProcessLocal {
-            pid: process::id(),
+            pid: id(),
             value: None,
         };
     }
@@ -41,7 +63,7 @@ impl<T> ProcessLocal<T> {
 
     /// The value, or none in a process that is not its own.
     pub fn get(&mut self) -> Option<&mut T> {
-        if self.pid == process::id() {
+        if self.pid == id() {
             self.value.as_mut()
         } else {
             None
@@ -51,7 +73,7 @@ impl<T> ProcessLocal<T> {
 
 impl<T> Drop for ProcessLocal<T> {
     fn drop(&mut self) {
-        if self.pid != process::id() {
+        if self.pid != id() {
             std::mem::forget(self.value.take());
         }
     }

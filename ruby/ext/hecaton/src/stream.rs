@@ -71,7 +71,7 @@ impl Stream {
     fn new() -> Stream {
         Stream {
             source: OnceLock::new(),
-            home: std::process::id(),
+            home: process::id(),
             closed: Arc::default(),
             inner: Arc::new(Mutex::new(None)),
         }
@@ -139,7 +139,7 @@ impl Stream {
     /// Closes the connection unless the body has been read whole. In a forked child it does nothing:
     /// there the connection is the parent's.
     fn close(this: &Stream) {
-        if this.home != std::process::id() {
+        if this.home != process::id() {
             return;
         }
         this.closed.raise();
@@ -153,7 +153,7 @@ impl Stream {
 
     fn lock(&self, ruby: &Ruby) -> Result<Guard, Error> {
         // Before the lock, which another thread may have held at the moment of the fork.
-        if self.home != std::process::id() {
+        if self.home != process::id() {
             return Err(process::inherited(ruby, WHAT));
         }
         let busy = "this response is being read by another thread";
