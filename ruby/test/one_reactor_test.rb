@@ -148,6 +148,7 @@ class OneReactorTest < ServerTest
         writer.puts reported.inspect
       end
       Process.wait(child)
+      writer.close # Else a child that failed would have this wait for its line for ever.
       puts reader.gets
       puts clients.all? { |client| client.get("#{url("/r/1")}").attempts.last.reused? }
     RUBY

@@ -3,6 +3,7 @@ require "minitest/autorun"
 require "json"
 require "net/http"
 require "hecaton"
+require "stuck"
 
 # `hecaton serve` as a process of its own.
 class TestServer
