@@ -20,6 +20,14 @@ class ProcessTest < ServerTest
     Marshal.load(reply)
   end
 
+  def test_a_child_that_leaves_its_test_by_an_exception_runs_no_other_test
+    child = fork
+    raise "as a test that fails" if child.nil?
+
+    Process.wait(child)
+    assert_equal 1, $?.exitstatus
+  end
+
   def test_a_client_made_but_not_used_before_the_fork_works_on_both_sides
     client = client()
     assert_equal 200, in_child { client.get(url("/r/1")).status }

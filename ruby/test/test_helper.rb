@@ -45,6 +45,14 @@ class ServerTest < Minitest::Test
   # Before any thread of a test: one that is killed while it starts the test server leaves that behind for good.
   def setup = real_server
 
+  TESTING = Process.pid
+
+  # A child that left its test by an exception must not run the tests that are left, while its parent waits for its end.
+  def after_teardown
+    super
+    exit!(1) unless Process.pid == TESTING
+  end
+
   def real_server = @own_server || TestServer.shared
   def url(path) = "#{real_server.url}#{path}"
   def client(**options) = Hecaton::Client.new(timeout: 20, **options)
