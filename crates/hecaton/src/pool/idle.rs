@@ -6,6 +6,7 @@
 //! that request (RFC 9112 §6.3).
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ const EARLY: Duration = Duration::from_secs(1);
 /// The idle HTTP/1.1 connections of one client.
 pub(super) struct IdleConnections {
     idle: Arc<Mutex<Idle>>,
+    /// How often a connection was used again.
+    reused: AtomicU64,
     /// HTTP/2 connections, which are looked after together with these.
     sessions: Arc<Sessions>,
 }
@@ -39,10 +42,9 @@ struct Rules {
 }
 
 impl Rules {
-    fn allow_use_of(&self, connection: &mut Connection, now: Instant) -> bool {
+    fn allow_use_of(&self, connection: &Connection, now: Instant) -> bool {
         let idle = now.duration_since(connection.idle_since);
-        let usable = idle < self.longest(connection) && self.is_young(connection, now);
-        usable && connection.http1.waiting() == Waiting::Nothing
+        idle < self.longest(connection) && self.is_young(connection, now)
     }
 
     /// How long this connection may be idle. If the server has sent a keep-alive timeout: a second less, because a request
@@ -77,8 +79,6 @@ pub(super) struct Idle {
     pub tended: bool,
     /// The messages for the task.
     pub alarm: Alarm,
-    /// How often a connection was used again.
-    reused: u64,
 }
 
 impl IdleConnections {
@@ -93,26 +93,37 @@ impl IdleConnections {
             next_sweep: None,
             tended: false,
             alarm: Alarm::default(),
-            reused: 0,
         };
         IdleConnections {
             idle: Arc::new(Mutex::new(idle)),
+            reused: AtomicU64::new(0),
             sessions,
         }
     }
 
     /// How often a connection was used again.
     pub fn reused(&self) -> u64 {
-        self.lock().reused
+        self.reused.load(Ordering::Relaxed)
     }
 
     /// Takes the connection to `origin` that was used last, dropping those that are too old or closed.
     pub fn take(&self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
+        while let Some(mut connection) = self.pop(origin, now) {
+            // The lock is free during the system call, so that other threads take theirs.
+            if connection.http1.waiting() == Waiting::Nothing {
+                self.reused.fetch_add(1, Ordering::Relaxed);
+                return Some(connection);
+            }
+        }
+        None
+    }
+
+    /// The last used connection to `origin` that is not too old.
+    fn pop(&self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let mut idle = self.lock();
-        let found = idle.take(origin, now);
-        match found {
-            Some(_) => idle.reused += 1,
-            None => idle.sweep(now),
+        let found = idle.pop(origin, now);
+        if found.is_none() {
+            idle.sweep(now);
         }
         found
     }
@@ -204,15 +215,10 @@ pub(super) fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
 }
 
 impl Idle {
-    fn take(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
+    fn pop(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let connections = self.connections.get_mut(origin)?;
-        let mut found = None;
-        while let Some(mut connection) = connections.pop() {
-            if self.rules.allow_use_of(&mut connection, now) {
-                found = Some(connection);
-                break;
-            }
-        }
+        let usable = |connection: &Box<Connection>| self.rules.allow_use_of(connection, now);
+        let found = std::iter::from_fn(|| connections.pop()).find(usable);
         if connections.is_empty() {
             self.connections.remove(origin);
         }
