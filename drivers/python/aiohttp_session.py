@@ -1,4 +1,5 @@
-# aiohttp: one ClientSession on asyncio, as many tasks as requests in flight; `tuned` lifts its limit of connections.
+# aiohttp: one ClientSession on asyncio, as many tasks as requests in flight; `tuned` lifts its limit of
+# connections, and `uvloop` takes that event loop too.
 import ssl
 import sys
 
@@ -7,10 +8,15 @@ import asks
 import kit
 import workers
 
-TUNED = "tuned" in sys.argv
+UVLOOP = "uvloop" in sys.argv
+TUNED = UVLOOP or "tuned" in sys.argv
+if UVLOOP:
+    import uvloop
 
 
 class AiohttpDriver(workers.Tasks):
+    loop_factory = staticmethod(uvloop.new_event_loop) if UVLOOP else None
+
     async def open(self, job):
         limit = {"limit": job.concurrency} if TUNED else {}  # 100 by default
         trust = {"ssl": ssl.create_default_context(cafile=job.ca)} if job.ca else {}
@@ -45,8 +51,8 @@ async def ask(session, call):
 asks.asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), fresh, ask)
 kit.run(
     AiohttpDriver,
-    name="aiohttp-tuned" if TUNED else "aiohttp",
-    version=aiohttp.__version__,
+    name="aiohttp-uvloop" if UVLOOP else "aiohttp-tuned" if TUNED else "aiohttp",
+    version=f"{aiohttp.__version__} on uvloop {uvloop.__version__}" if UVLOOP else aiohttp.__version__,
     engine="llhttp",
     models=["async"],
     max_concurrency=1000,

@@ -35,9 +35,10 @@ class Tasks:
     """
 
     paces = ["rate"]
+    loop_factory = None  # asyncio's own
 
     def __init__(self, job):
-        self.job, self.runner = job, asyncio.Runner()
+        self.job, self.runner = job, asyncio.Runner(loop_factory=self.loop_factory)
         self.runner.run(self.open(job))
 
     def go(self, round):
