@@ -103,7 +103,10 @@ impl SharedRuntime {
         if let Ok(mask) = mask {
             let _ = mask.thread_set_mask();
         }
-        self.alive.store(begun.is_ok(), Ordering::SeqCst);
+        // If there is a thread, it alone says when it ends, and it may have ended by now.
+        if begun.is_err() {
+            self.alive.store(false, Ordering::SeqCst);
+        }
         *thread = begun.ok(); // The previous thread has ended, or is about to.
     }
 
