@@ -280,6 +280,63 @@ class FeaturesTest < ServerTest
     assert_equal [4, [:a, :after] => 4], [pending.count(&:outcome), notes.tally.slice(%i[a after])]
   end
 
+  def test_what_is_changed_after_a_request_was_queued_is_not_sent
+    Scripted.run("/a" => Scripted.response(200)) do |server|
+      url, value = +"#{server.url}/a", +"1"
+      [nil, [Noting.new([], :a)]].each do |features|
+        client(features: features).batch do |batch|
+          batch.get(url)
+          batch.get(url, headers: { "x-a" => value })
+          url.sub!("/a", "/b")
+          value << "2"
+        end
+        assert_equal ["", "1"], server.requests.map { |request| request[/^x-a: (.*)\r/, 1].to_s }.sort
+        url, value = +"#{server.url}/a", +"1"
+      end
+    end
+  end
+
+  def test_a_feature_may_abort_the_batch
+    %i[before_request respond].each do |hook|
+      called, batch = [], nil
+      aborting = Noting.new([], :a, hook => ->(_) { batch.abort })
+      sent = requests_of do
+        pending = []
+        counts = client(features: [aborting]).batch do |given|
+          batch = given
+          2.times { pending << given.get(url("/r/1")).on_complete { |outcome| called << outcome } }
+        end
+        assert_equal [{ responses: 0, errors: 0 }, [Hecaton::CancelledError] * 2], [counts, pending.map { |each| each.outcome.class }], hook
+      end
+      assert_equal [0, []], [sent, called], hook
+    end
+  end
+
+  def test_a_head_that_is_handed_over_leaves_the_body_whole
+    seen = []
+    feature = Noting.new([], :a, before_request: ->(request) { seen << request.in_parts? and nil },
+      after: ->(outcome) { seen << outcome.request.in_parts? << outcome.body.empty? and nil })
+    client(features: [feature]).batch { |batch| batch.get(url("/r/1")).on_headers { |_| nil } }
+    assert_equal [false, false, false], seen
+  end
+
+  # Short ways for requests with nothing or headers alone.
+  def test_each_kind_of_request_goes_through_them
+    Scripted.run("/" => Scripted.response(200)) do |server|
+      client = client(features: [Noting.new([], :a, before_request: ->(request) { request.with(headers: { "x-f" => "1" }) })])
+      kinds = [[:get, {}], [:get, { headers: { "x-a" => "2" } }], [:delete, {}], [:post, { body: "b", headers: { "x-a" => "2" } }], [:put, { json: [1] }]]
+      kinds.each do |verb, options|
+        client.request(verb, "#{server.url}/", options)
+        client.batch { |batch| batch.request(verb, "#{server.url}/", options) }
+        client.batch { |batch| batch.add(Hecaton::Request.new(verb, "#{server.url}/", **options), queue: :front) }
+        server.requests.shift(3).each do |request|
+          assert_equal ["#{verb.to_s.upcase} /", "1", options.dig(:headers, "x-a")],
+            [request[/\A\S+ \S+/], request[/^x-f: (.*)\r/, 1], request[/^x-a: (.*)\r/, 1]], [verb, options]
+        end
+      end
+    end
+  end
+
   def test_a_token_and_a_retry_predicate_work_beside_them
     reply = ->(request) { Scripted.response(request.include?("Bearer new") ? 200 : 401) }
     Scripted.run("/" => reply) do |server|

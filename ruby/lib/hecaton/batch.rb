@@ -159,6 +159,8 @@ module Hecaton
         return push_plain(method, url, nil) if options.nil?
 
         return push_one(method, url, options) if options.size == 1
+      elsif @features && options.nil?
+        return defer(Request.allocate.load(method, url.frozen? ? url : Request.own(url), nil, @request_builder), nil)
       end
       push_with(method, url, options || Request::NOTHING)
     end
@@ -176,10 +178,10 @@ module Hecaton
       push_with(method, url, options)
     end
 
-    def push_plain(method, url, headers)
-      return push_get(url, nil) if headers.nil? && method == GET
+    def push_plain(method, url, headers, pending = Pending.allocate)
+      return @native.push_get(pending.load(@get, nil, nil), url) if headers.nil? && method == GET
 
-      @native.push(Pending.of(kind(method), nil, nil), method, url, RequestBuilder.flat_of(headers), nil, nil, nil)
+      @native.push(pending.load(kind(method), nil, nil), method, url, RequestBuilder.flat_of(headers), nil, nil, nil)
     end
 
     def push_get(url, strict) = @native.push_get(Pending.of(@get, strict, nil), url)
@@ -189,6 +191,9 @@ module Hecaton
       queue = options[:queue] unless needs & RequestBuilder::QUEUE == 0
       unless @direct && (needs & RequestBuilder::BEARER == 0 || !options[:bearer].respond_to?(:call))
         options = options.except(:queue) unless needs & RequestBuilder::QUEUE == 0
+        # The program may change what it gave before the batch waits.
+        return defer(Request.allocate.load(method, Request.own(url), Request.own(options), @request_builder), queue) if @features
+
         return enqueue(Request.of(method, url, options), queue)
       end
 
@@ -204,41 +209,50 @@ module Hecaton
     def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)
 
     def enqueue(request, queue)
+      return defer(request.prepared(@request_builder), queue) if @features
+
       token = Token.for(@request_builder.token_source, request)
-      return defer(token, request, queue) if @features
       return enqueue_with_token(token, request, queue) if token
 
       push(request, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
     end
 
-    # Keeps a request until the batch waits, and its features are called then.
-    def defer(token, request, queue)
+    # Keeps a request, which nobody else has, until the batch waits. Its features are called then.
+    def defer(request, queue)
       Batch.with_queue(nil, queue) if queue # ArgumentError now.
       kind = @deferred_kind
       kind = @deferred_kind = [request.http_method, @deferral].freeze unless kind && kind.first == request.http_method
-      @deferral.add((token ? TokenPending : Pending).of(kind, request[:raise_for_status], nil), request, queue)
+      run = FeatureRun.allocate.load(@features, request)
+      return @deferral.add(Pending.allocate.load(kind, nil, nil, run), nil) if @bare && request.own_options.nil? && queue.nil?
+
+      pending = Token.for(@request_builder.token_source, request) ? TokenPending.allocate : Pending.allocate
+      @deferral.add(pending.load(kind, request[:raise_for_status], nil, run), queue)
     end
 
-    # Calls the features of all requests that have come since the batch waited last.
+    # Calls the features of all requests that have come since the batch waited last. One of them may abort the batch.
     def start_deferred
-      @deferral.each do |pending, request, queue, pieces|
-        pending.run ||= @features.run(request, @request_builder, pieces)
-        given = pending.run.given || pending.run.before || start(pending, queue, pieces)
-        @ended.push(pending, nil, nil, given) if given
+      @deferral.each do |pending, queue, pieces|
+        run = pending.run
+        run.request.in_parts = true if pieces
+        given = run.before
+        next if pending.outcome
+
+        request = run.request
+        if given.nil? && @bare && queue.nil? && pieces.nil? && request.own_options.nil? && request.http_method == GET
+          pending.kind = @get
+          @native.push_get(pending, request.target)
+        else
+          given ||= start(pending, request, queue, pieces)
+          @ended.push(pending, nil, nil, given) if given
+        end
       end
     end
 
     # Hands a request to the engine. Returns the Error if it cannot be sent.
-    def start(pending, queue, pieces)
-      request = pending.run.request
-      if @bare && queue.nil? && request.given.empty? && request.http_method == GET
-        @native.push_get(pending.load(@get, nil, nil), request.target)
-        @native.in_parts(pending, pieces) unless pieces.nil?
-        return
-      end
-
-      token = Token.for(@request_builder.token_source, request)
-      if token
+    def start(pending, request, queue, pieces)
+      if @bare && queue.nil? && request.bare?
+        push_plain(request.http_method, request.target, request.given[:headers], pending)
+      elsif (token = Token.for(@request_builder.token_source, request))
         enqueue_with_token(token, request, queue, pending)
       else
         push(request, queue, pending.run) { |*parts| pending.load(*parts) }

@@ -3,47 +3,59 @@ module Hecaton
   # For Batch: it stands in for the engine's batch until the request is handed to that. Features are called when the
   # batch waits, so that callbacks (and those that read bodies in parts) are known by then.
   class Deferral
-    # Values of an entry: its Pending, its Request, its end of the queue, and whether its body is handed over in
-    # pieces. The last is nil if not even its head is. They are in one Array, for there may be many entries.
-    VALUES = 4
+    # Values of an entry: its Pending, whose features have its Request, its end of the queue, and whether its body is
+    # handed over in pieces. The last is nil if not even its head is. They are in one Array, for there may be many
+    # entries.
+    VALUES = 3
     private_constant :VALUES
 
     def initialize
       @entries = []
+      @at = 0 # Where the first entry is that waits here.
     end
 
     # How many wait here.
-    def size = @entries.size / VALUES
+    def size = (@entries.size - @at) / VALUES
 
     # Queues a request, and returns its Pending.
-    def add(pending, request, queue)
-      queue == :front ? @entries.unshift(pending, request, queue, nil) : @entries.push(pending, request, queue, nil)
+    def add(pending, queue)
+      queue == :front ? @entries.insert(@at, pending, queue, nil) : @entries.push(pending, queue, nil)
       pending
     end
 
     # As Native::Batch#in_parts.
     def in_parts(pending, pieces)
       at = @entries.size - VALUES
-      at -= VALUES until at.negative? || @entries[at].equal?(pending)
-      return false if at.negative?
+      at -= VALUES until at < @at || @entries[at].equal?(pending)
+      return false if at < @at
 
-      @entries[at + 3] ||= pieces
+      @entries[at + 2] ||= pieces
       true
     end
 
     # Yields the values of each entry. It is here until the block has returned.
     def each
-      until @entries.empty?
-        pending = @entries.first
-        yield(*@entries.first(VALUES))
-        @entries.first.equal?(pending) ? @entries.shift(VALUES) : remove(pending)
+      entries = @entries
+      while (pending = entries[at = @at])
+        yield pending, entries[at + 1], entries[at + 2]
+        entries[@at].equal?(pending) ? @at += VALUES : remove(pending)
       end
+      forget
     end
 
     # Gives up all, and returns them.
-    def clear = @entries.slice!(0..).each_slice(VALUES).map(&:first)
+    def clear
+      left = @entries.drop(@at).each_slice(VALUES).map(&:first)
+      forget
+      left
+    end
 
     private
+
+    def forget
+      @entries.clear
+      @at = 0
+    end
 
     # Requests that the block queued for the front stand before it.
     def remove(pending)

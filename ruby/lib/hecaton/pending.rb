@@ -27,8 +27,11 @@ module Hecaton
     # For the batch: what decides whether the request is sent again, nil for rules or none.
     attr_accessor :predicate
 
+    # For the batch: the method and the engine's batch, which all requests of that method share.
+    attr_writer :kind
+
     # For the batch: the features' part in this request, nil without features.
-    attr_accessor :run
+    attr_reader :run
 
     # For the batch. kind is the method and the engine's batch, which all requests of that method share.
     #
@@ -36,8 +39,9 @@ module Hecaton
     def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source)
 
     # For `of`. Returns itself.
-    def load(kind, strict, body_source)
+    def load(kind, strict, body_source, run = nil)
       @kind = kind
+      @run = run if run
       @body_source = body_source if body_source
       @strict = strict unless strict.nil?
       self
@@ -131,9 +135,11 @@ module Hecaton
 
     # The outcome after features have seen it. A Response that one of them gave is handed over in parts here.
     def through(outcome)
-      given = @run.given || !outcome.is_a?(Response)
-      @run.request.in_parts = true if in_parts?
-      outcome = @run.after(@run.outcome(outcome))
+      run = @run
+      failed = !outcome.is_a?(Response)
+      given = failed || run.given
+      run.request.in_parts = true if @on_body
+      outcome = run.after(failed ? run.outcome(outcome) : outcome)
       return outcome unless given && in_parts? && outcome.is_a?(Response)
 
       head(outcome)

@@ -171,6 +171,9 @@ module Hecaton
       self
     end
 
+    # For the client: whether it is no more than a method, a URL and headers.
+    def bare? = @own_options.nil? || (@own_options.size == 1 && @own_options.key?(:headers)) || @own_options.empty?
+
     # For the client: whether the body can be sent again from a value that is held.
     def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil?
 

@@ -56,9 +56,10 @@ module Hecaton
     def send_through(run)
       given = run.before
       request = run.request
-      if given.nil? && @bare && request.own_options.nil?
+      if given.nil? && @bare && (request.own_options.nil? || request.bare?)
         method = request.http_method
-        outcome = result_of(method, nil, *engine.perform(method, request.target, nil, nil, nil, nil))
+        flat = RequestBuilder.flat_of(request.own_options[:headers]) if request.own_options
+        outcome = result_of(method, nil, *engine.perform(method, request.target, flat, nil, nil, nil))
         outcome = run.after(outcome) if @reports
       else
         outcome = run.after(given ? given_outcome(run, given) : sent_outcome(run))
