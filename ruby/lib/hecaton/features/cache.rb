@@ -46,7 +46,7 @@ module Hecaton
       # For the client: adds the conditions that a stale response is validated by.
       def before_request(request)
         return unless request.http_method == "GET" && CONDITIONS.none? { |name| request.headers.key?(name) }
-        return if LOGIN.match?(request.url) || unseen_credentials?(request)
+        return if LOGIN.match?(request.url) || unseen_credentials?(request) || request.body # A key has no body.
 
         directives = Directives.of_request(request.headers)
         return if directives.key?("no-store")

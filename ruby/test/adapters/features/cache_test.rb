@@ -41,6 +41,14 @@ class CacheTest < ServerTest
     one == get(url, **second)
   end
 
+  def test_a_get_with_a_body_is_sent
+    reply = ->(request) { Scripted.response(200, { "Cache-Control" => "max-age=60" }, request[/[ab]\z/].to_s) }
+    Scripted.run("/" => reply) do |server|
+      client = client(features: [Hecaton::Features::Cache.new])
+      assert_equal %w[a b], %w[a b].map { |body| client.get("#{server.url}/", body: body).body }
+    end
+  end
+
   def test_how_long_a_response_is_fresh
     {
       [{ "Cache-Control" => "max-age=100" }, 99] => true,
