@@ -117,7 +117,6 @@ module Kit
     return { ok: false, error: "unsupported", what: "keepalive" } unless about[:keepalive].include? command[:keepalive]
 
     @driver = @driver&.close && nil
-    GC.start # what is left of old connections closes now, and every round starts from a clean heap
     ENV["SSL_CERT_FILE"] = command[:ca] if command[:ca] # where OpenSSL and the gem look for whom to trust
     (@driver = driver.new(@job = Job.new(**command.slice(*Job.members)))) && { ok: true }
   end
