@@ -166,7 +166,11 @@ fn described(it: &Described) -> String {
         switch => format!(" To switch it off: {}", xml(switch)),
     };
     let (says, source) = (xml(&it.says), xml(&it.source));
-    format!(" <span class=\"documented\">† <a href=\"{source}\">{by}</a>: {says}{switch}</span>")
+    let by = match it.source.starts_with("https://") {
+        true => format!("<a href=\"{source}\">{by}</a>"),
+        false => format!("{by} in {source}"),
+    };
+    format!(" <span class=\"documented\">† {by}: {says}{switch}</span>")
 }
 
 /// A verdict in its colour. The letter or the word says the same.
