@@ -39,7 +39,7 @@ static struct job read_job(const char *line) {
 int kit_run(int argc, const struct driver *driver) {
     if (argc > 1) return puts(driver->version) < 0;
     static struct job job;
-    static char line[1 << 20];
+    static char line[8 << 20];
     char cmd[16];
     bool ready = false;
     while (fgets(line, sizeof line, stdin)) {

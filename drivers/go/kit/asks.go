@@ -4,6 +4,7 @@ package kit
 
 import (
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,35 @@ type Call struct {
 	Body        *string
 	TimeoutMs   int `json:"timeout_ms"`
 	Follow      *bool
+	CA, Proxy   string
+	By          string
+	Parallel    int
+	PoolSize    int `json:"pool_size"`
+	IdleMs      int `json:"idle_ms"`
 	Needs       string
+}
+
+// Own are the words that this file implements for every client.
+const Own = " parallel close"
+
+// TLS says whom to trust.
+func (call *Call) TLS() *tls.Config { return trusting(call.CA) }
+
+// ProxyURL is the proxy, whatever the environment says; nil for none.
+func (call *Call) ProxyURL() *url.URL {
+	if call.Proxy == "" {
+		return nil
+	}
+	proxy, _ := url.Parse(call.Proxy)
+	return proxy
+}
+
+// Idle is how long an idle connection may be kept, or `usual`.
+func (call *Call) Idle(usual time.Duration) time.Duration {
+	if call.IdleMs == 0 {
+		return usual
+	}
+	return time.Duration(call.IdleMs) * time.Millisecond
 }
 
 // Through makes the call with net/http, and reads the whole response.
@@ -87,23 +116,25 @@ func (call *Call) Follows(usual bool) bool {
 
 var asking struct {
 	words  []string
+	ready  func(*Call) // makes or closes the client
 	answer func(*Call) (int, []byte, error)
 }
 
 // Asks says which calls a client can make: the words, how a client is made, and how it makes a call.
-func Asks[C interface{ CloseIdleConnections() }](words string, open func() C, ask func(C, *Call) (int, []byte, error)) {
+func Asks[C interface{ CloseIdleConnections() }](words string, open func(*Call) C, ask func(C, *Call) (int, []byte, error)) {
 	var client *C
 	asking.words = strings.Fields(words)
-	asking.answer = func(call *Call) (int, []byte, error) {
-		if call.Fresh || client == nil {
-			if client != nil {
-				(*client).CloseIdleConnections()
-			}
-			opened := open()
+	asking.ready = func(call *Call) {
+		if client != nil && (call.Fresh || call.By == "close") {
+			(*client).CloseIdleConnections()
+			client = nil
+		}
+		if client == nil && call.By != "close" {
+			opened := open(call)
 			client = &opened
 		}
-		return ask(*client, call)
 	}
+	asking.answer = func(call *Call) (int, []byte, error) { return ask(*client, call) }
 }
 
 // The reply to `ask`.
@@ -120,15 +151,44 @@ func asked(line []byte) message {
 			return refused(word)
 		}
 	}
-	begun := time.Now()
-	status, body, err := asking.answer(call)
-	reply := message{"ok": true, "ms": time.Since(begun).Milliseconds()}
-	if err != nil {
-		reply["class"], reply["text"] = class(err), shown(err.Error())
-		return reply
+	asking.ready(call)
+	if call.By == "close" {
+		return message{"ok": true, "responses": 0, "errors": 0, "ms": 0}
 	}
-	reply["status"], reply["bytes"], reply["sha256"] = status, len(body), fmt.Sprintf("%x", sha256.Sum256(body))
+	begun := time.Now()
+	var reply message
+	if call.Parallel > 0 {
+		reply = atOnce(call)
+	} else {
+		reply = outcome(call)
+	}
+	reply["ok"], reply["ms"] = true, time.Since(begun).Milliseconds()
 	return reply
+}
+
+// Equal calls from as many goroutines.
+func atOnce(call *Call) message {
+	replies := make(chan message, call.Parallel)
+	for range call.Parallel {
+		go func() { replies <- outcome(call) }()
+	}
+	errors, all := 0, message{}
+	for range call.Parallel {
+		if reply := <-replies; reply["class"] != nil {
+			errors++
+			all = reply
+		}
+	}
+	all["responses"], all["errors"] = call.Parallel-errors, errors
+	return all
+}
+
+func outcome(call *Call) message {
+	status, body, err := asking.answer(call)
+	if err != nil {
+		return message{"class": class(err), "text": shown(err.Error())}
+	}
+	return message{"status": status, "bytes": len(body), "sha256": fmt.Sprintf("%x", sha256.Sum256(body))}
 }
 
 func refused(what string) message {

@@ -36,12 +36,14 @@ func (job *Job) Accept() string {
 }
 
 // TLS says whom to trust: the certificates of the file CA, or those of the system.
-func (job *Job) TLS() *tls.Config {
-	if job.CA == "" {
+func (job *Job) TLS() *tls.Config { return trusting(job.CA) }
+
+func trusting(file string) *tls.Config {
+	if file == "" {
 		return &tls.Config{}
 	}
 	roots := x509.NewCertPool()
-	text, _ := os.ReadFile(job.CA)
+	text, _ := os.ReadFile(file)
 	roots.AppendCertsFromPEM(text)
 	return &tls.Config{RootCAs: roots}
 }
@@ -66,7 +68,7 @@ func Run(name, version, engine, retries string, open func(*Job) Client) {
 	var job *Job
 	var client Client
 	lines := bufio.NewScanner(os.Stdin)
-	for lines.Buffer(nil, 1<<20); lines.Scan(); {
+	for lines.Buffer(nil, 8<<20); lines.Scan(); {
 		command, reply := new(Job), message{"ok": true}
 		if err := json.Unmarshal(lines.Bytes(), command); err != nil {
 			reply = message{"ok": false, "error": "bad_request", "what": err.Error()}
