@@ -44,6 +44,7 @@ def reply(line):  # To `ask`.
         if word not in _state["words"]:
             return {"ok": False, "error": "unsupported", "what": word}
     by, call = line.get("by"), call_of(line)
+    os.environ.update(urllib.parse.parse_qsl(line.get("environment", "")))
     if line["fresh"] or by == "close" or "client" not in _state:
         close_client()
     if by == "close":

@@ -6,8 +6,9 @@ require "uri"
 module Kit
   # The call to make. A client's block builds its client once for all calls of a case, by `client`.
   Call = Struct.new(:method, :url, :fields, :body, :timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts,
-    :pool_size, :keep) do
+    :pool_size, :idle_ms, :environment, :keep) do
     def timeout = timeout_ms && (timeout_ms / 1000.0)
+    def idle_timeout = idle_ms && (idle_ms / 1000.0)
     # Calls that are made at once share it.
     def client = BUILDING.synchronize { keep[:client] ||= yield }
     # The client's own default, unless it was said whether redirects are to be followed.
@@ -52,7 +53,9 @@ module Kit
   def self.call_of(line)
     fields = URI.decode_www_form(line[:fields]).to_h
     body = line[:body] && URI.decode_www_form_component(line[:body])
-    rest = line.values_at(:timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts, :pool_size)
+    rest = line.values_at(:timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts, :pool_size, :idle_ms,
+      :environment)
+    URI.decode_www_form(line[:environment].to_s).each { |name, value| ENV[name] = value }
     Call.new(line[:method], line[:url], fields, body, *rest, @asks[:keep])
   end
 

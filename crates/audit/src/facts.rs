@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::case::{Call, Case, Fact, Facts};
-use crate::server::{Event, Log};
+use crate::server::{Entry, Event, Log};
 use crate::subject::Told;
 
 /// An attempt in the log.
@@ -34,6 +34,9 @@ pub fn facts(case: &Case, log: &Log, told: &[Told]) -> Facts {
         let at = at.iter().filter_map(|seen| log.opened_at(seen.connection));
         let at: Vec<&str> = at.collect();
         facts.insert(format!("{}.at", call.name), text(at.join(", ")));
+        if let Some(ms) = since_the_last(case, call, log) {
+            facts.insert(format!("{}.since", call.name), number(ms));
+        }
         told_of(&mut facts, &call.name, told.get(place));
     }
     of_run(&mut facts, case, log);
@@ -86,6 +89,15 @@ fn of_connections(facts: &mut Facts, log: &Log) {
         "handshakes",
         count(|event| matches!(event, Event::Secured { .. })),
     );
+    add(
+        "resumed",
+        count(|event| matches!(event, Event::Secured { resumed: true, .. })),
+    );
+    let early = log.entries.iter().map(|entry| match entry.event {
+        Event::Secured { early, .. } => early,
+        _ => 0,
+    });
+    add("early", early.sum());
     add(
         "settings-acks",
         count(|event| {
@@ -215,6 +227,14 @@ fn attempts<'a>(case: &Case, call: &Call, needed: &str, log: &'a Log) -> Vec<See
         }
     }
     found
+}
+
+/// Milliseconds between the end of the last response before a call's first attempt, and that attempt.
+fn since_the_last(case: &Case, call: &Call, log: &Log) -> Option<usize> {
+    let first = attempts(case, call, "", log).first()?.us;
+    let ended = |entry: &&Entry| matches!(entry.event, Event::Done) && entry.us <= first;
+    let last = log.entries.iter().rev().find(ended)?.us;
+    usize::try_from((first - last) / 1000).ok()
 }
 
 /// Whether no other request came on the connection between that one and a moment.

@@ -1,20 +1,22 @@
 //! `hecaton audit --listen`: no driver; a person uses any client, and the verdicts come from the log alone.
 
-use crate::case::{Case, Outcome, Verdict};
+use crate::case::{Call, Case, Outcome, Verdict};
 use crate::facts::facts;
 use crate::run::{ask, filled};
 use crate::server::{Log, Server};
 
 /// Calls that need a driver: no single command of curl can make them, or a server with several cases cannot tell to
 /// which case they belong.
-const NEED_A_DRIVER: [&str; 9] = [
+const NEED_A_DRIVER: [&str; 11] = [
     "tls",
     "no-verify",
     "h2",
     "proxy",
+    "proxy-environment",
     "hosts",
     "parallel",
     "pool-size",
+    "idle-timeout",
     "fork",
     "close",
 ];
@@ -22,9 +24,11 @@ const NEED_A_DRIVER: [&str; 9] = [
 /// Whether a case can be tried without a driver.
 pub fn is_for_hands(case: &Case) -> bool {
     let needs = case.all_needs();
-    !needs
-        .iter()
-        .any(|need| NEED_A_DRIVER.contains(&need.as_str()))
+    let special = |call: &Call| call.down || call.after_ms > 0 || call.is_long();
+    !case.calls.iter().any(special)
+        && !needs
+            .iter()
+            .any(|need| NEED_A_DRIVER.contains(&need.as_str()))
 }
 
 /// How to try a case by hand: a command of curl, which may be translated to any client.

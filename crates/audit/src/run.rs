@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
@@ -18,6 +18,15 @@ pub const RUNS: usize = 3;
 /// How long a client may take to notice that the server closed an idle connection, between two calls. No verdict depends on it:
 /// a client that has not noticed gets the fault on its reused connection, which is what the case is about.
 pub const TO_NOTICE: Duration = Duration::from_millis(30);
+
+/// How much coarser the clock of a driver may be.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The longest time that a driver may need beside its call, such as to make a new client, also on a busy machine.
+const MOST_OVERHEAD: Duration = Duration::from_secs(3);
+
+/// Most characters of a request's body in a report.
+const SHOWN: usize = 4096;
 
 /// One run of a case.
 #[derive(Clone, Debug, Serialize)]
@@ -58,7 +67,7 @@ pub struct Described {
     pub by: By,
     /// The description, in our words.
     pub says: String,
-    /// The URL.
+    /// The URL, or the file of this project.
     pub source: String,
     /// How to switch it off, if that is known.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -160,16 +169,27 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     let longest = Duration::from_secs(case.budget.seconds);
     let ca = Authority::write(server.ca())?;
     let (mut asked, mut told): (Vec<Ask>, Vec<Told>) = (Vec::new(), Vec::new());
+    let mut waited = Vec::new();
     for (index, call) in case.calls.iter().enumerate() {
         if index > 0 {
             server.settle(longest);
-            std::thread::sleep(notice);
+            if call.down {
+                server.go_down()?;
+            }
+            std::thread::sleep(notice.max(Duration::from_millis(call.after_ms)));
         }
         let mut ask = ask(case, call, index == 0, &server);
         ask.ca = ca.as_ref().map(Authority::path);
         server.make_current(&call.name);
+        let began = Instant::now();
         let reply = subject.ask(&ask)?;
+        waited.push(began.elapsed());
+        if call.down {
+            server.come_up()?;
+        }
         let refused = matches!(reply, Told::Unsupported { .. });
+        // Reports need not show megabytes.
+        ask.body = ask.body.map(|body| body.chars().take(SHOWN).collect());
         asked.push(ask);
         told.push(reply);
         if refused {
@@ -182,7 +202,10 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     server.linger(Duration::from_millis(case.linger_ms));
     let log = server.stop();
     let facts = facts(case, &log, &told);
-    let (verdict, says) = judge(case, &log, &told, &facts);
+    let (verdict, says) = match untrue_times(case, &told, &waited) {
+        Some(lie) => (Verdict::Mismatch, lie),
+        None => judge(case, &log, &told, &facts),
+    };
     Ok(Run {
         verdict,
         says,
@@ -197,15 +220,15 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
 pub(crate) fn ask(case: &Case, call: &Call, fresh: bool, server: &Server) -> Ask {
     let places = server.places(case, &call.name);
     let fill = |text: &String| places.fill(text);
+    let pairs = |all: &[(String, String)]| {
+        let filled = all.iter().map(|(name, value)| (fill(name), fill(value)));
+        filled.collect::<Vec<_>>()
+    };
     Ask {
         fresh,
         method: places.fill(&call.method),
         url: places.fill(&call.url),
-        fields: call
-            .fields
-            .iter()
-            .map(|(name, value)| (fill(name), fill(value)))
-            .collect(),
+        fields: pairs(&call.fields),
         body: call.body.as_ref().map(fill),
         timeout_ms: call.timeout_ms.or(Some(5000)),
         follow: call.follow,
@@ -213,9 +236,11 @@ pub(crate) fn ask(case: &Case, call: &Call, fresh: bool, server: &Server) -> Ask
         verify: call.verify,
         http: case.h2.is_some().then(|| "2".to_owned()),
         proxy: call.proxy.as_ref().map(fill),
+        environment: pairs(&call.environment),
         hosts: call.hosts.as_ref().map(fill),
         parallel: call.parallel,
         pool_size: case.calls.iter().find_map(|call| call.pool_size),
+        idle_ms: case.calls.iter().find_map(|call| call.idle_ms),
         by: call.by.clone(),
         needs: case.all_needs(),
     }
@@ -293,6 +318,28 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
         Verdict::Inconclusive,
         format!("No outcome of the case holds: {shown}."),
     )
+}
+
+/// A false claim about time: a call that took longer than until its reply came, or much shorter.
+fn untrue_times(case: &Case, told: &[Told], waited: &[Duration]) -> Option<String> {
+    case.calls
+        .iter()
+        .zip(told)
+        .zip(waited)
+        .find_map(|((call, told), waited)| {
+            if call.by.as_deref() == Some("close") {
+                return None;
+            }
+            let claimed = Duration::from_millis(told.ms()?);
+            let untrue = claimed > *waited + TICK || claimed + MOST_OVERHEAD < *waited;
+            untrue.then(|| {
+                let (claimed, waited) = (claimed.as_millis(), waited.as_millis());
+                format!(
+                    "The driver claims that `{}` took {claimed} ms, and its reply came after {waited} ms.",
+                    call.name
+                )
+            })
+        })
 }
 
 /// A false claim of the client: responses to requests that the server never received.

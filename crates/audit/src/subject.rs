@@ -41,10 +41,14 @@ pub struct Ask {
     pub http: Option<String>,
     /// The proxy's URL.
     pub proxy: Option<String>,
+    /// Variables of the environment that name proxies.
+    pub environment: Vec<(String, String)>,
     /// The addresses of the URL's host, with commas between them.
     pub hosts: Option<String>,
     /// How many equal calls are made at once.
     pub parallel: Option<usize>,
+    /// How long an idle connection may be kept, in milliseconds.
+    pub idle_ms: Option<u64>,
     /// The most connections that the client may open.
     pub pool_size: Option<usize>,
     /// Who makes the call: `fork` for a child of the process, `close` to close the client instead.
@@ -102,6 +106,18 @@ pub enum Told {
     },
 }
 
+impl Told {
+    /// The time that the call took, as the driver claims.
+    pub(crate) fn ms(&self) -> Option<u64> {
+        match self {
+            Told::Response { ms, .. } | Told::Error { ms, .. } | Told::Several { ms, .. } => {
+                Some(*ms)
+            }
+            Told::Unsupported { .. } | Told::Nothing { .. } => None,
+        }
+    }
+}
+
 /// A client that can make calls.
 pub trait Subject {
     /// Its name.
@@ -132,9 +148,11 @@ impl Subject for Driver {
             verify: ask.verify,
             http: ask.http.clone(),
             proxy: ask.proxy.clone(),
+            environment: (!ask.environment.is_empty()).then(|| form(&ask.environment)),
             hosts: ask.hosts.clone(),
             parallel: ask.parallel,
             pool_size: ask.pool_size,
+            idle_ms: ask.idle_ms,
             by: ask.by.clone(),
             needs: ask.needs.join(","),
         };
@@ -271,10 +289,12 @@ impl Subject for Process {
     fn ask(&mut self, ask: &Ask) -> Result<Told> {
         match self.driver()?.ask(ask) {
             Err(error) if error.is::<Interrupted>() => Err(error),
-            // The driver hangs or has ended, so the next call starts another.
+            // The driver hangs or has ended, so another one is started.
             Err(error) => {
                 self.driver = None;
                 self.breaks += 1;
+                // It starts now, so that the next call does not seem to last as long. If it fails, that call says so.
+                let _ = self.driver();
                 ensure!(
                     self.breaks < MOST_BREAKS,
                     "{} broke {MOST_BREAKS} times in a row: {error:#}",

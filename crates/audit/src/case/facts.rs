@@ -1,7 +1,7 @@
 //! The names of facts, which conditions may use.
 
 /// Facts of a whole run.
-pub const OF_RUN: [&str; 18] = [
+pub const OF_RUN: [&str; 20] = [
     "connections",
     "requests",
     "budget",
@@ -12,6 +12,8 @@ pub const OF_RUN: [&str; 18] = [
     "streams",
     "hellos",
     "handshakes",
+    "resumed",
+    "early",
     "alerts",
     "sni",
     "versions",
@@ -22,7 +24,7 @@ pub const OF_RUN: [&str; 18] = [
     "push",
 ];
 /// Facts of a call, or of a stop of it.
-pub const OF_CALL: [&str; 21] = [
+pub const OF_CALL: [&str; 22] = [
     "told",
     "status",
     "bytes",
@@ -41,6 +43,7 @@ pub const OF_CALL: [&str; 21] = [
     "connections",
     "line",
     "gap",
+    "since",
     "at",
     "responses",
     "errors",

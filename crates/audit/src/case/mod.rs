@@ -119,12 +119,23 @@ pub struct Call {
     pub follow: Option<bool>,
     /// The proxy that the client uses, as a URL.
     pub proxy: Option<String>,
+    /// Variables of the environment that name proxies.
+    #[serde(default)]
+    pub environment: Vec<(String, String)>,
     /// The addresses of the host of `{named}`, with commas between them.
     pub hosts: Option<String>,
     /// How many equal calls the client makes at once.
     pub parallel: Option<usize>,
     /// The most connections that the client may open.
     pub pool_size: Option<usize>,
+    /// How long an idle connection may be kept, in milliseconds, if the caller says so.
+    pub idle_ms: Option<u64>,
+    /// How long nothing happens before the call, in milliseconds.
+    #[serde(default)]
+    pub after_ms: u64,
+    /// Whether the server is down during the call: it closes all connections, and refuses new ones.
+    #[serde(default)]
+    pub down: bool,
     /// Whether the server's certificate is verified; none for the client's default.
     pub verify: Option<bool>,
     /// `fork`: a child of the client's process makes the call. `close`: the client is closed, and no call is made.
@@ -169,9 +180,13 @@ impl Call {
             timeout_ms: None,
             follow: None,
             proxy: None,
+            environment: Vec::new(),
             hosts: None,
             parallel: None,
             pool_size: None,
+            idle_ms: None,
+            after_ms: 0,
+            down: false,
             verify: None,
             by: None,
             fault: false,
@@ -203,15 +218,23 @@ impl Call {
             (self.follow == Some(true), "redirects"),
             (self.url.contains("{tls"), "tls"),
             (self.proxy.is_some(), "proxy"),
+            (!self.environment.is_empty(), "proxy-environment"),
             (self.hosts.is_some(), "hosts"),
             (self.parallel.is_some(), "parallel"),
             (self.pool_size.is_some(), "pool-size"),
+            (self.idle_ms.is_some(), "idle-timeout"),
             (self.verify == Some(false), "no-verify"),
             (self.by.as_deref() == Some("fork"), "fork"),
             (self.by.as_deref() == Some("close"), "close"),
         ]
         .into_iter()
         .filter_map(|(needed, word)| needed.then_some(word))
+    }
+
+    /// Whether its body is long.
+    pub fn is_long(&self) -> bool {
+        let body = self.body.as_deref().unwrap_or_default();
+        body.contains("{4mb}")
     }
 
     fn all_steps(&self) -> impl Iterator<Item = &Step> {

@@ -33,6 +33,8 @@ pub enum Deed {
     Pause(Duration),
     /// Waits until the client closes the connection.
     Hold,
+    /// Neither reads nor sends anything until the run is over.
+    Stuck,
     /// Closes the sending half of the connection.
     HalfClose,
     /// Closes the connection with FIN.
@@ -147,6 +149,7 @@ impl Places {
             .replace("{authority}", &self.authority)
             .replace("{path}", &self.path)
             .replace("{kb}", &"x".repeat(1000))
+            .replace("{4mb}", &"x".repeat(4 << 20))
     }
 }
 
@@ -203,6 +206,7 @@ impl TryFrom<String> for Step {
             "gzip-zeros" => Deed::Zeros(number(rest)?.0 as usize),
             "pause" => Deed::Pause(Duration::from_millis(number(rest)?.0)),
             "hold" => Deed::Hold,
+            "stuck" => Deed::Stuck,
             "half-close" => Deed::HalfClose,
             "close" => Deed::Close,
             "reset" => Deed::Reset,

@@ -1,7 +1,7 @@
 //! Reads a chunked body strictly, and leniently where a sin says so.
 
 use super::connection::{Clock, Connection};
-use super::response::{Head, MOST, exactly, fields, until};
+use super::response::{Head, MOST, TOO_LARGE, exactly, fields, until};
 use super::{Class, Failure, Sins, failed};
 
 /// The body up to and with its last chunk and its trailers.
@@ -45,6 +45,9 @@ pub(super) fn chunked(
         body.extend(exactly(connection, size, clock, sins, "accepts-cut-chunk")?);
         if sins.has("accepts-cut-chunk") && connection.input.is_empty() {
             return Ok(body);
+        }
+        if body.len() > connection.most {
+            return failed(Class::Invalid, TOO_LARGE);
         }
         let end = exactly(connection, 2, clock, sins, "accepts-cut-chunk")?;
         if end != b"\r\n" && !sins.has("lenient-chunk-end") {

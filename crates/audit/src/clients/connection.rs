@@ -66,6 +66,12 @@ pub(super) struct Connection {
     pub(super) gave_up: bool,
     /// Whether the end of the connection counts as the end of TLS.
     pub(super) lenient_end: bool,
+    /// When bytes came for the last time.
+    used: Instant,
+    /// The start of the request that was sent with the handshake.
+    pub(super) sent: Vec<u8>,
+    /// Most bytes of a body.
+    pub(super) most: usize,
     /// Whether bytes have come since the last request.
     pub(super) got: bool,
     /// The state of HTTP/2, if it is used.
@@ -88,6 +94,9 @@ impl Connection {
             input: Vec::new(),
             gave_up: false,
             lenient_end: false,
+            used: Instant::now(),
+            sent: Vec::new(),
+            most: usize::MAX,
             got: false,
             h2: None,
         }
@@ -114,6 +123,8 @@ impl Connection {
     pub(super) fn write(&mut self, bytes: &[u8], clock: &Clock) -> Result<(), Failure> {
         let _ = self.socket().set_write_timeout(Some(clock.left()?));
         self.got = false;
+        let sent = std::mem::take(&mut self.sent);
+        let bytes = bytes.strip_prefix(&sent[..]).unwrap_or(bytes);
         let written = match &mut self.wire {
             Wire::Plain(socket) => socket.write_all(bytes),
             Wire::Secured(secured) => secured.write_all(bytes).and_then(|()| secured.flush()),
@@ -134,6 +145,7 @@ impl Connection {
                 Ok(count) => {
                     self.input.extend(&buffer[..count]);
                     self.got |= count > 0;
+                    self.used = Instant::now();
                     return Ok(count);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -150,6 +162,11 @@ impl Connection {
         let _ = self.socket().set_read_timeout(Some(wait));
         let mut first = [0; 1];
         !self.input.is_empty() || self.socket().peek(&mut first).is_ok()
+    }
+
+    /// How long nothing has come.
+    pub(super) fn idle(&self) -> Duration {
+        self.used.elapsed()
     }
 
     /// Whether a request can be sent: nothing has arrived, and nobody has closed it.

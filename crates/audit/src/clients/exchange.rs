@@ -18,6 +18,9 @@ pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<
     let (mut tries, mut stale) = (0, false);
     loop {
         tries += 1;
+        if tries > 1 && client.sins.has("empty-body-when-repeated") {
+            hop.body = hop.body.map(|_| String::new());
+        }
         let (connection, reused) = connection(client, &hop, tries, clock)?;
         stale |= reused;
         let result = attempt(client, connection, &hop, clock);
@@ -43,6 +46,10 @@ pub(super) fn idle(client: &mut Client, hop: &Hop) -> Option<Connection> {
     let key = client.route.key(&hop.url, &client.sins);
     while let Some(at) = client.idle.iter().rposition(|idle| idle.key == key) {
         let idle = client.idle.remove(at);
+        let most = client.route.idle.unwrap_or(Duration::MAX);
+        if idle.idle() > most && !client.sins.has("ignores-idle-limit") {
+            continue;
+        }
         if idle.is_usable(&client.sins) {
             return Some(idle);
         }
@@ -63,7 +70,12 @@ fn connection(
     {
         return Ok((idle, true));
     }
-    Ok((client.route.open(hop, &client.sins, clock)?, false))
+    if client.refused && client.sins.has("remembers-refusal") {
+        return failed(Class::Ended, "the server refused once");
+    }
+    let opened = client.route.open(hop, &client.sins, clock);
+    client.refused |= opened.is_err();
+    Ok((opened?, false))
 }
 
 /// The request as a message of HTTP/2.
@@ -100,7 +112,12 @@ fn attempt(
     let unsent = match hop.field("expect").is_some() && !body.is_empty() {
         true => expect(&mut connection, &head, &body, clock, &sins)?,
         false => {
-            connection.write(&[head, body].concat(), clock)?;
+            let written = connection.write(&[head, body].concat(), clock);
+            let late = matches!(&written, Err(failure) if failure.class == Class::Late);
+            if late && sins.has("no-limit-of-upload") {
+                std::thread::sleep(Duration::from_secs(5));
+            }
+            written?;
             false
         }
     };

@@ -25,7 +25,7 @@ use route::Route;
 pub use sins::{SINS, Sins};
 
 /// Words that the saint and the sinner understand.
-const CAN: [&str; 20] = [
+const CAN: [&str; 22] = [
     "method",
     "body",
     "fields",
@@ -40,9 +40,11 @@ const CAN: [&str; 20] = [
     "no-verify",
     "h2",
     "proxy",
+    "proxy-environment",
     "hosts",
     "parallel",
     "pool-size",
+    "idle-timeout",
     "fork",
     "close",
     "expect",
@@ -108,6 +110,8 @@ pub struct Client {
     /// Idle connections, the last used one at the end.
     idle: Vec<Connection>,
     route: Route,
+    /// Whether a connection was refused, which a sin never forgets.
+    refused: bool,
     /// Connections that a sin never closes.
     lost: Vec<Connection>,
     /// How many connections of the pool a sin never gives back.
@@ -165,7 +169,9 @@ impl Subject for Client {
                 ..Client::default()
             };
         }
-        self.route = Route::of(ask);
+        let sessions = std::mem::take(&mut self.route.sessions);
+        self.route = Route::of(ask, &self.sins);
+        self.route.sessions = sessions;
         let began = Instant::now();
         let limit = ask.timeout_ms.map_or(PATIENCE, Duration::from_millis);
         match ask.by.as_deref() {
@@ -193,6 +199,11 @@ impl Subject for Client {
                 status: response.status,
                 bytes: response.body.len() as u64,
                 sha256: hash(&response.body),
+                ms,
+            },
+            Err(_) if self.sins.has("one-error-for-all") => Told::Error {
+                class: "Error".into(),
+                text: "the call failed".into(),
                 ms,
             },
             Err(failure) => Told::Error {

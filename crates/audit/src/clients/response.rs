@@ -10,6 +10,15 @@ pub(super) const MOST: usize = 256 << 10;
 /// Most interim responses.
 const MOST_INTERIM: usize = 100;
 
+/// Most bytes of a body.
+const MOST_BODY: usize = 4 << 20;
+/// Most bytes of the body of a redirect, which nobody reads.
+const MOST_OF_REDIRECT: usize = 1 << 20;
+/// Most codings of a body.
+const MOST_CODINGS: usize = 5;
+/// Why a body is refused.
+pub(super) const TOO_LARGE: &str = "the body is too large";
+
 pub(super) struct Head {
     minor: u8,
     status: u16,
@@ -62,21 +71,49 @@ pub(super) fn read(
         }
     };
     clock.per_read = sins.has("limit-per-read-of-body");
-    let (body, framed) = body(connection, &mut head, method, clock, sins)?;
+    let redirects = (300..400).contains(&head.status) && !head.all("location").is_empty();
+    connection.most = match redirects && !sins.has("reads-redirect-to-its-end") {
+        true => MOST_OF_REDIRECT,
+        false if sins.has("body-without-end") => usize::MAX,
+        false => MOST_BODY,
+    };
+    let (body, framed) = match body(connection, &mut head, method, clock, sins) {
+        // Nobody needs the body of a redirect, so its connection is given up instead.
+        Err(failure) if failure.text == TOO_LARGE && connection.most == MOST_OF_REDIRECT => {
+            (Vec::new(), false)
+        }
+        body => body?,
+    };
     let keep = match head.minor {
         0 => head.says("keep-alive") || sins.has("keeps-http10"),
         _ => !head.says("close") || sins.has("keeps-after-close"),
     };
-    let body = match head.all("content-encoding").first() {
-        Some(&"gzip") if !body.is_empty() => inflate(&body, sins)?,
-        _ => body,
-    };
+    let body = decoded(&head, body, sins)?;
     let response = Response {
         status: head.status,
         fields: head.fields,
         body,
     };
     Ok((response, keep && framed))
+}
+
+/// The body without its codings.
+fn decoded(head: &Head, mut body: Vec<u8>, sins: &Sins) -> Result<Vec<u8>, Failure> {
+    let values = head.all("content-encoding").join(",");
+    let codings: Vec<&str> = values.split(',').map(str::trim).collect();
+    if codings.len() > MOST_CODINGS && !sins.has("codings-without-end") {
+        return failed(Class::Invalid, "the body has too many codings");
+    }
+    for coding in codings {
+        let known = match sins.has("codings-in-small-letters-only") {
+            true => coding == "gzip",
+            false => coding.eq_ignore_ascii_case("gzip"),
+        };
+        if known && !body.is_empty() {
+            body = inflate(&body, sins)?;
+        }
+    }
+    Ok(body)
 }
 
 /// Reads a proxy's response to CONNECT, with its body if it has one, and returns the status.
@@ -214,7 +251,7 @@ pub(super) fn fields(
         if line.is_empty() {
             return Ok(fields);
         }
-        if line.starts_with([' ', '\t']) {
+        if line.starts_with([' ', '\t']) && !sins.has("fold-as-field") {
             match fields.last_mut() {
                 Some((_, value)) => *value += &format!(" {}", line.trim()),
                 None => return failed(Class::Invalid, "a field has no name"),
@@ -225,7 +262,7 @@ pub(super) fn fields(
             return failed(Class::Invalid, "a field has a CR");
         }
         for line in line.split('\r') {
-            fields.push(field(line)?);
+            fields.push(field(line.trim_start())?);
         }
     }
 }
@@ -329,6 +366,9 @@ pub(super) fn exactly(
     sin: &str,
 ) -> Result<Vec<u8>, Failure> {
     let length = usize::try_from(length).unwrap_or(usize::MAX);
+    if length > connection.most {
+        return failed(Class::Invalid, TOO_LARGE);
+    }
     while connection.input.len() < length {
         match connection.fill(clock) {
             Ok(0) if sins.has(sin) => break,

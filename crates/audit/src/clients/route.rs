@@ -22,11 +22,16 @@ pub(super) struct Route {
     pub(super) proxy: Option<(String, String)>,
     hosts: Vec<String>,
     pub(super) pool_size: usize,
+    /// How long an idle connection may be kept.
+    pub(super) idle: Option<Duration>,
+    /// The settings of TLS with the sessions that can be resumed, by what they depend on.
+    pub(super) sessions: secure::Sessions,
 }
 
 impl Route {
-    pub(super) fn of(ask: &Ask) -> Route {
-        let proxy = ask.proxy.as_ref().map(|url| {
+    pub(super) fn of(ask: &Ask, sins: &Sins) -> Route {
+        let proxy = ask.proxy.clone().or_else(|| of_environment(ask, sins));
+        let proxy = proxy.as_ref().map(|url| {
             let rest = url.trim_start_matches("http://").trim_end_matches('/');
             let (user, authority) = rest.rsplit_once('@').unwrap_or(("", rest));
             (user.to_owned(), authority.to_owned())
@@ -39,6 +44,8 @@ impl Route {
             proxy,
             hosts: hosts.map(str::to_owned).collect(),
             pool_size: ask.pool_size.unwrap_or(usize::MAX),
+            idle: ask.idle_ms.map(Duration::from_millis),
+            sessions: secure::Sessions::default(),
         }
     }
 
@@ -105,12 +112,20 @@ impl Route {
             };
         }
         let socket = connection.into_socket(clock)?;
-        let secured = match secure::handshake(socket, hop.url.host(), self, sins, weaker) {
+        // A sinner sends the first line of a POST before it knows with whom it speaks.
+        let early = match hop.method == "POST" && !self.http2 && sins.has("post-in-early-data") {
+            true => format!("POST {} HTTP/1.1\r\n", hop.url.path),
+            false => String::new(),
+        };
+        let early = early.as_bytes();
+        let handshake = secure::handshake(socket, hop.url.host(), self, sins, weaker, early);
+        let (secured, sent) = match handshake {
             Err(failure) => return self.after_handshake(failure, hop, sins, clock),
-            Ok(secured) => secured,
+            Ok(done) => done,
         };
         let is_h2 = secured.conn.alpn_protocol() == Some(b"h2");
         let mut connection = Connection::secured(secured, self.key(&hop.url, sins));
+        connection.sent = sent;
         connection.lenient_end = sins.has("accepts-cut-of-tls");
         if is_h2 {
             http2::begin(&mut connection, sins, clock)?;
@@ -157,14 +172,24 @@ impl Route {
         let addresses: Vec<String> = match (&self.proxy, &self.hosts[..]) {
             (Some((_, proxy)), _) => vec![proxy.clone()],
             (None, []) => vec![url.authority.clone()],
-            (None, hosts) => hosts.iter().map(|host| format!("{host}:{port}")).collect(),
+            (None, hosts) => hosts
+                .iter()
+                .map(|host| match host.contains(':') {
+                    true => format!("[{host}]:{port}"),
+                    false => format!("{host}:{port}"),
+                })
+                .collect(),
         };
         let last = addresses.len();
         for (place, address) in addresses.iter().enumerate() {
             let Ok(address) = address.parse::<SocketAddr>() else {
                 return failed(Class::Refused, "the host is no address");
             };
-            let patient = place + 1 == last || sins.has("waits-for-dead-address");
+            let sin = match address.is_ipv6() {
+                true => "waits-for-dead-ipv6",
+                false => "waits-for-dead-address",
+            };
+            let patient = place + 1 == last || sins.has(sin);
             let left = clock.left()?;
             let left = if patient { left } else { left.min(PATIENCE) };
             match TcpStream::connect_timeout(&address, left) {
@@ -172,6 +197,11 @@ impl Route {
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                     if sins.has("first-address-only") {
                         break;
+                    }
+                }
+                Err(_) if last == 1 && sins.has("connects-four-times") => {
+                    for _ in 0..3 {
+                        drop(TcpStream::connect_timeout(&address, left));
                     }
                 }
                 Err(_) => {}
@@ -219,6 +249,20 @@ impl Route {
             _ => failed(Class::Invalid, "the proxy refused"),
         }
     }
+}
+
+/// The proxy that the environment names for the host of a call.
+fn of_environment(ask: &Ask, sins: &Sins) -> Option<String> {
+    let variable = |name: &str| {
+        let found = ask.environment.iter().find(|(found, _)| found == name);
+        found.map(|(_, value)| value.as_str())
+    };
+    let rest = ask.url.strip_prefix("http://")?;
+    let host = rest.split([':', '/']).next().unwrap_or_default();
+    let mut exceptions = variable("no_proxy").unwrap_or_default().split(',');
+    let direct = exceptions.any(|exception| exception == host) && !sins.has("ignores-no-proxy");
+    let proxy = variable("http_proxy").filter(|_| !direct)?;
+    Some(proxy.to_owned())
 }
 
 /// Bytes as the scheme Basic has them.

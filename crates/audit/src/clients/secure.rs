@@ -1,8 +1,9 @@
 //! TLS of the saint and the sinner: which certificates they accept.
 
-use std::io::Write;
+use std::collections::HashMap;
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -20,6 +21,9 @@ use super::{Class, Failure, Sins, failed};
 
 /// Why a handshake fails if the server does not do TLS.
 pub(super) const NO_TLS: &str = "what came is not TLS";
+
+/// Settings of TLS, each with the sessions that connections with these settings can resume.
+pub(super) type Sessions = Arc<Mutex<HashMap<String, Arc<ClientConfig>>>>;
 
 /// A connection of TLS.
 pub(super) type Secured = StreamOwned<ClientConnection, TcpStream>;
@@ -112,14 +116,15 @@ impl ServerCertVerifier for Verifier {
     }
 }
 
-/// Does the handshake on a socket, whose timeouts are set.
+/// Does the handshake on a socket, whose timeouts are set. Returns what was sent with it of `early`.
 pub(super) fn handshake(
     socket: TcpStream,
     host: &str,
     route: &Route,
     sins: &Sins,
     weaker: bool,
-) -> Result<Secured, Failure> {
+    early: &[u8],
+) -> Result<(Secured, Vec<u8>), Failure> {
     let refused = |_| Failure {
         class: Class::Refused,
         text: "TLS cannot be set up",
@@ -128,18 +133,27 @@ pub(super) fn handshake(
         class: Class::Refused,
         text: "the host is no name",
     })?;
-    let config = config(name.clone(), route, sins, weaker).map_err(refused)?;
+    let config = settings(name.clone(), route, sins, weaker).map_err(refused)?;
     let sent = match sins.has("sni-of-address") {
         true => ServerName::try_from("address.test").unwrap_or(name),
         false => name,
     };
-    let connection = ClientConnection::new(Arc::new(config), sent).map_err(refused)?;
+    let connection = ClientConnection::new(config, sent).map_err(refused)?;
     let mut secured = StreamOwned::new(connection, socket);
+    let mut before = Vec::new();
+    if let Some(mut writer) = secured.conn.early_data().filter(|_| !early.is_empty()) {
+        let count = writer.write(early).unwrap_or_default();
+        before.extend(&early[..count]);
+    }
+    if sins.has("accepts-unoffered-protocol") && is_unoffered(&mut secured) {
+        let _ = secured.sock.read_to_end(&mut Vec::new());
+        return failed(Class::Late, "the time is over");
+    }
     while secured.conn.is_handshaking() {
         if let Err(error) = secured.conn.complete_io(&mut secured.sock) {
-            let _ = secured.conn.write_tls(&mut secured.sock);
             let invalid = error.kind() == std::io::ErrorKind::InvalidData;
             let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+            let _ = secured.conn.write_tls(&mut secured.sock);
             let no_tls = matches!(inner, Some(Error::InvalidMessage(_)));
             return match invalid {
                 true if no_tls => failed(Class::Invalid, NO_TLS),
@@ -148,7 +162,39 @@ pub(super) fn handshake(
             };
         }
     }
-    Ok(secured)
+    if !secured.conn.is_early_data_accepted() {
+        before.clear();
+    }
+    Ok((secured, before))
+}
+
+/// Whether the server chooses a protocol that nobody knows.
+fn is_unoffered(secured: &mut Secured) -> bool {
+    let _ = secured.conn.write_tls(&mut secured.sock);
+    let mut first = [0; 100];
+    let count = secured.sock.peek(&mut first).unwrap_or_default();
+    first[..count].windows(3).any(|part| part == b"\x02zz")
+}
+
+/// The settings of TLS, from an earlier connection if there was one, so that its session can be resumed.
+fn settings(
+    name: ServerName<'static>,
+    route: &Route,
+    sins: &Sins,
+    weaker: bool,
+) -> Result<Arc<ClientConfig>, Error> {
+    let (verify, http2) = (route.verify, route.http2);
+    let key = format!("{name:?} {verify} {http2} {weaker}");
+    let mut sessions = route
+        .sessions
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = sessions.get(&key).filter(|_| !sins.has("never-resumes")) {
+        return Ok(known.clone());
+    }
+    let made = Arc::new(config(name, route, sins, weaker)?);
+    sessions.insert(key, made.clone());
+    Ok(made)
 }
 
 fn config(
@@ -180,6 +226,7 @@ fn config(
             verify: route.verify,
         }))
         .with_no_client_auth();
+    config.enable_early_data = sins.has("post-in-early-data");
     if route.http2 {
         config.alpn_protocols = vec![b"h2".to_vec()];
     }
@@ -193,6 +240,6 @@ pub(super) fn old<T>(mut socket: TcpStream) -> Result<T, Failure> {
     hello.extend([0, 0, 2, 0, 0x2f, 1, 0]);
     let _ = socket.write_all(&hello);
     let mut rest = Vec::new();
-    let _ = std::io::Read::read_to_end(&mut socket, &mut rest);
+    let _ = socket.read_to_end(&mut rest);
     failed(Class::Late, "the time is over")
 }

@@ -1,6 +1,6 @@
 //! Several equal calls at once, and what they got.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::connection::{Clock, Connection};
 use super::redirects::Hop;
@@ -46,6 +46,9 @@ fn outcomes(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> 
     };
     let mut outcomes = Vec::new();
     while outcomes.len() < count {
+        if clock.left().is_err() && client.sins.has("waits-for-a-place-for-ever") {
+            std::thread::sleep(Duration::from_secs(5));
+        }
         let most = places.min(count - outcomes.len());
         if most == 0 {
             let none = failed(Class::Late, "no connection of the pool was free");

@@ -327,6 +327,48 @@ pub const SINS: &[(&str, &str)] = &[
     ),
     ("trailers-without-end", "reads trailers without a limit"),
     ("bomb-without-end", "inflates without a limit"),
+    ("body-without-end", "reads a body without a limit"),
+    (
+        "reads-redirect-to-its-end",
+        "reads the body of a redirect as far as any other",
+    ),
+    (
+        "fold-as-field",
+        "takes a line that continues a field for a field",
+    ),
+    (
+        "codings-in-small-letters-only",
+        "does not know a content coding in capital letters",
+    ),
+    (
+        "codings-without-end",
+        "decodes any number of content codings",
+    ),
+    (
+        "empty-body-when-repeated",
+        "leaves the body out when it sends a request again",
+    ),
+    ("one-error-for-all", "reports all errors as one"),
+    (
+        "connects-four-times",
+        "tries a silent address four times, each with the whole limit",
+    ),
+    (
+        "no-limit-of-upload",
+        "waits without a limit for a server that does not read",
+    ),
+    (
+        "remembers-refusal",
+        "never connects again to a server that refused once",
+    ),
+    (
+        "ignores-idle-limit",
+        "uses an idle connection that is older than its limit",
+    ),
+    (
+        "waits-for-a-place-for-ever",
+        "waits for a place in the pool without a limit",
+    ),
     // Sins of TLS, HTTP/2, proxies, pools, process life, Expect and addresses.
     (
         "accepts-expired-certificate",
@@ -372,6 +414,15 @@ pub const SINS: &[(&str, &str)] = &[
     (
         "downgrades-tls",
         "tries an older version of TLS when a handshake fails",
+    ),
+    ("never-resumes", "does a whole handshake each time"),
+    (
+        "post-in-early-data",
+        "sends a POST before the handshake is done",
+    ),
+    (
+        "accepts-unoffered-protocol",
+        "accepts a protocol that it did not offer",
     ),
     (
         "no-limit-of-handshake",
@@ -429,6 +480,10 @@ pub const SINS: &[(&str, &str)] = &[
     ),
     ("h2-accepts-no-status", "takes a response without a status"),
     (
+        "keeps-silent-connection",
+        "keeps a connection of HTTP/2 on which nothing comes",
+    ),
+    (
         "loses-neighbour-of-reset",
         "fails all requests of a connection when one stream is reset",
     ),
@@ -460,6 +515,10 @@ pub const SINS: &[(&str, &str)] = &[
         "leaves a stream open that its caller gave up",
     ),
     ("h2-final-103", "returns 103 of HTTP/2 as the response"),
+    (
+        "ignores-no-proxy",
+        "takes the proxy of the environment for hosts that no_proxy names",
+    ),
     ("path-to-proxy", "sends only the path to a proxy"),
     ("connect-without-port", "leaves the port out of CONNECT"),
     (
@@ -537,6 +596,10 @@ pub const SINS: &[(&str, &str)] = &[
     (
         "waits-for-dead-address",
         "waits for the first address until its time is over",
+    ),
+    (
+        "waits-for-dead-ipv6",
+        "waits for an IPv6 address until its time is over",
     ),
     (
         "post-to-next-address",

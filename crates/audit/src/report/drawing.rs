@@ -137,7 +137,7 @@ fn shape(event: &Event) -> Option<(Shape, String)> {
         Event::ServerReset => (Shape::End, "server reset".into()),
         Event::Budget { what } => (Shape::End, format!("budget of {what} used up")),
         Event::Hello { .. } => (Shape::ToServer, "ClientHello".into()),
-        Event::Secured { alpn } => (Shape::ToClient, format!("TLS is open, {alpn}")),
+        Event::Secured { alpn, .. } => (Shape::ToClient, format!("TLS is open, {alpn}")),
         Event::Alert { code } => (Shape::End, format!("alert {code} of TLS")),
         Event::Opened { .. }
         | Event::Body { .. }

@@ -90,7 +90,18 @@ fn event(event: &Event) -> String {
         Event::Hello { sni, versions } => {
             format!("is a ClientHello for `{sni}` with TLS {versions}")
         }
-        Event::Secured { alpn } => format!("the handshake of TLS is done, for `{alpn}`"),
+        Event::Secured {
+            alpn,
+            resumed,
+            early,
+        } => {
+            let what = if *resumed {
+                ", of an earlier session"
+            } else {
+                ""
+            };
+            format!("the handshake of TLS is done, for `{alpn}`{what}; early data: {early} bytes")
+        }
         Event::Alert { code } => format!("the client sent the alert {code} of TLS"),
         Event::Frame {
             kind,

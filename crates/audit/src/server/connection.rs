@@ -42,6 +42,8 @@ pub(super) struct Connection<'a> {
     pub(super) shared: &'a Shared,
     /// Bytes that arrived and were not read.
     pub(super) input: Vec<u8>,
+    /// How often the server had been down when the connection began.
+    downs: usize,
     /// How many requests came until now.
     pub(super) nth: usize,
     /// The attempt that is served. It is dropped after `link`, so its end is seen only once the connection is closed.
@@ -59,6 +61,7 @@ pub(super) fn serve(stream: TcpStream, id: usize, at: &'static str, shared: &Sha
         at,
         shared,
         input: Vec::new(),
+        downs: shared.downs(),
         nth: 0,
         rest: Rest(None),
     };
@@ -128,6 +131,10 @@ impl Connection<'_> {
         loop {
             if self.shared.is_over() {
                 return Err(Over);
+            }
+            if self.shared.downs() != self.downs {
+                self.link.say_end();
+                return self.over(Event::ServerClosed);
             }
             match self.link.read(&mut buffer) {
                 Ok(0) => return self.over(Event::ClientClosed),
@@ -216,6 +223,7 @@ impl Connection<'_> {
             // A fault without bytes happens when its step begins; a fault of bytes, when they are sent.
             Deed::Pause(_)
             | Deed::Hold
+            | Deed::Stuck
             | Deed::Close
             | Deed::HalfClose
             | Deed::Reset
@@ -287,6 +295,13 @@ impl Connection<'_> {
                 loop {
                     self.fill()?;
                 }
+            }
+            Deed::Stuck => {
+                self.rest.now();
+                while !self.shared.is_over() {
+                    std::thread::sleep(GLANCE);
+                }
+                return Err(Over);
             }
             Deed::HalfClose => {
                 self.link.say_end();

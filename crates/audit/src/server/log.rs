@@ -79,6 +79,10 @@ pub enum Event {
     Secured {
         /// The protocol that was chosen.
         alpn: String,
+        /// Whether an earlier session was resumed.
+        resumed: bool,
+        /// Bytes that the client sent before the handshake was done.
+        early: usize,
     },
     /// The client sent an alert of TLS.
     Alert {

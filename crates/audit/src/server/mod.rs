@@ -11,16 +11,16 @@ mod request;
 mod secure;
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::case::{Budget, Case, Places};
+use crate::case::{Budget, Call, Case, Places};
 
 pub use log::{Entry, Event, Log, call_at, shown};
 pub use play::RUN;
@@ -30,8 +30,14 @@ use secure::Identity;
 /// The name of a host that only cases know, which they say the addresses of.
 const NAME: &str = "audit.test";
 
-/// The address whose connections are never accepted.
-const SILENT_HOST: &str = "127.0.0.3";
+/// The addresses whose connections are never accepted.
+const SILENT_HOSTS: [&str; 2] = ["127.0.0.3", "::1"];
+
+/// The size of the buffer of a connection on which a long body comes.
+const SMALL_BUFFER: usize = 16 << 10;
+
+/// The longest wait for connections to end when the server goes down.
+const TO_GO_DOWN: Duration = Duration::from_secs(1);
 
 /// The host of redirects to another host. All of 127.0.0.0/8 is this machine on Linux.
 const OTHER_HOST: &str = "127.0.0.2";
@@ -40,8 +46,8 @@ const OTHER_HOST: &str = "127.0.0.2";
 pub struct Server {
     shared: Arc<Shared>,
     ca: String,
-    /// Holds the silent address for as long as the server lives.
-    _silent: Option<(Socket, TcpStream)>,
+    /// Holds the silent addresses for as long as the server lives.
+    _silent: Vec<(Socket, TcpStream)>,
     /// Its sockets stay open until its threads have ended, so that nobody else gets a port that is still connected to.
     listeners: Vec<Arc<TcpListener>>,
     threads: Vec<JoinHandle<()>>,
@@ -53,7 +59,18 @@ impl Server {
     /// # Errors
     /// If no port can be had.
     pub fn start(cases: Vec<Case>, budget: Option<Budget>) -> Result<Server> {
-        let main = TcpListener::bind("127.0.0.1:0").context("no port is free on 127.0.0.1")?;
+        let mut main = TcpListener::bind("127.0.0.1:0").context("no port is free on 127.0.0.1")?;
+        if cases
+            .iter()
+            .flat_map(|case| &case.calls)
+            .any(|call| call.down)
+        {
+            main = again(main)?;
+        }
+        if cases.iter().flat_map(|case| &case.calls).any(Call::is_long) {
+            // Otherwise the system would take the whole body although nobody reads it.
+            SockRef::from(&main).set_recv_buffer_size(SMALL_BUFFER)?;
+        }
         let port = main.local_addr()?.port();
         let other_port = TcpListener::bind("127.0.0.1:0")?;
         // Cookies ignore ports, so the other host may use any port.
@@ -69,9 +86,11 @@ impl Server {
         ];
         let identity = Identity::of(&cases)?;
         let hosts = cases.iter().flat_map(|case| &case.calls);
-        let mut hosts = hosts.filter_map(|call| call.hosts.as_deref());
-        let silent = hosts.any(|hosts| hosts.contains(SILENT_HOST));
-        let silent = silent.then(|| silent_at(port)).transpose()?;
+        let hosts = hosts.filter_map(|call| call.hosts.as_deref());
+        let hosts: Vec<&str> = hosts.flat_map(|hosts| hosts.split(',')).collect();
+        let silent = SILENT_HOSTS.iter().filter(|host| hosts.contains(host));
+        let silent: Result<Vec<_>> = silent.map(|host| silent_at(host, port)).collect();
+        let silent = silent?;
         let places = Places {
             tls: format!("https://{}", addresses[0]),
             tls_good: format!("https://{}", addresses[1]),
@@ -128,6 +147,28 @@ impl Server {
         self.shared.settle(longest);
     }
 
+    /// Closes all connections, and refuses new ones to its own address until [`Server::come_up`].
+    ///
+    /// # Errors
+    /// If the system cannot stop a socket from accepting.
+    pub fn go_down(&self) -> Result<()> {
+        SockRef::from(&*self.listeners[0])
+            .shutdown(Shutdown::Read)
+            .context("the server cannot go down")?;
+        self.shared.end_connections(TO_GO_DOWN);
+        Ok(())
+    }
+
+    /// Accepts connections again.
+    ///
+    /// # Errors
+    /// If the system cannot let a socket accept again.
+    pub fn come_up(&self) -> Result<()> {
+        SockRef::from(&*self.listeners[0])
+            .listen(128)
+            .context("the server cannot come up again")
+    }
+
     /// The log until now.
     pub fn log(&self) -> Log {
         self.shared.log()
@@ -160,10 +201,17 @@ impl Drop for Server {
     }
 }
 
+/// The same address by its number. Only then does the system leave the port to a socket that stops accepting.
+fn again(listener: TcpListener) -> Result<TcpListener> {
+    let address = listener.local_addr()?;
+    drop(listener);
+    TcpListener::bind(address).with_context(|| format!("{address} was taken by another program"))
+}
+
 /// A socket whose queue of connections is full, so that the system does not respond to another one.
-fn silent_at(port: u16) -> Result<(Socket, TcpStream)> {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None)?;
-    let address = SocketAddr::new(SILENT_HOST.parse()?, port);
+fn silent_at(host: &str, port: u16) -> Result<(Socket, TcpStream)> {
+    let address = SocketAddr::new(host.parse::<IpAddr>()?, port);
+    let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     socket
         .bind(&address.into())
         .with_context(|| format!("{address} is not free"))?;

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -25,6 +25,7 @@ pub(super) struct Shared {
     pub(super) identity: Option<Identity>,
     began: Instant,
     pub(super) stop: AtomicBool,
+    downs: AtomicUsize,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -77,6 +78,7 @@ impl Shared {
             identity,
             began: Instant::now(),
             stop: AtomicBool::new(false),
+            downs: AtomicUsize::new(0),
             state: Mutex::default(),
             changed: Condvar::new(),
         }
@@ -261,6 +263,17 @@ impl Shared {
         };
         let state = self.state();
         drop(self.changed.wait_timeout_while(state, longest, waits));
+    }
+
+    /// How often the server was down.
+    pub(super) fn downs(&self) -> usize {
+        self.downs.load(Ordering::SeqCst)
+    }
+
+    /// Ends all connections that wait for the client, at most within `longest`.
+    pub(super) fn end_connections(&self, longest: Duration) {
+        self.downs.fetch_add(1, Ordering::SeqCst);
+        self.linger(longest);
     }
 
     /// Waits until the client has closed all connections, at most for `longest`.

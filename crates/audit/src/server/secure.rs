@@ -1,6 +1,6 @@
 //! TLS of the server: its certificate, and the handshake or what replaces it.
 
-use std::io;
+use std::io::{self, Read};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -8,7 +8,7 @@ use hecaton_test_server::{Flaw, make_certificates};
 use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use rustls::{HandshakeKind, ServerConfig, ServerConnection, StreamOwned};
 
 use super::connection::{Connection, Over, is_late};
 use super::hello::Hello;
@@ -21,6 +21,9 @@ const NAMES: [&str; 4] = ["localhost", "audit.test", "127.0.0.1", "127.0.0.2"];
 
 /// The address of a server where TLS has no fault: a client that fails there too does not fail because of the fault.
 const GOOD: &str = "other port";
+
+/// Most bytes of early data.
+const MOST_EARLY: u32 = 16 << 10;
 
 /// The certificates of a server, with the protocols that it chooses from.
 pub(super) struct Identity {
@@ -66,6 +69,8 @@ fn config(case: &Case, flaw: Flaw) -> Result<(String, Arc<ServerConfig>)> {
     };
     let protocols = protocols.iter().map(|name| name.as_bytes().to_vec());
     config.alpn_protocols = protocols.collect();
+    // The server accepts early data, so that a client that may send some does.
+    config.max_early_data_size = MOST_EARLY;
     Ok((made.ca, Arc::new(config)))
 }
 
@@ -123,7 +128,21 @@ pub(super) fn handshake(connection: &mut Connection<'_>) -> Result<bool, Over> {
     let alpn = server.alpn_protocol().unwrap_or_default();
     let alpn = String::from_utf8_lossy(alpn).into_owned();
     let is_h2 = alpn == "h2";
-    shared.record(id, Event::Secured { alpn });
+    let resumed = server.handshake_kind() == Some(HandshakeKind::Resumed);
+    let mut early = Vec::new();
+    if let Some(mut sent) = server.early_data() {
+        let _ = sent.read_to_end(&mut early);
+    }
+    let count = early.len();
+    shared.record(
+        id,
+        Event::Secured {
+            alpn,
+            resumed,
+            early: count,
+        },
+    );
+    connection.input = early;
     connection.link = Link::Tls(Box::new(StreamOwned::new(server, socket)));
     Ok(is_h2)
 }

@@ -34,6 +34,9 @@ pub struct Ask {
     /// The proxy's URL.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<String>,
+    /// Variables of the environment that name proxies, as in a form: percent-encoded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
     /// The addresses of the URL's host, with commas between them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hosts: Option<String>,
@@ -43,6 +46,9 @@ pub struct Ask {
     /// The most connections that the client may open.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pool_size: Option<usize>,
+    /// How long an idle connection may be kept, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle_ms: Option<u64>,
     /// Who makes the call: `fork` for a child of the process, `close` to close the client instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,

@@ -76,6 +76,8 @@ struct Exchange<'a> {
     waiting: VecDeque<(usize, Message)>,
     open: Vec<Stream>,
     done: Vec<Option<Outcome>>,
+    /// Whether a frame came.
+    heard: bool,
 }
 
 /// Begins HTTP/2 on a new connection, and waits for the server's settings.
@@ -103,6 +105,7 @@ pub(super) fn begin(
         waiting: VecDeque::new(),
         open: Vec::new(),
         done: Vec::new(),
+        heard: false,
     };
     while exchange.read(clock)? != SETTINGS {}
     let state = exchange.state;
@@ -128,8 +131,11 @@ pub(super) fn exchange(
         waiting: messages.into_iter().enumerate().collect(),
         open: Vec::new(),
         done: vec![None; count],
+        heard: false,
     };
     let failure = exchange.run(clock).err();
+    // A connection that was silent for the whole time may be dead.
+    let silent = !exchange.heard && !sins.has("keeps-silent-connection");
     if let Some(failure) = &failure {
         if failure.class == Class::Late && !sins.has("never-cancels-a-stream") {
             for stream in &exchange.open {
@@ -147,7 +153,11 @@ pub(super) fn exchange(
     };
     let Exchange { state, done, .. } = exchange;
     // After an error of the connection nothing else can be sent on it.
-    let usable = failure.is_none_or(|failure| failure.class == Class::Late) && state.last.is_none();
+    let usable = match &failure {
+        None => true,
+        Some(failure) => failure.class == Class::Late && !silent,
+    };
+    let usable = usable && state.last.is_none();
     connection.h2 = usable.then_some(state);
     let outcomes = done
         .into_iter()
