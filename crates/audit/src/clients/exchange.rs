@@ -10,6 +10,9 @@ use super::{Class, Client, Failure, Response, Sins, failed, http2, response};
 /// How long a request with `Expect` waits for the server's consent.
 const CONSENT: Duration = Duration::from_secs(1);
 
+/// Why a request could not be written.
+const NOT_TAKEN: &str = "the request could not be written";
+
 /// Sends a hop until it has its one outcome.
 pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<Response, Failure> {
     let mut hop = hop.clone();
@@ -117,7 +120,10 @@ fn attempt(
             if late && sins.has("no-limit-of-upload") {
                 std::thread::sleep(Duration::from_secs(5));
             }
-            written?;
+            written.map_err(|failure| Failure {
+                text: NOT_TAKEN,
+                ..failure
+            })?;
             false
         }
     };
@@ -205,6 +211,7 @@ fn again(
                     clock.reset();
                     true
                 }
+                Class::Late if failure.text == NOT_TAKEN => false,
                 Class::Late if first && post && sins("repeats-post-after-time-out") => {
                     clock.reset();
                     true

@@ -71,7 +71,7 @@ impl Route {
         clock: &Clock,
     ) -> Result<Connection, Failure> {
         if sins.has("opens-ahead") {
-            std::mem::forget(self.dial(&hop.url, sins, clock));
+            drop(self.dial(&hop.url, sins, clock));
         }
         match self.open_once(hop, sins, clock, false) {
             Err(failure)

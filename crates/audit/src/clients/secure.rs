@@ -133,7 +133,8 @@ pub(super) fn handshake(
         class: Class::Refused,
         text: "the host is no name",
     })?;
-    let config = settings(name.clone(), route, sins, weaker).map_err(refused)?;
+    let mut config = settings(name.clone(), route, sins, weaker).map_err(refused)?;
+    Arc::make_mut(&mut config).enable_early_data = !early.is_empty();
     let sent = match sins.has("sni-of-address") {
         true => ServerName::try_from("address.test").unwrap_or(name),
         false => name,
@@ -226,7 +227,6 @@ fn config(
             verify: route.verify,
         }))
         .with_no_client_auth();
-    config.enable_early_data = sins.has("post-in-early-data");
     if route.http2 {
         config.alpn_protocols = vec![b"h2".to_vec()];
     }

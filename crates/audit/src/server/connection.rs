@@ -111,10 +111,18 @@ impl Connection<'_> {
         if first != Some(&Deed::Deaf) {
             self.body(&head, first != Some(&Deed::Mute))?;
         }
-        for step in attempt.steps {
+        let (last, before) = match attempt.steps.split_last() {
+            Some((last, before)) if matches!(last.deed, Deed::Fine(_)) => (Some(last), before),
+            _ => (None, attempt.steps),
+        };
+        for step in before {
             self.step(step, &attempt, &head)?;
         }
+        // A client may send its next request as soon as it has the response, so the log ends this one before.
         shared.record(self.id, Event::Done);
+        if let Some(step) = last {
+            self.step(step, &attempt, &head)?;
+        }
         self.rest.now();
         Ok(())
     }
