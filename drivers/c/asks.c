@@ -105,7 +105,10 @@ static void set_environment(const char *form) {
 // How it connects.
 static void set_route(const cJSON *line, const struct curl_slist *addresses) {
     const char *ca = text(line, "ca");
-    if (!cJSON_HasObjectItem(line, "environment")) curl_easy_setopt(handle, CURLOPT_PROXY, text(line, "proxy"));
+    if (!cJSON_HasObjectItem(line, "environment")) {
+        curl_easy_setopt(handle, CURLOPT_PROXY, text(line, "proxy"));
+        curl_easy_setopt(handle, CURLOPT_NOPROXY, ""); // else exceptions of the environment count here too
+    }
     set_environment(text(line, "environment"));
     curl_easy_setopt(handle, CURLOPT_RESOLVE, addresses);
     if (*ca) curl_easy_setopt(handle, CURLOPT_CAINFO, ca);

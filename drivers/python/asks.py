@@ -44,7 +44,11 @@ def reply(line):  # To `ask`.
         if word not in _state["words"]:
             return {"ok": False, "error": "unsupported", "what": word}
     by, call = line.get("by"), call_of(line)
-    os.environ.update(urllib.parse.parse_qsl(line.get("environment", "")))
+    for name in ("http_proxy", "no_proxy"):  # of an earlier call
+        if "environment" not in line and name in _state.get("variables", {}):
+            os.environ.pop(name, None)
+    _state["variables"] = dict(urllib.parse.parse_qsl(line.get("environment", "")))
+    os.environ.update(_state["variables"])
     if line["fresh"] or by == "close" or "client" not in _state:
         close_client()
     if by == "close":
