@@ -41,11 +41,18 @@ def commands(root):
     found = {}
     for page in re.split(r"^(?=# )", text, flags=re.MULTILINE)[1:]:
         name = page.splitlines()[0].removeprefix("# ")
-        found[f"commands/{name.replace(' ', '-')}.md"] = page
+        found[f"commands/{name.replace(' ', '-')}.md"] = with_options_as_code(page)
     found["commands/hecaton.md"] += "\n".join(
         ["## Commands\n", *(listed(path, page) for path, page in list(found.items())[1:])]
     )
     return found
+
+
+def with_options_as_code(page):
+    """Help is written for a terminal, where `--option` needs no backquotes. On a page it is code, as a heading's is."""
+    parts = re.split(r"(```.*?```|`[^`\n]*`|^#[^\n]*$)", page, flags=re.DOTALL | re.MULTILINE)
+    parts[::2] = (re.sub(r"(?<![\w-])--[a-z][a-z0-9-]*", r"`\g<0>`", text) for text in parts[::2])
+    return "".join(parts)
 
 
 def listed(path, page):

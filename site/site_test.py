@@ -6,6 +6,7 @@ from pathlib import Path
 
 import check
 import formats
+import pages
 import writing
 
 
@@ -17,6 +18,14 @@ class Files:
 
     def get_file_from_path(self, path):
         return path if path in self.paths else None
+
+
+class PagesTest(unittest.TestCase):
+    def test_options_in_help_are_code(self):
+        self.assertEqual(
+            "## --a <N>\n\nWith `--b-c`, see `x --d` and a--e.\n\n```\n--f\n```\n",
+            pages.with_options_as_code("## --a <N>\n\nWith --b-c, see `x --d` and a--e.\n\n```\n--f\n```\n"),
+        )
 
 
 class CheckTest(unittest.TestCase):
