@@ -63,10 +63,17 @@ RENAMED = {
 VALUES = {("kind", "origin"): "test_server", ("control", "canary"): "reference_run"}
 
 
+def name_today(key, value):
+    """The name of a key today. A `place` that is a number is a client's rank in a shootout, and kept its name."""
+    if key == "place" and isinstance(value, dict):
+        return "isolation"
+    return RENAMED.get(key, key)
+
+
 def today(value, of=None):
     """A value, which may be that of a key, in the names of today."""
     if isinstance(value, dict):
-        return {RENAMED.get(key, key): today(part, key) for key, part in value.items()}
+        return {name_today(key, part): today(part, key) for key, part in value.items()}
     if isinstance(value, list):
         return [today(part) for part in value]
     return VALUES.get((of, value), value)

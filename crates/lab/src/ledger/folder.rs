@@ -195,7 +195,7 @@ mod tests {
             lat_every: 0,
             per_second: None,
             facts: Vec::new(),
-            place: None,
+            isolation: None,
             disturbed: Vec::new(),
             noise: None,
         }

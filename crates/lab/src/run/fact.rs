@@ -95,10 +95,10 @@ pub enum Seen {
     },
 }
 
-/// The conditions under which a round's driver ran.
+/// What a round's driver shared with no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Place {
+pub struct Isolation {
     /// Whether it had a user of its own, so that no other driver could open connections in its name.
     pub own_user: bool,
     /// Whether it had one core.

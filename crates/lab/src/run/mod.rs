@@ -43,7 +43,7 @@ pub use cores::{Pinning, choose_cores, on_core};
 pub use driver::Driver;
 pub use effect::server as server_for;
 pub use extras::Files;
-pub use fact::{Fact, Place, Seen};
+pub use fact::{Fact, Isolation, Seen};
 pub use failure::{DriverError, Interrupted, Problem};
 pub use gaps::{Gap, gaps};
 pub use install::{Installed, install};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hecaton_test_server::{Interval, Times};
 use serde::{Deserialize, Serialize};
 
-use super::{Fact, Later, LogEntries, Noise, Place};
+use super::{Fact, Isolation, Later, LogEntries, Noise};
 use crate::plan::Cell;
 
 /// The driver's account of its work; it is a claim until the server's log agrees.
@@ -88,9 +88,9 @@ pub struct Round {
     /// Facts about the driver's processes and requests that may be offences.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offences")]
     pub facts: Vec<Fact>,
-    /// The conditions under which the driver ran; absent in documents of before.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub place: Option<Place>,
+    /// What the driver shared with no other; absent in documents of before.
+    #[serde(default, alias = "place", skip_serializing_if = "Option::is_none")]
+    pub isolation: Option<Isolation>,
     /// Disturbances by others, in sentences; this client is not to blame. Its figures may have suffered.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disturbed: Vec<String>,

@@ -14,7 +14,7 @@ use super::servers::Servers;
 use super::service::{Late, Service};
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
-use super::{Cell, Driver, Fact, Go, Place, Prepare, Round, Seen, Verify, effect};
+use super::{Cell, Driver, Fact, Go, Isolation, Prepare, Round, Seen, Verify, effect};
 use crate::plan::Load;
 use crate::plan::Trial;
 use crate::spec::{Amount, Expected, Job, Rate, Sweep, Target};
@@ -595,7 +595,7 @@ impl<'a> Runner<'a> {
             lat_every: LAT_EVERY,
             per_second: paced.map(Paced::per_second),
             facts: facts.collect(),
-            place: Some(Place {
+            isolation: Some(Isolation {
                 own_user: driver.user().is_some(),
                 one_core: driver.is_pinned(),
             }),

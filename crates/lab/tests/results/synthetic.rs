@@ -194,7 +194,7 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         cell,
         lat_every: 0,
         facts: Vec::new(),
-        place: None,
+        isolation: None,
         disturbed: Vec::new(),
         noise: None,
         per_second: None,

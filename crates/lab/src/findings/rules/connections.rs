@@ -181,7 +181,7 @@ pub(super) fn ahead(round: &Round) -> Option<String> {
 
 /// They are the driver's where it has a user of its own; else others of the same user may have opened them.
 pub(super) fn many_ahead(round: &Round) -> Option<String> {
-    round.place?.own_user.then(|| ahead(round)).flatten()
+    round.isolation?.own_user.then(|| ahead(round)).flatten()
 }
 
 /// A client that must open a new connection for each request opens it when the request is due, not before.

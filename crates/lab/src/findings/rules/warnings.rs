@@ -239,7 +239,7 @@ fn no_interim(rounds: &[&Round]) -> Option<String> {
 
 /// Connections that somebody opened in the name of a driver that has no user of its own.
 fn opened_by_others(round: &Round) -> Option<String> {
-    let shared = round.place.is_some_and(|place| !place.own_user);
+    let shared = round.isolation.is_some_and(|isolation| !isolation.own_user);
     shared.then(|| ahead(round)).flatten()
 }
 

@@ -177,7 +177,7 @@ pub(super) fn more_than_its_core(round: &Round) -> Option<String> {
     let used = (round.cpu_user_ns + round.cpu_system_ns) as f64;
     let wall = round.wall_ns as f64;
     let over = used > 1.05 * wall + AT_REST_NS as f64;
-    (over && round.place?.one_core).then(|| {
+    (over && round.isolation?.one_core).then(|| {
         format!(
             "the driver's processes used {:.1} cores, though all share one",
             used / wall
