@@ -3,11 +3,11 @@ module Hecaton
   module Testing
     # See Hecaton.stub.
     class Conditions
-      def initialize(method, place, headers:, body:, json:, form:)
+      def initialize(method, url, headers:, body:, json:, form:)
         @methods = Array(method).map { |each| each.to_s.upcase }
         raise ArgumentError, "a stub without a method: give :get and the like, or :any" if @methods.empty?
 
-        @place = place
+        @url = url
         @headers = headers.nil? ? [] : RequestBuilder.pairs(:headers, headers).map { |name, value| [Headers.field(name), value] }
         @others = { body: body, json: json, form: form }.compact
         raise ArgumentError, "#{@others.keys.join(", ")} exclude each other: give one" if @others.size > 1
@@ -20,12 +20,12 @@ module Hecaton
       def mismatch(request)
         return :method unless @methods.include?("ANY") || @methods.include?(request.http_method)
 
-        @place.mismatch(request) || (:headers unless headers?(request)) || (:body unless body?(request))
+        @url.mismatch(request) || (:headers unless headers?(request)) || (:body unless body?(request))
       end
 
       # For messages.
       def to_s
-        text = "#{@methods.join(" or ")} #{@place}"
+        text = "#{@methods.join(" or ")} #{@url}"
         text += " with headers #{@headers.to_h.inspect}" unless @headers.empty?
         @others.each { |name, value| text += " with #{name} #{value.respond_to?(:call) ? "that its block takes" : value.inspect}" }
         text

@@ -3,7 +3,7 @@ require "hecaton"
 require_relative "../interception/engine"
 require_relative "returns"
 require_relative "conditions"
-require_relative "place"
+require_relative "url_pattern"
 require_relative "stub"
 require_relative "registry"
 
@@ -32,7 +32,7 @@ module Hecaton
     #   something cannot be matched.
     def stub(method, url = nil, query: nil, headers: nil, body: nil, json: nil, form: nil, &returned)
       conditions = Testing::Conditions.new(
-        method, Testing::Place.new(url, query), headers: headers, body: body, json: json, form: form
+        method, Testing::UrlPattern.new(url, query), headers: headers, body: body, json: json, form: form
       )
       Testing.registry.add(Testing::Stub.new(conditions, &returned))
     end

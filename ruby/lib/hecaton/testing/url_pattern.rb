@@ -2,7 +2,7 @@
 module Hecaton
   module Testing
     # Compared as the URL that goes on the wire: of "HTTP://API.test:80" and "http://api.test/" both match both.
-    class Place
+    class UrlPattern
       # See Hecaton.stub.
       def initialize(url, query)
         @given = url
