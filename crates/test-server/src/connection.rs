@@ -15,7 +15,7 @@ use crate::exposure::{IDLE, LIFE, TO_BEGIN, within};
 use crate::held::Held;
 use crate::http2;
 use crate::hub::Hub;
-use crate::ledger::{Marks, Receipt};
+use crate::ledger::{ConnectionEntry, Receipt};
 use crate::outbox::Outbox;
 use crate::reader::{Event, Reader};
 use crate::reply::Reply;
@@ -28,8 +28,8 @@ use crate::wire::Wire;
 /// How long a closing connection waits for the client's end, so that the last response is not lost
 /// to a reset.
 pub(crate) const LINGER: Duration = Duration::from_secs(1);
-/// How long a closing connection waits when nothing announced its end to the client. Clients look at idle connections only now
-/// and then.
+/// How long a closing connection waits when nothing announced its end to the client. Clients look at idle connections
+/// only now and then.
 const LATE: Duration = Duration::from_secs(30);
 
 /// A connection and all that is under way on it.
@@ -38,7 +38,7 @@ pub(crate) struct Connection {
     socket: Socket,
     /// The parameters of TLS; none without TLS.
     secure: Option<Box<Secure>>,
-    marks: Marks,
+    entry: ConnectionEntry,
     reader: Reader,
     /// A request whose body is still being read.
     upload: Option<Box<Upload>>,
@@ -73,11 +73,11 @@ struct Upload {
 }
 
 impl Connection {
-    /// `marks` are what the ledger noted when it was accepted.
+    /// `entry` is what the ledger noted when it was accepted.
     pub(crate) fn new(
         hub: Rc<Hub>,
         socket: Socket,
-        marks: Marks,
+        entry: ConnectionEntry,
         secure: Option<Box<Secure>>,
     ) -> Connection {
         Connection {
@@ -85,7 +85,7 @@ impl Connection {
             outbox: Outbox::new(hub.clone()),
             hub,
             socket,
-            marks,
+            entry,
             reader: Reader::new(),
             upload: None,
             early: false,
@@ -103,17 +103,17 @@ impl Connection {
         let hub = self.hub.clone();
         let _ = within(&hub.timer, hub.deadline(LIFE), self.serve()).await;
         if self.http2 {
-            self.hub.ages.ended(self.marks.number);
+            self.hub.ages.ended(self.entry.number);
             let read = Bytes::copy_from_slice(self.reader.input.bytes());
-            let connection = http2::serve(self.hub, self.socket, read, self.marks, self.secure);
+            let connection = http2::serve(self.hub, self.socket, read, self.entry, self.secure);
             return Box::pin(connection).await;
         }
         self.outbox.abandon();
-        self.hub.ages.ended(self.marks.number);
+        self.hub.ages.ended(self.entry.number);
         let mut ledger = self.hub.ledger.borrow_mut();
         let lost = self.upload.take().and_then(|upload| upload.known.receipt);
         lost.into_iter().for_each(|receipt| ledger.aborted(receipt));
-        ledger.disconnected(&self.marks);
+        ledger.disconnected(&self.entry);
     }
 
     async fn serve(&mut self) -> io::Result<()> {
@@ -188,7 +188,7 @@ impl Connection {
         self.early = self.has_more();
         let (receipt, hash) = self
             .hub
-            .witness(&request, &mut self.marks, length, behind, now);
+            .witness(&request, &mut self.entry, length, behind, now);
         let known = Known {
             fault: self.hub.deal(&request),
             request,
@@ -207,8 +207,8 @@ impl Connection {
     fn respond(&mut self, known: Known, body: Received, now: Instant) {
         let reply = Reply {
             hub: &self.hub,
-            connection: self.marks.number,
-            carried: self.marks.carried,
+            connection: self.entry.number,
+            carried: self.entry.carried,
             secure: self.secure.as_deref(),
         };
         let held = reply.held(
@@ -219,14 +219,14 @@ impl Connection {
             known.fault,
             now,
         );
-        self.silent = self.hub.close_after > 0 && self.hub.close_after == self.marks.carried;
+        self.silent = self.hub.close_after > 0 && self.hub.close_after == self.entry.carried;
         self.last = self.silent || held.after == After::Close;
         self.outbox.push(held, &self.socket, now);
     }
 
     /// Responds to bytes that are no valid request, and reads no further.
     fn refuse(&mut self, status: u16, now: Instant) {
-        let first = self.marks.carried == 0 && self.hub.http2.is_some();
+        let first = self.entry.carried == 0 && self.hub.http2.is_some();
         let input = self.reader.input.bytes();
         if first && input.starts_with(http2::PREFACE) {
             self.http2 = true;
@@ -243,7 +243,8 @@ impl Connection {
             .push(Held::refusal(status, receipt), &self.socket, now);
     }
 
-    /// Waits for bytes, the client's end, or the first response that is held. The wait has a deadline if other machines may connect.
+    /// Waits for bytes, the client's end, or the first response that is held. The wait has a deadline if other machines
+    /// may connect.
     async fn wait(&mut self) -> io::Result<()> {
         let hub = self.hub.clone();
         let begun = !self.reader.input.is_empty() || self.upload.is_some();
@@ -288,11 +289,11 @@ impl Connection {
 
     /// Whether nothing is under way on it, and a round has begun whose connections must be newer.
     fn is_too_old(&mut self, context: &Context<'_>) -> bool {
-        let marks = &mut self.marks;
+        let entry = &mut self.entry;
         let too_old = self
             .hub
             .ages
-            .is_too_old(marks.number, &mut marks.age, context);
+            .is_too_old(entry.number, &mut entry.age, context);
         too_old && self.outbox.is_empty() && self.upload.is_none()
     }
 
@@ -311,8 +312,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads and counts what a client still sends because it has not seen the end yet. Stops when the client ends its side, so that
-    /// every byte sent is counted.
+    /// Reads and counts what a client still sends because it has not seen the end yet. Stops when the client ends its
+    /// side, so that every byte sent is counted.
     async fn read_late(&mut self, deadline: Instant) -> io::Result<()> {
         let mut timer_is_set = false;
         loop {

@@ -1,5 +1,5 @@
-//! The JSON documents of a round: 15 records, and the check value where only a parser finds it. The value of a document is
-//! its check value plus the numbers of all its records.
+//! The JSON documents of a round: 15 records, and the check value where only a parser finds it. The value of a document
+//! is its check value plus the numbers of all its records.
 //!
 //! Everything in a document is drawn with a secret key, so no field can be computed from the others.
 
@@ -67,8 +67,8 @@ impl Documents {
         numbers.fold(hash as u32, u32::wrapping_add)
     }
 
-    /// The document of a hash, whose lower half is the check value. Siblings look like check values, and two hold a false
-    /// `token` of their own: searching the text does not find the right one.
+    /// The document of a hash, whose lower half is the check value. Siblings look like check values, and two hold a
+    /// false `token` of their own: searching the text does not find the right one.
     pub(crate) fn of(&self, hash: u64) -> Vec<u8> {
         let shape = |index: u64| self.drawn(hash, SHAPE + index);
         let text =
@@ -151,7 +151,8 @@ fn write_record(out: &mut Vec<u8>, form: &Form, number: u32, mut layout: u64) {
     }
 }
 
-/// Fields in any order. One is an object with the same field names as the record, another a string with quotes and brackets.
+/// Fields in any order. One is an object with the same field names as the record, another a string with quotes and
+/// brackets.
 fn form(number: usize) -> Form {
     let name = match number % 4 {
         0 => r"num\u0062ers",
@@ -272,7 +273,8 @@ mod tests {
         assert!(!printed.contains(&value));
     }
 
-    /// The check value, and the numbers as they follow their name or stand before the next name, as a search finds them.
+    /// The check value, and the numbers as they follow their name or stand before the next name, as a search finds
+    /// them.
     fn value_of_text(bytes: &[u8]) -> u32 {
         let found = memchr::memmem::find_iter(bytes, b"\"numbers\":").map(|at| {
             let digits = bytes[at + 10..]

@@ -15,7 +15,7 @@ use crate::exposure::Guests;
 use crate::gate::Gate;
 use crate::ids::Ids;
 use crate::interval::Interval;
-use crate::ledger::{Arrival, Ledger, Marks, Receipt};
+use crate::ledger::{Arrival, ConnectionEntry, Ledger, Receipt};
 use crate::options::{Http2, Options, RoundSpec};
 use crate::plain::Plain;
 use crate::request::Request;
@@ -108,7 +108,7 @@ impl Hub {
     pub(crate) fn witness(
         &self,
         request: &Request,
-        marks: &mut Marks,
+        entry: &mut ConnectionEntry,
         length: usize,
         behind: bool,
         now: Instant,
@@ -144,7 +144,7 @@ impl Hub {
                 0
             }
         };
-        (Some(ledger.arrived(marks, arrival)), hash)
+        (Some(ledger.arrived(entry, arrival)), hash)
     }
 
     /// Draws the fault of a request whose head has just been read.
@@ -168,11 +168,11 @@ impl Hub {
     }
 
     /// The ledger's entry of a new connection; they are numbered from 1.
-    pub(crate) fn connected(&self) -> Marks {
+    pub(crate) fn connected(&self) -> ConnectionEntry {
         self.connections.set(self.connections.get() + 1);
-        let mut marks = self.ledger.borrow_mut().connected(self.connections.get());
-        marks.age = self.ages.accepted();
-        marks
+        let mut entry = self.ledger.borrow_mut().connected(self.connections.get());
+        entry.age = self.ages.accepted();
+        entry
     }
 
     pub(crate) fn open_round(&self, round: &RoundSpec) {

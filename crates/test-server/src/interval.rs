@@ -53,15 +53,16 @@ pub struct Interval {
     /// Requests without the word of the round. No other count of this interval includes them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stray: u64,
-    /// Requests that came together with one before them, or while their connection was still owed a response. HTTP/1.1 only.
+    /// Requests that came together with one before them, or while their connection was still owed a response. HTTP/1.1
+    /// only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pipelined: u64,
     /// Requests with the round's word that differ from the round's: with another method than GET, or without `Accept:
     /// application/json` in a round of documents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub otherwise: u64,
-    /// Most connections at one moment that were opened in the round and had carried nothing yet, together with the requests in flight. Only
-    /// of a round that has a word.
+    /// Most connections at one moment that were opened in the round and had carried nothing yet, together with the
+    /// requests in flight. Only of a round that has a word.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_ahead: u64,
     /// Most connections open at once that had carried a request of the round; 0 in documents of before.
@@ -78,7 +79,8 @@ pub struct Interval {
     /// Then the longest time of the next 16 requests, of the next 32, and so on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub check_waits: Vec<Times>,
-    /// Requests of the round that got a 503 on purpose. A client counts them as failed, and their check values are in no checksum.
+    /// Requests of the round that got a 503 on purpose. A client counts them as failed, and their check values are in
+    /// no checksum.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub turned_away: u64,
     /// TLS handshakes that ended well.

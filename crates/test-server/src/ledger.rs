@@ -51,7 +51,7 @@ struct OpenInterval {
 
 /// The ledger's entry of a connection, stored in the connection.
 #[derive(Default)]
-pub(crate) struct Marks {
+pub(crate) struct ConnectionEntry {
     /// Requests it has carried.
     pub(crate) carried: u64,
     /// Its number, from 1.
@@ -126,7 +126,7 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn connected(&mut self, number: u64) -> Marks {
+    pub(crate) fn connected(&mut self, number: u64) -> ConnectionEntry {
         // In a round with a word, a connection counts once it carries a request with the word: other
         // programs may connect too.
         let interval = match (&mut self.between, self.present.named) {
@@ -139,24 +139,24 @@ impl Ledger {
         }
         self.connections_open += 1;
         self.peak_connections = self.peak_connections.max(self.connections_open);
-        Marks {
+        ConnectionEntry {
             number,
             since: self.present.number,
-            ..Marks::default()
+            ..ConnectionEntry::default()
         }
     }
 
-    pub(crate) fn disconnected(&mut self, marks: &Marks) {
+    pub(crate) fn disconnected(&mut self, entry: &ConnectionEntry) {
         self.connections_open -= 1;
-        self.uses(marks);
-        if self.between.is_some() && marks.round == self.present.number {
+        self.uses(entry);
+        if self.between.is_some() && entry.round == self.present.number {
             self.present.tally.connections_open -= 1;
         }
     }
 
     /// A connection carries its first bytes, or ends: it is no longer unused.
-    fn uses(&mut self, marks: &Marks) {
-        if marks.carried == 0 && marks.since == self.present.number {
+    fn uses(&mut self, entry: &ConnectionEntry) {
+        if entry.carried == 0 && entry.since == self.present.number {
             let unused = &mut self.present.tally.unused;
             *unused = unused.saturating_sub(1);
         }
@@ -186,10 +186,10 @@ impl Ledger {
     }
 
     /// A request has been read, as far as its head.
-    pub(crate) fn arrived(&mut self, marks: &mut Marks, arrival: Arrival) -> Receipt {
+    pub(crate) fn arrived(&mut self, entry: &mut ConnectionEntry, arrival: Arrival) -> Receipt {
         let in_round = self.between.is_some();
         let stray = in_round && arrival.stray;
-        self.uses(marks);
+        self.uses(entry);
         let interval = match (&mut self.between, stray) {
             (Some(between), true) => {
                 self.present.tally.stray += 1;
@@ -197,7 +197,7 @@ impl Ledger {
             }
             _ => &mut self.present,
         };
-        let receipt = interval.arrived(marks, &arrival, in_round && !stray);
+        let receipt = interval.arrived(entry, &arrival, in_round && !stray);
         self.in_flight += 1;
         self.peak_in_flight = self.peak_in_flight.max(self.in_flight);
         Receipt { stray, ..receipt }
@@ -359,7 +359,12 @@ impl OpenInterval {
         }
     }
 
-    fn arrived(&mut self, marks: &mut Marks, arrival: &Arrival, in_round: bool) -> Receipt {
+    fn arrived(
+        &mut self,
+        entry: &mut ConnectionEntry,
+        arrival: &Arrival,
+        in_round: bool,
+    ) -> Receipt {
         let now = arrival.now;
         let sighting = arrival
             .item
@@ -374,22 +379,22 @@ impl OpenInterval {
         let tally = &mut self.tally;
         tally.duplicates += u64::from(repeated);
         tally.foreign += u64::from(foreign && in_round);
-        tally.reused += u64::from(marks.carried > 0);
+        tally.reused += u64::from(entry.carried > 0);
         tally.pipelined += u64::from(arrival.behind);
         tally.otherwise += u64::from(arrival.otherwise && belongs);
         tally.over_http2 += u64::from(arrival.over_http2);
-        marks.carried += 1;
+        entry.carried += 1;
         if belongs {
-            if marks.round == self.number {
-                let last = marks.last.unwrap_or(now);
+            if entry.round == self.number {
+                let last = entry.last.unwrap_or(now);
                 tally.cycles.record(now.saturating_duration_since(last));
             } else {
-                marks.round = self.number;
-                let opened = self.named && marks.since == self.number;
+                entry.round = self.number;
+                let opened = self.named && entry.since == self.number;
                 tally.connections_opened += u64::from(opened);
                 tally.uses();
             }
-            marks.last = Some(now);
+            entry.last = Some(now);
             tally.last_read = Some(now);
         }
         tally.enter(now);

@@ -107,9 +107,9 @@ pub struct RoundSpec {
     /// The number of the draw of delays: rounds of one test server with one number share their delays,
     /// each in its own order.
     pub draw: u32,
-    /// The length of a simulated round trip. Every response waits one of them. The first response of a connection waits longer,
-    /// because a server cannot delay the opening itself. It waits one more for TCP, and for TLS one (1.3) or two (1.2). 0 adds
-    /// nothing. Ignored when `gate` is given.
+    /// The length of a simulated round trip. Every response waits one of them. The first response of a connection waits
+    /// longer, because a server cannot delay the opening itself. It waits one more for TCP, and for TLS one (1.3) or
+    /// two (1.2). 0 adds nothing. Ignored when `gate` is given.
     pub round_trip: Duration,
     /// Hold every response until this many requests are held at once, or until no new one has arrived
     /// for 500 ms. None and 0 hold nothing.
@@ -117,8 +117,8 @@ pub struct RoundSpec {
     /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; a request without it is
     /// stray, and counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
     pub word: Option<u64>,
-    /// At a few moments drawn by chance, hold every response until this many requests are held at once, or until no new one has
-    /// arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
+    /// At a few moments drawn by chance, hold every response until this many requests are held at once, or until no new
+    /// one has arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
     pub checks: Option<usize>,
     /// This many random responses come in two parts: the last bytes follow 1 ms after the others. A client that sends
     /// its next request earlier has not waited for the response. HTTP/1.1 only.
@@ -131,8 +131,8 @@ pub struct RoundSpec {
     /// Whether the server closes all open connections when the round begins. Needed if each request
     /// must have a new one.
     pub new_connections: bool,
-    /// When each request is due, where they are sent at a rate; none where each follows the end of another. Another machine has
-    /// another clock, so no rate is sent there.
+    /// When each request is due, where they are sent at a rate; none where each follows the end of another. Another
+    /// machine has another clock, so no rate is sent there.
     #[serde(skip)]
     pub pace: Option<Pace>,
 }

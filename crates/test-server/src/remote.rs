@@ -1,7 +1,8 @@
 //! The test server on another machine: a control connection starts it, opens its rounds, and reads what it saw.
 //!
-//! Both sides send a JSON object a line. The first line of the lab has the token; a connection without it ends. Each later line is
-//! answered by exactly one line. The servers of a connection end with it, and serve no other machine than the lab's.
+//! Both sides send a JSON object a line. The first line of the lab has the token; a connection without it ends. Each
+//! later line is answered by exactly one line. The servers of a connection end with it, and serve no other machine than
+//! the lab's.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};

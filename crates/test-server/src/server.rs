@@ -115,8 +115,8 @@ pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<
 }
 
 fn plain(hub: &Rc<Hub>, socket: Socket) -> Connection {
-    let marks = hub.connected();
-    Connection::new(hub.clone(), socket, marks, None)
+    let entry = hub.connected();
+    Connection::new(hub.clone(), socket, entry, None)
 }
 
 /// Raises the soft limit on descriptors to the hard one; returns how many connections that allows.

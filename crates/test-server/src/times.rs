@@ -13,8 +13,8 @@ const EXACT: usize = 1 << BITS;
 /// Buckets of each doubling after that.
 const STEPS: usize = EXACT / 2;
 
-/// How many times were counted in which bucket. As JSON: pairs of a bucket's lower end in microseconds and its count. Lists of single
-/// times are read as well.
+/// How many times were counted in which bucket. As JSON: pairs of a bucket's lower end in microseconds and its count.
+/// Lists of single times are read as well.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Times {
     counts: Vec<u64>,

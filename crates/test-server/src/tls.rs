@@ -194,7 +194,7 @@ fn chain(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {
 
 /// Shakes hands and serves; the connection counts from its accept.
 pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
-    let marks = hub.connected();
+    let entry = hub.connected();
     if port.stall {
         let mut socket = Socket::Tcp(stream);
         let mut wire = Wire {
@@ -203,7 +203,7 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
             stray: false,
         };
         wire.until_end(None).await;
-        return hub.ledger.borrow_mut().disconnected(&marks);
+        return hub.ledger.borrow_mut().disconnected(&entry);
     }
     let handshake = port.acceptor.accept(stream);
     let handshake = within(&hub.timer, hub.deadline(TO_BEGIN), handshake);
@@ -215,14 +215,14 @@ pub(crate) async fn serve(hub: Rc<Hub>, port: Rc<Port>, stream: TcpStream) {
             let socket = Socket::Tls(Box::new(stream));
             let secure = Some(Box::new(secure));
             if is_http2 {
-                return http2::serve(hub, socket, Bytes::new(), marks, secure).await;
+                return http2::serve(hub, socket, Bytes::new(), entry, secure).await;
             }
-            Connection::new(hub, socket, marks, secure).run().await;
+            Connection::new(hub, socket, entry, secure).run().await;
         }
         Some(Err(_)) | None => {
             let mut ledger = hub.ledger.borrow_mut();
             ledger.shook_no_hands();
-            ledger.disconnected(&marks);
+            ledger.disconnected(&entry);
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::request::After;
 use crate::response::{Head, Length};
 use crate::script::{Item, Script};
 
-/// The fewest requests of a round that has responses of status 503. In a shorter round, one failed request would change the speed.
+/// The fewest requests of a round that has responses of status 503. In a shorter round, one failed request would change
+/// the speed.
 const MANY: u64 = 500;
 
 /// The most bytes that are added to a longer body.
@@ -30,7 +31,8 @@ pub(crate) struct Varied {
     interim: Cell<Interim>,
 }
 
-/// Which responses of a round come behind an interim response, a 103, which every client must be able to read (RFC 9110 §15.2).
+/// Which responses of a round come behind an interim response, a 103, which every client must be able to read (RFC 9110
+/// §15.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Interim {
     /// None.
@@ -69,7 +71,8 @@ impl Varied {
         self.interim.set(interim);
     }
 
-    /// A request of the round arrives; how its response is varied, if it is. `reads_interim`: its protocol has interim responses.
+    /// A request of the round arrives; how its response is varied, if it is. `reads_interim`: its protocol has interim
+    /// responses.
     pub(crate) fn next(&self, reads_interim: bool) -> Option<Variation> {
         let due = self.moments.is_due();
         match self.interim.get() {

@@ -22,7 +22,7 @@ use crate::connection::LINGER;
 use crate::exposure::{LIFE, within};
 use crate::fault::Fault;
 use crate::hub::Hub;
-use crate::ledger::Marks;
+use crate::ledger::ConnectionEntry;
 use crate::options::Http2;
 use crate::route::{self, Route};
 use crate::socket::Socket;
@@ -34,7 +34,8 @@ use tap::{Control, Ending, Tap};
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0";
 /// Windows large enough that an upload does not wait for them on loopback.
 const WINDOW: u32 = 1024 * 1024;
-/// Streams that a client may have given up before they are taken: as many as come in one read, or h2 ends the connection.
+/// Streams that a client may have given up before they are taken: as many as come in one read, or h2 ends the
+/// connection.
 const MOST_GIVEN_UP: usize = 10_000;
 
 /// State shared by the streams of one connection.
@@ -42,7 +43,7 @@ struct Shared {
     hub: Rc<Hub>,
     number: u64,
     secure: Option<Box<Secure>>,
-    marks: RefCell<Marks>,
+    entry: RefCell<ConnectionEntry>,
     control: Rc<Control>,
     options: Http2,
     /// Streams that have begun.
@@ -56,14 +57,14 @@ pub(crate) async fn serve(
     hub: Rc<Hub>,
     socket: Socket,
     read: Bytes,
-    marks: Marks,
+    entry: ConnectionEntry,
     secure: Option<Box<Secure>>,
 ) {
     let options = hub.http2.clone().unwrap_or_default();
     let shared = Rc::new(Shared {
-        number: marks.number,
+        number: entry.number,
         secure,
-        marks: RefCell::new(marks),
+        entry: RefCell::new(entry),
         control: Rc::new(Control::new()),
         options,
         begun: Cell::new(0),
@@ -80,8 +81,8 @@ pub(crate) async fn serve(
     if let Some(socket) = Rc::into_inner(socket) {
         end(&shared, socket.into_inner()).await;
     }
-    let marks = shared.marks.borrow();
-    shared.hub.ledger.borrow_mut().disconnected(&marks);
+    let entry = shared.entry.borrow();
+    shared.hub.ledger.borrow_mut().disconnected(&entry);
 }
 
 /// Serves until one side is done; an error of the protocol ends the connection as its end does.

@@ -52,9 +52,9 @@ pub(super) async fn serve(
     let (parts, body) = request.into_parts();
     let request = request_of(&parts, &body);
     let (receipt, hash, carried) = {
-        let mut marks = shared.marks.borrow_mut();
-        let (receipt, hash) = shared.hub.witness(&request, &mut marks, 0, false, now);
-        (receipt, hash, marks.carried)
+        let mut entry = shared.entry.borrow_mut();
+        let (receipt, hash) = shared.hub.witness(&request, &mut entry, 0, false, now);
+        (receipt, hash, entry.carried)
     };
     let pending = Unanswered {
         hub: shared.hub.clone(),
