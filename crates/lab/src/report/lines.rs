@@ -2,7 +2,7 @@
 
 use super::scale::{Spread, Upright, ticks};
 use super::svg::Svg;
-use crate::views::form::{Lines, Plot, Point, Series, Stroke};
+use crate::views::form::{Colour, Lines, Plot, Point, Series, Stroke};
 
 /// Where plots begin, from the left, and how far from the right they end.
 const LEFT: f64 = 46.0;
@@ -51,6 +51,7 @@ fn legend(svg: &mut Svg, chart: &Lines, right: f64) -> f64 {
     if named.len() < 2 {
         return 0.0;
     }
+    let many = chart.plots.first().is_some_and(has_many);
     let (mut x, mut y) = (2.0, 14.0);
     for series in named {
         let needed = 30.0 + CHARACTER * series.name.chars().count() as f64;
@@ -58,7 +59,7 @@ fn legend(svg: &mut Svg, chart: &Lines, right: f64) -> f64 {
             (x, y) = (2.0, y + 18.0);
         }
         svg.group(&[("class", &series.colour.class())], |svg| {
-            svg.line(stroke(series.stroke), (x, y - 4.0), (x + 22.0, y - 4.0));
+            svg.line(stroke(series, many), (x, y - 4.0), (x + 22.0, y - 4.0));
             if series.stroke != Stroke::Bound {
                 svg.marker(series.colour, (x + 11.0, y - 4.0), "");
             }
@@ -95,6 +96,7 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, (top, bottom): (f64, f64), r
         svg.line(class, (LEFT, y), (right, y));
         svg.text("tick end", (LEFT - 6.0, y + 4.0), &up.label(*tick));
     }
+    let many = has_many(plot);
     // Bounds first, so that they lie behind what they bound.
     let (bounds, others): (Vec<&Series>, Vec<&Series>) = plot
         .series
@@ -102,16 +104,16 @@ fn draw(svg: &mut Svg, plot: &Plot, across: Spread, (top, bottom): (f64, f64), r
         .partition(|series| series.stroke == Stroke::Bound);
     for series in bounds.into_iter().chain(others) {
         svg.group(&[("class", &series.colour.class())], |svg| {
-            draw_series(svg, series, across, &up)
+            draw_series(svg, series, across, &up, many)
         });
     }
 }
 
-fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright) {
+fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright, many: bool) {
     let at = |point: &Point| (across.at(point.x), up.at(point.y));
     if series.stroke != Stroke::Marks {
         svg.path(
-            stroke(series.stroke),
+            stroke(series, many),
             &series.points.iter().map(at).collect::<Vec<_>>(),
         );
     }
@@ -133,11 +135,21 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright) {
     }
 }
 
-fn stroke(stroke: Stroke) -> &'static str {
-    match stroke {
-        Stroke::Dashed => "line dashed",
-        Stroke::Bound => "line loader",
-        Stroke::Line | Stroke::Marks => "line",
+/// Whether a plot has more series than there are colours.
+fn has_many(plot: &Plot) -> bool {
+    plot.series.len() > Colour::ALL
+}
+
+/// Colours repeat after six series. In a plot of `many`, the seventh and its successors are dashed, so that each line
+/// differs from the others.
+fn stroke(series: &Series, many: bool) -> &'static str {
+    let round = if many { series.colour.round() } else { 0 };
+    match (series.stroke, round) {
+        (Stroke::Dashed, _) => "line dashed",
+        (Stroke::Bound, _) => "line loader",
+        (Stroke::Line | Stroke::Marks, 0) => "line",
+        (Stroke::Line | Stroke::Marks, 1) => "line again",
+        (Stroke::Line | Stroke::Marks, _) => "line anew",
     }
 }
 
@@ -160,5 +172,27 @@ fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
             svg.text("tick middle", (across.at(*place), y), &text);
             free_from = across.at(*place) + half;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_of_eighteen_lines_look_alike() {
+        let look = |place: usize| {
+            let colour = Colour::Of(place);
+            let series = Series {
+                colour,
+                ..Series::default()
+            };
+            let mut svg = Svg::default();
+            svg.marker(colour, (0.0, 0.0), "");
+            let marker = svg.finish((1.0, 1.0), "", "", "", "");
+            (colour.class(), stroke(&series, true), marker)
+        };
+        let looks: std::collections::HashSet<_> = (0..18).map(look).collect();
+        assert_eq!(looks.len(), 18);
     }
 }

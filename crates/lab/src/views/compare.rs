@@ -157,7 +157,7 @@ fn of_round_trips(trips: &[RoundTrip]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         col("round\ntrip", 0, |it: &RoundTrip| format!("{} ms{}", it.round_trip_ms, mark(&it.rejected))),
-        col("keep-\nalive ms", 0, |it: &RoundTrip| optional(it.keep_alive_ms, |kept| small(kept.value))),
+        col("keep-alive\nms", 0, |it: &RoundTrip| optional(it.keep_alive_ms, |kept| small(kept.value))),
         col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_keep_alive_ms, small)),
         col("new\nms", 0, |it: &RoundTrip| optional(it.new_ms, |new| small(new.value))),
         col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_new_ms, small)),

@@ -156,6 +156,11 @@ impl Colour {
         }
     }
 
+    /// How many times all colours were used before this one.
+    pub(crate) fn round(self) -> usize {
+        self.place() / Colour::ALL
+    }
+
     pub(crate) fn place(self) -> usize {
         match self {
             Colour::Of(place) => place,
