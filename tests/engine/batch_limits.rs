@@ -110,8 +110,8 @@ fn a_hundred_thousand_queued_cost_no_more_each_than_a_few() {
     };
     cost(1000);
     let most = cost(2000) * 10 + Duration::from_micros(20);
-    // If the cost grew with the number of queued requests, this would be some thirty times as slow. Other processes may slow
-    // one try down, hence three.
+    // If the cost grew with the number of queued requests, this would be some thirty times as slow. Other processes may
+    // slow one try down, hence three.
     assert!(
         (0..3).any(|_| cost(100_000) < most),
         "more than {most:?} each"

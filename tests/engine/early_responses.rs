@@ -42,8 +42,8 @@ fn upload(url: &str, hung_up: Receiver<()>) -> Request {
         .body_from(Upload { pieces, hung_up }, None)
 }
 
-/// A server of one connection. It reads a little, sends the refusal and hangs up with the rest unread, so that its end is a
-/// reset. It uses TLS if a configuration is given.
+/// A server of one connection. It reads a little, sends the refusal and hangs up with the rest unread, so that its end
+/// is a reset. It uses TLS if a configuration is given.
 fn refusing(tls: Option<ServerConfig>) -> (u16, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -9,8 +9,8 @@ use hecaton::{Client, Reactor, forget_inherited};
 use crate::World;
 use crate::http2::World2;
 
-/// Drops a client and its reactor in a child, where other sockets have the numbers of its connections by then. Returns both
-/// to the parent, with what was written to those sockets.
+/// Drops a client and its reactor in a child, where other sockets have the numbers of its connections by then. Returns
+/// both to the parent, with what was written to those sockets.
 fn dropped_in_a_child(client: Client, reactor: Reactor) -> (Client, Reactor, Vec<u8>) {
     let (mut results, mut writer) = UnixStream::pair().unwrap();
     match fork().unwrap() {

@@ -128,7 +128,8 @@ fn over_http2_fields_are_counted_too() {
     assert!(get(|config| config.max_header_fields = 2001).is_ok());
 }
 
-/// A server that reads heads and runs the script. Returns the bytes that came after the head, and the number of connections.
+/// A server that reads heads and runs the script. Returns the bytes that came after the head, and the number of
+/// connections.
 fn seen_by_server(script: impl Fn(&mut TcpStream) + Send + 'static) -> (String, Receiver<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -1,4 +1,5 @@
-//! A GOAWAY over HTTP/2: the requests that it leaves out are sent again whatever its code, and the others get responses.
+//! A GOAWAY over HTTP/2: the requests that it leaves out are sent again whatever its code, and the others get
+//! responses.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

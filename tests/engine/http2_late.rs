@@ -66,8 +66,8 @@ fn late() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// The outcomes of two requests on one connection. The request on stream 3 ends first. Then the server sends the late frames,
-/// and responds to the other request.
+/// The outcomes of two requests on one connection. The request on stream 3 ends first. Then the server sends the late
+/// frames, and responds to the other request.
 fn around(end: End, late: Vec<u8>, uploads: bool) -> [Outcome; 2] {
     let (ended, first) = channel();
     let first = Mutex::new(first);

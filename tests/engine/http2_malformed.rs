@@ -93,8 +93,8 @@ fn malformed() -> Vec<(&'static str, Vec<u8>)> {
     all
 }
 
-/// A server with two requests on its first connection. It sends these bytes in the middle of the first response, and reports
-/// what it sees.
+/// A server with two requests on its first connection. It sends these bytes in the middle of the first response, and
+/// reports what it sees.
 fn around(bytes: Vec<u8>, connections: Arc<AtomicUsize>) -> String {
     Raw::serve(move |mut raw, number| {
         connections.fetch_add(1, Ordering::SeqCst);

@@ -30,7 +30,8 @@ fn wait_until_none_is_idle(client: &Client) {
     panic!("{:?}", client.stats());
 }
 
-/// A server that responds to one request of each connection. Then it hangs up if `hangs_up`, and reports when the client has.
+/// A server that responds to one request of each connection. Then it hangs up if `hangs_up`, and reports when the
+/// client has.
 fn server(hangs_up: bool) -> (String, Receiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/", listener.local_addr().unwrap());

@@ -65,8 +65,8 @@ fn mute() -> (u16, Arc<AtomicUsize>) {
 type Setting = fn(&mut Config);
 const TOTAL: Setting = |config| config.timeout = LIMIT;
 
-/// Checks the errors of the limit of a phase, and of the total deadline in that phase. `arrived` is the number of requests or
-/// connections at the server.
+/// Checks the errors of the limit of a phase, and of the total deadline in that phase. `arrived` is the number of
+/// requests or connections at the server.
 fn holds(
     phase: Phase,
     own: Setting,

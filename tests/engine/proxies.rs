@@ -12,7 +12,8 @@ use crate::proxy_server::{self, read_head};
 use crate::tls_server::{Authority, Server, keep_alive};
 use crate::{World, json};
 
-/// A world whose client uses this proxy. Its test server is called `origin.invalid`, a name that only the proxy can resolve.
+/// A world whose client uses this proxy. Its test server is called `origin.invalid`, a name that only the proxy can
+/// resolve.
 pub fn through(
     scheme: &str,
     proxy: &proxy_server::Proxy,

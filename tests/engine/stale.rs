@@ -1,4 +1,5 @@
-//! Connections that the server ended while a request was on its way: idempotent requests are re-sent, once, and others never.
+//! Connections that the server ended while a request was on its way: idempotent requests are re-sent, once, and others
+//! never.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! The functions that the fuzz targets in `fuzz/` call: each feeds bytes to a parser and checks its promises. Built by `cargo
-//! fuzz` alone.
+//! The functions that the fuzz targets in `fuzz/` call: each feeds bytes to a parser and checks its promises. Built by
+//! `cargo fuzz` alone.
 #![allow(missing_docs)]
 
 mod streams;

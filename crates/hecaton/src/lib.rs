@@ -1,9 +1,10 @@
 //! An HTTP client engine: many requests at once, and exactly one outcome for each.
 //!
-//! A request passes through the modules in this order, and each module imports only from itself and from later ones. `batch`
-//! decides how many requests run at once. `client` runs one request: deadline, redirects, attempts, retries. `pool` chooses its
-//! connection. `h2` and `h1` run it on the connection. `transport` opens connections. `content` decodes bodies. `runtime`
-//! drives everything. `config` has the settings and every default. `message` has requests, responses and errors.
+//! A request passes through the modules in this order, and each module imports only from itself and from later ones.
+//! `batch` decides how many requests run at once. `client` runs one request: deadline, redirects, attempts, retries.
+//! `pool` chooses its connection. `h2` and `h1` run it on the connection. `transport` opens connections. `content`
+//! decodes bodies. `runtime` drives everything. `config` has the settings and every default. `message` has requests,
+//! responses and errors.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -16,14 +17,16 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. There are two exceptions, which are
-//! listed too ([`Ending::Resent`]). A request is re-sent if the server certainly did nothing with it: its pooled connection
-//! turned out to be closed before a byte was written, or an HTTP/2 server says so. An idempotent request is re-sent, once, if
-//! its connection ended before a byte of the response came (RFC 9110 §9.2.2; [`Config::reconnect`] switches it off).
+//! No request is ever sent twice unless [`Retry`] is set, and then every try is listed. There are two exceptions, which
+//! are listed too ([`Ending::Resent`]). A request is re-sent if the server certainly did nothing with it: its pooled
+//! connection turned out to be closed before a byte was written, or an HTTP/2 server says so. An idempotent request is
+//! re-sent, once, if its connection ended before a byte of the response came (RFC 9110 §9.2.2; [`Config::reconnect`]
+//! switches it off).
 
 #![forbid(unsafe_code)]
 
-// In the order in which a request passes through them; each imports from those below it alone (`tests/architecture.rs`).
+// In the order in which a request passes through them; each imports from those below it alone
+// (`tests/architecture.rs`).
 mod batch;
 
 mod client;

@@ -1,4 +1,5 @@
-//! The modules import in one direction, in the order of a request, and no circle of files inside a module has more than two.
+//! The modules import in one direction, in the order of a request, and no circle of files inside a module has more than
+//! two.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

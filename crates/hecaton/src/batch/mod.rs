@@ -3,9 +3,9 @@
 //! Memory follows what is queued and in flight, not what has been done: an outcome is handed over
 //! and forgotten.
 //!
-//! Limits for each origin (`scheduler`) have one queue for each origin, and the queues take turns. A queue that may not start a
-//! request is not looked at. So a busy origin holds up no other origin, and each of 100,000 queued requests costs no more than
-//! each of a few. Without limits there is one queue, and no clock is read.
+//! Limits for each origin (`scheduler`) have one queue for each origin, and the queues take turns. A queue that may not
+//! start a request is not looked at. So a busy origin holds up no other origin, and each of 100,000 queued requests
+//! costs no more than each of a few. Without limits there is one queue, and no clock is read.
 //!
 //! A request's deadline starts when it is started. The wait for its turn, or for the batch's limits, does not count.
 //!
@@ -38,8 +38,9 @@ use crate::message::origin::Origin;
 use crate::message::request::Request;
 use crate::runtime::yield_now::begin_turn;
 
-/// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects lead and what is sent again
-/// counts for that one). A request that waits for them delays no other request, and its deadline has not started.
+/// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects lead and what is
+/// sent again counts for that one). A request that waits for them delays no other request, and its deadline has not
+/// started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// Most requests in flight to one origin. Default none: the batch's concurrency alone. 0 counts
@@ -135,8 +136,9 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// Hands the response of a queued request over in parts, which [`take_parts`](Batch::take_parts) gives. If the request has
-    /// been started already, the next request with this tag is meant: see [`has_started`](Batch::has_started).
+    /// Hands the response of a queued request over in parts, which [`take_parts`](Batch::take_parts) gives. If the
+    /// request has been started already, the next request with this tag is meant: see
+    /// [`has_started`](Batch::has_started).
     pub fn in_parts(&mut self, tag: T, in_parts: InParts) {
         let parts = self.parts.get_or_insert_with(|| Box::new(Parts::new()));
         parts.request(tag, in_parts);
@@ -149,14 +151,14 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         whole.any(|other| other == tag) || in_parts.any(|other| other == tag)
     }
 
-    /// The parts that came during the last wait, at most one of each request. Taking a part lets its request read on at the
-    /// next wait.
+    /// The parts that came during the last wait, at most one of each request. Taking a part lets its request read on at
+    /// the next wait.
     pub fn take_parts(&mut self) -> impl Iterator<Item = (&T, Part)> {
         self.parts.iter_mut().flat_map(|parts| parts.take())
     }
 
-    /// Ends a request whose program has read enough. After its part is taken, its outcome comes at the next wait: a response
-    /// without a body. Its connection is closed.
+    /// Ends a request whose program has read enough. After its part is taken, its outcome comes at the next wait: a
+    /// response without a body. Its connection is closed.
     pub fn enough(&mut self, tag: &T) {
         if let Some(parts) = &mut self.parts {
             parts.enough(tag);
@@ -168,8 +170,8 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         self.concurrency
     }
 
-    /// Keeps this many requests in flight from now on (0 counts as 1). More start at the next wait. If too many are in flight,
-    /// no request starts until enough of them have ended.
+    /// Keeps this many requests in flight from now on (0 counts as 1). More start at the next wait. If too many are in
+    /// flight, no request starts until enough of them have ended.
     pub fn set_concurrency(&mut self, concurrency: usize) {
         self.concurrency = concurrency.max(1);
     }

@@ -4,8 +4,8 @@
 //! Only origins that pause are stored in order, so their cost grows with the logarithm of their number. An origin is
 //! forgotten when none of its requests is queued or in flight and its pause is over.
 //!
-//! A rate spaces starts evenly instead of filling a bucket. Servers that count the requests of a second accept that best, and
-//! no burst follows a pause. Only the lateness of timers is made up for (`LATENESS`, 5 ms).
+//! A rate spaces starts evenly instead of filling a bucket. Servers that count the requests of a second accept that
+//! best, and no burst follows a pause. Only the lateness of timers is made up for (`LATENESS`, 5 ms).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::Hash;

@@ -1,7 +1,7 @@
 //! Requests of a batch whose responses are handed over in parts: each continues when its last part has been taken.
 //!
-//! A request that waits for its reader is never polled, so it reads nothing. It holds the part, and what a [`Streaming`] holds
-//! by itself.
+//! A request that waits for its reader is never polled, so it reads nothing. It holds the part, and what a
+//! [`Streaming`] holds by itself.
 //!
 //! The future of such a request ends with each part (head or piece). The next wait starts it again if the part was
 //! taken. So no queue can grow, and a request that waits for its reader keeps its slot in the batch. Before the request

@@ -32,8 +32,8 @@ impl Deadline {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// How long to sleep for this wait. After an outcome that the program gave, such as a stub of a test, that is not at all. The
-    /// wait still counts: the request has then begun that much earlier, and has that much less time left.
+    /// How long to sleep for this wait. After an outcome that the program gave, such as a stub of a test, that is not
+    /// at all. The wait still counts: the request has then begun that much earlier, and has that much less time left.
     pub fn pass(&mut self, wait: Duration, trace: &mut Trace) -> Duration {
         if !trace.given {
             return wait;

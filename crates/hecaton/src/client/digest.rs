@@ -38,7 +38,8 @@ impl Shared {
                 .find(&request.origin, &digest.login, &request.target)
         });
         digest.field.clear();
-        // A session may need a hash of a body that cannot be hashed now. Then no header is sent, and the server challenges anew.
+        // A session may need a hash of a body that cannot be hashed now. Then no header is sent, and the server
+        // challenges anew.
         let body = request.body.whole();
         if let Some(session) = known.filter(|session| session.suits(body)) {
             let input = DigestInput {

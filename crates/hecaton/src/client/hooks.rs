@@ -1,4 +1,5 @@
-//! Hooks of a program: its retry predicate, changes to an attempt before the attempt is made, and responses in place of the network's.
+//! Hooks of a program: its retry predicate, changes to an attempt before the attempt is made, and responses in place of
+//! the network's.
 
 use std::time::Duration;
 
@@ -32,8 +33,8 @@ pub type Changes = Vec<(String, Option<Vec<u8>>)>;
 /// What a program gives for an attempt that it intercepts.
 #[derive(Clone, Debug)]
 pub enum Given {
-    /// Nothing: the attempt is made on the network. If `observed`, [`Hooks::observe`] receives its response, unless the request
-    /// ends with that response.
+    /// Nothing: the attempt is made on the network. If `observed`, [`Hooks::observe`] receives its response, unless the
+    /// request ends with that response.
     Nothing {
         /// Whether the program observes responses.
         observed: bool,
@@ -74,16 +75,16 @@ pub struct GivenFailure {
     pub detail: String,
 }
 
-/// Decides which requests are sent again, instead of the failures, statuses and methods of [`Retry`](crate::Retry), and changes
-/// attempts before they are made.
+/// Decides which requests are sent again, instead of the failures, statuses and methods of [`Retry`](crate::Retry), and
+/// changes attempts before they are made.
 pub trait Hooks: Send + Sync {
-    /// The retry predicate: whether the request with this number is sent again after this outcome. Called after each outcome as
-    /// long as a try (`max` of the request's retries) and time are left. A [`Streaming`](crate::Streaming) response comes here
-    /// with its head alone: its body is empty.
+    /// The retry predicate: whether the request with this number is sent again after this outcome. Called after each
+    /// outcome as long as a try (`max` of the request's retries) and time are left. A [`Streaming`](crate::Streaming)
+    /// response comes here with its head alone: its body is empty.
     fn again(&self, number: usize, outcome: Result<Response, Error>) -> BoxFuture<'static, bool>;
 
-    /// Called before each attempt of a request that is to be [`watched`](crate::Request::watched), with its number. Returns headers
-    /// to be set in this attempt; none makes the request fail.
+    /// Called before each attempt of a request that is to be [`watched`](crate::Request::watched), with its number.
+    /// Returns headers to be set in this attempt; none makes the request fail.
     fn before_attempt(
         &self,
         _number: usize,
@@ -92,14 +93,15 @@ pub trait Hooks: Send + Sync {
         Box::pin(ready(Some(Changes::new())))
     }
 
-    /// Called before each attempt of a request that is to be [`intercepted`](crate::Request::intercepted), with its number. If the
-    /// network had an attempt, it has the re-send on another connection too, and this is not called again.
+    /// Called before each attempt of a request that is to be [`intercepted`](crate::Request::intercepted), with its
+    /// number. If the network had an attempt, it has the re-send on another connection too, and this is not called
+    /// again.
     fn respond(&self, _number: usize, _attempt: Upcoming) -> BoxFuture<'static, Given> {
         Box::pin(ready(Given::Nothing { observed: false }))
     }
 
-    /// Called with a response of the network that another attempt replaces, if the program observes responses and if the body
-    /// could be read whole. The program receives the response of the last attempt as the request's outcome.
+    /// Called with a response of the network that another attempt replaces, if the program observes responses and if
+    /// the body could be read whole. The program receives the response of the last attempt as the request's outcome.
     fn observe(&self, _number: usize, _response: Response) -> BoxFuture<'static, ()> {
         Box::pin(ready(()))
     }

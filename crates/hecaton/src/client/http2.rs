@@ -1,4 +1,5 @@
-//! One attempt over HTTP/2: a stream of a connection, the request on it, and as much of its response as the attempt is to read.
+//! One attempt over HTTP/2: a stream of a connection, the request on it, and as much of its response as the attempt is
+//! to read.
 
 use std::sync::Arc;
 

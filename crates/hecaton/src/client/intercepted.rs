@@ -32,8 +32,8 @@ impl Shared {
         Some((&**self.hooks.as_ref()?, number))
     }
 
-    /// An attempt to which the program responds, or else the network. An `Err` outside means that the program has refused the
-    /// request, and that the attempt was not made.
+    /// An attempt to which the program responds, or else the network. An `Err` outside means that the program has
+    /// refused the request, and that the attempt was not made.
     pub(super) async fn intercepted(
         self: &Arc<Self>,
         request: &Request,
@@ -100,7 +100,8 @@ impl Shared {
         }
     }
 
-    /// The attempt as an interceptor sees it: without the headers that the engine adds last, `Host` and the framing of the body.
+    /// The attempt as an interceptor sees it: without the headers that the engine adds last, `Host` and the framing of
+    /// the body.
     fn intercepted_attempt(&self, request: &Request, number: usize) -> Upcoming {
         let own_host = request.host != request.origin.host_header();
         let own_framing = request.framing().is_some();
@@ -193,8 +194,8 @@ fn given_body(given: GivenResponse) -> GivenBody {
     }
 }
 
-/// Whether a body begins as its last coding does. Headers of stubs are often copied from a response whose body was decoded. The
-/// coding `br` has no beginning of its own, so such a body is left as it is.
+/// Whether a body begins as its last coding does. Headers of stubs are often copied from a response whose body was
+/// decoded. The coding `br` has no beginning of its own, so such a body is left as it is.
 fn is_coded(body: &GivenBody, fields: &[u8]) -> bool {
     let codings = Fields(fields)
         .iter()

@@ -10,8 +10,8 @@ const MOST_STUCK: u32 = 4;
 /// Most times in all, because the list of attempts must have an end too.
 const MOST: u32 = 1000;
 
-/// The wait before the second re-send after a refusal; it doubles each time. The first needs no wait, because it uses another
-/// connection.
+/// The wait before the second re-send after a refusal; it doubles each time. The first needs no wait, because it uses
+/// another connection.
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// How often a request was re-sent, and why.
@@ -48,8 +48,8 @@ pub(crate) struct Resend {
 impl Resends {
     /// A request without a response is re-sent if its peer certainly did nothing with it.
     ///
-    /// An idempotent request is also re-sent, once, if its connection ended before a response, whether the connection was pooled
-    /// or new.
+    /// An idempotent request is also re-sent, once, if its connection ended before a response, whether the connection
+    /// was pooled or new.
     pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
         let (may, wait) = match broken {
             Broken::Unsent if facts.reused => (true, Duration::ZERO),

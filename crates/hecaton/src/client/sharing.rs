@@ -14,8 +14,8 @@ use crate::message::failure::InvalidRequest;
 pub struct Settings(Arc<Config>);
 
 impl Client {
-    /// Checks settings for [`with`](Client::with): settings of connections must equal this client's, because the connections
-    /// are shared.
+    /// Checks settings for [`with`](Client::with): settings of connections must equal this client's, because the
+    /// connections are shared.
     pub fn settings(&self, mut config: Config) -> Result<Settings, InvalidRequest> {
         super::check(&mut config)?;
         let other = self.0.pool.config.different_connections(&config);
@@ -27,8 +27,8 @@ impl Client {
         Ok(Settings(Arc::new(config)))
     }
 
-    /// A client with other settings for its requests. It shares this client's connections and their limits, the nonces of
-    /// digest authentication, and the counts. Its jar is `cookies`, whatever the settings say.
+    /// A client with other settings for its requests. It shares this client's connections and their limits, the nonces
+    /// of digest authentication, and the counts. Its jar is `cookies`, whatever the settings say.
     pub fn with(&self, settings: &Settings, cookies: Option<Cookies>) -> Client {
         Client(Arc::new(Shared {
             config: settings.0.clone(),
@@ -37,9 +37,9 @@ impl Client {
         }))
     }
 
-    /// A client with the same settings and connections of its own, for a thread with a [`Reactor`](crate::Reactor) of its own. Both
-    /// share the jar of cookies, and their bodies count together towards `max_buffered`. Other limits are each client's own.
-    /// Fails as [`Client::try_new`] does.
+    /// A client with the same settings and connections of its own, for a thread with a [`Reactor`](crate::Reactor) of
+    /// its own. Both share the jar of cookies, and their bodies count together towards `max_buffered`. Other limits are
+    /// each client's own. Fails as [`Client::try_new`] does.
     pub fn separate(&self) -> Result<Client, InvalidRequest> {
         self.separate_through(self.0.config.proxy.clone())
     }

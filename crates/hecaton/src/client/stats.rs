@@ -1,7 +1,7 @@
 //! Counts of a client's work.
 
-/// Totals since the client was made, and its work now. Each figure is exact, but they are not read at one instant, so that no
-/// request waits for them.
+/// Totals since the client was made, and its work now. Each figure is exact, but they are not read at one instant, so
+/// that no request waits for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Requests that were started, whatever became of them.

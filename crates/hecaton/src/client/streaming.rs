@@ -22,10 +22,11 @@ use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
 /// A response of which the head has come and the body is still to be read.
 ///
-/// Only the pieces that the reader takes are read: a slow reader holds up the server. The part of the body that is held stays far below 1
-/// MiB whatever the server sends. Over HTTP/2 it is at most the stream's window: 1 MiB, and up to 16 MiB on a connection whose
-/// readers took much. The total deadline and the limit between two pieces still hold. The reader's own time counts only for the
-/// total deadline. `max_body` does not apply, because it is for bodies that are held whole.
+/// Only the pieces that the reader takes are read: a slow reader holds up the server. The part of the body that is held
+/// stays far below 1 MiB whatever the server sends. Over HTTP/2 it is at most the stream's window: 1 MiB, and up to 16
+/// MiB on a connection whose readers took much. The total deadline and the limit between two pieces still hold. The
+/// reader's own time counts only for the total deadline. `max_body` does not apply, because it is for bodies that are
+/// held whole.
 ///
 /// The connection goes back to the pool with the last piece. Dropping the stream before closes it; over
 /// HTTP/2 it resets the stream alone.
@@ -95,8 +96,8 @@ impl Streaming {
         &self.fields
     }
 
-    /// The trailers behind the body (RFC 9110 §6.5), as a block like that of the headers. Empty before the body has been read
-    /// to its end, and where there are none.
+    /// The trailers behind the body (RFC 9110 §6.5), as a block like that of the headers. Empty before the body has
+    /// been read to its end, and where there are none.
     pub fn trailer_block(&self) -> &[u8] {
         self.trailers.as_ref().map_or(&[], |block| block)
     }
@@ -127,8 +128,8 @@ impl Streaming {
         self.trace.mark - self.deadline.begun
     }
 
-    /// The next piece of the body, never empty, of at most a few hundred KiB; none once it has been read whole. A body that
-    /// ends too early is an error, and every later call returns an error again.
+    /// The next piece of the body, never empty, of at most a few hundred KiB; none once it has been read whole. A body
+    /// that ends too early is an error, and every later call returns an error again.
     ///
     /// Dropping the future loses nothing: the next call continues.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {

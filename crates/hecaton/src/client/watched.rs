@@ -11,8 +11,8 @@ use crate::message::fields::Fields;
 use crate::message::request::Request;
 
 impl Shared {
-    /// The request of the next attempt with the program's changes; none if there are none. Boxed, because few requests have
-    /// such a hook.
+    /// The request of the next attempt with the program's changes; none if there are none. Boxed, because few requests
+    /// have such a hook.
     pub async fn watched(
         self: &Arc<Self>,
         request: &Request,

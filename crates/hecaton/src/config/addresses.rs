@@ -37,8 +37,9 @@ impl Addresses {
         }
     }
 
-    /// Caches the results of lookups for this time, of some ten thousand names at most. This is for programs that send a few
-    /// requests each to many hosts. If no connection could be opened to a name's addresses, the name is looked up again.
+    /// Caches the results of lookups for this time, of some ten thousand names at most. This is for programs that send
+    /// a few requests each to many hosts. If no connection could be opened to a name's addresses, the name is looked up
+    /// again.
     pub fn cache_for(&mut self, time: Duration) {
         self.cache_time = time;
     }

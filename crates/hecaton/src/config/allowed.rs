@@ -1,7 +1,7 @@
 //! Which addresses may be connected to: pure decisions about a known address.
 //!
-//! The decision is about the addresses that a name was resolved to, right before connecting to exactly those. So a name that
-//! changes its address between two lookups (rebinding) gains nothing.
+//! The decision is about the addresses that a name was resolved to, right before connecting to exactly those. So a name
+//! that changes its address between two lookups (rebinding) gains nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -15,8 +15,9 @@ pub enum AllowAddress {
     #[default]
     Any,
     /// Addresses of the public internet. Excluded are private, loopback, link-local, shared (100.64.0.0/10), multicast,
-    /// reserved and unspecified addresses. Also excluded are the addresses at which clouds serve secrets (169.254.169.254,
-    /// 168.63.129.16 and others), and IPv6 addresses that stand for an IPv4 address (mapped, NAT64, 6to4, Teredo).
+    /// reserved and unspecified addresses. Also excluded are the addresses at which clouds serve secrets
+    /// (169.254.169.254, 168.63.129.16 and others), and IPv6 addresses that stand for an IPv4 address (mapped, NAT64,
+    /// 6to4, Teredo).
     Public,
     /// The addresses of some networks.
     Networks(Networks),

@@ -1,7 +1,8 @@
 //! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that set one.
 //!
-//! Mozilla's list of public suffixes (`psl`) says which domains a host may set cookies for. `parse` reads a `Set-Cookie`, and
-//! `date` its dates. This file decides which cookies are accepted. `store` holds them, and decides which are sent.
+//! Mozilla's list of public suffixes (`psl`) says which domains a host may set cookies for. `parse` reads a
+//! `Set-Cookie`, and `date` its dates. This file decides which cookies are accepted. `store` holds them, and decides
+//! which are sent.
 
 mod date;
 mod parse;
@@ -48,12 +49,13 @@ pub struct Cookie {
 
 /// Cookies, shared by all clients that are given the jar, and by its clones.
 ///
-/// A server of `a.co.uk` may set a cookie for `a.co.uk` and all names below it, but none for all of `co.uk`. The list of public
-/// suffixes that the engine was built with decides. A server whose host is an address may set cookies for itself alone.
+/// A server of `a.co.uk` may set a cookie for `a.co.uk` and all names below it, but none for all of `co.uk`. The list
+/// of public suffixes that the engine was built with decides. A server whose host is an address may set cookies for
+/// itself alone.
 ///
-/// A jar holds at most 3000 cookies, and 180 of a registrable domain (`a.co.uk`). Name and value of a cookie have at most 4 KiB
-/// together. At most 50 cookies of a response are accepted. When the jar is full, expired cookies are removed first, then those
-/// used longest ago, from domains with many cookies before others.
+/// A jar holds at most 3000 cookies, and 180 of a registrable domain (`a.co.uk`). Name and value of a cookie have at
+/// most 4 KiB together. At most 50 cookies of a response are accepted. When the jar is full, expired cookies are
+/// removed first, then those used longest ago, from domains with many cookies before others.
 #[derive(Clone, Default)]
 pub struct Cookies(Arc<Mutex<Store>>);
 
@@ -158,8 +160,8 @@ impl std::fmt::Debug for Cookies {
     }
 }
 
-/// Stores a cookie if the URL's host may set it (RFC 6265bis §5.7): only https sets secure cookies, http does not replace them,
-/// and the prefixes `__Secure-` and `__Host-` are enforced.
+/// Stores a cookie if the URL's host may set it (RFC 6265bis §5.7): only https sets secure cookies, http does not
+/// replace them, and the prefixes `__Secure-` and `__Host-` are enforced.
 fn insert(store: &mut Store, text: &str, url: &Url) -> bool {
     let Some(raw) = Raw::read(text) else {
         return false;

@@ -1,8 +1,8 @@
 //! The settings of a client: the table of all of them with their defaults (`table`), and the types that some have. The
 //! options of a request in Ruby have a table beside it (`request_table`).
 //!
-//! Types for one setting have files of their own: `retry`, `cookies`, `allowed` (which addresses), `addresses` (`resolve`),
-//! `redirect_hosts`, `proxy`, `pem`.
+//! Types for one setting have files of their own: `retry`, `cookies`, `allowed` (which addresses), `addresses`
+//! (`resolve`), `redirect_hosts`, `proxy`, `pem`.
 
 pub(crate) mod addresses;
 pub(crate) mod allowed;
@@ -24,8 +24,8 @@ impl Config {
 }
 
 impl Config {
-    /// Reads the files that the settings name. So a copy of the settings makes an equal client later, even in a process that
-    /// may not read the files.
+    /// Reads the files that the settings name. So a copy of the settings makes an equal client later, even in a process
+    /// that may not read the files.
     pub(crate) fn read_files(&mut self) -> Result<(), InvalidRequest> {
         for (name, pem) in [
             ("ca", &mut self.ca),
@@ -50,7 +50,8 @@ pub enum Protocol {
     Auto,
     /// HTTP/1.1 alone.
     Http1,
-    /// HTTP/2 alone (RFC 9113): by ALPN over TLS, and without TLS with prior knowledge that the server supports it (§3.3).
+    /// HTTP/2 alone (RFC 9113): by ALPN over TLS, and without TLS with prior knowledge that the server supports it
+    /// (§3.3).
     Http2,
 }
 

@@ -1,8 +1,8 @@
 //! The table of what a request may have beside its method and its URL, in Ruby's words.
 //!
-//! `tests/settings` makes of it the list of these keywords (`ruby/lib/hecaton/settings.rb`), the signatures of all methods that
-//! take them (`ruby/sig/hecaton/verbs.rbs`) and the section "Of a request" of `docs/settings.md`. What each of them does is in
-//! `ruby/lib/hecaton/request_builder.rb`.
+//! `tests/settings` makes of it the list of these keywords (`ruby/lib/hecaton/settings.rb`), the signatures of all
+//! methods that take them (`ruby/sig/hecaton/verbs.rbs`) and the section "Of a request" of `docs/settings.md`. What
+//! each of them does is in `ruby/lib/hecaton/request_builder.rb`.
 
 /// What the table says of an option of a request.
 #[derive(Clone, Copy, Debug)]

@@ -40,8 +40,8 @@ impl Retry {
         again.then(|| self.wait(tries).max(requested_wait(fields)))
     }
 
-    /// The wait before the next try after the `tries`-th one, if the retry predicate accepts it; none if no try is left. The
-    /// fields are those of a response.
+    /// The wait before the next try after the `tries`-th one, if the retry predicate accepts it; none if no try is
+    /// left. The fields are those of a response.
     pub(crate) fn wait_for_predicate(&self, tries: u32, fields: Option<&[u8]>) -> Option<Duration> {
         (tries <= self.max).then(|| {
             self.wait(tries)
@@ -57,8 +57,8 @@ impl Retry {
     }
 }
 
-/// A random number from 0 to 1 that differs between processes. A child of `fork` begins with its parent's generator. Otherwise
-/// all children would draw the same number and retry at the same time.
+/// A random number from 0 to 1 that differs between processes. A child of `fork` begins with its parent's generator.
+/// Otherwise all children would draw the same number and retry at the same time.
 fn draw(process: u32) -> f64 {
     thread_local!(static SEEDED: Cell<Option<u32>> = const { Cell::new(None) });
     if SEEDED.replace(Some(process)) != Some(process) {

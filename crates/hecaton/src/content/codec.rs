@@ -6,8 +6,8 @@ use brotli_decompressor::{
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
 
-/// Largest window of zstd, 8 MiB as a power of two, by RFC 9659 §3. A server can make a client allocate it. gzip and deflate
-/// have windows of 32 KiB, and br of at most 16 MiB.
+/// Largest window of zstd, 8 MiB as a power of two, by RFC 9659 §3. A server can make a client allocate it. gzip and
+/// deflate have windows of 32 KiB, and br of at most 16 MiB.
 const ZSTD_WINDOW: u32 = 23;
 
 /// The memory of gzip and deflate: a window of 32 KiB, and tables.
@@ -82,8 +82,8 @@ impl Codec {
         }
     }
 
-    /// Begins again behind an end: several members of gzip, and frames of zstd, are one body (RFC 1952 §2.2, RFC 8878 §3).
-    /// False if nothing may follow.
+    /// Begins again behind an end: several members of gzip, and frames of zstd, are one body (RFC 1952 §2.2, RFC 8878
+    /// §3). False if nothing may follow.
     pub fn begin_again(&mut self) -> bool {
         match self {
             Codec::Gzip(_) => Codec::named("gzip").map(|new| *self = new).is_some(),

@@ -1,12 +1,12 @@
 //! Takes content codings off a body (RFC 9110 §8.4), piece by piece, each piece of bounded size.
 //!
-//! A decoder takes the bytes that have arrived, and decodes them a step at a time. No step holds or gives more than [`PIECE`],
-//! so a body of a few bytes that decodes to gigabytes costs time, which the deadline limits, and no memory.
+//! A decoder takes the bytes that have arrived, and decodes them a step at a time. No step holds or gives more than
+//! [`PIECE`], so a body of a few bytes that decodes to gigabytes costs time, which the deadline limits, and no memory.
 //!
-//! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. Bytes behind a coding's end are
-//! an error, as behind a response, unless the format allows them: members of gzip, frames of zstd. A stream also holds the
-//! decoder's window: 32 KiB (gzip, deflate), at most 16 MiB (br) or 8 MiB (zstd, RFC 9659). zstd is the library in C, the
-//! others are in Rust (`docs/decisions/zstd-in-c.md`).
+//! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. Bytes behind a coding's
+//! end are an error, as behind a response, unless the format allows them: members of gzip, frames of zstd. A stream
+//! also holds the decoder's window: 32 KiB (gzip, deflate), at most 16 MiB (br) or 8 MiB (zstd, RFC 9659). zstd is the
+//! library in C, the others are in Rust (`docs/decisions/zstd-in-c.md`).
 
 pub(crate) mod buffered;
 mod codec;
@@ -61,8 +61,8 @@ pub(crate) enum Step<'a> {
 pub(crate) type Undecodable = &'static str;
 
 impl Decoder {
-    /// A decoder for the content codings in these fields. None when the body has no coding or an unknown one. Then the body is
-    /// left as it is, because the fields still describe it.
+    /// A decoder for the content codings in these fields. None when the body has no coding or an unknown one. Then the
+    /// body is left as it is, because the fields still describe it.
     pub fn of(fields: Fields<'_>) -> Result<Option<Box<Decoder>>, Undecodable> {
         let values = fields
             .iter()

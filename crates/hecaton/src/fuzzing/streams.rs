@@ -114,8 +114,8 @@ pub fn socks(bytes: &[u8]) {
 /// How much of a block of fields the stream may hold back.
 const BLOCK: usize = 1 << 16;
 
-/// The instrumented stream under HTTP/2: however the bytes are split, it observes the same requests and responses, and passes
-/// on the same bytes.
+/// The instrumented stream under HTTP/2: however the bytes are split, it observes the same requests and responses, and
+/// passes on the same bytes.
 pub fn tap(bytes: &[u8]) {
     let (size, bytes) = in_pieces(bytes);
     let mut departed = 0;
@@ -191,7 +191,8 @@ fn follow(mut rest: &[u8], mut report: impl FnMut(u8, u32)) {
     }
 }
 
-/// Blocks of fields, each after a byte with its length. The replacement of a block must change the HPACK table as the block does.
+/// Blocks of fields, each after a byte with its length. The replacement of a block must change the HPACK table as the
+/// block does.
 pub fn hpack(mut bytes: &[u8]) {
     let (mut decoder, mut other) = (Decoder::default(), Decoder::default());
     while let Some((length, rest)) = bytes.split_first() {

@@ -25,8 +25,8 @@ pub(crate) struct BodyFraming {
 struct Gathered {
     fields: usize,
     block: Vec<u8>,
-    /// Whether a line around a chunk was accepted although it is malformed. Another reader might have seen another end. It
-    /// stands here because few bodies have trailers.
+    /// Whether a line around a chunk was accepted although it is malformed. Another reader might have seen another end.
+    /// It stands here because few bodies have trailers.
     loose: bool,
 }
 
@@ -129,8 +129,8 @@ impl BodyFraming {
         }
     }
 
-    /// The next part of the body. Removes chunk framing from `input`; the bytes of the body stay until the caller takes them
-    /// and calls [`BodyFraming::taken`]. Trailers have the limits of a head.
+    /// The next part of the body. Removes chunk framing from `input`; the bytes of the body stay until the caller takes
+    /// them and calls [`BodyFraming::taken`]. Trailers have the limits of a head.
     pub fn ready(&mut self, input: &mut BytesMut, limits: &Config) -> Result<Ready, BodyError> {
         loop {
             let went_on = match self.state {
@@ -278,8 +278,8 @@ fn ends(line: &[u8]) -> usize {
     returns.count()
 }
 
-/// Length of the first line of `input` without its end, and of the end; none if the end has not come. Other readers look for
-/// the end of an extension elsewhere, so a line with an extension must end in CRLF.
+/// Length of the first line of `input` without its end, and of the end; none if the end has not come. Other readers
+/// look for the end of an extension elsewhere, so a line with an extension must end in CRLF.
 fn line(input: &[u8], most: usize, lenient: bool) -> Result<Option<(usize, usize)>, BodyError> {
     let end = input.iter().position(|byte| *byte == b'\n');
     match end.map(|end| (end, input[..end].strip_suffix(b"\r"))) {

@@ -131,7 +131,8 @@ impl Connection {
         self.stream.waiting(Look::Kernel)
     }
 
-    /// Ready when something has come on an idle connection since `seems_quiet`, else its next byte or its end wakes the task.
+    /// Ready when something has come on an idle connection since `seems_quiet`, else its next byte or its end wakes the
+    /// task.
     pub fn poll_news(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.stream.poll_news(cx)
     }

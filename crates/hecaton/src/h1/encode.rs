@@ -14,8 +14,8 @@ use crate::transport::proxy::Forward;
 /// Bodies up to this size are sent behind the head in one write.
 const SMALL_BODY: usize = 16 << 10;
 
-/// Writes the head, and a small body that need not wait, into `out`, for the origin or for a proxy. Returns whether the body is
-/// in it.
+/// Writes the head, and a small body that need not wait, into `out`, for the origin or for a proxy. Returns whether the
+/// body is in it.
 pub(crate) fn encode(
     request: &Request,
     config: &Config,
@@ -92,8 +92,8 @@ pub(crate) fn expects_in_vain(request: &Request) -> bool {
     request.flags.expects && request.body.is_empty()
 }
 
-/// All fields but an expectation in vain, and but the credentials for a proxy (RFC 9110 §11.7.2), when there is none, or a
-/// tunnel through it.
+/// All fields but an expectation in vain, and but the credentials for a proxy (RFC 9110 §11.7.2), when there is none,
+/// or a tunnel through it.
 fn put_some(request: &Request, origin: bool, out: &mut Vec<u8>) {
     let vain = expects_in_vain(request);
     let left_out = |name: &str| match vain && name.eq_ignore_ascii_case(EXPECT.as_str()) {

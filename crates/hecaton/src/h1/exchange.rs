@@ -1,7 +1,7 @@
 //! One request on one connection: the request is sent, the head of the response is read, then its body.
 //!
-//! The request that owns the connection drives it, and nothing else does. No task is spawned. So a request that is dropped
-//! stops at once and closes its connection.
+//! The request that owns the connection drives it, and nothing else does. No task is spawned. So a request that is
+//! dropped stops at once and closes its connection.
 
 use std::future::poll_fn;
 use std::io;
@@ -73,8 +73,9 @@ pub(crate) async fn exchange(
     Ok((head, incoming))
 }
 
-/// Whether the server has sent something on a new connection before the request. It may be the response of a server that is too
-/// busy to read. The connection then carries no other request, because the server may also respond to this one.
+/// Whether the server has sent something on a new connection before the request. It may be the response of a server
+/// that is too busy to read. The connection then carries no other request, because the server may also respond to this
+/// one.
 fn has_sent_early(connection: &mut Connection) -> Result<bool, Broken> {
     match connection.waiting() {
         Waiting::Nothing => Ok(false),
@@ -148,8 +149,8 @@ fn poll_head(
             }
             Poll::Ready(Ok(_)) => pieces += 1,
             Poll::Ready(Err(error)) => return Poll::Ready(Err(ended(Some(error)))),
-            // The request cannot be finished. A server that responded early and hung up sends nothing more. The kernel has its
-            // response, though the reactor may not have seen it yet.
+            // The request cannot be finished. A server that responded early and hung up sends nothing more. The kernel
+            // has its response, though the reactor may not have seen it yet.
             Poll::Pending if write_error.is_some() => {
                 if !connection.rescue() {
                     return Poll::Ready(Err(ended(write_error)));
@@ -189,8 +190,8 @@ mod tests {
     use crate::transport::pipe::Pipe;
     use crate::transport::wire::{Socket, Wire};
 
-    /// The result of a request on a new connection on which these bytes came first: the status and whether the connection may
-    /// be reused. `seen` is whether the reactor has seen the bytes.
+    /// The result of a request on a new connection on which these bytes came first: the status and whether the
+    /// connection may be reused. `seen` is whether the reactor has seen the bytes.
     fn after(come: &[u8], ends: bool, seen: bool) -> Result<(u16, bool), Failure> {
         let config = Config::new(Duration::from_secs(10));
         Reactor::new().unwrap().block_on(async {

@@ -16,8 +16,8 @@ use crate::message::head::{Framing, Head};
 use crate::runtime::timer::PhaseTimer;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
-/// From this length on, a body of known length stays in the buffer that it was read to. Splitting a buffer costs as much as
-/// copying some kilobytes.
+/// From this length on, a body of known length stays in the buffer that it was read to. Splitting a buffer costs as
+/// much as copying some kilobytes.
 const LEFT_IN_PLACE: u64 = 4 << 10;
 
 /// Memory taken ahead of a body whose length is known.
@@ -26,8 +26,8 @@ const MOST_AHEAD: u64 = 64 << 10;
 /// The rest of an exchange after the head of the response.
 pub(crate) struct Incoming {
     reader: BodyFraming,
-    /// The request, which a server may respond to before it has read it. The rest is written meanwhile, because a server that
-    /// responds while it reads (an echo, a filter) would otherwise wait for it for ever.
+    /// The request, which a server may respond to before it has read it. The rest is written meanwhile, because a
+    /// server that responds while it reads (an echo, a filter) would otherwise wait for it for ever.
     outgoing: Outgoing,
     /// Whether the server does not need the rest of the request.
     unwanted: bool,
@@ -75,8 +75,8 @@ impl Incoming {
         Ok(body.freeze())
     }
 
-    /// A buffer for the whole body, or an error if its length is too large. A length is only a promise, so memory beyond the
-    /// usual is allocated as the bytes come.
+    /// A buffer for the whole body, or an error if its length is too large. A length is only a promise, so memory
+    /// beyond the usual is allocated as the bytes come.
     fn room(&self, config: &Config) -> Result<BytesMut, Failure> {
         match self.reader.expected() {
             expected if expected > config.max_body as u64 => {
@@ -167,8 +167,8 @@ impl Incoming {
         usable
     }
 
-    /// Adds to the failure of a body that was cut short how many bytes came. The caller passes the framing, so that this struct
-    /// stays small.
+    /// Adds to the failure of a body that was cut short how many bytes came. The caller passes the framing, so that
+    /// this struct stays small.
     pub fn with_received(
         &self,
         mut failure: Failure,

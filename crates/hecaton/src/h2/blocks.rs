@@ -7,8 +7,8 @@ use super::frames::{
     WITH_PRIORITY, push_frame,
 };
 
-/// The fields in the frames of a block, and whether the block makes its stream depend on itself. `h2` resets such a stream
-/// without reading the fields, so its HPACK table would be out of step. None if the frames are invalid.
+/// The fields in the frames of a block, and whether the block makes its stream depend on itself. `h2` resets such a
+/// stream without reading the fields, so its HPACK table would be out of step. None if the frames are invalid.
 pub(super) fn fields(head: FrameHead, frames: &[u8]) -> Option<(Cow<'_, [u8]>, bool)> {
     let mut first = &frames[FRAME_HEAD..head.whole()];
     if head.has(PADDED) {

@@ -1,7 +1,7 @@
 //! One request on one stream: the request is sent, the head of the response is read, then its body (`incoming`).
 //!
-//! The stream belongs to this request; a task drives the connection under it. A request that is dropped resets its stream
-//! (RST_STREAM CANCEL) when the connection is driven next, and leaves the others alone.
+//! The stream belongs to this request; a task drives the connection under it. A request that is dropped resets its
+//! stream (RST_STREAM CANCEL) when the connection is driven next, and leaves the others alone.
 
 use std::future::poll_fn;
 use std::io::ErrorKind;
@@ -185,15 +185,15 @@ impl StreamPermit {
                 false => Broken::Refused(failure),
             };
         }
-        // A GOAWAY guarantees the same for the streams above the one that it names, whatever its code. `h2` reports it to those
-        // streams alone, unless the connection ends before `h2` has processed it.
+        // A GOAWAY guarantees the same for the streams above the one that it names, whatever its code. `h2` reports it
+        // to those streams alone, unless the connection ends before `h2` has processed it.
         let left_out = (error.is_remote() && error.is_go_away()) || self.is_left_out();
         let ended = error.is_io() || error.is_go_away();
         if (left_out && !begun) || (ended && !sent) {
             return Broken::Unprocessed(failure, self.link.observed.has_progressed());
         }
-        // An error in a GOAWAY is a judgement of the server, and part of a response is more than none. A server that violates
-        // HTTP/2 on a new connection would do so again.
+        // An error in a GOAWAY is a judgement of the server, and part of a response is more than none. A server that
+        // violates HTTP/2 on a new connection would do so again.
         let silent = self.link.last_word().is_none() && !begun;
         match silent && (error.is_io() || (ended && self.reused)) {
             true => Broken::Ended(failure),

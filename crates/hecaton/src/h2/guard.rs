@@ -1,10 +1,11 @@
-//! A filter between a server and `h2`: an error of one stream ends only that stream (RFC 9113 §5.4.2, §8.1.1), and a malformed
-//! response is no success.
+//! A filter between a server and `h2`: an error of one stream ends only that stream (RFC 9113 §5.4.2, §8.1.1), and a
+//! malformed response is no success.
 //!
-//! `h2` ends the connection for some errors of a stream, and ignores others. So the guard follows the bytes, frame by frame,
-//! before `h2` reads them. As long as nothing is wrong, each byte passes unchanged. When something is wrong, the guard first
-//! makes `h2` reset that stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540 §5.3.1). `h2` then
-//! ignores whatever comes on that stream. It still updates flow control and the table of HPACK, which all streams share.
+//! `h2` ends the connection for some errors of a stream, and ignores others. So the guard follows the bytes, frame by
+//! frame, before `h2` reads them. As long as nothing is wrong, each byte passes unchanged. When something is wrong, the
+//! guard first makes `h2` reset that stream, by a PRIORITY frame that makes the stream depend on itself (RFC 7540
+//! §5.3.1). `h2` then ignores whatever comes on that stream. It still updates flow control and the table of HPACK,
+//! which all streams share.
 
 use tokio::io::ReadBuf;
 
@@ -136,8 +137,8 @@ impl Guard {
                     at += count;
                 }
                 Step::Hold => {
-                    // Not copied if nothing passed. Otherwise a block that comes byte by byte would cost the square of its
-                    // length.
+                    // Not copied if nothing passed. Otherwise a block that comes byte by byte would cost the square of
+                    // its length.
                     self.held = if at == 0 { bytes } else { bytes[at..].to_vec() };
                     return;
                 }
@@ -231,8 +232,8 @@ impl Guard {
             Some(padding) => 1 + usize::from(*padding),
             None => return Step::Hold,
         };
-        // Padding that fills the frame, or more, is a connection error (RFC 9113 §6.1). The END_STREAM of a frame that `h2`
-        // refuses ends no body.
+        // Padding that fills the frame, or more, is a connection error (RFC 9113 §6.1). The END_STREAM of a frame that
+        // `h2` refuses ends no body.
         let Some(count) = head.length.checked_sub(padding) else {
             return self.give_up(bytes);
         };

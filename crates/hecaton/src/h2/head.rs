@@ -14,8 +14,8 @@ use crate::message::fields::Fields;
 use crate::message::head::BadHead;
 use crate::message::request::Request;
 
-/// Fields about one HTTP/1.1 connection, which are forbidden in HTTP/2 (RFC 9113 §8.2.2). So are `Connection`, the fields that
-/// it names, and `TE` unless it is `trailers`.
+/// Fields about one HTTP/1.1 connection, which are forbidden in HTTP/2 (RFC 9113 §8.2.2). So are `Connection`, the
+/// fields that it names, and `TE` unless it is `trailers`.
 const OF_A_CONNECTION: [HeaderName; 5] = [
     // HTTP/2 passes proxies in tunnels.
     PROXY_AUTHORIZATION,

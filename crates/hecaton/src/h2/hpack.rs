@@ -1,8 +1,8 @@
 //! Decodes a block of fields of HTTP/2, as far as it decides whether a response is well formed (HPACK, RFC 7541).
 //!
-//! `h2` ends the whole connection for some fields that make only their own response malformed (RFC 9113 §8.1.1), and does not
-//! report others. This decoder runs beside it. It keeps only sizes and kinds of what it decodes, in a table that stays in step
-//! with that of `h2`.
+//! `h2` ends the whole connection for some fields that make only their own response malformed (RFC 9113 §8.1.1), and
+//! does not report others. This decoder runs beside it. It keeps only sizes and kinds of what it decodes, in a table
+//! that stays in step with that of `h2`.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -180,8 +180,8 @@ impl Decoder {
         Ok(said)
     }
 
-    /// A block that changes the table of `h2` as the last block does, but contains nothing that `h2` would end the connection
-    /// for. None if there is no such block.
+    /// A block that changes the table of `h2` as the last block does, but contains nothing that `h2` would end the
+    /// connection for. None if there is no such block.
     pub fn harmless(&self, block: &[u8]) -> Option<Vec<u8>> {
         let mut harmless = Vec::new();
         for change in &self.changes {

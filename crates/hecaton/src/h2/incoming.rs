@@ -28,8 +28,8 @@ pub(crate) struct Incoming {
     length: Option<u64>,
     /// How much of it has come.
     received: u64,
-    /// How many bytes of the stream's window the last piece used. The window limits the memory of a body, so it opens again
-    /// only when the reader calls for the next piece.
+    /// How many bytes of the stream's window the last piece used. The window limits the memory of a body, so it opens
+    /// again only when the reader calls for the next piece.
     taken: usize,
     /// How many bytes the reader took since the window last grew.
     since: Taken,
@@ -120,9 +120,9 @@ impl Incoming {
         }
     }
 
-    /// The meaning of an error of `h2`. The response may have been whole before the connection ended, with the rest of the
-    /// request unsent. A reset of the stream is never a regular end, whatever its code. After END_STREAM `h2` reports no reset,
-    /// not even one that only refuses the rest of the request (RFC 9113 §8.1).
+    /// The meaning of an error of `h2`. The response may have been whole before the connection ended, with the rest of
+    /// the request unsent. A reset of the stream is never a regular end, whatever its code. After END_STREAM `h2`
+    /// reports no reset, not even one that only refuses the rest of the request (RFC 9113 §8.1).
     fn stopped(&mut self, error: &h2::Error) -> Result<Option<Bytes>, Failure> {
         match self.permit.is_whole(self.received) {
             true => self.end(),

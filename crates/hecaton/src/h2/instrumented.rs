@@ -1,5 +1,5 @@
-//! The socket under an HTTP/2 connection. It observes which requests have left, whether anything comes, and how the peer ends
-//! the connection.
+//! The socket under an HTTP/2 connection. It observes which requests have left, whether anything comes, and how the
+//! peer ends the connection.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -39,8 +39,8 @@ pub(crate) struct Instrumented<S> {
     observed: Arc<Observed>,
     going: Frames,
     coming: Guard,
-    /// Why nothing more can be written. It is reported only when nothing is left to read, because a peer that hung up may have
-    /// sent a GOAWAY or a response before.
+    /// Why nothing more can be written. It is reported only when nothing is left to read, because a peer that hung up
+    /// may have sent a GOAWAY or a response before.
     lost: Option<io::Error>,
 }
 
@@ -53,8 +53,8 @@ impl<S: Explains> Instrumented<S> {
         error
     }
 
-    /// Pretends that bytes were written when the peer has hung up, so that its last bytes are read. These bytes do not count as
-    /// having left.
+    /// Pretends that bytes were written when the peer has hung up, so that its last bytes are read. These bytes do not
+    /// count as having left.
     fn outlive(&mut self, error: io::Error, count: usize) -> io::Result<usize> {
         let error = self.explain(error);
         match error.kind() {
@@ -86,8 +86,8 @@ impl<S> Instrumented<S> {
 }
 
 impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
-    /// Pauses after some reads. The connection's task runs outside of tokio's budget (see `link`), and a peer that sends
-    /// without pause would keep everyone else from their turn.
+    /// Pauses after some reads. The connection's task runs outside of tokio's budget (see `link`), and a peer that
+    /// sends without pause would keep everyone else from their turn.
     fn poll_read(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,5 +1,5 @@
-//! One HTTP/2 connection. A task of the runtime drives it, and each waiting thread drives the runtime. For a moment after the
-//! last wait nothing is driven, so a connection that was left alone is checked before it is used.
+//! One HTTP/2 connection. A task of the runtime drives it, and each waiting thread drives the runtime. For a moment
+//! after the last wait nothing is driven, so a connection that was left alone is checked before it is used.
 
 use std::os::fd::RawFd;
 use std::pin::{Pin, pin};
@@ -24,15 +24,15 @@ use crate::config::Config;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::transport::wire::Wire;
 
-/// The window for all bodies of a connection together; `window` has that of one body. It is the largest there is (RFC 9113
-/// §6.9.1), because with a smaller one slow readers would hold up fast ones.
+/// The window for all bodies of a connection together; `window` has that of one body. It is the largest there is (RFC
+/// 9113 §6.9.1), because with a smaller one slow readers would hold up fast ones.
 const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 
 /// Memory for many small frames until they are read; beyond it `h2` closes the connection.
 const FRAME_BUDGET: usize = 8 << 20;
 
-/// How much of a head `h2` reads, in multiples of the limit. `h2` ends the connection when the frames of one head exceed it,
-/// which would end the other streams. A head that is only too large ends its own stream (`head`).
+/// How much of a head `h2` reads, in multiples of the limit. `h2` ends the connection when the frames of one head
+/// exceed it, which would end the other streams. A head that is only too large ends its own stream (`head`).
 const HEADS: usize = 4;
 
 /// How many given-up streams are remembered, so that late frames for them are recognised.
@@ -79,8 +79,8 @@ struct Driven {
 }
 
 impl Driven {
-    /// Announces another window to the peer. `h2` refuses while the peer has not acknowledged the last one; a later turn tries
-    /// again.
+    /// Announces another window to the peer. `h2` refuses while the peer has not acknowledged the last one; a later
+    /// turn tries again.
     fn announce(&mut self, window: u32) {
         if let (Some(connection), true) = (&mut self.connection, self.window != window) {
             if connection.set_initial_window_size(window).is_ok() {
@@ -194,8 +194,8 @@ impl Link {
         }
     }
 
-    /// Doubts a connection on which no byte came while a request waited until it gave up. Without this, nobody would notice a
-    /// dead path: writing succeeds for minutes until TCP gives up, and each request would run into its limit.
+    /// Doubts a connection on which no byte came while a request waited until it gave up. Without this, nobody would
+    /// notice a dead path: writing succeeds for minutes until TCP gives up, and each request would run into its limit.
     pub fn doubt(&self, received: u64) {
         if self.observed.received() != received {
             return;

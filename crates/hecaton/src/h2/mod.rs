@@ -1,37 +1,38 @@
-//! HTTP/2: one request on one stream of a connection (RFC 9113). The `h2` crate implements the protocol; this module decides
-//! what the end of a stream or of a connection means.
+//! HTTP/2: one request on one stream of a connection (RFC 9113). The `h2` crate implements the protocol; this module
+//! decides what the end of a stream or of a connection means.
 //!
-//! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it. `guard`, with
-//! `blocks`, `hpack`, `huffman` and `response_state`, filters what reaches `h2`. `permit` is the right to a stream. `exchange`,
-//! with `head` (fields), `upload` and `incoming`, runs one request on one stream. `window` decides how much of a body may come
-//! ahead of its reader.
+//! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it.
+//! `guard`, with `blocks`, `hpack`, `huffman` and `response_state`, filters what reaches `h2`. `permit` is the right to
+//! a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one request on one stream. `window`
+//! decides how much of a body may come ahead of its reader.
 //!
 //! Decisions:
 //!
 //! - The `h2` crate (which hyper uses): over HTTP/2 the work is in the protocol.
-//! - A connection is a task of the client's runtime. So a waiting thread drives it, and the keeper while nobody waits. An
-//!   idle connection is checked before it is used. Unread bytes in the kernel, such as a GOAWAY or the connection's end, are
-//!   read first. The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see `runtime`),
-//!   and pauses after some reads (`instrumented`). The task holds no handle that sends requests, so it ends with the client.
-//!   The sockets of a closed client are closed at once, driven or not (`link`).
-//! - A request is re-sent if the peer did nothing for it. The peer says so by REFUSED_STREAM, or by a GOAWAY that names an
-//!   earlier stream (RFC 9113 §8.7); or no byte of the request was written. `client/resends.rs` says how often. An error in a
-//!   GOAWAY ends all streams at once, because its sender sends nothing more.
-//! - `sent` is whether a byte left the machine. `instrumented` sees that in the written frames, because `h2` does not report
-//!   it. A failed write is reported only after everything was read, because a peer that hung up may have sent a GOAWAY before.
-//! - A malformed response is an error of its stream (RFC 9113 §8.1.1): its request fails and is not sent again, and the other
-//!   streams continue. `h2` ends the connection for some malformed responses, and accepts others. So `guard` reads the frames
-//!   first, and makes `h2` reset the stream. The knowledge of `guard` may make a request fail. It makes a request succeed only
-//!   if each byte before END_STREAM was handed over.
-//! - A dead path: if nothing at all came on a connection while a request waited until it gave up, the connection gets a ping.
-//!   It is used again only if something comes within a second. Otherwise each request would run into its limit for minutes,
-//!   until TCP gives up. Over HTTP/1.1 a request that gives up closes its connection.
-//! - A reader holds at most its stream's window, 1 MiB at first. The window doubles for all streams of the connection each time
-//!   that a reader has taken a whole window of one body, up to 16 MiB (`window`). With 1 MiB a body comes at 10 MB/s if the
-//!   round trip takes 100 ms, with 16 MiB at 160 MB/s. The window never shrinks, because `h2` has one window for all streams
-//!   and can lose a WINDOW_UPDATE while it shrinks. So a reader that takes nothing never makes the window grow, but may hold 16
-//!   MiB on a connection where another reader took much. The connection's window is the largest there is, because a smaller one
-//!   would let slow readers hold up fast ones.
+//! - A connection is a task of the client's runtime. So a waiting thread drives it, and the keeper while nobody waits.
+//!   An idle connection is checked before it is used. Unread bytes in the kernel, such as a GOAWAY or the connection's
+//!   end, are read first. The task runs outside of tokio's budget, whose wake-ups are lost between two waits (see
+//!   `runtime`), and pauses after some reads (`instrumented`). The task holds no handle that sends requests, so it ends
+//!   with the client. The sockets of a closed client are closed at once, driven or not (`link`).
+//! - A request is re-sent if the peer did nothing for it. The peer says so by REFUSED_STREAM, or by a GOAWAY that names
+//!   an earlier stream (RFC 9113 §8.7); or no byte of the request was written. `client/resends.rs` says how often. An
+//!   error in a GOAWAY ends all streams at once, because its sender sends nothing more.
+//! - `sent` is whether a byte left the machine. `instrumented` sees that in the written frames, because `h2` does not
+//!   report it. A failed write is reported only after everything was read, because a peer that hung up may have sent a
+//!   GOAWAY before.
+//! - A malformed response is an error of its stream (RFC 9113 §8.1.1): its request fails and is not sent again, and the
+//!   other streams continue. `h2` ends the connection for some malformed responses, and accepts others. So `guard`
+//!   reads the frames first, and makes `h2` reset the stream. The knowledge of `guard` may make a request fail. It
+//!   makes a request succeed only if each byte before END_STREAM was handed over.
+//! - A dead path: if nothing at all came on a connection while a request waited until it gave up, the connection gets a
+//!   ping. It is used again only if something comes within a second. Otherwise each request would run into its limit
+//!   for minutes, until TCP gives up. Over HTTP/1.1 a request that gives up closes its connection.
+//! - A reader holds at most its stream's window, 1 MiB at first. The window doubles for all streams of the connection
+//!   each time that a reader has taken a whole window of one body, up to 16 MiB (`window`). With 1 MiB a body comes at
+//!   10 MB/s if the round trip takes 100 ms, with 16 MiB at 160 MB/s. The window never shrinks, because `h2` has one
+//!   window for all streams and can lose a WINDOW_UPDATE while it shrinks. So a reader that takes nothing never makes
+//!   the window grow, but may hold 16 MiB on a connection where another reader took much. The connection's window is
+//!   the largest there is, because a smaller one would let slow readers hold up fast ones.
 
 mod blocks;
 pub(crate) mod exchange;

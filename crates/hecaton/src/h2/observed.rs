@@ -12,8 +12,8 @@ use super::response_state::{ResponseState, Verdict};
 /// The greatest error code that HTTP/2 has (RFC 9113 §7).
 const LAST_ERROR: u32 = 13;
 
-/// How many streams may be reset for malformed responses before the connection gets no further requests. `h2` ends it after
-/// 1,024.
+/// How many streams may be reset for malformed responses before the connection gets no further requests. `h2` ends it
+/// after 1,024.
 const MOST_FAULTS: u32 = 256;
 
 /// How many streams are remembered after their requests have ended. `h2` may still know the last of them.
@@ -165,8 +165,8 @@ impl Observed {
         self.streams().end(stream);
     }
 
-    /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM) without trailers. Trailers could be
-    /// lost, too.
+    /// How many bytes of a body came on this stream, if the peer has ended it (END_STREAM) without trailers. Trailers
+    /// could be lost, too.
     pub fn whole_body(&self, stream: u32) -> Option<u64> {
         let streams = self.streams();
         let state = streams.states.get(&stream);
@@ -252,8 +252,8 @@ impl Observed {
         verdict
     }
 
-    /// The server resets a stream. `h2` must not see a reset of a stream whose request has ended: it may still ignore the frames
-    /// of that stream, and would end the connection for the next one.
+    /// The server resets a stream. `h2` must not see a reset of a stream whose request has ended: it may still ignore
+    /// the frames of that stream, and would end the connection for the next one.
     pub(super) fn server_resets(&self, stream: u32) -> Verdict {
         match self.streams().states.get_mut(&stream) {
             Some(state) => state.server_resets(),

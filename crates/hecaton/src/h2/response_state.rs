@@ -54,8 +54,8 @@ impl ResponseState {
         }
     }
 
-    /// The verdict on a frame that is not checked, because the stream was not observed from its first frame or has been reset.
-    /// None if the frame must be checked.
+    /// The verdict on a frame that is not checked, because the stream was not observed from its first frame or has been
+    /// reset. None if the frame must be checked.
     fn beyond(&self) -> Option<Verdict> {
         match self {
             ResponseState { is_gone: true, .. } => Some(Verdict::Drop),
@@ -68,8 +68,8 @@ impl ResponseState {
         }
     }
 
-    /// The server resets the stream. If we have reset the stream already, `h2` must not see the server's reset: it would no
-    /// longer ignore the frames that follow.
+    /// The server resets the stream. If we have reset the stream already, `h2` must not see the server's reset: it
+    /// would no longer ignore the frames that follow.
     pub fn server_resets(&mut self) -> Verdict {
         if self.reset {
             return Verdict::Drop;

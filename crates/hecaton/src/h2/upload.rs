@@ -67,8 +67,8 @@ impl Upload {
         self.done
     }
 
-    /// Sends what the peer's windows allow and the source gives. Fails when the source does. Errors of the stream do not matter
-    /// here, because the response shows them.
+    /// Sends what the peer's windows allow and the source gives. Fails when the source does. Errors of the stream do
+    /// not matter here, because the response shows them.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Result<(), Failure> {
         if let Some(held) = &mut self.held {
             if held.as_mut().poll(cx).is_pending() {

@@ -1,5 +1,5 @@
-//! How much of a body may come before its reader has taken it: one window for all bodies of a connection, which grows with what
-//! readers take.
+//! How much of a body may come before its reader has taken it: one window for all bodies of a connection, which grows
+//! with what readers take.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -8,10 +8,10 @@ pub(super) const FIRST: u32 = 1 << 20;
 
 /// The largest window: 160 MB/s if the round trip takes 100 ms.
 ///
-/// The window doubles each time that one reader has taken a whole window of one body, so only fast readers widen it. It never
-/// shrinks. `h2` has one window for all streams, set by SETTINGS, and can lose the last WINDOW_UPDATE of a body while that
-/// window shrinks; the body would stand still. So a slow reader holds at most this much, next to fast readers on its
-/// connection.
+/// The window doubles each time that one reader has taken a whole window of one body, so only fast readers widen it. It
+/// never shrinks. `h2` has one window for all streams, set by SETTINGS, and can lose the last WINDOW_UPDATE of a body
+/// while that window shrinks; the body would stand still. So a slow reader holds at most this much, next to fast
+/// readers on its connection.
 const MOST: u32 = 16 << 20;
 
 /// Smaller pieces do not count: `h2` ends a connection for many of them that wait to be read, and a wider window would

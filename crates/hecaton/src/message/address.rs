@@ -1,5 +1,5 @@
-//! Splits a URL into the parts that say where a request goes. Ambiguous URLs are refused. Other invalid URLs are encoded as
-//! browsers do.
+//! Splits a URL into the parts that say where a request goes. Ambiguous URLs are refused. Other invalid URLs are
+//! encoded as browsers do.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -91,8 +91,8 @@ pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidU
 }
 
 /// The URL as browsers send it (WHATWG's URL standard): punycode for the host, percent-encoded UTF-8 behind it. None if
-/// browsers would silently repair a mistake or an attack: control characters, backslashes, and too few or too many slashes
-/// before the host.
+/// browsers would silently repair a mistake or an attack: control characters, backslashes, and too few or too many
+/// slashes before the host.
 fn encoded(url: &[u8]) -> Option<Bytes> {
     let text = std::str::from_utf8(url).ok()?.trim_matches(' ');
     let (scheme, rest) = text.split_once("://")?;
@@ -183,8 +183,8 @@ thread_local! {
 /// The longest URL that `http` reads.
 const LONGEST: usize = u16::MAX as usize - 1;
 
-/// The last endpoint, and where the path begins, if this URL has the same beginning and nothing in it needs encoding. Most URLs
-/// take this short way. Its result is the same as that of `parse`.
+/// The last endpoint, and where the path begins, if this URL has the same beginning and nothing in it needs encoding.
+/// Most URLs take this short way. Its result is the same as that of `parse`.
 fn at_last_endpoint(url: &[u8]) -> Option<(usize, Endpoint)> {
     LAST.with_borrow(|last| {
         let (begin, endpoint) = last.as_ref()?;

@@ -96,8 +96,8 @@ pub enum Ending {
     /// The attempt was unfinished when its request was given up.
     #[default]
     Unfinished,
-    /// A response with this status, read whole. The body of a [`Streaming`](crate::Streaming) response may still be unread, or
-    /// have been given up.
+    /// A response with this status, read whole. The body of a [`Streaming`](crate::Streaming) response may still be
+    /// unread, or have been given up.
     Status(u16),
     /// A failure, in the phase reached last.
     Failed,

@@ -11,15 +11,15 @@ use crate::message::failure::{Failure, Kind, Phase};
 
 /// A source of a request's body, for bodies that are large or not complete yet.
 ///
-/// It is polled for the next piece when the one before has been written, by the thread that waits for the request. So it delays
-/// only its own request, and a server that reads slowly delays the source.
+/// It is polled for the next piece when the one before has been written, by the thread that waits for the request. So
+/// it delays only its own request, and a server that reads slowly delays the source.
 pub trait Source: Send {
     /// The next piece, of whatever size, or none at the end. An error fails the request, whose connection
     /// is closed. When it returns pending, it wakes the task once it has something.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
 
-    /// Begins again, so that the request can be sent again. False if that is impossible: once a piece has been taken, there are
-    /// then no retries, and no redirects that repeat the body.
+    /// Begins again, so that the request can be sent again. False if that is impossible: once a piece has been taken,
+    /// there are then no retries, and no redirects that repeat the body.
     fn rewind(&mut self) -> bool {
         false
     }
@@ -117,8 +117,8 @@ impl Sourced {
         self.length
     }
 
-    /// The next piece, never empty, none at the end. Fails when the source does, or when it does not have the announced length.
-    /// No surplus byte is returned.
+    /// The next piece, never empty, none at the end. Fails when the source does, or when it does not have the announced
+    /// length. No surplus byte is returned.
     pub fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         let mut state = self.lock();
         state.begun = true;

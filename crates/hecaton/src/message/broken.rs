@@ -6,11 +6,11 @@ use crate::message::failure::{Failure, Kind, Phase};
 pub(crate) enum Broken {
     /// The connection was closed before a byte of the request was written.
     Unsent,
-    /// The connection was closed or reset before a byte of the response came, or before it was usable. The server may have
-    /// processed the request or not. A server that reloads ends some connections that it has not read.
+    /// The connection was closed or reset before a byte of the response came, or before it was usable. The server may
+    /// have processed the request or not. A server that reloads ends some connections that it has not read.
     Ended(Failure),
-    /// The peer guarantees that it did nothing for the request, whether or not it was sent: it ended the connection before it.
-    /// The flag says whether the connection got anything done.
+    /// The peer guarantees that it did nothing for the request, whether or not it was sent: it ended the connection
+    /// before it. The flag says whether the connection got anything done.
     Unprocessed(Failure, bool),
     /// The peer guarantees that it did nothing for the request: it refused this stream alone.
     Refused(Failure),

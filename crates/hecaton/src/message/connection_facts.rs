@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The facts of one connection, which all attempts on it share. Through a proxy the peer is the proxy, and TLS is that with the
-/// origin.
+/// The facts of one connection, which all attempts on it share. Through a proxy the peer is the proxy, and TLS is that
+/// with the origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFacts {
     /// The other end.

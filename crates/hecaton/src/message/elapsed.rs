@@ -7,8 +7,8 @@ use crate::message::failure::Phase;
 /// A phase of opening a connection, with its begin and its end.
 pub(crate) type Interval = (Phase, Instant, Instant);
 
-/// The intervals during which one request waited. They count against its own limits. Otherwise its limits would begin again
-/// with each request that gives up.
+/// The intervals during which one request waited. They count against its own limits. Otherwise its limits would begin
+/// again with each request that gives up.
 #[derive(Default)]
 pub(crate) struct Elapsed(Vec<(Phase, Duration)>);
 

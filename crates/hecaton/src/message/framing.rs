@@ -1,7 +1,7 @@
 //! How long the body of a request is by its headers, or that it comes in chunks.
 //!
-//! The engine writes these headers itself, from the body. A program's own header is accepted if it agrees with the body, and
-//! refused otherwise. Two ends that count differently make request smuggling possible (RFC 9112 §11.2).
+//! The engine writes these headers itself, from the body. A program's own header is accepted if it agrees with the
+//! body, and refused otherwise. Two ends that count differently make request smuggling possible (RFC 9112 §11.2).
 
 use http::header::{CONTENT_LENGTH, HeaderName};
 

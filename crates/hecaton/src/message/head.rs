@@ -12,8 +12,8 @@ use memchr::memchr2;
 /// How many fields fit without an allocation.
 const USUAL_FIELDS: usize = 128;
 
-/// Most interim responses (1xx) before the final one, over HTTP/1.1 and HTTP/2 alike. A server that sends more would keep the
-/// request waiting with bytes that no limit counts.
+/// Most interim responses (1xx) before the final one, over HTTP/1.1 and HTTP/2 alike. A server that sends more would
+/// keep the request waiting with bytes that no limit counts.
 pub(crate) const MOST_INTERIM: usize = 100;
 
 /// The rules for reading a head.
@@ -79,7 +79,8 @@ pub(crate) struct Head {
     pub coded: bool,
     /// Whether the connection may be used again once the body has been read.
     pub keep_alive: bool,
-    /// The keep-alive timeout of the server, if it sends one (`Keep-Alive: timeout=N`). In seconds, which keeps it small.
+    /// The keep-alive timeout of the server, if it sends one (`Keep-Alive: timeout=N`). In seconds, which keeps it
+    /// small.
     pub keep_alive_timeout: Option<u16>,
 }
 
@@ -123,8 +124,8 @@ impl HeadReader {
         rules: HeadRules<'_>,
         input: &mut BytesMut,
     ) -> Result<Option<Head>, BadHead> {
-        // At first, so that garbage is noticed at once. Later only if the new bytes have an empty line, so that a head that
-        // comes byte by byte is not parsed as often.
+        // At first, so that garbage is noticed at once. Later only if the new bytes have an empty line, so that a head
+        // that comes byte by byte is not parsed as often.
         let new = &input[self.searched.saturating_sub(3).min(input.len())..];
         let parse = self.searched == 0 || ends_head(new) || input.len() > rules.most_bytes;
         let head = if parse && !input.is_empty() {
@@ -136,8 +137,8 @@ impl HeadReader {
         Ok(head)
     }
 
-    /// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses (1xx) before it are
-    /// dropped, but a requested 101 is a response.
+    /// Takes the head of the final response off `input`; none if it is not whole yet. Interim responses (1xx) before it
+    /// are dropped, but a requested 101 is a response.
     fn parse(
         &mut self,
         rules: HeadRules<'_>,
@@ -163,8 +164,8 @@ fn ends_head(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 
-/// The first head in `input`, if it is whole and within the limits. Errors are examined only when they would refuse the head,
-/// so that all other heads read the same.
+/// The first head in `input`, if it is whole and within the limits. Errors are examined only when they would refuse the
+/// head, so that all other heads read the same.
 fn parse_one(
     rules: HeadRules<'_>,
     input: &[u8],

@@ -1,12 +1,12 @@
-//! Resolves a reference against a URL (RFC 3986 §5.2.2) byte for byte: the dots of a relative path are removed, and nothing
-//! else changes.
+//! Resolves a reference against a URL (RFC 3986 §5.2.2) byte for byte: the dots of a relative path are removed, and
+//! nothing else changes.
 //!
 //! Only valid text is handled here. Everything else is left to the `url` crate, which encodes it as browsers do.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// Resolves `reference` against `base`, an absolute URL. None if anything in the reference is invalid, or if browsers read it
-/// differently from the RFC.
+/// Resolves `reference` against `base`, an absolute URL. None if anything in the reference is invalid, or if browsers
+/// read it differently from the RFC.
 pub(crate) fn merge(base: &str, reference: &str) -> Option<String> {
     if !reference.bytes().all(is_valid) {
         return None;
@@ -61,7 +61,8 @@ fn at<'a>(text: &'a str, any: &[char]) -> (&'a str, &'a str) {
     text.split_at(text.find(any).unwrap_or(text.len()))
 }
 
-/// Whether all programs read this host and port alike. Browsers decode host names, and take numbers of many forms for addresses.
+/// Whether all programs read this host and port alike. Browsers decode host names, and take numbers of many forms for
+/// addresses.
 fn is_plain(authority: &str) -> bool {
     let (user, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
     let (host, port) = match authority.rsplit_once(':') {

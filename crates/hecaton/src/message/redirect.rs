@@ -40,7 +40,8 @@ impl Redirect {
             .map_err(|_| "its Location is not UTF-8")
     }
 
-    /// Whether a header, its name in lower case, describes a body. It is dropped with the body when a request becomes a GET.
+    /// Whether a header, its name in lower case, describes a body. It is dropped with the body when a request becomes a
+    /// GET.
     pub fn describes_content(name: &str) -> bool {
         name.starts_with("content-") || matches!(name, "digest" | "expect" | "last-modified")
     }

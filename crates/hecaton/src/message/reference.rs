@@ -6,11 +6,11 @@ use crate::message::address::InvalidUrl;
 use crate::message::failure::InvalidRequest;
 use crate::message::merge::merge;
 
-/// The URL that `reference` names beside `base`: `users?x` beside `http://host/v1/` is `http://host/v1/users?x`. In an absolute
-/// reference, scheme and host become lower case, and the default port is left out.
+/// The URL that `reference` names beside `base`: `users?x` beside `http://host/v1/` is `http://host/v1/users?x`. In an
+/// absolute reference, scheme and host become lower case, and the default port is left out.
 ///
-/// Text that needs encoding is encoded as browsers do. Control characters and backslashes are refused: browsers drop the
-/// former, and read the latter as slashes.
+/// Text that needs encoding is encoded as browsers do. Control characters and backslashes are refused: browsers drop
+/// the former, and read the latter as slashes.
 pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
     let mut base = parse_base(base, false)?;
     let _ = (base.set_username(""), base.set_password(None));
@@ -22,8 +22,8 @@ pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
     Ok(url.replace(' ', "%20"))
 }
 
-/// Does what `resolve` does, beside a parsed base. An absolute URL stays as it was written, valid or not. `strict` refuses
-/// everything that needs encoding.
+/// Does what `resolve` does, beside a parsed base. An absolute URL stays as it was written, valid or not. `strict`
+/// refuses everything that needs encoding.
 pub(crate) fn beside(base: &Url, reference: &[u8], strict: bool) -> Result<String, InvalidUrl> {
     let text = readable(reference, strict).map_err(|why| InvalidUrl::new(reference, why))?;
     if is_absolute(text) {
@@ -36,8 +36,8 @@ fn unread(why: &str) -> String {
     format!("cannot be read beside the base URL: {why}")
 }
 
-/// The URL that a `Location` names beside the URL of the request. Valid text stays as it is. Unlike [`resolve`], this accepts
-/// what servers write and browsers read, even backslashes.
+/// The URL that a `Location` names beside the URL of the request. Valid text stays as it is. Unlike [`resolve`], this
+/// accepts what servers write and browsers read, even backslashes.
 ///
 /// # Errors
 /// Why it names none.

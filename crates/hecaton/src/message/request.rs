@@ -159,7 +159,8 @@ impl Request {
         }
     }
 
-    /// Uses digest authentication with the client's login, unless the URL has a user or the headers have an `Authorization`.
+    /// Uses digest authentication with the client's login, unless the URL has a user or the headers have an
+    /// `Authorization`.
     pub(crate) fn inherit_digest(&mut self, login: &Arc<Login>) {
         if Fields(&self.fields).get(AUTHORIZATION.as_str()).is_none() {
             self.options.get_or_insert_default().digest = Some(Digest::new(login.clone()));
@@ -237,7 +238,8 @@ impl Request {
 
     /// Sets the body to what `source` gives. With a `length` it is sent with that `Content-Length`, and a
     /// source that gives more or less fails the request; without one it is sent in chunks (RFC 9112
-    /// §7.1). Clones of the request share the source. A `Content-Length` among the headers is the length of a source that knows none.
+    /// §7.1). Clones of the request share the source. A `Content-Length` among the headers is the length of a source
+    /// that knows none.
     pub fn body_from(mut self, source: impl Source + 'static, length: Option<u64>) -> Request {
         let announced = match self.framing() {
             Some(Framing::Length(length)) => Some(length),
@@ -297,14 +299,15 @@ impl Request {
     }
 
     /// Lets the retry predicate decide whether the request is sent again, if the client has hooks
-    /// ([`Client::with_hooks`](crate::Client::with_hooks)). The predicate gets this number. The settings `max`, `interval`, `backoff`
-    /// and `jitter` of the retries still apply.
+    /// ([`Client::with_hooks`](crate::Client::with_hooks)). The predicate gets this number. The settings `max`,
+    /// `interval`, `backoff` and `jitter` of the retries still apply.
     pub fn call_retry_predicate(mut self, number: usize) -> Request {
         self.options.get_or_insert_default().predicate_number = Some(number);
         self
     }
 
-    /// Calls [`Hooks::before_attempt`](crate::Hooks::before_attempt) with this number before each attempt, if the client has hooks.
+    /// Calls [`Hooks::before_attempt`](crate::Hooks::before_attempt) with this number before each attempt, if the
+    /// client has hooks.
     pub fn watched(mut self, number: usize) -> Request {
         self.options.get_or_insert_default().watched_as = Some(number);
         self

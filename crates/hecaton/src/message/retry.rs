@@ -23,7 +23,8 @@ pub struct Retry {
     pub on: Vec<Kind>,
     /// Statuses that are worth another try. Default none.
     pub statuses: Vec<u16>,
-    /// The wait before the first retry. Default 100 ms. A longer `Retry-After` of the response (RFC 9110 §10.2.3) replaces it.
+    /// The wait before the first retry. Default 100 ms. A longer `Retry-After` of the response (RFC 9110 §10.2.3)
+    /// replaces it.
     pub interval: Duration,
     /// The factor of each further wait. Default 2.
     pub backoff: f64,

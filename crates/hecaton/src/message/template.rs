@@ -18,26 +18,27 @@ use crate::message::request_flags::RequestFlags;
 /// The defaults of a client's requests. Plain data: change the fields you need.
 #[derive(Clone, Default, PartialEq)]
 pub struct Defaults {
-    /// The base of relative URLs (RFC 3986 §5). Ruby adds the slash at its end where it is missing. Default none: URLs are
-    /// absolute. A user and a password in it become the `Authorization` of all requests, unless `headers` have one.
+    /// The base of relative URLs (RFC 3986 §5). Ruby adds the slash at its end where it is missing. Default none: URLs
+    /// are absolute. A user and a password in it become the `Authorization` of all requests, unless `headers` have one.
     pub base_url: Option<String>,
     /// Headers of every request, in order; repeats stay. Default none. A request's own headers replace those of
     /// the same name. With a `base_url` they are sent to its origin alone, except public ones. Without a
     /// `base_url` they are sent wherever a request is sent first, and headers that are not public do not follow a
     /// redirect to another origin.
     pub headers: Vec<(String, Vec<u8>)>,
-    /// Names of headers that may go anywhere: the client's to other origins than its base's, and the client's and a request's
-    /// own along with a redirect to another origin. Default none. These always may: `accept`, `accept-charset`,
-    /// `accept-encoding`, `accept-language`, `cache-control`, `connection`, `content-digest`, `content-disposition`,
-    /// `content-encoding`, `content-language`, `content-md5`, `content-range`, `content-type`, `digest`, `expect`, `if-match`,
-    /// `if-modified-since`, `if-none-match`, `if-range`, `if-unmodified-since`, `pragma`, `prefer`, `priority`, `range`,
-    /// `repr-digest`, `te` and `user-agent`.
+    /// Names of headers that may go anywhere: the client's to other origins than its base's, and the client's and a
+    /// request's own along with a redirect to another origin. Default none. These always may: `accept`,
+    /// `accept-charset`, `accept-encoding`, `accept-language`, `cache-control`, `connection`, `content-digest`,
+    /// `content-disposition`, `content-encoding`, `content-language`, `content-md5`, `content-range`, `content-type`,
+    /// `digest`, `expect`, `if-match`, `if-modified-since`, `if-none-match`, `if-range`, `if-unmodified-since`,
+    /// `pragma`, `prefer`, `priority`, `range`, `repr-digest`, `te` and `user-agent`.
     pub public_headers: Vec<String>,
-    /// User and password, Ruby's `[user, password]`, for digest authentication (RFC 7616) of every request, instead of a user
-    /// and a password in `base_url`. Default none. They go where `headers` do, and a request with an `Authorization` of its own
-    /// is sent without them.
+    /// User and password, Ruby's `[user, password]`, for digest authentication (RFC 7616) of every request, instead of
+    /// a user and a password in `base_url`. Default none. They go where `headers` do, and a request with an
+    /// `Authorization` of its own is sent without them.
     pub digest_auth: Option<Login>,
-    /// Whether a URL that is not percent-encoded as it must be is refused, instead of encoded as browsers do. Default false.
+    /// Whether a URL that is not percent-encoded as it must be is refused, instead of encoded as browsers do. Default
+    /// false.
     pub strict_urls: bool,
 }
 
@@ -191,9 +192,9 @@ impl Template {
             .is_none_or(|base| *base.origin == *origin)
     }
 
-    /// Whether a header may leave its origin: only if it is public, whether the client or the request has it. No name proves
-    /// that a header is not a key, so nothing else may leave. This is the one rule, for absolute URLs beside a base and for
-    /// redirects.
+    /// Whether a header may leave its origin: only if it is public, whether the client or the request has it. No name
+    /// proves that a header is not a key, so nothing else may leave. This is the one rule, for absolute URLs beside a
+    /// base and for redirects.
     pub(crate) fn may_leave(template: Option<&Template>, name: &str) -> bool {
         is_public(template.map_or(&[], |own| &own.public), name)
     }

@@ -1,5 +1,5 @@
-//! Words for messages: those of the operating system without the number that Rust adds, and no more of a text than a person reads.
-//! "Connection refused (os error 111)" says no more to a person, and programs have `Error::code`.
+//! Words for messages: those of the operating system without the number that Rust adds, and no more of a text than a
+//! person reads. "Connection refused (os error 111)" says no more to a person, and programs have `Error::code`.
 
 use std::borrow::Cow;
 

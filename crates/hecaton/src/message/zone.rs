@@ -1,7 +1,7 @@
 //! Zones of IPv6 addresses: which of the machine's networks a link-local address is on (RFC 4007, RFC 6874).
 //!
-//! A URL has `[fe80::1%25eth0]`, an origin's host is `fe80::1%eth0`. The zone has a meaning on this machine alone: it decides
-//! the way of the connection, and is never sent.
+//! A URL has `[fe80::1%25eth0]`, an origin's host is `fe80::1%eth0`. The zone has a meaning on this machine alone: it
+//! decides the way of the connection, and is never sent.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
@@ -51,8 +51,8 @@ impl fmt::Debug for ZonedAddress {
     }
 }
 
-/// The host of an origin, for what a URL has between the brackets; none if that is not an address with a zone. A `%` that
-/// is not percent-encoded is taken too, as curl does.
+/// The host of an origin, for what a URL has between the brackets; none if that is not an address with a zone. A `%`
+/// that is not percent-encoded is taken too, as curl does.
 pub(crate) fn read(host: &str) -> Option<String> {
     let (address, zone) = host.split_once('%')?;
     let address: Ipv6Addr = address.parse().ok()?;

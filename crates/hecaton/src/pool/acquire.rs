@@ -80,8 +80,8 @@ pub(crate) async fn acquire(
 }
 
 /// Waits for a stream, or opens a connection. The wait counts as `Queue` if no more connections are allowed, or if all
-/// connections carry as many streams as their peers allow. Otherwise the request waits for the first connection, which another
-/// request opens. That counts as `Connect`, and has its limits.
+/// connections carry as many streams as their peers allow. Otherwise the request waits for the first connection, which
+/// another request opens. That counts as `Connect`, and has its limits.
 async fn wait(
     pool: &Pool,
     entry: QueueEntry,
@@ -231,8 +231,8 @@ async fn begin(
     Ok(NewConnection::Http2(session, link))
 }
 
-/// The task that drives a connection until it ends. It holds no handle that sends requests, so the connection ends with the
-/// client. It runs outside of tokio's budget, whose wake-ups are lost between two waits (`reactor`).
+/// The task that drives a connection until it ends. It holds no handle that sends requests, so the connection ends with
+/// the client. It runs outside of tokio's budget, whose wake-ups are lost between two waits (`reactor`).
 fn spawn_driver(pool: &Pool, origin: &Arc<Origin>, id: u64, link: Arc<Link>) {
     let sessions = Arc::downgrade(&pool.sessions);
     let origin = origin.clone();

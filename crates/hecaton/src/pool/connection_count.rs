@@ -1,5 +1,5 @@
-//! How many connections there are to each origin. A server that accepts no more leaves new ones waiting without a word, and an
-//! error that says so helps.
+//! How many connections there are to each origin. A server that accepts no more leaves new ones waiting without a word,
+//! and an error that says so helps.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,8 +9,8 @@ use crate::message::attempt::Attempt;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::origin::Origin;
 
-/// From this number of connections to one origin on, an error mentions it. The smallest common servers have a handful of
-/// threads or processes.
+/// From this number of connections to one origin on, an error mentions it. The smallest common servers have a handful
+/// of threads or processes.
 const MANY: usize = 16;
 
 /// The connections of one client.

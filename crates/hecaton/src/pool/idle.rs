@@ -47,8 +47,8 @@ impl Rules {
         idle < self.longest(connection) && self.is_young(connection, now)
     }
 
-    /// How long this connection may be idle. If the server has sent a keep-alive timeout: a second less, because a request
-    /// takes some time to arrive, or half of it if that is more.
+    /// How long this connection may be idle. If the server has sent a keep-alive timeout: a second less, because a
+    /// request takes some time to arrive, or half of it if that is more.
     fn longest(&self, connection: &Connection) -> Duration {
         let longest = connection
             .http1

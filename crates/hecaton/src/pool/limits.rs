@@ -1,8 +1,9 @@
 //! The limits on connections, with a queue that is first come, first served.
 //!
 //! A permit is the right to use a connection. It is taken before a connection is looked for, and given back after the
-//! connection was put back. As an idle connection is used before a new one is opened, there are never more connections to an
-//! origin than permits. Idle connections to other origins count against the limit of all, and are closed for a new one.
+//! connection was put back. As an idle connection is used before a new one is opened, there are never more connections
+//! to an origin than permits. Idle connections to other origins count against the limit of all, and are closed for a
+//! new one.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,8 +64,8 @@ impl ConnectionLimits {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// Waits for a permit, unless too many requests wait. The origin's permit is taken first, so that a busy origin does not
-    /// block all others.
+    /// Waits for a permit, unless too many requests wait. The origin's permit is taken first, so that a busy origin
+    /// does not block all others.
     pub async fn wait(&self, origin: &Arc<Origin>) -> Result<Permit, Failure> {
         let own = self.per_origin.map(|most| self.origin(origin, most));
         if let Some(permit) = self.at_once(own.as_ref()) {

@@ -1,26 +1,27 @@
 //! Chooses the connection of a request: an idle one, a stream of a shared one, or a new one if the limits allow it.
 //!
-//! In the order of a request: `limits` (may it have one?) → `idle` (HTTP/1.1) or `acquire` with `sessions`, `origin_state` and
-//! `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `connection_count` counts for the text of errors.
-//! Decisions:
+//! In the order of a request: `limits` (may it have one?) → `idle` (HTTP/1.1) or `acquire` with `sessions`,
+//! `origin_state` and `waiter` (a stream of HTTP/2) → `dial` (a new one, by `transport`). `connection_count` counts for
+//! the text of errors. Decisions:
 //!
-//! - A request takes a permit before it looks for a connection, and gives it back after the connection was put back. So there
-//!   are never more connections to an origin than `per_origin` allows. An HTTP/2 connection with streams holds one permit and
-//!   an idle one none, so `per_origin` and `max_connections` mean what they say.
-//! - An HTTP/1.1 connection is in the pool, or owned by the one request that uses it. A request that is dropped closes its
-//!   connection at once.
+//! - A request takes a permit before it looks for a connection, and gives it back after the connection was put back. So
+//!   there are never more connections to an origin than `per_origin` allows. An HTTP/2 connection with streams holds
+//!   one permit and an idle one none, so `per_origin` and `max_connections` mean what they say.
+//! - An HTTP/1.1 connection is in the pool, or owned by the one request that uses it. A request that is dropped closes
+//!   its connection at once.
 //! - An idle connection is checked each time that it is taken from the pool: one `recv` with `MSG_PEEK`, because bytes
 //!   that came before a request are no response to it. Skipping the check for connections that had been idle for some
 //!   microseconds saved nothing measurable, and let another request get the second of two responses.
 //! - Idle connections that are old or ended are closed by a task (`tending`) that the keeper drives while nobody waits.
-//! - HTTP/2: one connection is opened at a time, and all requests that wait for the origin get streams of it, first come, first
-//!   served (`sessions`). If the peer's limit on streams is reached (one until it has sent it), another connection is opened.
-//!   If opening fails, all that wait get the failure. A request that gives up hands the task to the next one, and reports how
-//!   long each phase took (`message/elapsed.rs`), so that no limit begins again: `docs/decisions/abandoned-connections.md`.
-//! - Before the first TLS handshake with an origin (ALPN) it is unknown whether the server supports HTTP/2. So all requests
-//!   wait for that handshake. A server that supports only HTTP/1.1 is remembered for ten minutes. Each request then opens a
-//!   connection of its own, and the first connection is used too. The first burst to such a server pays one round of
-//!   handshakes, and all others avoid connections that nobody needs.
+//! - HTTP/2: one connection is opened at a time, and all requests that wait for the origin get streams of it, first
+//!   come, first served (`sessions`). If the peer's limit on streams is reached (one until it has sent it), another
+//!   connection is opened. If opening fails, all that wait get the failure. A request that gives up hands the task to
+//!   the next one, and reports how long each phase took (`message/elapsed.rs`), so that no limit begins again:
+//!   `docs/decisions/abandoned-connections.md`.
+//! - Before the first TLS handshake with an origin (ALPN) it is unknown whether the server supports HTTP/2. So all
+//!   requests wait for that handshake. A server that supports only HTTP/1.1 is remembered for ten minutes. Each request
+//!   then opens a connection of its own, and the first connection is used too. The first burst to such a server pays
+//!   one round of handshakes, and all others avoid connections that nobody needs.
 
 pub(crate) mod acquire;
 pub(crate) mod connection;
@@ -74,8 +75,8 @@ pub(crate) struct Counts {
     pub waiting: usize,
 }
 
-/// An HTTP/1.1 connection, with its permit if there is a limit. The permit is given back after the connection was put back, or
-/// dropped.
+/// An HTTP/1.1 connection, with its permit if there is a limit. The permit is given back after the connection was put
+/// back, or dropped.
 pub(crate) type Held = (Option<Box<Permit>>, Box<Connection>);
 
 impl Pool {
@@ -99,8 +100,8 @@ impl Pool {
         self.sessions.concern(origin)
     }
 
-    /// An HTTP/1.1 connection to `origin`: an idle one unless it must be a new one, else a new one. Waits for its permit if
-    /// there is a limit.
+    /// An HTTP/1.1 connection to `origin`: an idle one unless it must be a new one, else a new one. Waits for its
+    /// permit if there is a limit.
     pub async fn http1(
         &self,
         origin: &Arc<Origin>,

@@ -1,4 +1,5 @@
-//! The state of one origin: its connections, and the requests that wait for one. Plain data under the lock of `sessions`.
+//! The state of one origin: its connections, and the requests that wait for one. Plain data under the lock of
+//! `sessions`.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ pub(super) struct OriginState {
     pub queue: VecDeque<Arc<Waiter>>,
     /// The request that opens a connection, or waits for its permit.
     pub opener: Option<Arc<Waiter>>,
-    /// The phases of connections that were given up while they were opened, as far as a waiting request has lived through them.
+    /// The phases of connections that were given up while they were opened, as far as a waiting request has lived
+    /// through them.
     pub intervals: Vec<Interval>,
     http1_since: Option<Instant>,
 }
@@ -176,8 +178,8 @@ impl OriginState {
             && !self.supports_only_http1()
     }
 
-    /// Whether another connection would help. It does not before the peers have sent their limits on streams, or if a limit is
-    /// zero.
+    /// Whether another connection would help. It does not before the peers have sent their limits on streams, or if a
+    /// limit is zero.
     fn may_open(&mut self) -> bool {
         let mut usable = self.sessions.iter_mut().filter_map(Session::limit);
         usable.all(|most| most != NO_LIMIT_YET && most > 0)
@@ -213,8 +215,8 @@ impl Session {
         }
     }
 
-    /// How many streams the peer allows. None if the connection takes no more requests: it is too old, has ended or is about to
-    /// (GOAWAY), or has used all stream numbers.
+    /// How many streams the peer allows. None if the connection takes no more requests: it is too old, has ended or is
+    /// about to (GOAWAY), or has used all stream numbers.
     fn limit(&mut self) -> Option<usize> {
         let ready = self
             .send

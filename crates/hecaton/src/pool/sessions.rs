@@ -1,9 +1,9 @@
 //! The HTTP/2 connections of a client, and the requests that wait for one. Each request gets a stream of an existing
 //! connection, or opens one itself, in the order of arrival.
 //!
-//! Invariants: one connection at a time is opened to an origin, and all waiting requests get streams of it. A connection that
-//! carries streams holds one permit (`limits`), and an idle one none, as with HTTP/1.1. A value whose drop takes the lock, such
-//! as a stream permit, is never dropped under the lock.
+//! Invariants: one connection at a time is opened to an origin, and all waiting requests get streams of it. A
+//! connection that carries streams holds one permit (`limits`), and an idle one none, as with HTTP/1.1. A value whose
+//! drop takes the lock, such as a stream permit, is never dropped under the lock.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -178,8 +178,8 @@ impl Sessions {
         all.origins.values().any(|state| !state.sessions.is_empty())
     }
 
-    /// When connections must be looked at next, because one may then have been idle for too long; none if none ever will. One
-    /// that carries streams now may be idle from now on.
+    /// When connections must be looked at next, because one may then have been idle for too long; none if none ever
+    /// will. One that carries streams now may be idle from now on.
     pub fn next_end(&self) -> Option<Instant> {
         let all = self.lock();
         let sessions = all.origins.values().flat_map(|state| &state.sessions);
@@ -324,8 +324,8 @@ impl QueueEntry {
         stream
     }
 
-    /// No connection could be opened, so no waiting request needs to try for itself. If there are other connections, the
-    /// requests continue to wait for them.
+    /// No connection could be opened, so no waiting request needs to try for itself. If there are other connections,
+    /// the requests continue to wait for them.
     pub fn failed(self, failure: &Failure) {
         let share = |state: &mut OriginState| {
             state.opener = None;

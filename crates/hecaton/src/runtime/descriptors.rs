@@ -5,11 +5,11 @@
 //! without a lock, because another thread may hold a lock when a process forks. The child has no such thread, so
 //! nothing would release the lock.
 //!
-//! A value that is dropped in a child later, such as a future on the stack of the forking thread, knows by its generation that
-//! it is the parent's. A number says what is open only at the moment of the fork: later the program may have closed it and
-//! opened something else. So numbers are closed by `forget_inherited` right after the fork, and never afterwards
-//! (`forget_inherited_late`). Even if the engine does not learn of a fork, servers see the ends of connections, because a
-//! socket is shut down before it is closed.
+//! A value that is dropped in a child later, such as a future on the stack of the forking thread, knows by its
+//! generation that it is the parent's. A number says what is open only at the moment of the fork: later the program may
+//! have closed it and opened something else. So numbers are closed by `forget_inherited` right after the fork, and
+//! never afterwards (`forget_inherited_late`). Even if the engine does not learn of a fork, servers see the ends of
+//! connections, because a socket is shut down before it is closed.
 
 use std::fs::ReadDir;
 use std::ops::{Deref, DerefMut};
@@ -32,20 +32,21 @@ static HOME: AtomicU32 = AtomicU32::new(0);
 /// How often this process and those it descends from have forgotten what they inherited.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 
-/// To be called in a child right after `fork`, before it uses a client. Closes the child's duplicates of everything that
-/// clients and reactors of the parent had open, so that connections end when the parent ends them. The parent's own stay open.
+/// To be called in a child right after `fork`, before it uses a client. Closes the child's duplicates of everything
+/// that clients and reactors of the parent had open, so that connections end when the parent ends them. The parent's
+/// own stay open.
 ///
-/// From then on reactors, clients, and futures of the parent can be dropped in the child without harm, and without effect; they
-/// must not be used. Called again, or in a process that did not fork, it does nothing. It allocates nothing and takes no lock,
-/// so a handler of `pthread_atfork` may call it, which no fork can bypass.
+/// From then on reactors, clients, and futures of the parent can be dropped in the child without harm, and without
+/// effect; they must not be used. Called again, or in a process that did not fork, it does nothing. It allocates
+/// nothing and takes no lock, so a handler of `pthread_atfork` may call it, which no fork can bypass.
 pub fn forget_inherited() {
     forget(|descriptor| {
         let _ = close(descriptor);
     });
 }
 
-/// Does what `forget_inherited` does, but closes nothing: for a child that has run for a while. By now the program may have
-/// closed these descriptors itself, as daemons do, and have files of its own under their numbers.
+/// Does what `forget_inherited` does, but closes nothing: for a child that has run for a while. By now the program may
+/// have closed these descriptors itself, as daemons do, and have files of its own under their numbers.
 pub fn forget_inherited_late() {
     forget(|_| {});
 }
@@ -103,8 +104,8 @@ fn word_and_bit(descriptor: RawFd) -> Option<(&'static AtomicU64, u64)> {
     Some((OPEN.get(descriptor / 64)?, 1 << (descriptor % 64)))
 }
 
-/// Something with a duplicate of a descriptor of the program, noted for as long as it is open. Unlike [`Noted`] it ends nothing: the
-/// connection, if it is one, is the program's.
+/// Something with a duplicate of a descriptor of the program, noted for as long as it is open. Unlike [`Noted`] it ends
+/// nothing: the connection, if it is one, is the program's.
 pub(crate) struct Duplicate<S: AsRawFd> {
     own: Option<S>, // None while it is dropped.
     made: Generation,
@@ -180,8 +181,8 @@ impl<S: AsRawFd> DerefMut for Noted<S> {
 }
 
 impl<S: AsRawFd> Drop for Noted<S> {
-    /// Ends the connection itself, because a child that does not know of `forget_inherited` has a duplicate. The parent's
-    /// socket is closed already in a child, and its number may be another's.
+    /// Ends the connection itself, because a child that does not know of `forget_inherited` has a duplicate. The
+    /// parent's socket is closed already in a child, and its number may be another's.
     fn drop(&mut self) {
         let Some(socket) = self.socket.take() else {
             return;
@@ -202,8 +203,9 @@ pub(crate) struct Anonymous {
 }
 
 impl Anonymous {
-    /// Calls `make`, and finds the descriptors that it opened to wait for events in the system's list (Linux), because tokio
-    /// does not report them. Descriptors that others open meanwhile are not taken, because a reactor's own wait for each other.
+    /// Calls `make`, and finds the descriptors that it opened to wait for events in the system's list (Linux), because
+    /// tokio does not report them. Descriptors that others open meanwhile are not taken, because a reactor's own wait
+    /// for each other.
     pub fn of<T>(make: impl FnOnce() -> T) -> (T, Anonymous) {
         let (before, list) = listed();
         let made = make();

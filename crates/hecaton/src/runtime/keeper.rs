@@ -85,8 +85,8 @@ impl SharedRuntime {
         }
     }
 
-    /// Makes the thread, if there is none and it has something to do. If no thread can be made, nothing is driven until a
-    /// thread waits.
+    /// Makes the thread, if there is none and it has something to do. If no thread can be made, nothing is driven until
+    /// a thread waits.
     fn begin(self: &Arc<SharedRuntime>) {
         if self.alive.load(Ordering::SeqCst) || !self.tasks.any() {
             return;
@@ -157,8 +157,8 @@ impl SharedRuntime {
         self.begin();
     }
 
-    /// Whether the thread is not needed any more. Tasks begin only while a thread waits, and that thread then makes another
-    /// keeper.
+    /// Whether the thread is not needed any more. Tasks begin only while a thread waits, and that thread then makes
+    /// another keeper.
     fn leave(&self) -> bool {
         self.alive.store(false, Ordering::SeqCst);
         let needed = self.waiting.load(Ordering::SeqCst) > 0 || self.tasks.any();

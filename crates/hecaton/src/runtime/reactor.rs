@@ -1,9 +1,9 @@
 //! Lets threads wait for requests: whoever waits drives the sockets of everyone.
 //!
-//! The first waiting thread runs the reactor for all. The others sleep until their own request has news. When the first is
-//! done, another takes over: tokio's current-thread runtime hands its driver on in just this way.
-//! `docs/decisions/who-drives-the-sockets.md` has the measurement that led here. While nobody waits, a small thread looks after
-//! idle connections (`keeper`).
+//! The first waiting thread runs the reactor for all. The others sleep until their own request has news. When the first
+//! is done, another takes over: tokio's current-thread runtime hands its driver on in just this way.
+//! `docs/decisions/who-drives-the-sockets.md` has the measurement that led here. While nobody waits, a small thread
+//! looks after idle connections (`keeper`).
 
 use std::io;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ const A_MOMENT: Duration = Duration::from_millis(20);
 pub struct Reactor(Option<Arc<SharedRuntime>>, Anonymous); // None while it is dropped.
 
 impl Reactor {
-    /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the process
-    /// is out of descriptors, because it needs three. One reactor serves any number of clients.
+    /// A new reactor. Starts no thread; there is one later while connections are idle and nobody waits. Fails when the
+    /// process is out of descriptors, because it needs three. One reactor serves any number of clients.
     pub fn new() -> io::Result<Reactor> {
         let mut builder = Builder::new_current_thread();
         let (runtime, descriptors) = Anonymous::of(|| builder.enable_io().enable_time().build());
@@ -39,9 +39,10 @@ impl Reactor {
 
     /// Waits on the calling thread until `future` is ready. Must not be called from within a future.
     ///
-    /// A batch's requests stay alive between two waits, so no wake-up may be lost. With its cooperative budget, tokio keeps
-    /// some wake-ups until the end of a turn, and forgets them if the wait ends before. So it is switched off here
-    /// (`unconstrained`). A future that could run for too long, such as a body that is always ready, yields by itself.
+    /// A batch's requests stay alive between two waits, so no wake-up may be lost. With its cooperative budget, tokio
+    /// keeps some wake-ups until the end of a turn, and forgets them if the wait ends before. So it is switched off
+    /// here (`unconstrained`). A future that could run for too long, such as a body that is always ready, yields by
+    /// itself.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         let shared = self.0.as_ref().expect("it is not being dropped");
         let _waiting = shared.wait();
@@ -56,9 +57,9 @@ impl Reactor {
 }
 
 impl Drop for Reactor {
-    /// Does not wait for the system's resolver. A lookup that was given up cannot be stopped. Waiting for it would delay the
-    /// end of the program, or all of Ruby during a garbage collection. An idle resolver thread ends within a moment, and closes
-    /// its descriptors.
+    /// Does not wait for the system's resolver. A lookup that was given up cannot be stopped. Waiting for it would
+    /// delay the end of the program, or all of Ruby during a garbage collection. An idle resolver thread ends within a
+    /// moment, and closes its descriptors.
     fn drop(&mut self) {
         if self.is_inherited() {
             // Its threads are not in this process, and its descriptors belong to another.

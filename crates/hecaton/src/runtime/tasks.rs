@@ -1,7 +1,7 @@
 //! The tasks of a reactor: how many there are, and the news that there is none left.
 //!
-//! tokio reports the number of tasks, but not its change. The keeper must know of the end of the last one without looking now
-//! and then, because each look would wake an idle program.
+//! tokio reports the number of tasks, but not its change. The keeper must know of the end of the last one without
+//! looking now and then, because each look would wake an idle program.
 
 use std::cell::RefCell;
 use std::sync::Arc;

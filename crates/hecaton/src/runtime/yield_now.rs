@@ -8,8 +8,9 @@ use std::task::{Context, Poll};
 /// brings, at most 64 KiB.
 pub(crate) const PIECES_PER_TURN: u32 = 8;
 
-/// How many requests one wait begins or continues before the reactor has its turn. More than a usual batch has in flight: a turn
-/// is a system call. All clients may share the reactor, so the first wave of a large batch would delay everyone's deadlines.
+/// How many requests one wait begins or continues before the reactor has its turn. More than a usual batch has in
+/// flight: a turn is a system call. All clients may share the reactor, so the first wave of a large batch would delay
+/// everyone's deadlines.
 pub(crate) const REQUESTS_PER_TURN: u32 = 256;
 
 thread_local! {
@@ -41,8 +42,9 @@ pub fn begin_turn() -> Turn {
     Turn { outer }
 }
 
-/// Whether one of many requests may be polled in this turn. If not, it is woken for the next. So one wait for thousands of
-/// requests holds up the deadlines of other waits on the same [`Reactor`](crate::Reactor) no longer than a few hundred polls.
+/// Whether one of many requests may be polled in this turn. If not, it is woken for the next. So one wait for thousands
+/// of requests holds up the deadlines of other waits on the same [`Reactor`](crate::Reactor) no longer than a few
+/// hundred polls.
 pub fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
     let left = LEFT.get();
     if left == 0 {

@@ -1,8 +1,9 @@
-//! The end of TLS on a connection that is dropped: close_notify (RFC 8446 §6.1), so that the server knows that nothing was cut off.
+//! The end of TLS on a connection that is dropped: close_notify (RFC 8446 §6.1), so that the server knows that nothing
+//! was cut off.
 //!
-//! Best effort: bytes that the socket does not take at once are dropped. A connection that is dropped during a request sends it
-//! too, because TLS itself was not cut. It is not sent while bytes wait to be written: no record can follow a partial one, and
-//! a request that was given up must not be completed.
+//! Best effort: bytes that the socket does not take at once are dropped. A connection that is dropped during a request
+//! sends it too, because TLS itself was not cut. It is not sent while bytes wait to be written: no record can follow a
+//! partial one, and a request that was given up must not be completed.
 
 use std::io::{self, Write};
 

@@ -17,8 +17,8 @@ const HEAD_START: Duration = Duration::from_millis(250);
 /// Why no address was connected to.
 pub(super) type Refusals = Vec<(SocketAddr, io::Error)>;
 
-/// The first connection that succeeds; the others are given up. An address is tried when the one before it failed, or had its
-/// head start.
+/// The first connection that succeeds; the others are given up. An address is tried when the one before it failed, or
+/// had its head start.
 pub(super) async fn first<T, F: Future<Output = io::Result<T>>>(
     addresses: &[SocketAddr],
     open: impl Fn(SocketAddr) -> F,

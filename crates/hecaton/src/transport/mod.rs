@@ -1,17 +1,18 @@
 //! Opens connections: name to addresses, addresses to a socket, perhaps through a proxy, and TLS on it.
 //!
 //! In the order of a connection: `resolve` (name → addresses) → `config/allowed.rs` (may they be connected to?) →
-//! `happy_eyeballs`, `tcp` (the first that responds) → `proxy` → `tls`. `pipe` is a socket of any kind, `wire` that or TLS over
-//! it. Decisions:
+//! `happy_eyeballs`, `tcp` (the first that responds) → `proxy` → `tls`. `pipe` is a socket of any kind, `wire` that or
+//! TLS over it. Decisions:
 //!
-//! - `allow_address` decides about resolved addresses, right before connecting to exactly those, so a name that changes its
-//!   address gains nothing. It is data and not a callable, because the engine runs without Ruby's lock. A name that a proxy
-//!   resolves cannot be checked here; addresses that are known without a lookup (an address, `localhost`, `resolve`) can.
-//! - A stream is an enum and not a trait object, so that plain TCP pays a comparison. A proxy's TLS is one more kind of socket
-//!   (`Pipe`), so TLS in TLS needs no code of its own.
+//! - `allow_address` decides about resolved addresses, right before connecting to exactly those, so a name that changes
+//!   its address gains nothing. It is data and not a callable, because the engine runs without Ruby's lock. A name that
+//!   a proxy resolves cannot be checked here; addresses that are known without a lookup (an address, `localhost`,
+//!   `resolve`) can.
+//! - A stream is an enum and not a trait object, so that plain TCP pays a comparison. A proxy's TLS is one more kind of
+//!   socket (`Pipe`), so TLS in TLS needs no code of its own.
 //! - One `connect_timeout` covers all addresses of a name.
-//! - Each phase is boxed (`Dial::within`), and so are the connections to several addresses. When hundreds of connections are
-//!   opened at once, their memory is most of what a client needs. Unboxed, opening one took 4.6 kB.
+//! - Each phase is boxed (`Dial::within`), and so are the connections to several addresses. When hundreds of
+//!   connections are opened at once, their memory is most of what a client needs. Unboxed, opening one took 4.6 kB.
 
 mod dns_cache;
 mod farewell;
@@ -178,8 +179,8 @@ impl Connector {
         Ok(opened)
     }
 
-    /// A connection to a proxy, and a tunnel through it unless the proxy forwards requests. The limit of connecting covers
-    /// both.
+    /// A connection to a proxy, and a tunnel through it unless the proxy forwards requests. The limit of connecting
+    /// covers both.
     async fn through(&self, server: &Server, dial: &mut Dial<'_>) -> Result<Opened, Failure> {
         let (origin, config) = (dial.origin, dial.config);
         dial.trace.attempt().phase = Phase::Resolve;

@@ -53,8 +53,8 @@ impl Pipe {
         }
     }
 
-    /// Refuses to touch a parent's socket in a child. A client that is dropped there ends its connections, and the number of the
-    /// socket may be another's by then.
+    /// Refuses to touch a parent's socket in a child. A client that is dropped there ends its connections, and the
+    /// number of the socket may be another's by then.
     fn check_own(&self) -> io::Result<()> {
         let inherited = match self {
             Pipe::Tcp(tcp) => tcp.is_inherited(),

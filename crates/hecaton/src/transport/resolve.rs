@@ -1,12 +1,12 @@
 //! Names → addresses: fixed by the settings, else from the system's resolver, one lookup for a name at a time.
 //!
-//! The system's resolver blocks a thread for as long as it likes, and cannot be stopped. So a name is never looked up twice at
-//! the same time: other requests join the lookup, even one that was given up. Only 512 different names at once, tokio's limit
-//! on threads, could hold up others.
+//! The system's resolver blocks a thread for as long as it likes, and cannot be stopped. So a name is never looked up
+//! twice at the same time: other requests join the lookup, even one that was given up. Only 512 different names at
+//! once, tokio's limit on threads, could hold up others.
 //!
-//! So a burst of requests to one new host costs one lookup. Nothing is cached unless the settings say so (`dns_cache`): the
-//! system knows how long a result is valid, and caches by itself. `localhost` and all names under it are 127.0.0.1 and ::1
-//! without a lookup (RFC 6761). IPv4 goes first, because most local servers listen there.
+//! So a burst of requests to one new host costs one lookup. Nothing is cached unless the settings say so (`dns_cache`):
+//! the system knows how long a result is valid, and caches by itself. `localhost` and all names under it are 127.0.0.1
+//! and ::1 without a lookup (RFC 6761). IPv4 goes first, because most local servers listen there.
 
 use std::collections::HashMap;
 use std::io;
@@ -143,7 +143,8 @@ impl Resolver {
         let (lookup, host, cache) = (self.lookup, host.to_owned(), self.cache.clone());
         let ended = Ended(self.going.clone(), host.clone());
         let task = tokio::task::spawn_blocking(move || {
-            // The result is in the cache before the lookup is off the list, so that no request looks it up again in between.
+            // The result is in the cache before the lookup is off the list, so that no request looks it up again in
+            // between.
             let _ended = ended;
             let found: Found = match lookup(&host) {
                 Ok(found) => Ok(found.into()),

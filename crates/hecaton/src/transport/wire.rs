@@ -1,9 +1,9 @@
 //! The stream of a connection: a socket, or TLS over one.
 //!
-//! Unread bytes on an idle connection need not be a fault: TLS 1.3 sends session tickets after the response. They are read when
-//! the connection is taken from the pool. Only data, the end, or too many bytes make the connection unusable. At most one
-//! record is written at a time, so "no byte of the request left" stays true after an error. A flood without data (tickets,
-//! keys) yields after 64 reads, so that deadlines hold.
+//! Unread bytes on an idle connection need not be a fault: TLS 1.3 sends session tickets after the response. They are
+//! read when the connection is taken from the pool. Only data, the end, or too many bytes make the connection unusable.
+//! At most one record is written at a time, so "no byte of the request left" stays true after an error. A flood without
+//! data (tickets, keys) yields after 64 reads, so that deadlines hold.
 
 use std::io::{self, IoSlice, Read};
 use std::os::fd::RawFd;
@@ -170,8 +170,8 @@ pub(crate) fn take_in(tls: &mut TlsStream, look: Look) -> io::Result<Taken> {
 }
 
 impl Wire {
-    /// Appends the kernel's unread bytes to `input`, without waiting and without the reactor: the last bytes of a peer whose
-    /// end was noticed by writing.
+    /// Appends the kernel's unread bytes to `input`, without waiting and without the reactor: the last bytes of a peer
+    /// whose end was noticed by writing.
     pub fn rescue(&mut self, input: &mut BytesMut) {
         match self {
             Wire::Plain(socket) => rescue_plain(socket, input),
@@ -198,8 +198,8 @@ pub(crate) fn poll_read_tls(
     cx: &mut Context<'_>,
     buf: &mut ReadBuf<'_>,
 ) -> Poll<io::Result<()>> {
-    // Bytes that were accepted for writing may still be here, and nothing else writes them. If they cannot be written, the
-    // unread bytes may say why.
+    // Bytes that were accepted for writing may still be here, and nothing else writes them. If they cannot be written,
+    // the unread bytes may say why.
     if tls.get_ref().1.wants_write() {
         let _ = Pin::new(&mut *tls).poll_flush(cx);
     }
@@ -247,8 +247,8 @@ pub(crate) struct Socket {
     pub pipe: Pipe,
     /// How often TLS has read from it in this turn.
     reads: u32,
-    /// Set during a handshake, with the error of writing if there was one. A server that refuses the client sends the reason
-    /// and hangs up, and the reason must be read even if the client was still writing.
+    /// Set during a handshake, with the error of writing if there was one. A server that refuses the client sends the
+    /// reason and hangs up, and the reason must be read even if the client was still writing.
     shaking: bool,
     lost: Option<io::Error>,
     /// The first byte that TLS has read from it.

@@ -164,8 +164,8 @@ impl Model {
 }
 
 proptest! {
-    /// Whatever is queued, started, ended and dropped: requests keep their order within an origin, each starts once, no limit
-    /// is exceeded, none waits without need, and nothing is left in the end.
+    /// Whatever is queued, started, ended and dropped: requests keep their order within an origin, each starts once, no
+    /// limit is exceeded, none waits without need, and nothing is left in the end.
     #[test]
     fn limits_hold_and_nobody_is_forgotten(steps in vec(step(), 1..300), most in 1usize..4, rest in prop_oneof![Just(0u64), 1u64..50]) {
         let rest = Duration::from_millis(rest);

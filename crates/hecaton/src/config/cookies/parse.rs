@@ -33,8 +33,8 @@ enum MaxAge {
 }
 
 impl<'a> Raw<'a> {
-    /// None if the text is no cookie: it has no name, or contains a control character. If an attribute is repeated, the last
-    /// one counts.
+    /// None if the text is no cookie: it has no name, or contains a control character. If an attribute is repeated, the
+    /// last one counts.
     pub fn read(text: &'a str) -> Option<Raw<'a>> {
         if text.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
             return None;

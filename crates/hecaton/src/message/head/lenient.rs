@@ -144,7 +144,8 @@ pub(crate) fn put_trailer(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Replaces control characters by spaces, unless another reader would find a framing field behind one that may end a line.
+/// Replaces control characters by spaces, unless another reader would find a framing field behind one that may end a
+/// line.
 fn put_value(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let behind = memchr(b'\r', value).map_or(&[][..], |at| &value[at..]);
     if hides_framing(behind) {

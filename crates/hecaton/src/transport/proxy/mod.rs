@@ -2,12 +2,13 @@
 //!
 //! Pure functions from bytes to decisions, property-tested, and short exchanges around them. Decisions:
 //!
-//! - A client chooses the proxy of each origin when it is made (from its settings, or from the environment as curl reads it),
-//!   so the pool's key is the origin alone.
-//! - An HTTP proxy forwards `http` requests. Its credentials belong to the connection, not to the request, so they cannot reach
-//!   an origin. Everything else (`https`, HTTP/2 without TLS) goes through a tunnel, and the proxy sees only host and port.
-//! - A refused tunnel is a `ConnectError`, because nothing was sent. A refused `http` request is the proxy's own response, such
-//!   as 407.
+//! - A client chooses the proxy of each origin when it is made (from its settings, or from the environment as curl
+//!   reads it), so the pool's key is the origin alone.
+//! - An HTTP proxy forwards `http` requests. Its credentials belong to the connection, not to the request, so they
+//!   cannot reach an origin. Everything else (`https`, HTTP/2 without TLS) goes through a tunnel, and the proxy sees
+//!   only host and port.
+//! - A refused tunnel is a `ConnectError`, because nothing was sent. A refused `http` request is the proxy's own
+//!   response, such as 407.
 //! - As in curl, requests to loopback addresses use the proxy too, unless `no_proxy` names them.
 //! - The client's pins and its certificate are for servers, not for proxies, which have names and keys of their own.
 //! - A `Proxy-Authorization` header of a program goes to a proxy that forwards the request. Tunnels are shared between

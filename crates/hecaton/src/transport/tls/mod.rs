@@ -1,19 +1,19 @@
 //! TLS: certificates that a client trusts and shows, and the handshake.
 //!
-//! rustls, with ring, inside the connection's own stream. Each client has one configuration, made at the first handshake:
-//! connections share the sessions to resume, and a client of plain HTTP reads no certificates. Decisions:
+//! rustls, with ring, inside the connection's own stream. Each client has one configuration, made at the first
+//! handshake: connections share the sessions to resume, and a client of plain HTTP reads no certificates. Decisions:
 //!
 //! - `ca` replaces the system's authorities instead of adding to them: a program that names an authority
 //!   means only that one.
 //! - A certificate that is given as `ca`, or is among the system's, is trusted for itself too, byte for byte. That
 //!   holds even if it is the certificate of an authority, as with curl and OpenSSL; webpki alone would refuse it. Name,
 //!   time and pins are still checked.
-//! - P-521 is the `p521` crate's (pure Rust), plugged into ring's provider for signatures of servers and for the exchange of keys,
-//!   last in both lists (`docs/decisions/tls-p521.md`).
-//! - `verify: false` takes certificates of any version and with any extension, and RSA keys of any length, as OpenSSL does. That the
-//!   server has the key is checked nevertheless, as OpenSSL and `curl -k` do (`unverified`).
-//! - Pins look at the server's own certificate only. The rest of the chain is what the server chose to send, which need not be the
-//!   chain that was verified, so an authority's key in it proves nothing.
+//! - P-521 is the `p521` crate's (pure Rust), plugged into ring's provider for signatures of servers and for the
+//!   exchange of keys, last in both lists (`docs/decisions/tls-p521.md`).
+//! - `verify: false` takes certificates of any version and with any extension, and RSA keys of any length, as OpenSSL
+//!   does. That the server has the key is checked nevertheless, as OpenSSL and `curl -k` do (`unverified`).
+//! - Pins look at the server's own certificate only. The rest of the chain is what the server chose to send, which need
+//!   not be the chain that was verified, so an authority's key in it proves nothing.
 //! - In a handshake, errors of writing wait until reading has shown why: a server that refuses the client
 //!   says so and hangs up.
 
@@ -45,8 +45,8 @@ use setup::{Loaded, Setup};
 /// The first byte of a TLS record with an alert (RFC 8446 §5.1).
 const ALERT: u8 = 21;
 
-/// The TLS side of one client. The settings are checked when it is made. The system's certificates are read at the first
-/// handshake, because a client of plain HTTP needs none.
+/// The TLS side of one client. The settings are checked when it is made. The system's certificates are read at the
+/// first handshake, because a client of plain HTTP needs none.
 pub(crate) struct Tls {
     setup: Arc<Setup>,
     /// Shared by all connections of the client, and with it the sessions to resume.

@@ -1,5 +1,5 @@
-//! Adds the curve P-521, which ring lacks: signatures of servers and authorities with such keys, and key exchange with servers
-//! that allow no smaller curve. P-521 is last in both lists, so connections to other servers cost no more.
+//! Adds the curve P-521, which ring lacks: signatures of servers and authorities with such keys, and key exchange with
+//! servers that allow no smaller curve. P-521 is last in both lists, so connections to other servers cost no more.
 //!
 //! Signing with P-521 is missing, so a client's own certificate must have another kind of key.
 

@@ -1,4 +1,5 @@
-//! Reads the key of a certificate and nothing else, because version and extensions of an unverified certificate do not matter.
+//! Reads the key of a certificate and nothing else, because version and extensions of an unverified certificate do not
+//! matter.
 
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 

@@ -96,7 +96,8 @@ fn bits(number: &[u8]) -> usize {
     number.len() * 8 - leading
 }
 
-/// `00 01 ff … ff 00`, at least eight times `ff`, and what was signed. The whole is compared, and nothing in it is parsed.
+/// `00 01 ff … ff 00`, at least eight times `ff`, and what was signed. The whole is compared, and nothing in it is
+/// parsed.
 fn fits_pkcs1(encoded: &[u8], signed: &[u8]) -> bool {
     let Some(padding) = encoded.len().checked_sub(signed.len() + 3) else {
         return false;
@@ -105,7 +106,8 @@ fn fits_pkcs1(encoded: &[u8], signed: &[u8]) -> bool {
     padding >= 8 && encoded == expected
 }
 
-/// Verifies by RFC 8017 §9.1.2, with a salt as long as the hash (RFC 8446 §4.2.3). `bits` is one less than the modulus has.
+/// Verifies by RFC 8017 §9.1.2, with a salt as long as the hash (RFC 8446 §4.2.3). `bits` is one less than the modulus
+/// has.
 fn fits_pss(encoded: &[u8], bits: usize, hash: &'static Algorithm, hashed: &[u8]) -> bool {
     let (length, of_hash) = (bits.div_ceil(8), hash.output_len());
     let Some(at) = length.checked_sub(of_hash + 1).filter(|at| *at > of_hash) else {

@@ -1,8 +1,8 @@
-//! Checks that a server has the key of its certificate when verification is off. Then nothing but the key of the certificate
-//! matters.
+//! Checks that a server has the key of its certificate when verification is off. Then nothing but the key of the
+//! certificate matters.
 //!
-//! webpki reads only certificates of version 3, and refuses unknown critical extensions. So the key is taken out of the certificate,
-//! and only the key is used.
+//! webpki reads only certificates of version 3, and refuses unknown critical extensions. So the key is taken out of the
+//! certificate, and only the key is used.
 //!
 //! ring verifies signatures by RSA keys of 2048 to 8192 bits, and `rsa` those by other ones.
 

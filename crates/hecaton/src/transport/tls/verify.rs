@@ -109,8 +109,8 @@ impl ServerCertVerifier for Verifier {
                 Ok(_) => {}
                 // The name is checked last.
                 Err(Error::InvalidCertificate(why)) if !authority.names && is_names(&why) => {}
-                // It is valid now, which was checked first, and a certificate that is trusted as an authority is also trusted
-                // for itself.
+                // It is valid now, which was checked first, and a certificate that is trusted as an authority is also
+                // trusted for itself.
                 Err(Error::InvalidCertificate(why))
                     if is_authoritys(&why) && authority.knows(end_entity) =>
                 {

@@ -178,8 +178,8 @@ fn limits_hold_and_a_head_may_arrive_in_pieces() {
 }
 
 proptest! {
-    /// A head that is accepted without the setting is the same with it. If a head is accepted only with the setting, its
-    /// framing is that of the head without the malformed fields, or with the repaired ones.
+    /// A head that is accepted without the setting is the same with it. If a head is accepted only with the setting,
+    /// its framing is that of the head without the malformed fields, or with the repaired ones.
     #[test]
     fn the_setting_changes_nothing_that_is_accepted_without_it(
         lines in prop::collection::vec(line(), 0..6),
