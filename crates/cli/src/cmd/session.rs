@@ -40,7 +40,7 @@ pub struct Common {
     /// Send requests to the test server on another machine, where `hecaton serve --remote TOKEN` runs.
     #[arg(long, value_name = "HOST:PORT", requires = "server_token")]
     pub server: Option<String>,
-    /// The token of --server; it is in no file of the run.
+    /// The token that `hecaton serve --remote` got on that machine. No file of the run contains it.
     #[arg(
         long,
         value_name = "TOKEN",

@@ -45,10 +45,10 @@ pub struct Arguments {
     /// the most that may be in flight [default: 50].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     rate: Vec<Rate>,
-    /// The p99 that you allow, as in 50ms: only a concurrency that keeps it is recommended, or with --rate, the highest rate.
+    /// The p99 that you allow, as in 50ms. Only a concurrency within it is recommended; with --rate, the highest such rate.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     p99: Option<Duration>,
-    /// The peak of memory that you allow a client, as in 200M, for the same.
+    /// The peak of memory that you allow a client, as in 200M. Only a concurrency within it is recommended.
     #[arg(long, value_name = "SIZE", value_parser = parse_memory)]
     memory: Option<f64>,
     /// How much of the best speed is enough for a recommended concurrency, as in 0.9 or 90% [default: 0.95].
