@@ -8,7 +8,8 @@ class ShootoutTest < Minitest::Test
   HECATON = File.expand_path("../bin/hecaton", __dir__)
   CLIENTS = %w[hecaton-ruby net-http typhoeus].freeze
   CLEAN = { "CONCURRENCY" => nil, "PER_THREAD" => nil, "SKIP" => nil }.freeze
-  STANDING_KEYS = %w[client place letters ratio_to_baseline ratio_low ratio_high user_seconds system_seconds real_seconds
+  STANDING_KEYS = %w[client place letters ratio_to_baseline ratio_low ratio_high
+                     user_seconds system_seconds real_seconds
                      megabytes_per_second first_request_ms boot_ms not_ranked].freeze
 
   # Where bin/test looks for the report that its browser opens.

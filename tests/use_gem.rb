@@ -6,7 +6,9 @@ url = server.gets.chomp
 client = Hecaton::Client.new(timeout: 30)
 abort "get" unless client.get("#{url}/r/1").status == 200
 ended = 0
-client.batch(concurrency: 5) { |batch| 50.times { batch.get("#{url}/r/2").on_complete { |outcome| ended += 1 if outcome.response } } }
+client.batch(concurrency: 5) do |batch|
+  50.times { batch.get("#{url}/r/2").on_complete { |outcome| ended += 1 if outcome.response } }
+end
 abort "batch: #{ended} of 50" unless ended == 50
 Process.kill(:TERM, server.pid)
 native = $LOADED_FEATURES.grep(/hecaton.*\.(so|bundle)\z/)

@@ -34,5 +34,6 @@ Kit.asks(*%w[method body fields timeout redirects userinfo raw-url]) do |call|
   [response.code, response.to_s]
 end
 
-Kit.run(HttpRbDriver, name: GET ? "http.rb-get" : "http.rb", version: HTTP::VERSION, engine: "pure ruby", models: ["threads"],
+Kit.run(HttpRbDriver, name: GET ? "http.rb-get" : "http.rb", version: HTTP::VERSION,
+  engine: "pure ruby", models: ["threads"],
   tls: true, knows: Kit::EACH_HEAD, keepalive: GET ? [false] : [true, false], max_concurrency: 512)

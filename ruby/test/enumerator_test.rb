@@ -7,7 +7,8 @@ class EnumeratorTest < ServerTest
     responses = client.each_response((1..).lazy.map { |id| url("/r/#{id}") }, concurrency: 3)
     assert_kind_of Enumerator, responses
     assert_equal [200] * 4, responses.take(4).map { |outcome, _| outcome.status }
-    assert_equal [200, 200], responses.lazy.select { |_, url| url.end_with?("0") }.first(2).map { |outcome, _| outcome.status }
+    assert_equal [200, 200],
+      responses.lazy.select { |_, url| url.end_with?("0") }.first(2).map { |outcome, _| outcome.status }
   end
 
   def test_next_gives_one_after_the_other_until_the_end

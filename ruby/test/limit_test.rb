@@ -39,7 +39,9 @@ class LimitTest < ServerTest
     end
     refused = errors.compact
     assert_equal 2, refused.size
-    refused.each { |error| assert_equal [Hecaton::ConnectError, :queue, false], [error.class, error.phase, error.sent?] }
+    refused.each do |error|
+      assert_equal [Hecaton::ConnectError, :queue, false], [error.class, error.phase, error.sent?]
+    end
   end
 
   def test_idle_connections_are_limited_in_number_and_age

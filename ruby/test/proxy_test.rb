@@ -102,7 +102,9 @@ class ProxyTest < ServerTest
   def test_a_cgi_program_does_not_take_a_header_for_a_proxy
     proxy = proxy()
     with_environment("HTTP_PROXY" => proxy.url) { assert_equal 200, client.get(elsewhere("/r/1")).status }
-    with_environment("HTTP_PROXY" => proxy.url, "REQUEST_METHOD" => "GET") { assert_equal 200, client.get(url("/r/2")).status }
+    with_environment("HTTP_PROXY" => proxy.url, "REQUEST_METHOD" => "GET") do
+      assert_equal 200, client.get(url("/r/2")).status
+    end
     assert_equal 1, proxy.heads.size
   end
 

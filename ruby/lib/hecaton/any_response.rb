@@ -82,7 +82,8 @@ module Hecaton
     def whole
       return self if is_a?(Response)
 
-      Response.new(status: status, headers: headers, url: url, redirects: redirects, attempts: attempts, elapsed: elapsed,
+      Response.new(status: status, headers: headers, url: url,
+        redirects: redirects, attempts: attempts, elapsed: elapsed,
         http_method: http_method)
     end
 

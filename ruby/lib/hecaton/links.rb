@@ -17,7 +17,8 @@ module Hecaton
 
     # text: the value of Link, nil for none. base: the URL that targets are relative to, nil when it is not known.
     def initialize(text, base = nil)
-      @links = Deprecation.links(text.to_s).filter_map { |target, parameters| Links.link(target, parameters, base) }.freeze
+      @links =
+        Deprecation.links(text.to_s).filter_map { |target, parameters| Links.link(target, parameters, base) }.freeze
     end
 
     # The URL of the first link with this relation, a String; nil for none. The relation is a String or Symbol in any

@@ -37,7 +37,9 @@ module Hecaton
       # decode:: an object with `call`, which gets a body (a String in the encoding that its Content-Type names) and
       #   returns a value.
       def register(name, encode: nil, decode: nil)
-        [encode, decode].compact.each { |code| raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call) }
+        [encode, decode].compact.each do |code|
+          raise ArgumentError, "MIME: a #{code.class} has no call" unless code.respond_to?(:call)
+        end
         name = name.to_s.downcase
         @lock.synchronize { @types = @types.merge(name => Type.new(name, encode, decode).freeze).freeze }
         nil

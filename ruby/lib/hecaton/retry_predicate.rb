@@ -24,7 +24,9 @@ module Hecaton
         return unless value.is_a?(Hash) && value.key?(:if)
 
         block = value[:if]
-        raise ArgumentError, "retry: if is of class #{block.class}: give a Proc, which is called with the outcome" unless block.respond_to?(:call)
+        unless block.respond_to?(:call)
+          raise ArgumentError, "retry: if is of class #{block.class}: give a Proc, which is called with the outcome"
+        end
 
         others = RULES.reject { |name| value[name].nil? }
         return block if others.empty?

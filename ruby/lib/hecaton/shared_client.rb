@@ -11,7 +11,8 @@ module Hecaton
   module SharedClient
     LOCK = Mutex.new
     # For requests in another Ractor.
-    MAIN_ALONE = "Hecaton sends requests in the main Ractor alone: send them there, and hand over outcomes (Ractor.make_shareable)".freeze
+    MAIN_ALONE = "Hecaton sends requests in the main Ractor alone: send them there, " \
+      "and hand over outcomes (Ractor.make_shareable)".freeze
     private_constant :LOCK
 
     # Client: the client that was set with client=, nil by default.

@@ -118,7 +118,8 @@ module Hecaton
     # For itself and for downloads: raises a BodyError.
     def unreadable(why)
       location = url.sub(/[?#].*/m, "")
-      raise BodyError.new("#{why} (#{location})", phase: :read, sent: true, url: location, redirects: redirects, attempts: attempts,
+      raise BodyError.new("#{why} (#{location})", phase: :read, sent: true, url: location,
+        redirects: redirects, attempts: attempts,
         elapsed: elapsed)
     end
 

@@ -21,7 +21,8 @@ module Servers
 
     # curl's exit code, status and body.
     def curl(path, *more, limit: 20)
-      command = ["curl", "-sS", "--noproxy", "*", "--max-time", limit.to_s, "-o", "-", "-w", "\n%{http_code} %{http_version}",
+      command = ["curl", "-sS", "--noproxy", "*", "--max-time", limit.to_s,
+                 "-o", "-", "-w", "\n%{http_code} %{http_version}",
                  *curl_options, *more, url(path)]
       command -= ["--noproxy", "*"] if (curl_options + more).include?("-x")
       output, error, status = Open3.capture3(*command, binmode: true)

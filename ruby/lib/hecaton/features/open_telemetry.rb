@@ -38,7 +38,9 @@ module Hecaton
       # For the client.
       def after(outcome)
         spans = outcome.request.notes[self].to_a
-        spans.each_with_index { |(span, started), at| finish(span, started, outcome, outcome.attempts[at], at == spans.size - 1) }
+        spans.each_with_index do |(span, started), at|
+          finish(span, started, outcome, outcome.attempts[at], at == spans.size - 1)
+        end
         nil
       end
 

@@ -35,7 +35,9 @@ module Hecaton
 
       private_class_method def by_class(kind, url)
         return of(kind.new("a stub says so"), url) unless kind <= Error
-        raise ArgumentError, "a StatusError needs a response: give one of that status, and raise_for_status" if kind <= StatusError
+        if kind <= StatusError
+          raise ArgumentError, "a StatusError needs a response: give one of that status, and raise_for_status"
+        end
 
         phase, sent = PHASES.fetch(kind, [:first_byte, true])
         url = url.sub(/[?#].*\z/m, "")

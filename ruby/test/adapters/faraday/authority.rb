@@ -38,7 +38,9 @@ class Authority
     certificate.not_before = Time.now - 3600
     certificate.not_after = Time.now + 3600
     factory = OpenSSL::X509::ExtensionFactory.new
-    extensions.each { |name, value| certificate.add_extension(factory.create_extension(name, value, name == "basicConstraints")) }
+    extensions.each do |name, value|
+      certificate.add_extension(factory.create_extension(name, value, name == "basicConstraints"))
+    end
     certificate.sign(@key, OpenSSL::Digest.new("SHA256"))
   end
 end

@@ -13,7 +13,10 @@ class FeaturesOfAdaptersTest < ServerTest
 
     def initialize = @seen = []
     def before_request(request) = request.with(headers: { "x-request" => "1" })
-    def respond(request) = (Hecaton::Response.new(status: 203, body: "given", headers: { "x-a" => "b" }) if request.url.end_with?("/given"))
+
+    def respond(request) =
+      (Hecaton::Response.new(status: 203, body: "given", headers: { "x-a" => "b" }) if request.url.end_with?("/given"))
+
     def before_attempt(request, number) = request.with(headers: { "x-attempt" => number.to_s })
     def after(outcome) = @seen << outcome.status && nil
   end

@@ -20,7 +20,8 @@ class NetHTTPDocumentationTest < ServerTest
   private
 
   def printed_by(program)
-    program = program.gsub("127.0.0.1:8080", "127.0.0.1:#{URI(real_server.url).port}").gsub("8080", URI(real_server.url).port.to_s)
+    program = program
+      .gsub("127.0.0.1:8080", "127.0.0.1:#{URI(real_server.url).port}").gsub("8080", URI(real_server.url).port.to_s)
     output, said, status = Open3.capture3(RbConfig.ruby, "-I#{LIB}", "-e", program)
     assert status.success?, said
     output

@@ -5,6 +5,7 @@ class HTTPartyProgramTest < Minitest::Test
   include NetHTTPFamily
 
   def test_one_line
-    assert_same_output("httparty", 'require "httparty"', 'require "httparty"; require "hecaton/net_http"; Hecaton::NetHTTP.replace!')
+    assert_same_output("httparty", 'require "httparty"',
+      'require "httparty"; require "hecaton/net_http"; Hecaton::NetHTTP.replace!')
   end
 end

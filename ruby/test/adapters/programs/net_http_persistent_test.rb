@@ -5,6 +5,7 @@ class NetHttpPersistentProgramTest < Minitest::Test
   include NetHTTPFamily
 
   def test_one_line
-    assert_same_output("net_http_persistent", 'require "net/http/persistent"', 'require "hecaton/net_http"; Hecaton::Persistent.replace!')
+    assert_same_output("net_http_persistent", 'require "net/http/persistent"',
+      'require "hecaton/net_http"; Hecaton::Persistent.replace!')
   end
 end

@@ -5,6 +5,7 @@ class RestClientProgramTest < Minitest::Test
   include NetHTTPFamily
 
   def test_one_line
-    assert_same_output("rest_client", 'require "rest-client"', 'require "rest-client"; require "hecaton/net_http"; Hecaton::NetHTTP.replace!')
+    assert_same_output("rest_client", 'require "rest-client"',
+      'require "rest-client"; require "hecaton/net_http"; Hecaton::NetHTTP.replace!')
   end
 end

@@ -36,7 +36,8 @@ class TyphoeusCacheTest < DropInTest
       end
       hydra.run
       assert_equal [false, true, true, true, true], seen.map(&:cached?)
-      assert_equal 1, seen.map { |response| [response.code, response.body, response.headers, response.total_time] }.uniq.size
+      assert_equal 1,
+        seen.map { |response| [response.code, response.body, response.headers, response.total_time] }.uniq.size
       assert_equal 1, real_server.ledger.fetch("requests")
     end
   end

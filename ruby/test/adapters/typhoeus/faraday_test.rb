@@ -36,7 +36,9 @@ class TyphoeusFaradayTest < DropInTest
   def test_a_length_that_is_right_and_one_that_is_not
     said = JSON.parse(Typhoeus.post(url("/echo"), body: "abc", headers: { "Content-Length" => "3" }).body)
     assert_equal ["abc", "3"], [said["body"], said["headers"].to_h["Content-Length"]]
-    refused(Ethon::Errors::InvalidValue, /says 5.*has 3 bytes/) { Typhoeus.post(url("/echo"), body: "abc", headers: { "Content-Length" => 5 }) }
+    refused(Ethon::Errors::InvalidValue, /says 5.*has 3 bytes/) do
+      Typhoeus.post(url("/echo"), body: "abc", headers: { "Content-Length" => 5 })
+    end
   end
 
   def test_errors

@@ -233,7 +233,8 @@ class TyphoeusHydraTest < DropInTest
   end
 
   def test_options_of_a_hydra
-    assert_equal 5, Typhoeus::Hydra.new(max_concurrency: "5", pipelining: 2, maxconnects: 9, execution_mode: :perform).max_concurrency
+    assert_equal 5,
+      Typhoeus::Hydra.new(max_concurrency: "5", pipelining: 2, maxconnects: 9, execution_mode: :perform).max_concurrency
     refused { Typhoeus::Hydra.new(nonsense: 1) }
     refused(Ethon::Errors::InvalidValue, /socket_action/) { Typhoeus::Hydra.new(execution_mode: :socket_action) }
     assert_raises(ArgumentError) { Typhoeus::Hydra.new(max_concurrency: "many") }

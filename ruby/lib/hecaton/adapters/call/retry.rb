@@ -26,7 +26,8 @@ module Hecaton
       EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze
       # Methods that may be sent again.
       METHODS = %i[delete get head options put].freeze
-      DEFAULTS = { max: 3, interval: 1, interval_randomness: 0, backoff_factor: 1, max_interval: nil, exceptions: EXCEPTIONS,
+      DEFAULTS = { max: 3, interval: 1, interval_randomness: 0, backoff_factor: 1, max_interval: nil,
+                   exceptions: EXCEPTIONS,
                    methods: METHODS, retry_if: nil, retry_statuses: [], retry_block: nil }.freeze
       private_constant :DEFAULTS
 

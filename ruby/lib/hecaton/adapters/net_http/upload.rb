@@ -29,7 +29,9 @@ module Hecaton
         # Back to the beginning, for a request that is sent again.
         def seek(position)
           return if position == @pos
-          raise IOError, "the request cannot be sent again: its body_stream has been read, and cannot be read again" unless @start
+          unless @start
+            raise IOError, "the request cannot be sent again: its body_stream has been read, and cannot be read again"
+          end
 
           @io.seek(@start + position)
           @pos = position

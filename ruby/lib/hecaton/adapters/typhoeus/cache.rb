@@ -29,7 +29,9 @@ module Hecaton
         def get(request) = @cache.read(request.cache_key)
 
         # Keeps the Response.
-        def set(request, response) = @cache.write(request.cache_key, response, expires_in: request.cache_ttl || @default_ttl)
+        def set(request, response)
+          @cache.write(request.cache_key, response, expires_in: request.cache_ttl || @default_ttl)
+        end
       end
 
       # A Redis client.

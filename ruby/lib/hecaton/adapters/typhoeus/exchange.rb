@@ -31,7 +31,9 @@ module Hecaton
 
         private
 
-        def webmock_knows? = Typhoeus.equal?(defined?(::Typhoeus) && ::Typhoeus) && defined?(::WebMock::HttpLibAdapters::TyphoeusAdapter)
+        def webmock_knows?
+          Typhoeus.equal?(defined?(::Typhoeus) && ::Typhoeus) && defined?(::WebMock::HttpLibAdapters::TyphoeusAdapter)
+        end
 
         def whole(plan, url)
           seen_once { plan.request(plan.client, url) }

@@ -99,7 +99,9 @@ module Hecaton
         when :max_concurrency, *WITHOUT_EFFECT then nil
         when :max_total_connections then @most_connections = value && Integer(value)
         when :execution_mode
-          Refusals.value(name, value, "There is no socket_action here, and no need of it: leave the option out.") unless value.to_s == "perform"
+          unless value.to_s == "perform"
+            Refusals.value(name, value, "There is no socket_action here, and no need of it: leave the option out.")
+          end
         else Refusals.option(name)
         end
       end

@@ -181,7 +181,8 @@ module Hecaton
         lines = ["#{@plan.verb} #{@plan.url_of(self)}", *@plan.headers&.map { |name, value| "#{name}: #{value}" }]
         @debug_info.add(:header_out, "#{lines.join("\r\n")}\r\n\r\n")
         @debug_info.add(:header_in, @response.response_headers)
-        puts(*lines.map { |line| "> #{line}" }, *@response.response_headers.lines(chomp: true).map { |line| "< #{line}" })
+        puts(*lines.map { |line| "> #{line}" },
+          *@response.response_headers.lines(chomp: true).map { |line| "< #{line}" })
         puts("* #{@response.return_message}") unless @response.return_code == :ok
       end
     end

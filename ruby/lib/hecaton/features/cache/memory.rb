@@ -54,7 +54,8 @@ module Hecaton
 
         def size_of(fields)
           headers = fields[:headers].sum { |pair| PAIR + pair.sum(&:bytesize) }
-          ENTRY + headers + fields[:vary].sum { |pair| PAIR + pair.sum { |text| text.to_s.bytesize } } + fields[:body].bytesize
+          ENTRY + headers +
+            fields[:vary].sum { |pair| PAIR + pair.sum { |text| text.to_s.bytesize } } + fields[:body].bytesize
         end
 
         def drop(key)

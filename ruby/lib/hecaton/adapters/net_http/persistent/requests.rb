@@ -29,7 +29,8 @@ module Hecaton
 
       # The request with this object's headers; a URI becomes a GET.
       def request_setup(request_or_uri)
-        request = request_or_uri.respond_to?(:request_uri) ? Net::HTTP::Get.new(request_or_uri.request_uri) : request_or_uri
+        request =
+          request_or_uri.respond_to?(:request_uri) ? Net::HTTP::Get.new(request_or_uri.request_uri) : request_or_uri
         unless request.is_a?(Net::HTTPGenericRequest)
           raise NetHTTP::Refused,
             "the request is a #{request.class}: give a Net::HTTP request, such as Net::HTTP::Post.new(\"/\")"
