@@ -12,7 +12,8 @@ pub struct Readable(State);
 
 enum State {
     New(Option<OwnedFd>),
-    /// Whatever it is: its readiness alone is looked at, which tokio does for pipes without unsafe code.
+    /// Tokio wakes the task when the descriptor is readable. Tokio's type for a pipe serves for every kind of descriptor,
+    /// because nothing is read through it, and it needs no unsafe code.
     Watched(Duplicate<Receiver>),
     /// The system cannot watch a file, which always has something to read, if only its end.
     Always,

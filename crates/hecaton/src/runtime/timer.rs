@@ -43,7 +43,7 @@ impl<'a> PhaseTimer<'a> {
         let (Some(sleep), Some(phase)) = (&mut self.sleep, self.phase) else {
             return Poll::Pending;
         };
-        // tokio's timers count milliseconds, and much can be done in one.
+        // A limit of 0 ends the phase at once: tokio's timers count whole milliseconds, and a phase may end within one.
         if limit(self.config, phase) != Some(Duration::ZERO) {
             ready!(sleep.as_mut().poll(cx));
         }

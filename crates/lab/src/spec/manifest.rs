@@ -21,7 +21,7 @@ pub struct Manifest {
     pub homepage: String,
     /// How the driver uses the client: `idiomatic` (as its README shows) or `tuned`; `reference` is no client.
     pub approach: Approach,
-    /// Prints the client's version; doing so is the receipt that it can run.
+    /// Prints the client's version. The client counts as installed if this command succeeds.
     pub version: Vec<String>,
     /// Starts the driver, in the manifest's folder.
     pub run: Vec<String>,

@@ -1,4 +1,4 @@
-//! `hecaton fetch report`: what a job came to, on one page.
+//! `hecaton fetch report`: the outcome of a job on one page.
 
 use std::io::{Write, stdout};
 

@@ -25,7 +25,7 @@ module Hecaton
         path == "-" ? $stdout.write(text) : File.write(path, text, perm: 0o600)
       end
 
-      # One more, as libcurl's cookielist takes it: a line, or a "Set-Cookie: …" for the URL.
+      # Adds a cookie in a form that libcurl's cookielist accepts: a line of a file, or a "Set-Cookie: …" for the URL.
       def take(line, jar, url = nil)
         return jar.set(line.split(":", 2).last.strip, url) if url && line.match?(/\Aset-cookie:/i)
 

@@ -43,7 +43,7 @@ module Hecaton
       # Whether there may be something for without_dots.
       def dots?(url) = url.include?("/.".freeze)
 
-      # The URL with what dots in its path mean carried out (RFC 3986 §5.2.4).
+      # The URL without dot segments: those in its path are resolved (RFC 3986 §5.2.4).
       def without_dots(url)
         head, path, rest = url.match(%r{\A(\w+://[^/?#]*)([^?#]*)(.*)\z}m)&.captures
         return url unless path
