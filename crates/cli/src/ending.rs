@@ -48,8 +48,8 @@ pub fn of(result: Result<()>) -> ExitCode {
     ExitCode::from(status(&error))
 }
 
-/// In the system's words, without the number that Rust adds: "Address already in use (os error 98)". The engine has such a function for
-/// its own errors; a command without `fetch` is built without the engine.
+/// In the system's words, without the number that Rust adds: "Address already in use (os error 98)". The engine has
+/// such a function for its own errors; a command without `fetch` is built without the engine.
 fn plain(text: &str) -> String {
     let mut parts = text.split(" (os error ");
     let mut plain = parts.next().unwrap_or_default().to_owned();

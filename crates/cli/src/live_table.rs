@@ -114,7 +114,8 @@ impl LiveTable {
     }
 }
 
-/// The factors of a load that are neither a column nor a part of the name before, in words. The delay is that of the run.
+/// The factors of a load that are neither a column nor a part of the name before, in words. The delay is that of the
+/// run.
 fn others(load: &Load) -> String {
     let own = Load {
         delay: Load::PLAIN.delay,

@@ -9,9 +9,10 @@ use indicatif::{ProgressDrawTarget, TermLike};
 /// Columns that stay free at the end of a line, for `^C`.
 const ROOM: usize = 3;
 
-/// The error output. `indicatif` fills each line up to the last column, so that the next text begins a new line. `^C` would then
-/// begin a new line too, and the view would be one line further up than `indicatif` knows: its first line would stay on the screen.
-/// Lines are therefore not filled here, and each line below the first begins with a line break.
+/// The error output. `indicatif` fills each line up to the last column, so that the next text begins a new line. `^C`
+/// would then begin a new line too, and the view would be one line further up than `indicatif` knows: its first line
+/// would stay on the screen. Lines are therefore not filled here, and each line below the first begins with a line
+/// break.
 #[derive(Debug)]
 struct Screen {
     term: Term,

@@ -1,4 +1,5 @@
-//! Lines on stderr that may be lost: nobody has to read them, so a closed stderr is no failure (`hecaton sweep 2>&1 | head -3`).
+//! Lines on stderr that may be lost: nobody has to read them, so a closed stderr is no failure
+//! (`hecaton sweep 2>&1 | head -3`).
 
 /// Writes a line on stderr; an error of writing is ignored. The macro of the standard library would panic.
 #[macro_export]

@@ -1,4 +1,5 @@
-//! The engine alone, for a list of URLs: what a bulk download would make if it recorded nothing. `cargo run --release --example bare FILE`
+//! The engine alone, for a list of URLs: what a bulk download would make if it recorded nothing.
+//! `cargo run --release --example bare FILE`
 
 use std::io::{BufRead, BufReader};
 use std::time::Duration;

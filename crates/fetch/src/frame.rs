@@ -78,7 +78,8 @@ impl Frame<'_> {
     }
 }
 
-/// The frame at the beginning of `bytes`; none if there is no whole one. The checksum of lines is verified by [`Unpacker`].
+/// The frame at the beginning of `bytes`; none if there is no whole one. The checksum of lines is verified by
+/// [`Unpacker`].
 pub fn first(bytes: &[u8]) -> Option<Frame<'_>> {
     if bytes.starts_with(&SKIPPED) {
         let length = u32::from_le_bytes(bytes.get(4..HEAD)?.try_into().ok()?) as usize;

@@ -1,12 +1,13 @@
 //! Bulk downloads: every input of a long list fetched, and recorded exactly once.
 //!
-//! The modules in the order of the flow; each imports only from earlier ones. `job` holds the settings. `objects` is object storage. `host`
-//! compares hosts and says whose they are. `input` reads lists. `template` fills columns into texts. `expression`
-//! evaluates conditions. `take` extracts values from bodies. `robots` reads robots.txt. `sink` stores bodies. `plan`
-//! divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part has done, and the
-//! `COMMIT` that decides. `finalize` writes the results of a part. `run` sends and records. `show` reads a folder for
-//! people. `start` plans or resumes a job. `again` sends some inputs once more. `finish` completes a job and makes its
-//! products. `remote` has a job in object storage. `dispatch` distributes parts to many machines. `frame` and `record` are the formats of files, and `error` has the kinds of failure.
+//! The modules in the order of the flow; each imports only from earlier ones. `job` holds the settings. `objects` is
+//! object storage. `host` compares hosts and says whose they are. `input` reads lists. `template` fills columns into
+//! texts. `expression` evaluates conditions. `take` extracts values from bodies. `robots` reads robots.txt. `sink`
+//! stores bodies. `plan` divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part
+//! has done, and the `COMMIT` that decides. `finalize` writes the results of a part. `run` sends and records. `show`
+//! reads a folder for people. `start` plans or resumes a job. `again` sends some inputs once more. `finish` completes a
+//! job and makes its products. `remote` has a job in object storage. `dispatch` distributes parts to many machines.
+//! `frame` and `record` are the formats of files, and `error` has the kinds of failure.
 
 #![forbid(unsafe_code)]
 

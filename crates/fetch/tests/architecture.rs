@@ -1,5 +1,5 @@
-//! The flow stays one way: a module imports only from itself and from earlier modules, and fetch links neither the lab nor
-//! the test server.
+//! The flow stays one way: a module imports only from itself and from earlier modules, and fetch links neither the lab
+//! nor the test server.
 
 use std::fs;
 use std::path::{Path, PathBuf};

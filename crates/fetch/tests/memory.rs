@@ -1,5 +1,5 @@
-//! Memory does not grow with the list: what is allocated at most is counted while a long list is planned and read. Bytes are counted
-//! and not the process's pages, so the load of the machine changes nothing.
+//! Memory does not grow with the list: what is allocated at most is counted while a long list is planned and read.
+//! Bytes are counted and not the process's pages, so the load of the machine changes nothing.
 
 use std::io::{BufWriter, Write};
 use std::path::Path;
@@ -86,8 +86,8 @@ fn write_list(path: &Path) {
     file.flush().expect("a list");
 }
 
-/// All inputs but the last have their records when the job resumes: records that wait for the disk would take as much memory as the
-/// disk is slow.
+/// All inputs but the last have their records when the job resumes: records that wait for the disk would take as much
+/// memory as the disk is slow.
 #[test]
 fn nothing_of_each_input_stays_in_memory() {
     let home = tempfile::tempdir().expect("a folder");

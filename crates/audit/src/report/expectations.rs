@@ -1,4 +1,5 @@
-//! Expected findings of a client, for its own tests: any other finding fails, and so does an expected one that disappears.
+//! Expected findings of a client, for its own tests: any other finding fails, and so does an expected one that
+//! disappears.
 
 use anyhow::Result;
 use serde::Deserialize;

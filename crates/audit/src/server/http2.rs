@@ -1,5 +1,5 @@
-//! A connection of HTTP/2: reads frames, and does the steps of attempts frame by frame. It checks nothing, because cases send
-//! what no honest server would.
+//! A connection of HTTP/2: reads frames, and does the steps of attempts frame by frame. It checks nothing, because
+//! cases send what no honest server would.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! `hecaton compare`: any two clients or settings, keep-alive connections against new ones, batches one by one or at once.
+//! `hecaton compare`: any two clients or settings, keep-alive connections against new ones, batches one by one or at
+//! once.
 
 use std::path::PathBuf;
 
@@ -25,11 +26,12 @@ pub struct Arguments {
 
 #[derive(Subcommand)]
 enum Preset {
-    /// Compares keep-alive connections with a new one for each request, over TLS, at round trips of 0, 1, 20 and 100 ms.
+    /// Compares keep-alive connections with a new one for each request, over TLS, at round trips of 0, 1, 20 and 100
+    /// ms.
     ///
-    /// The round trips are simulated, because loopback has none: the server waits one before each response, and two more
-    /// before the first response of a connection (one for TCP, one for TLS 1.3). The report shows what was measured, and
-    /// beside it what arithmetic predicts.
+    /// The round trips are simulated, because loopback has none: the server waits one before each response, and two
+    /// more before the first response of a connection (one for TCP, one for TLS 1.3). The report shows what was
+    /// measured, and beside it what arithmetic predicts.
     Keepalive(KeepaliveArguments),
     /// Compares batches of 1 to 60 requests, sent one after another and all at once.
     ///
@@ -48,8 +50,8 @@ struct PairArguments {
     #[arg(long, visible_alias = "clients", value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["a", "b"])]
     client: Vec<String>,
     /// Settings of B, separated by spaces, or of A with A: in front, as in A:keepalive=off. They are keepalive=on|off,
-    /// concurrency=N, body=BYTES, delay=15ms, rate=500, tls=on|off, http=1.1|2 (over TLS), resumption=on|off (of TLS sessions) and
-    /// job=plain|json|gzip.
+    /// concurrency=N, body=BYTES, delay=15ms, rate=500, tls=on|off, http=1.1|2 (over TLS), resumption=on|off (of TLS
+    /// sessions) and job=plain|json|gzip.
     #[arg(long, value_name = "SETTING", num_args = 1..)]
     set: Vec<Setting>,
     /// Requests in flight, for both [default: 10].

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use clap::{Arg, Command};
 
-/// One page for the command itself and one for each of its subcommands, one after another; each begins with a heading of the first level.
+/// One page for the command itself and one for each of its subcommands, one after another; each begins with a heading
+/// of the first level.
 pub fn pages(command: Command) -> String {
     let mut command = command.disable_help_subcommand(true);
     command.build();

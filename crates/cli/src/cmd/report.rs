@@ -15,8 +15,8 @@ use crate::ending::Worse;
 
 /// Shows recorded runs again, one or side by side: in the terminal, as Markdown, CSV, JSON, SVG or HTML.
 ///
-/// One run is shown as its report. Several runs are compared, the first with each of the others. Each speed is divided by
-/// that of the baseline loader in the same run, so a change of the machine's own speed does not count.
+/// One run is shown as its report. Several runs are compared, the first with each of the others. Each speed is divided
+/// by that of the baseline loader in the same run, so a change of the machine's own speed does not count.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -23,21 +23,24 @@ pub struct Arguments {
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Serve the lab of another machine: listen for its control connection, and start and stop servers as it says. TOKEN is what it
-    /// must say, as in `hecaton sweep --server HOST:PORT --server-token TOKEN`. Nothing is encrypted, so use it in a network of yours.
+    /// Serve the lab of another machine: listen for its control connection, and start and stop servers as it says.
+    /// TOKEN is what it must say, as in `hecaton sweep --server HOST:PORT --server-token TOKEN`. Nothing is encrypted,
+    /// so use it in a network of yours.
     #[arg(long, value_name = "TOKEN")]
     remote: Option<String>,
-    /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines, and limits by address.
+    /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines, and limits by
+    /// address.
     #[arg(long)]
     expose: bool,
-    /// Serve other machines also the paths that can harm a client: bombs, faults, bodies of any size, delays of an hour.
+    /// Serve other machines also the paths that can harm a client: bombs, faults, bodies of any size, delays of an
+    /// hour.
     #[arg(long, requires = "expose")]
     faults: bool,
     /// Bytes of a response's body, at least 8.
     #[arg(short = 'b', long, value_name = "BYTES", default_value_t = 133, value_parser = clap::value_parser!(u32).range(8..))]
     body: u32,
-    /// How long to wait before each response: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0 is no
-    /// wait.
+    /// How long to wait before each response: 15ms, uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms; 0
+    /// is no wait.
     #[arg(short = 'd', long, default_value = "0")]
     delay: Delay,
     /// Seed of the delays and of --chaos.
@@ -59,7 +62,8 @@ pub struct Arguments {
     /// Random faults on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
     #[arg(long, value_name = "SHARES")]
     chaos: Option<Chaos>,
-    /// Close each HTTP/1.1 connection without notice after this number of responses, as a server that reloads does; 0 is never.
+    /// Close each HTTP/1.1 connection without notice after this number of responses, as a server that reloads does; 0
+    /// is never.
     #[arg(long, value_name = "RESPONSES", default_value_t = 0)]
     close_after: u32,
 }

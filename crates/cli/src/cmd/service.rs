@@ -9,10 +9,12 @@ use hecaton_lab::spec::{Expected, Extras, Har, Target, Usage};
 /// The parts of requests to a user's own server besides method and URL.
 #[derive(Args)]
 pub struct ServiceArguments {
-    /// A header field of every request to a URL, as in 'Accept: text/html'; repeat it for several. Its value is in no file.
+    /// A header field of every request to a URL, as in 'Accept: text/html'; repeat it for several. Its value is in no
+    /// file.
     #[arg(short = 'H', long = "header", value_name = "FIELD")]
     headers: Vec<String>,
-    /// The body of every request to a URL, as text, or @FILE for a file's content; the method is POST unless you name another.
+    /// The body of every request to a URL, as text, or @FILE for a file's content; the method is POST unless you name
+    /// another.
     #[arg(long, value_name = "TEXT")]
     data: Option<String>,
     /// A PEM file with the certificates to trust at an https URL, instead of the system's.
@@ -21,9 +23,11 @@ pub struct ServiceArguments {
     /// Which statuses count as success at a URL, as in 'status == 200 or status == 404'. Default: 200 to 299.
     #[arg(long, value_name = "EXPRESSION", value_parser = |text: &str| text.parse::<Expected>())]
     expect: Option<Expected>,
-    /// The access log of the service at a URL, in the common, combined or JSON format: which requests it got, how often and how late.
+    /// The access log of the service at a URL, in the common, combined or JSON format: which requests it got, how often
+    /// and how late.
     ///
-    /// Each request has a header field with an id, which the service must log. Clients whose numbers disagree with the log are rejected.
+    /// Each request has a header field with an id, which the service must log. Clients whose numbers disagree with the
+    /// log are rejected.
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
     /// The header field with the id [default: X-Request-Id].

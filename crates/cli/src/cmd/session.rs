@@ -34,7 +34,8 @@ pub struct Common {
     /// Print nothing but the result.
     #[arg(short = 'q', long)]
     pub quiet: bool,
-    /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows are unverified.
+    /// Clients, separated by commas, whose drivers may run as you when no other user can read their files. Their rows
+    /// are unverified.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub trust: Vec<String>,
     /// Send requests to the test server on another machine, where `hecaton serve --remote TOKEN` runs.

@@ -49,10 +49,12 @@ pub struct Arguments {
     /// The job; there is one so far.
     #[arg(long, value_name = "NAME", default_value = JOB)]
     job: String,
-    /// The client whose speed the others' are divided by [default: net-http, or the first client if it is not measured].
+    /// The client whose speed the others' are divided by [default: net-http, or the first client if it is not
+    /// measured].
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// How long the server waits before each response, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default: 0].
+    /// How long the server waits before each response, as in 15ms, fixed:15ms or lognormal:p50=5ms,p99=40ms [default:
+    /// 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Other factors than usual, separated by spaces, as in tls=on job=gzip. The help of compare lists them.

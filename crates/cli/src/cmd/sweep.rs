@@ -23,8 +23,9 @@ use super::session::{self, Common};
 pub struct Arguments {
     /// Clients, separated by spaces or commas; or a server: [METHOD] URL [REQUESTS] [REPEATS].
     ///
-    /// URL is absolute and requested as it is. METHOD is GET unless you name another. REQUESTS is the number of requests in a
-    /// round, 500 by default; with --time, as many as fill that time. REPEATS is the number of rounds of each row of the table, 10 by default.
+    /// URL is absolute and requested as it is. METHOD is GET unless you name another. REQUESTS is the number of
+    /// requests in a round, 500 by default; with --time, as many as fill that time. REPEATS is the number of rounds of
+    /// each row of the table, 10 by default.
     #[arg(value_name = "CLIENTS or URL")]
     what: Vec<String>,
     /// Clients to measure, separated by commas [default: hecaton-ruby and typhoeus].
@@ -40,12 +41,13 @@ pub struct Arguments {
     concurrency: Vec<usize>,
     /// Send requests at these rates instead of each when another has ended, separated by commas.
     ///
-    /// 500 is requests per second, the same for every client. 80% is a share of what the client itself does in the closed loop.
-    /// poisson:500 and poisson:80% draw the arrivals by chance. Latencies count from when a request is due. --concurrency is then
-    /// the most that may be in flight [default: 50].
+    /// 500 is requests per second, the same for every client. 80% is a share of what the client itself does in the
+    /// closed loop. poisson:500 and poisson:80% draw the arrivals by chance. Latencies count from when a request is
+    /// due. --concurrency is then the most that may be in flight [default: 50].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     rate: Vec<Rate>,
-    /// The p99 that you allow, as in 50ms. Only a concurrency within it is recommended; with --rate, the highest such rate.
+    /// The p99 that you allow, as in 50ms. Only a concurrency within it is recommended; with --rate, the highest such
+    /// rate.
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     p99: Option<Duration>,
     /// The peak of memory that you allow a client, as in 200M. Only a concurrency within it is recommended.

@@ -7,8 +7,8 @@ use crate::support::{Ending, document, hecaton, is_root, root, run};
 /// How long a driver that hangs is waited for: longer than the honest need where other programs load the machine.
 const PATIENCE: &str = "15s";
 
-/// A short sweep of clients, separated by commas, at one request in flight. Each process has two rounds, and a driver that
-/// breaks does so in the second.
+/// A short sweep of clients, separated by commas, at one request in flight. Each process has two rounds, and a driver
+/// that breaks does so in the second.
 fn sweep(clients: &str, folder: &Path) -> Ending {
     let mut command = hecaton("broken");
     command.args([

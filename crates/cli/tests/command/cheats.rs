@@ -71,8 +71,9 @@ fn swept(folder: &Path, line: &str, clients: &str) -> Value {
     serde_json::from_str(&ending.stdout).unwrap()
 }
 
-/// Cheats that no sweep has caught. Chance decides how often a cheat gets into a position that gives it away, and a busy machine makes
-/// that rarer. Cheats that were missed are therefore measured again, each time in rounds twice as long.
+/// Cheats that no sweep has caught. Chance decides how often a cheat gets into a position that gives it away, and a
+/// busy machine makes that rarer. Cheats that were missed are therefore measured again, each time in rounds twice as
+/// long.
 fn missed<'a>(
     concurrency: &str,
     mut cheats: Vec<(&'a str, &'a str)>,
@@ -106,12 +107,14 @@ fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, 
             .as_str()
             .unwrap_or_default();
         assert!(!reason.contains(['\u{1b}', '\u{7}']), "{cheat}: {reason:?}");
-        // On a machine of one core there is none to leave, and without a user of their own others may have opened connections.
+        // On a machine of one core there is none to leave, and without a user of their own others may have opened
+        // connections.
         let alone = match *cheat {
             "leaves-its-core" | "commutes" => {
                 std::thread::available_parallelism().unwrap().get() == 1
             }
-            // Where a busy machine makes responses take as long as one that the server held, a flat claim contradicts nothing.
+            // Where a busy machine makes responses take as long as one that the server held, a flat claim contradicts
+            // nothing.
             "claims-flat-latencies" => row(document, cheat)["p50_ms"].as_f64() >= Some(1.0),
             "connects-ahead" => !is_root(),
             _ => false,
@@ -125,8 +128,8 @@ fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, 
         .collect()
 }
 
-/// Cheats where no response is delayed, and words of the reasons. One of them is reported. Which one depends on the load of
-/// the machine.
+/// Cheats where no response is delayed, and words of the reasons. One of them is reported. Which one depends on the
+/// load of the machine.
 const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ("pipelines", "requests were pipelined"),
     (
@@ -211,7 +214,8 @@ fn is_marked(document: &Value, client: &str, words: &str) -> bool {
     row["warnings"].to_string().contains(words)
 }
 
-/// The delays decide how long a wave lasts, and the machine little: a wave waits for its slowest, and so half of it is in flight.
+/// The delays decide how long a wave lasts, and the machine little: a wave waits for its slowest, and so half of it is
+/// in flight.
 #[test]
 fn a_client_that_sends_in_waves_is_ranked_with_a_mark() {
     let folder = tempfile::tempdir().unwrap();
@@ -222,7 +226,8 @@ fn a_client_that_sends_in_waves_is_ranked_with_a_mark() {
     assert_eq!(row(&document, "honest")["verified"], true);
 }
 
-/// Chance decides how many checks there are, and where others load the machine such a client has more in flight at times.
+/// Chance decides how many checks there are, and where others load the machine such a client has more in flight at
+/// times.
 #[test]
 fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
     let cheats = vec![
@@ -322,7 +327,8 @@ fn who_trusts_anyone_while_it_is_measured_is_caught() {
     }
 }
 
-/// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the server's log refutes.
+/// Cheats of a shootout, and words of the reason: values of the JSON that are wrong, and claims that the server's log
+/// refutes.
 const CHEATS_OF_A_SHOOTOUT: [(&str, &str); 7] = [
     ("requests-plain", "without the `Accept: application/json`"),
     ("json-guessed", "the checksum"),

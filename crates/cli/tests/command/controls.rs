@@ -1,4 +1,5 @@
-//! A run of more than one row measures one client twice and the baseline loader at fixed work, and shows neither as a row.
+//! A run of more than one row measures one client twice and the baseline loader at fixed work, and shows neither as a
+//! row.
 
 use serde_json::Value;
 

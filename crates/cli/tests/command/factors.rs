@@ -1,4 +1,5 @@
-//! Factors of a sweep, of a comparison and of a shootout: each reaches the test server, and its log says what the clients did.
+//! Factors of a sweep, of a comparison and of a shootout: each reaches the test server, and its log says what the
+//! clients did.
 
 use serde_json::Value;
 

@@ -50,7 +50,8 @@ fn rows_are_unverified_and_requests_are_counted_as_requested() {
             (&Value::from(20), &Value::from(2000))
         );
     }
-    // Two clients, three rounds each: 20 requests and as many more as are in flight, to open connections; and one try of each process.
+    // Two clients, three rounds each: 20 requests and as many more as are in flight, to open connections; and one try
+    // of each process.
     assert_eq!(server.summary().requests, 2 * 3 * (20 + 1 + 20 + 4 + 1));
 }
 
@@ -269,8 +270,9 @@ fn two_clients_are_compared_at_a_service_and_any_number_is_ranked() {
     run(command.arg(&service.url)).assert(2, &["only keepalive and concurrency"]);
 }
 
-/// Every request waits while the service stalls for a second, once. A client in the closed loop sends none meanwhile, so no more of its
-/// latencies are long than are in flight. At a rate, so are those of all requests that are due meanwhile.
+/// Every request waits while the service stalls for a second, once. A client in the closed loop sends none meanwhile,
+/// so no more of its latencies are long than are in flight. At a rate, so are those of all requests that are due
+/// meanwhile.
 #[test]
 fn a_service_that_stalls_shows_at_a_rate_and_not_in_the_closed_loop() {
     const IN_FLIGHT: u64 = 4;
@@ -278,7 +280,8 @@ fn a_service_that_stalls_shows_at_a_rate_and_not_in_the_closed_loop() {
         let begun = std::sync::Mutex::new(());
         let service = Service::start(move |number| {
             let _turn = begun.lock().unwrap();
-            // Once in the round of each of the two clients: the first has the requests from 2 on, the second those from 206 on.
+            // Once in the round of each of the two clients: the first has the requests from 2 on, the second those from
+            // 206 on.
             if number == 60 || number == 264 {
                 std::thread::sleep(std::time::Duration::from_secs(1));
             }

@@ -175,7 +175,8 @@ fn to_send_slow_ids_first_gains_nothing() {
     let again: Vec<u32> = again
         .map(|line| line.split(' ').next().unwrap().parse().unwrap())
         .collect();
-    // Of twelve among at least 72, two are by chance. The first of all are sometimes slow for another reason: they open connections.
+    // Of twelve among at least 72, two are by chance. The first of all are sometimes slow for another reason: they open
+    // connections.
     let often = again.iter().filter(|slow| **slow >= 8).count();
     assert!(again.len() >= 3 && 3 * often <= again.len(), "{text}");
 }
@@ -199,7 +200,8 @@ fn who_warms_up_in_one_step_after_its_rounds_is_called_still_warming() {
     assert_eq!(warming, ["warms-up-in-one-step,"], "{}", ending.stdout);
 }
 
-/// Many clients take a 103 for the last response. That is their fault and no cheat: they are sent none, and their rows say so.
+/// Many clients take a 103 for the last response. That is their fault and no cheat: they are sent none, and their rows
+/// say so.
 #[test]
 fn who_reads_no_interim_response_is_ranked_with_a_warning() {
     let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 100ms";

@@ -112,7 +112,8 @@ fn who_cannot_send_at_a_rate_is_refused_with_a_sentence() {
     }
 }
 
-/// A check has the same rules as a sweep. One more finds a driver that waits for responses at a rate, which a sweep only shows as late.
+/// A check has the same rules as a sweep. One more finds a driver that waits for responses at a rate, which a sweep
+/// only shows as late.
 #[test]
 fn a_check_finds_who_ignores_a_rate_and_who_waits_for_responses() {
     for (client, words) in [

@@ -1,4 +1,5 @@
-//! The commands that `crash_table` kills at every file operation of a small job: `fetch`, `plan`, `run-part` and `again`.
+//! The commands that `crash_table` kills at every file operation of a small job: `fetch`, `plan`, `run-part` and
+//! `again`.
 
 use std::any::Any;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! The end of a job, and the gaps around it: two starts, a takeover, results that were not put into place, stale products.
+//! The end of a job, and the gaps around it: two starts, a takeover, results that were not put into place, stale
+//! products.
 
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;

@@ -1,4 +1,5 @@
-//! Names: each is looked up once, not for each of its connections, and one of others leads nobody into one's own network.
+//! Names: each is looked up once, not for each of its connections, and one of others leads nobody into one's own
+//! network.
 
 use std::collections::BTreeMap;
 use std::net::UdpSocket;

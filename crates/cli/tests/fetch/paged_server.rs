@@ -70,7 +70,8 @@ fn serve(mut stream: &TcpStream, mut response: impl FnMut(&str) -> String) {
     }
 }
 
-/// `/FORM/INPUT/PAGES/PAGE`: how the page names the next one, which input it is, how many pages that has, and which this is.
+/// `/FORM/INPUT/PAGES/PAGE`: how the page names the next one, which input it is, how many pages that has, and which
+/// this is.
 fn response(path: &str, is_broken: bool) -> String {
     if path == "/robots.txt" {
         return written("200 OK", "", "User-agent: *\nDisallow: /json/3/3/2\n");

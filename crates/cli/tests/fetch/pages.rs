@@ -201,7 +201,8 @@ fn pages_are_requests_like_any_other() {
     starts.sort_unstable();
     let [first, last] =
         [starts[0], starts[starts.len() - 1]].map(|at| humantime::parse_rfc3339(at).unwrap());
-    // Ten pages have nine intervals, of 3 s together; a start is noted after it was decided, and the first perhaps late.
+    // Ten pages have nine intervals, of 3 s together; a start is noted after it was decided, and the first perhaps
+    // late.
     assert_eq!(starts.len(), 10);
     let took = last.duration_since(first).unwrap();
     assert!(took >= Duration::from_secs(1), "{took:?}");

@@ -1,5 +1,5 @@
-//! A server of S3 that `bin/setup fetch` installs (MinIO, or moto where there is no Go), and a proxy before it that kills workers
-//! and loses responses.
+//! A server of S3 that `bin/setup fetch` installs (MinIO, or moto where there is no Go), and a proxy before it that
+//! kills workers and loses responses.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

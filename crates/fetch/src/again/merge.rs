@@ -63,8 +63,8 @@ pub fn merge(folder: &Folder, (new, id): (&Path, Option<&str>), part: u32) -> Re
     write_whole(&folder.commit(part), &text)
 }
 
-/// The older record of an input whose response has not changed, with the request that found that out. To do so twice changes
-/// nothing.
+/// The older record of an input whose response has not changed, with the request that found that out. To do so twice
+/// changes nothing.
 fn confirmed(old: &[u8], new: &[u8]) -> io::Result<Vec<u8>> {
     let mut record: Map<String, Value> = serde_json::from_slice(old)?;
     let new: Map<String, Value> = serde_json::from_slice(new)?;

@@ -2,8 +2,8 @@
 //!
 //! A round is a small job in the folder `again`. It has the parts of the job, each with only the selected inputs.
 //! When the round is done, each part's results are written anew, and the round is removed. A crash at any moment
-//! leaves a round that resumes, or results that are merged once more with the same outcome. `onward` makes a round of redirects
-//! to hosts of other parts.
+//! leaves a round that resumes, or results that are merged once more with the same outcome. `onward` makes a round of
+//! redirects to hosts of other parts.
 
 mod choose;
 mod merge;
@@ -61,8 +61,8 @@ pub fn condition(folder: &Folder) -> Result<String> {
     fs::read_to_string(&path).map_err(at("read", &path))
 }
 
-/// Prepares a round, or finds one to resume. None when no record matches. If the option is set, its requests say which version of a
-/// response the job has.
+/// Prepares a round, or finds one to resume. None when no record matches. If the option is set, its requests say which
+/// version of a response the job has.
 ///
 /// # Errors
 /// When the job is not done, another round is not, or the expression cannot be read.
@@ -157,8 +157,8 @@ pub fn run(
     Ok(summary)
 }
 
-/// Merges a round once all of its parts are done, whoever ran them, and removes it. Does nothing while parts are left. The caller
-/// holds the lock.
+/// Merges a round once all of its parts are done, whoever ran them, and removes it. Does nothing while parts are left.
+/// The caller holds the lock.
 ///
 /// # Errors
 /// When the results cannot be written.

@@ -1,8 +1,8 @@
 //! Redirects to hosts of other parts: followed in a round whose parts are made by the host where each leads.
 //!
-//! A part keeps the limits of its own hosts alone, so that a redirect to a host of another part waits, with the outcome `onward`.
-//! When all parts are done, these inputs become a round. Their records may be of any part of the job, so that they are sorted
-//! by part before they are merged. A redirect of the round may lead on, and then another round follows.
+//! A part keeps the limits of its own hosts alone, so that a redirect to a host of another part waits, with the outcome
+//! `onward`. When all parts are done, these inputs become a round. Their records may be of any part of the job, so that
+//! they are sorted by part before they are merged. A redirect of the round may lead on, and then another round follows.
 
 use std::collections::HashMap;
 use std::fs;
@@ -46,7 +46,8 @@ fn waiting(folder: &Folder, plan: &Plan) -> Result<Vec<u32>> {
     Ok(found)
 }
 
-/// Plans the round of the redirects that wait; false if none does. The caller holds the lock, and there is no other round.
+/// Plans the round of the redirects that wait; false if none does. The caller holds the lock, and there is no other
+/// round.
 ///
 /// # Errors
 /// When a file cannot be read or written.

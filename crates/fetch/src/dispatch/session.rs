@@ -96,8 +96,8 @@ impl Session {
             () = self.receive(notices, &mut replies) => {}
         }
         self.board.lock().is_ending = true;
-        // Whatever the open question still brings goes back too. A server hands a part that is returned to the oldest question,
-        // and if nobody listened to that any more, the part would wait until its lease is over.
+        // Whatever the open question still brings goes back too. A server hands a part that is returned to the oldest
+        // question, and if nobody listened to that any more, the part would wait until its lease is over.
         let end = async {
             tokio::select! {
                 () = &mut parts => {}
@@ -317,7 +317,8 @@ async fn reply_to(client: &Client, subject: Subject, reply: &'static str, times:
     matches!(timeout(times.patience(), question).await, Ok(Ok(_)))
 }
 
-/// Has the message of a part that is done removed. If that fails for a whole lease, whoever gets it next finds that it is done.
+/// Has the message of a part that is done removed. If that fails for a whole lease, whoever gets it next finds that it
+/// is done.
 async fn done(client: Client, subject: Subject, times: Times) {
     let begun = Instant::now();
     while !reply_to(&client, subject.clone(), DONE, times).await {

@@ -30,7 +30,8 @@ pub struct WorkerOptions {
     pub resend_unknown: bool,
 }
 
-/// Runs parts until every part of the job is done, by this worker or another. A worker that is stopped gives its parts back.
+/// Runs parts until every part of the job is done, by this worker or another. A worker that is stopped gives its parts
+/// back.
 ///
 /// # Errors
 /// When NATS cannot be reached at the start, a part cannot be done, or the worker was interrupted.

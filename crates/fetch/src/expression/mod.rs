@@ -1,8 +1,9 @@
 //! Small expressions about a response or a record: `status == 200 and body contains 'in stock'`.
 //!
-//! `parse` reads a test, `logic` joins tests by `and`, `or` and `not`, and `holds` evaluates them on [`Facts`]. A missing
-//! field equals nothing. `field` lists the fields, `value` compares them, `facts` reads them from a record, `known_fields`
-//! refuses fields that no record has, and `pointer` finds a part of JSON. `counts` is about the counts of a job.
+//! `parse` reads a test, `logic` joins tests by `and`, `or` and `not`, and `holds` evaluates them on [`Facts`]. A
+//! missing field equals nothing. `field` lists the fields, `value` compares them, `facts` reads them from a record,
+//! `known_fields` refuses fields that no record has, and `pointer` finds a part of JSON. `counts` is about the counts
+//! of a job.
 
 use std::fmt;
 

@@ -1,5 +1,5 @@
-//! One part of a body of JSON by its pointer (RFC 6901), without building the rest: a few megabytes of brackets would be a gigabyte of
-//! values.
+//! One part of a body of JSON by its pointer (RFC 6901), without building the rest: a few megabytes of brackets would
+//! be a gigabyte of values.
 
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;

@@ -1,8 +1,9 @@
-//! The end of a job: every part's results in `results/`, a finished round merged, and products made of these very records.
+//! The end of a job: every part's results in `results/`, a finished round merged, and products made of these very
+//! records.
 //!
-//! Every step may be repeated, and a crash may come between any two. Each verb begins with [`parts`], which completes the parts
-//! that have a `COMMIT`. Once all parts are done, [`job`] does the rest, in any process. `stamp` notes which records each
-//! product was made from, so that a stale product is made again.
+//! Every step may be repeated, and a crash may come between any two. Each verb begins with [`parts`], which completes
+//! the parts that have a `COMMIT`. Once all parts are done, [`job`] does the rest, in any process. `stamp` notes which
+//! records each product was made from, so that a stale product is made again.
 
 mod stamp;
 
@@ -63,8 +64,9 @@ fn settle_all(folder: &Folder, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
-/// Finishes a job whose parts are done: completes them, merges a finished round, and makes the products that are missing or
-/// stale. None if parts are left, or if another process holds the folder: then that process finishes the job.
+/// Finishes a job whose parts are done: completes them, merges a finished round, and makes the products that are
+/// missing or stale. None if parts are left, or if another process holds the folder: then that process finishes the
+/// job.
 ///
 /// # Errors
 /// When the folder holds no job, or something cannot be written.
@@ -93,7 +95,8 @@ pub fn job(folder: &Folder) -> Result<Option<Products>> {
     products(&done, &lock).map(Some)
 }
 
-/// Finishes a job as [`job`] does, and follows the redirects that wait for a round of their own: each as the job says now.
+/// Finishes a job as [`job`] does, and follows the redirects that wait for a round of their own: each as the job says
+/// now.
 ///
 /// # Errors
 /// As [`job`], and when a round cannot be done.

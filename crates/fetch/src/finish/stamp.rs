@@ -50,7 +50,8 @@ impl Stamps {
     }
 }
 
-/// The stamp of a folder's records as they are. Each part has one `COMMIT`, and a round that replaces records changes it.
+/// The stamp of a folder's records as they are. Each part has one `COMMIT`, and a round that replaces records changes
+/// it.
 ///
 /// # Errors
 /// When a commit cannot be read.

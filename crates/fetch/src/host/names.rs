@@ -6,7 +6,8 @@ use super::Host;
 use crate::error::{Error, Result};
 use crate::job::Hosts;
 
-/// Finds the settings of a host by its canonical name: those of its own name, or of the longest `*.example.com` that it is under.
+/// Finds the settings of a host by its canonical name: those of its own name, or of the longest `*.example.com` that it
+/// is under.
 #[derive(Clone, Debug, Default)]
 pub struct HostNames {
     own: HashMap<String, usize>,

@@ -196,8 +196,8 @@ pub enum BodyStorage {
 pub struct Pace {
     /// Most requests in flight.
     pub concurrency: usize,
-    /// Most requests in flight to one host. Default 8 for hosts of others, no limit for those of this machine and of private
-    /// networks, and for `own_hosts`.
+    /// Most requests in flight to one host. Default 8 for hosts of others, no limit for those of this machine and of
+    /// private networks, and for `own_hosts`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_host: Option<usize>,
     /// Most requests a second to one host, or `auto`, or `auto:50` for at most 50.
@@ -302,8 +302,8 @@ pub struct Network {
     pub client_key: Option<String>,
     /// Whether certificates are verified. Dangerous when false.
     pub verify: bool,
-    /// Most bytes of a body. When absent, 64 MiB for bodies that are held in memory, and no limit for those that go to the disk
-    /// as they come.
+    /// Most bytes of a body. When absent, 64 MiB for bodies that are held in memory, and no limit for those that go to
+    /// the disk as they come.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_body: Option<usize>,
     /// Most bytes of all bodies that are received at the same time.

@@ -25,8 +25,8 @@ pub(super) fn is_bare(value: &str) -> bool {
     !value.starts_with(PREFIX)
 }
 
-/// Whether a header seems to hold a secret as it is, which would be written into the folder. This warns whoever wrote the job; which
-/// header may cross origins does not depend on such words (`hecaton::is_public`).
+/// Whether a header seems to hold a secret as it is, which would be written into the folder. This warns whoever wrote
+/// the job; which header may cross origins does not depend on such words (`hecaton::is_public`).
 pub(super) fn may_be_secret(name: &str, value: &str) -> bool {
     const SIGNS: [&str; 9] = [
         "auth",

@@ -43,7 +43,8 @@ impl Job {
         })
     }
 
-    /// The settings that a folder keeps for good and that differ, each with both values: `request.method was "GET", is "POST"`.
+    /// The settings that a folder keeps for good and that differ, each with both values:
+    /// `request.method was "GET", is "POST"`.
     ///
     /// # Errors
     /// As [`Job::to_toml`].

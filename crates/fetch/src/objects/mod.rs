@@ -215,7 +215,8 @@ impl Store {
         Ok([is_there(names[0], one)?, is_there(names[1], other)?])
     }
 
-    /// Hands over pieces of objects in this order, while the next ones are on their way: whole objects, or the bytes of a range.
+    /// Hands over pieces of objects in this order, while the next ones are on their way: whole objects, or the bytes of
+    /// a range.
     ///
     /// # Errors
     /// As [`about`](Store::about), when there is no such object, and when the taker fails.
@@ -284,8 +285,8 @@ impl Store {
 
     /// Creates an object exclusively; false if one is there with other content.
     ///
-    /// The response of a put may be lost, and nobody knows then whether it was done. The object decides: it is ours if it has our
-    /// content. So the content must say whose it is.
+    /// The response of a put may be lost, and nobody knows then whether it was done. The object decides: it is ours if
+    /// it has our content. So the content must say whose it is.
     ///
     /// # Errors
     /// As [`about`](Store::about).

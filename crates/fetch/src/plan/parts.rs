@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Most parts that a host is divided into. A process has at least as many open at once, and each has its share of the host's limits.
+/// Most parts that a host is divided into. A process has at least as many open at once, and each has its share of the
+/// host's limits.
 pub const MOST_SHARDS: usize = 16;
 
 /// A part: what one worker does, and one `COMMIT` decides about.
@@ -53,8 +54,8 @@ pub type Frames = Vec<(usize, Range<usize>)>;
 
 /// Puts groups into parts, those that take longest first.
 ///
-/// `groups` has the inputs of each frame by group, and `heaviest` the inputs of the largest host by group. A host is divided into
-/// at most `max_shards` parts, and a part has about `size` inputs.
+/// `groups` has the inputs of each frame by group, and `heaviest` the inputs of the largest host by group. A host is
+/// divided into at most `max_shards` parts, and a part has about `size` inputs.
 pub fn assign(
     groups: &[Vec<u32>],
     heaviest: &[u64],
@@ -118,8 +119,8 @@ fn shard_count(inputs: u64, most: usize, size: u64) -> usize {
         .min(MOST_SHARDS)
 }
 
-/// Divides a group into runs of frames with about equally many inputs. The inputs of a part follow one another in the list, so
-/// a set of their numbers is small.
+/// Divides a group into runs of frames with about equally many inputs. The inputs of a part follow one another in the
+/// list, so a set of their numbers is small.
 fn take_apart(
     group: usize,
     frames: &[u32],

@@ -1,4 +1,5 @@
-//! A plan for inputs whose next request goes to another host than their first: parts by the host where a redirect leads.
+//! A plan for inputs whose next request goes to another host than their first: parts by the host where a redirect
+//! leads.
 
 use uuid::Uuid;
 

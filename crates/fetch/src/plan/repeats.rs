@@ -1,7 +1,7 @@
 //! Finds the inputs whose request an earlier input has, in memory that does not grow with the list.
 //!
-//! The digests of the first requests stay in memory. The others go into a file, in bins by their first bits, and each bin
-//! is searched at the end.
+//! The digests of the first requests stay in memory. The others go into a file, in bins by their first bits, and each
+//! bin is searched at the end.
 
 use std::collections::HashSet;
 use std::fs::{self, File};

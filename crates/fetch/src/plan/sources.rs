@@ -134,7 +134,8 @@ fn digest(path: &Path) -> Result<String> {
     Ok(format!("blake3:{}", hasher.finalize().to_hex()))
 }
 
-/// In what these files differ from what was planned; none if they do not. A file that has its length and its time is not read.
+/// In what these files differ from what was planned; none if they do not. A file that has its length and its time is
+/// not read.
 ///
 /// # Errors
 /// When a file is there and cannot be read.

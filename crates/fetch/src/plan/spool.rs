@@ -1,6 +1,7 @@
 //! Writes the inputs of a plan in frames, each of one group of hosts.
 //!
-//! Memory is bounded whatever the input: a group that holds a frame is written, and each frame takes a few bytes from then on.
+//! Memory is bounded whatever the input: a group that holds a frame is written, and each frame takes a few bytes from
+//! then on.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

@@ -10,8 +10,8 @@ use crate::run::{Observer, Options, Summary, tally};
 use crate::start::Started;
 
 impl Remote {
-    /// Does the parts that are not done; those that another process works on are taken over. Parts that other processes took over
-    /// meanwhile are waited for, and taken back when their processes have fallen silent.
+    /// Does the parts that are not done; those that another process works on are taken over. Parts that other processes
+    /// took over meanwhile are waited for, and taken back when their processes have fallen silent.
     ///
     /// # Errors
     /// When it cannot be done, or someone ended it.

@@ -1,7 +1,8 @@
-//! Other processes that work on a job in object storage: a process that has nothing left to begin waits for what they hold.
+//! Other processes that work on a job in object storage: a process that has nothing left to begin waits for what they
+//! hold.
 //!
-//! A process shows that it lives by its note, which it writes every few seconds. Only changes count and not times, because the
-//! clocks of machines differ.
+//! A process shows that it lives by its note, which it writes every few seconds. Only changes count and not times,
+//! because the clocks of machines differ.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};

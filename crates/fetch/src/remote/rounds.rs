@@ -2,8 +2,8 @@
 //!
 //! `again/K/round` is round K, a job of its own. When all of its parts are done, the records of the round replace the
 //! older ones, and all records of the job are written to `again/K/results`. The counts of each part are written to
-//! `again/K/commits`. `again/K/done` is created last: from then on, these are the records of the job. Two workers that both do this write
-//! the same.
+//! `again/K/commits`. `again/K/done` is created last: from then on, these are the records of the job. Two workers that
+//! both do this write the same.
 
 use std::fs;
 use std::sync::Arc;

@@ -207,8 +207,8 @@ impl Maker {
         self.made((template, own), rendered, key)
     }
 
-    /// The engine's request for where a redirect led. Beyond the origin of the input, no credentials are sent, and so none of the host
-    /// where the redirect leads: who redirects must not have others' credentials used.
+    /// The engine's request for where a redirect led. Beyond the origin of the input, no credentials are sent, and so
+    /// none of the host where the redirect leads: who redirects must not have others' credentials used.
     ///
     /// # Errors
     /// Why it cannot be sent.

@@ -105,7 +105,8 @@ impl Robots {
         self.all == Some(false)
     }
 
-    /// Whether the path with its query may be fetched. The longest matching rule decides, and of equal ones the one that allows.
+    /// Whether the path with its query may be fetched. The longest matching rule decides, and of equal ones the one
+    /// that allows.
     pub fn allows(&self, path: &str) -> bool {
         if path == PATH {
             return true;

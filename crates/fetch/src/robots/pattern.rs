@@ -38,7 +38,8 @@ impl Pattern<'_> {
     }
 }
 
-/// A path in which octets are percent-encoded in one way: those that need it, in upper case, and no others (RFC 9309 §2.2.2).
+/// A path in which octets are percent-encoded in one way: those that need it, in upper case, and no others (RFC 9309
+/// §2.2.2).
 pub(super) fn normal(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let bytes = path.as_bytes();

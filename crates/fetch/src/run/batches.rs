@@ -1,7 +1,7 @@
 //! The requests of a thread, each through the proxy whose turn it is, and to the addresses that its host may have.
 //!
-//! A client knows its connections by their origins alone, so that each proxy has a client of its own, once more for one's own
-//! hosts. All of them share cookies and the memory for bodies.
+//! A client knows its connections by their origins alone, so that each proxy has a client of its own, once more for
+//! one's own hosts. All of them share cookies and the memory for bodies.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -85,7 +85,8 @@ impl Batches {
         })
     }
 
-    /// Chooses the way of the next request of a slot, by the position of its host's settings and whether the host is one's own.
+    /// Chooses the way of the next request of a slot, by the position of its host's settings and whether the host is
+    /// one's own.
     pub fn choose(&mut self, slot: u32, (host, is_own): (Option<usize>, bool), now: Instant) {
         let slot = slot as usize;
         let last = self.taken.len() - 1;
@@ -108,8 +109,8 @@ impl Batches {
         self.of_slots[slot] = chosen;
     }
 
-    /// Notes how the request of a slot ended, and says whose failure it is if it is one. `lost`: how many tries in a row were
-    /// lost by proxies before it.
+    /// Notes how the request of a slot ended, and says whose failure it is if it is one. `lost`: how many tries in a
+    /// row were lost by proxies before it.
     pub fn blame(&mut self, slot: u32, (outcome, lost): (&Outcome, u32), now: Instant) -> Blame {
         let Some(chosen) = self.of_slots.get(slot as usize).copied() else {
             return Blame::Host;

@@ -1,4 +1,5 @@
-//! The inputs of a part, read group by group in turns, frame by frame. Finds the duplicates that the plan does not know.
+//! The inputs of a part, read group by group in turns, frame by frame. Finds the duplicates that the plan does not
+//! know.
 
 use std::collections::{HashSet, VecDeque};
 

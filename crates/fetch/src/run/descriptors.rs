@@ -4,7 +4,8 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use crate::error::{Error, Result};
 
-/// Files that are open beside connections: segments and archives of the parts that are worked on, and what a process has anyway.
+/// Files that are open beside connections: segments and archives of the parts that are worked on, and what a process
+/// has anyway.
 const OTHERS: u64 = 128;
 
 /// Files that are open for each further thread: its reactor, and what it writes.

@@ -165,7 +165,8 @@ impl Keeper {
         Partials::take_over(&bodies, of, digests).map_err(at("move files below", &bodies))
     }
 
-    /// Where the bodies of an attempt at a part go: under a name that no other attempt uses, for whoever is late must spoil nothing.
+    /// Where the bodies of an attempt at a part go: under a name that no other attempt uses, for whoever is late must
+    /// spoil nothing.
     ///
     /// # Errors
     /// When it cannot be created.

@@ -39,8 +39,8 @@ impl Job {
     }
 
     /// Most parts that a host is divided into when the job is planned. A host whose rate
-    /// adapts stays in one part. Several parts would sometimes send at the same moment. A host without bursts refuses that,
-    /// and the rate would settle far below the host's limit.
+    /// adapts stays in one part. Several parts would sometimes send at the same moment. A host without bursts refuses
+    /// that, and the rate would settle far below the host's limit.
     pub fn planned_shards(&self) -> usize {
         let own = self.hosts.values().filter_map(|host| host.rate);
         match self.pace.rate.into_iter().chain(own).any(Rate::is_auto) {

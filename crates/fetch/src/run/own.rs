@@ -1,7 +1,8 @@
-//! Which hosts the user wrote as their own, and the client for each: a host of the list opens one's own network to no other host.
+//! Which hosts the user wrote as their own, and the client for each: a host of the list opens one's own network to no
+//! other host.
 //!
-//! A host is one's own by its name, because `--resolve` names it, or because the job says that the hosts of its list are. The last
-//! is a statement about the list, so it goes with a redirect within the site of an input and no further.
+//! A host is one's own by its name, because `--resolve` names it, or because the job says that the hosts of its list
+//! are. The last is a statement about the list, so it goes with a redirect within the site of an input and no further.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Which proxies work: one that cannot be connected to, or says nothing, rests, and requests take the others meanwhile. Pure
-//! decisions.
+//! Which proxies work: one that cannot be connected to, or says nothing, rests, and requests take the others meanwhile.
+//! Pure decisions.
 //!
 //! A host says nothing by the failures of a proxy, so they do not count for it while another proxy can be taken. If
 //! none can, they count: then the host cannot be reached.
@@ -83,9 +83,9 @@ impl ProxyHealth {
         };
     }
 
-    /// Whether a proxy failed by saying nothing to a request. The request began at `begun`, and `tried` proxies in a row, of
-    /// `all`, have said nothing to it. The host may be what is silent: then a proxy that responded to another request meanwhile
-    /// waits for it, and so do all proxies.
+    /// Whether a proxy failed by saying nothing to a request. The request began at `begun`, and `tried` proxies in a
+    /// row, of `all`, have said nothing to it. The host may be what is silent: then a proxy that responded to another
+    /// request meanwhile waits for it, and so do all proxies.
     pub fn is_silent(&self, proxy: usize, (begun, tried): (Instant, usize), all: usize) -> bool {
         let answered = self.0[proxy].answered;
         answered.is_none_or(|at| at <= begun) && tried < all

@@ -1,4 +1,5 @@
-//! The requests in flight of all threads: together no more than the job allows, and each thread gets its share if it needs it.
+//! The requests in flight of all threads: together no more than the job allows, and each thread gets its share if it
+//! needs it.
 //!
 //! A thread may have more than its share while no other thread needs more. When its
 //! requests end, their slots are free for any thread that needs them.

@@ -84,8 +84,8 @@ pub struct GivenParts {
     to_do: VecDeque<u32>,
     /// The parts that must be done before the first of an addition.
     first: Vec<(u32, u32)>,
-    /// Whether a part that another worker took over and left is taken back. A scheduler that hands out single parts decides that
-    /// itself: a copy of a task that it started beside the first must not be fought over.
+    /// Whether a part that another worker took over and left is taken back. A scheduler that hands out single parts
+    /// decides that itself: a copy of a task that it started beside the first must not be fought over.
     takes_back: bool,
     /// Parts that another worker took over. The run waits for them.
     elsewhere: Vec<u32>,

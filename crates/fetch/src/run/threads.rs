@@ -1,7 +1,8 @@
 //! A run on several threads: each opens parts and drives its own requests, and this thread watches them.
 //!
-//! A part is on one thread, which alone writes it and keeps the limits of its hosts. The threads share what is left to do
-//! ([`SharedSupply`]), the requests in flight ([`Slots`]), cookies and the memory for bodies. When one fails, the others end in order.
+//! A part is on one thread, which alone writes it and keeps the limits of its hosts. The threads share what is left to
+//! do ([`SharedSupply`]), the requests in flight ([`Slots`]), cookies and the memory for bodies. When one fails, the
+//! others end in order.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};

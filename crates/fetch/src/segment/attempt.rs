@@ -42,7 +42,8 @@ pub enum Attempt {
     },
     /// Inputs whose requests are about to be sent, of methods that must not be repeated.
     Intents(Vec<u64>),
-    /// The archive that bodies go into, and how long it was when all of the lines in the next frame had theirs on the disk.
+    /// The archive that bodies go into, and how long it was when all of the lines in the next frame had theirs on the
+    /// disk.
     Archive(String, u64),
 }
 
@@ -58,7 +59,8 @@ impl Attempt {
     }
 }
 
-/// How long a new attempt waits for the worker of the last one to leave the part. A worker that is stopped does not leave.
+/// How long a new attempt waits for the worker of the last one to leave the part. A worker that is stopped does not
+/// leave.
 const HANDOVER: Duration = Duration::from_secs(5);
 
 /// An attempt whose file exists, which makes an earlier worker leave the part.
@@ -190,7 +192,8 @@ impl Announced {
             mirror.pull(folder, part, attempt)?;
         }
         let (counts, known) = look_back(folder, part, attempt)?;
-        // A worker that finished the part meanwhile has removed the segments, so this must be checked after reading them.
+        // A worker that finished the part meanwhile has removed the segments, so this must be checked after reading
+        // them.
         if folder.commit(part).exists() {
             let _ = fs::remove_file(folder.attempt(part, attempt));
             return Ok(None);

@@ -24,7 +24,8 @@ pub enum Piece<'a> {
     Aside(&'a [u8]),
 }
 
-/// Visits the whole frames at the beginning of a file, of its first `most` bytes at most; how many bytes those frames are.
+/// Visits the whole frames at the beginning of a file, of its first `most` bytes at most; how many bytes those frames
+/// are.
 ///
 /// # Errors
 /// When the file cannot be read, or the visitor fails.

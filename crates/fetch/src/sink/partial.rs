@@ -1,7 +1,7 @@
 //! A body on its way to the disk: a file that grows, and a note beside it that says what the file is the beginning of.
 //!
-//! The note is there before the first byte. It names the representation by its strong `ETag`, so that the rest can be requested
-//! with `Range` and `If-Range` (RFC 9110 §13.1.5). A body without a note cannot be resumed.
+//! The note is there before the first byte. It names the representation by its strong `ETag`, so that the rest can be
+//! requested with `Range` and `If-Range` (RFC 9110 §13.1.5). A body without a note cannot be resumed.
 //!
 //! The writer holds a lock on the file. A process that gets the lock later knows that nobody writes any more, not even
 //! a process that was stopped. A file counts only within the boot that wrote it: what a power cut left may have holes.

@@ -1,10 +1,10 @@
 //! The large bodies of an attempt at a part that are not whole yet: `bodies/partial/part-000000-2/000000012`.
 //!
-//! A later attempt takes the files of earlier ones over by renaming them, if nobody writes them any more. When all inputs of the
-//! part have their record, what is left of this attempt and of earlier ones goes.
+//! A later attempt takes the files of earlier ones over by renaming them, if nobody writes them any more. When all
+//! inputs of the part have their record, what is left of this attempt and of earlier ones goes.
 //!
-//! Other threads and processes work in the same folders. A folder may therefore vanish while it is empty, and a file of an
-//! earlier attempt may be taken by another at any moment.
+//! Other threads and processes work in the same folders. A folder may therefore vanish while it is empty, and a file of
+//! an earlier attempt may be taken by another at any moment.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -31,8 +31,8 @@ pub struct Partials {
 }
 
 impl Partials {
-    /// Those of an attempt at a part, below the folder of the bodies, with what earlier attempts left. `part` begins the names
-    /// of all attempts.
+    /// Those of an attempt at a part, below the folder of the bodies, with what earlier attempts left. `part` begins
+    /// the names of all attempts.
     ///
     /// # Errors
     /// When a file cannot be renamed.
@@ -155,8 +155,8 @@ impl Partials {
     }
 }
 
-/// Makes something of `source` in a folder, which others may remove while it is empty: also between its own creation and
-/// that of its parent's.
+/// Makes something of `source` in a folder, which others may remove while it is empty: also between its own creation
+/// and that of its parent's.
 fn in_folder<T>(
     folder: &Path,
     source: &Path,

@@ -201,7 +201,8 @@ fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The head of the response to a body of this length. Headers that describe the transferred body instead of the stored one get another name.
+/// The head of the response to a body of this length. Headers that describe the transferred body instead of the stored
+/// one get another name.
 pub(super) fn http_head(response: &StoredResponse<'_>, length: u64) -> Vec<u8> {
     let line = format!(
         "HTTP/1.1 {} {}\r\n",

@@ -17,7 +17,8 @@ use crate::run;
 /// How long a list may take to come. The job's `read_timeout` limits each pause.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// The list at a URL. It is requested when it is first read, so that lists after the first do not wait with open connections.
+/// The list at a URL. It is requested when it is first read, so that lists after the first do not wait with open
+/// connections.
 ///
 /// # Errors
 /// When this build cannot read it.

@@ -1,4 +1,5 @@
-//! Requests for the user's own URLs, a list or a sitemap. Their redirects are followed one by one, each by the client of its host.
+//! Requests for the user's own URLs, a list or a sitemap. Their redirects are followed one by one, each by the client
+//! of its host.
 
 use hecaton::{Client, Request, Response, Streaming};
 

@@ -1,4 +1,5 @@
-//! The URL of the next page: `json:/next`, `link:next` (of the header `Link`, RFC 8288), `css:a.next@href` or `re:PATTERN`.
+//! The URL of the next page: `json:/next`, `link:next` (of the header `Link`, RFC 8288), `css:a.next@href` or
+//! `re:PATTERN`.
 
 use serde::de::IgnoredAny;
 use serde_json::Value;

@@ -12,8 +12,8 @@ pub struct Readable(State);
 
 enum State {
     New(Option<OwnedFd>),
-    /// Tokio wakes the task when the descriptor is readable. Tokio's type for a pipe serves for every kind of descriptor,
-    /// because nothing is read through it, and it needs no unsafe code.
+    /// Tokio wakes the task when the descriptor is readable. Tokio's type for a pipe serves for every kind of
+    /// descriptor, because nothing is read through it, and it needs no unsafe code.
     Watched(Duplicate<Receiver>),
     /// The system cannot watch a file, which always has something to read, if only its end.
     Always,

@@ -78,7 +78,8 @@ impl<'a> Cells<'a> {
         Family::new(&rows.iter().map(logs).collect::<Vec<_>>(), &invocations)
     }
 
-    /// The ratio of each block, with the invocation in which it was measured. Each side has one process in an invocation.
+    /// The ratio of each block, with the invocation in which it was measured. Each side has one process in an
+    /// invocation.
     fn ratios(&self, cell: &Cell, than: &Cell, value: fn(&Round) -> f64) -> Vec<Sample> {
         let those = self.rounds(than).iter();
         let other: BTreeMap<u32, f64> = those.map(|round| (round.block, value(round))).collect();

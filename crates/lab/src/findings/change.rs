@@ -14,8 +14,8 @@ use crate::spec::Target;
 /// Two runs next to each other.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Changes {
-    /// Every cell that both measured, without the baseline loader's own, in the order of rows. Empty when the plans of the runs
-    /// differ.
+    /// Every cell that both measured, without the baseline loader's own, in the order of rows. Empty when the plans of
+    /// the runs differ.
     pub rows: Vec<Change>,
     /// How the plans differ. If they differ, nothing is compared.
     pub unlike: Vec<String>,

@@ -4,8 +4,8 @@
 //! A row's figure in a block is the logarithm of its speed without what the block did to all rows. Its centre is the
 //! trimmed mean of these, its error that of Yuen (*The Two-Sample Trimmed t for Unequal Population Variances*,
 //! Biometrika 1974). Simulation gives the width of the intervals. It repeats experiments with equal numbers of rows,
-//! rounds and processes, equal scatter in each row and no difference between rows. In 95 % of them all intervals overlap
-//! (the maximum over all pairs: Westfall and Young, *Resampling-Based Multiple Testing*, 1993).
+//! rounds and processes, equal scatter in each row and no difference between rows. In 95 % of them all intervals
+//! overlap (the maximum over all pairs: Westfall and Young, *Resampling-Based Multiple Testing*, 1993).
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -56,8 +56,8 @@ impl Family {
         Some(one.1 < other.0 || other.1 < one.0)
     }
 
-    /// Letters for each row, `a` for the fastest; two rows share one exactly when they are not apart. Empty with too few
-    /// rounds.
+    /// Letters for each row, `a` for the fastest; two rows share one exactly when they are not apart. Empty with too
+    /// few rounds.
     ///
     /// Rows that all overlap have a point in common, so each letter stands for one point, from the highest down.
     pub fn letters(&self) -> Vec<String> {

@@ -1,5 +1,5 @@
-//! Intervals that hold where processes differ: rounds of one process share its luck with memory layout, hash seeds and warm-up, so
-//! they say less than as many rounds of as many processes.
+//! Intervals that hold where processes differ: rounds of one process share its luck with memory layout, hash seeds and
+//! warm-up, so they say less than as many rounds of as many processes.
 //!
 //! An interval reaches at least as far as Student's of the means of the processes, which are independent of each other.
 
@@ -131,7 +131,8 @@ mod tests {
         (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
     }
 
-    /// The speeds of a side: 2 % of noise in each round, one round in ten slower by 10 %, and so much luck of each process.
+    /// The speeds of a side: 2 % of noise in each round, one round in ten slower by 10 %, and so much luck of each
+    /// process.
     fn side(random: &mut StdRng, processes: u32, luck: f64) -> Vec<Sample> {
         let lucks: Vec<f64> = (0..processes).map(|_| luck * normal(random)).collect();
         let round = |round: u32| {

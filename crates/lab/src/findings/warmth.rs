@@ -23,8 +23,8 @@ const SHOWN: usize = 3;
 /// Fewest processes that show it.
 const PROCESSES: usize = 3;
 
-/// The factor by which a process must be cheaper after its last round than in its cheapest round. It is higher than the one
-/// between rounds, because there is only one look after the last round.
+/// The factor by which a process must be cheaper after its last round than in its cheapest round. It is higher than the
+/// one between rounds, because there is only one look after the last round.
 const CHEAPER_LATER: f64 = 1.5;
 
 /// A row whose processes were still getting faster.

@@ -10,7 +10,8 @@ use super::{Document, PlanRecord, SCHEMA};
 use crate::run::Round;
 use crate::spec::BASELINE_LOADER;
 
-/// Reads a run's document, or the `run.json` in a folder. If the run was killed, the document has the rounds until then.
+/// Reads a run's document, or the `run.json` in a folder. If the run was killed, the document has the rounds until
+/// then.
 ///
 /// # Errors
 /// One sentence with the path when it cannot be read, is not a run's document, or has another schema.
@@ -18,7 +19,8 @@ pub fn read(path: &Path) -> Result<Document> {
     if is_unfinished(path) {
         let mut document = document(&path.join(HEAD))?;
         document.rounds = rounds(&path.join(ROUNDS), &document.plan)?;
-        // An older document lacks the number of planned rounds. Assume that every cell that was begun was planned in every block.
+        // An older document lacks the number of planned rounds. Assume that every cell that was begun was planned in
+        // every block.
         let mut cells: Vec<_> = document.rounds.iter().map(|round| &round.cell).collect();
         cells.sort();
         cells.dedup();

@@ -37,8 +37,8 @@ impl Stamp {
     }
 }
 
-/// Year, month and day, so many days after the first of 1970. Years that begin with March end with the leap day, so that a
-/// day's number in its year gives its month (Howard Hinnant, `chrono`-Compatible Low-Level Date Algorithms).
+/// Year, month and day, so many days after the first of 1970. Years that begin with March end with the leap day, so
+/// that a day's number in its year gives its month (Howard Hinnant, `chrono`-Compatible Low-Level Date Algorithms).
 fn civil(day: u64) -> (u64, u64, u64) {
     let day = day + 719_468; // from the first of March of the year 0
     let (era, day) = (day / 146_097, day % 146_097);

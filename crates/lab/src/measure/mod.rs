@@ -1,7 +1,7 @@
 //! Measures an experiment, from its limits to its document: all that a front end must not do by itself.
 //!
-//! A verb of the command is: parse, [`measure()`], view. The caller is notified of what happens meanwhile, and decides where
-//! results are printed.
+//! A verb of the command is: parse, [`measure()`], view. The caller is notified of what happens meanwhile, and decides
+//! where results are printed.
 
 mod record;
 

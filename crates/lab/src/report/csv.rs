@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 
-/// A line of all keys, then a line for each record. A missing value is an empty field. An object has no column: no field can hold it.
+/// A line of all keys, then a line for each record. A missing value is an empty field. An object has no column: no
+/// field can hold it.
 pub(super) fn csv(records: &[Value]) -> String {
     let mut names: Vec<&String> = Vec::new();
     for key in records

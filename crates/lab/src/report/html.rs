@@ -196,8 +196,8 @@ fn figure(chart: &Chart, id: &str) -> Markup {
     }
 }
 
-/// A table that can be sorted, in a box that scrolls when it is too wide. On a telephone it becomes cards: the columns of a
-/// line stand below each other.
+/// A table that can be sorted, in a box that scrolls when it is too wide. On a telephone it becomes cards: the columns
+/// of a line stand below each other.
 fn table(table: &Table) -> Markup {
     let headed = table.columns.iter().any(|column| !column.title.is_empty());
     let cards = headed && table.lines.len() <= MOST_CARDS;

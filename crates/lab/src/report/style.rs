@@ -17,8 +17,8 @@ const COLORS: [u8; 6] = [32, 166, 36, 175, 178, 74];
 impl Style {
     /// Reads the environment. `terminal` says whether the output is one: a file or a pipe gets no colours.
     ///
-    /// `NO_COLOR` (not empty) and `TERM=dumb` switch to plain ASCII without colours. A locale that is not UTF-8 means ASCII,
-    /// but keeps the colours. In a pipe an unset locale is taken as UTF-8.
+    /// `NO_COLOR` (not empty) and `TERM=dumb` switch to plain ASCII without colours. A locale that is not UTF-8 means
+    /// ASCII, but keeps the colours. In a pipe an unset locale is taken as UTF-8.
     pub fn detect(
         variable: impl Fn(&str) -> Option<String>,
         terminal: bool,

@@ -149,7 +149,8 @@ impl Svg {
     /// The shape of one of several, with a tooltip when `hint` is not empty.
     pub(super) fn marker(&mut self, colour: Colour, (x, y): (f64, f64), hint: &str) {
         let place = colour.place() % Colour::ALL;
-        // Colours that are used again have hollow shapes where they had full ones, and full ones where they had hollow ones.
+        // Colours that are used again have hollow shapes where they had full ones, and full ones where they had hollow
+        // ones.
         let again = colour.round() % 2 == 1;
         let class = if colour == Colour::Grey || (place >= 4) != again {
             "m hollow"

@@ -23,7 +23,8 @@ pub fn outdated(manifest: &Manifest) -> Option<String> {
     Some(format!("{changed} has changed since its driver was built"))
 }
 
-/// Notes that a build begins: the time stamp, once [`keep`] has moved it there, is older than whatever changes meanwhile.
+/// Notes that a build begins: the time stamp, once [`keep`] has moved it there, is older than whatever changes
+/// meanwhile.
 ///
 /// # Errors
 /// When the folder cannot be written.

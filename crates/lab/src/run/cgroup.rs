@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 const TO_END: Duration = Duration::from_millis(500);
 
 /// This whole process, with all of its threads, enters a group while it starts a driver there. A thread that reads the
-/// group of the process meanwhile, or starts another program, gets that group instead of its own. So both need this lock.
+/// group of the process meanwhile, or starts another program, gets that group instead of its own. So both need this
+/// lock.
 static MOVING: Mutex<()> = Mutex::new(());
 
 /// Does what starts a program that belongs to no group, while this process is in none of its drivers' groups.
@@ -58,8 +59,8 @@ impl Group {
         group.used().is_some().then_some(group)
     }
 
-    /// Does what starts a process while this one is in the group, so that what it starts is in it from its first moment on. None
-    /// when this process cannot enter it.
+    /// Does what starts a process while this one is in the group, so that what it starts is in it from its first moment
+    /// on. None when this process cannot enter it.
     pub fn around<T>(&self, work: impl FnOnce() -> T) -> Option<T> {
         let _moving = moving();
         move_to(&self.path)?;
@@ -195,8 +196,8 @@ mod tests {
         assert!(!path.exists());
     }
 
-    /// A group that was made while this process was in another would be below that one, and this process would stay there and end with
-    /// it.
+    /// A group that was made while this process was in another would be below that one, and this process would stay
+    /// there and end with it.
     #[test]
     fn groups_of_several_threads_are_not_taken_for_home() {
         let Some(group) = Group::create() else {

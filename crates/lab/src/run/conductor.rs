@@ -61,8 +61,8 @@ pub enum Event<'a> {
 /// Makes every trial of a sweep, in order.
 ///
 /// # Errors
-/// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over. A client that breaks
-/// is left out of the rest, and ends the run only when no other is left.
+/// The first thing that goes wrong, whether here or in `observe`; every round until then has been handed over. A client
+/// that breaks is left out of the rest, and ends the run only when no other is left.
 pub fn sweep(
     sweep: &Sweep,
     setup: &Setup,
@@ -169,7 +169,8 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// A client whose tries at one's own service all failed. A status is the service's, and ends the run: the others would get it too.
+    /// A client whose tries at one's own service all failed. A status is the service's, and ends the run: the others
+    /// would get it too.
     fn give_up(&mut self, client: &str, kind: &str) -> Result<()> {
         let Target::Foreign {
             method,

@@ -1,5 +1,6 @@
-//! The effects of a load's factors on a trial. They decide which test server it needs, what the driver is told, and what the driver
-//! must be able to do. The delay, the body and the like are told to the server in each round (`trial.rs`).
+//! The effects of a load's factors on a trial. They decide which test server it needs, what the driver is told, and
+//! what the driver must be able to do. The delay, the body and the like are told to the server in each round
+//! (`trial.rs`).
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What requests to one's own service have besides a URL, as files that drivers read. Nobody else learns their names, which are drawn
-//! by chance in a folder that cannot be listed.
+//! What requests to one's own service have besides a URL, as files that drivers read. Nobody else learns their names,
+//! which are drawn by chance in a folder that cannot be listed.
 
 use std::fs::{self, Permissions};
 use std::io;

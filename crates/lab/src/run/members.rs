@@ -13,8 +13,8 @@ use super::Seen;
 /// How many threads are looked at in the midst of a round.
 const FEW: usize = 16;
 
-/// From here on whoever loses its parent below this process becomes its child: nobody leaves the tree. Nobody of the same user may
-/// look into the memory of this process either.
+/// From here on whoever loses its parent below this process becomes its child: nobody leaves the tree. Nobody of the
+/// same user may look into the memory of this process either.
 pub fn adopt_orphans() {
     let _ = nix::sys::prctl::set_child_subreaper(true);
     let _ = nix::sys::prctl::set_dumpable(false);
@@ -110,8 +110,8 @@ pub fn stirrings(pid: i32) -> usize {
     count
 }
 
-/// Whether the ends of its children are reported to nobody, so that their time is in no account (wait(2), of ignored SIGCHLD). Where this
-/// process was started so, all are.
+/// Whether the ends of its children are reported to nobody, so that their time is in no account (wait(2), of ignored
+/// SIGCHLD). Where this process was started so, all are.
 pub fn disowns_children(pid: i32) -> bool {
     let ignores = |pid: u32| {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
@@ -202,7 +202,8 @@ fn allowed_cores(pid: i32, thread: i32) -> Option<String> {
     line.map(|cores| cores.trim().to_string())
 }
 
-/// A field of a thread's `stat`, by its number from 3 on (proc_pid_stat(5)). The second is a name in brackets, which may hold blanks.
+/// A field of a thread's `stat`, by its number from 3 on (proc_pid_stat(5)). The second is a name in brackets, which
+/// may hold blanks.
 fn field(pid: i32, thread: i32, number: usize) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{pid}/task/{thread}/stat")).ok()?;
     let (_, rest) = stat.rsplit_once(')')?;

@@ -1,4 +1,5 @@
-//! A driver's process: started on its core in a group of its own and as a user of its own, read line by line, ended for certain.
+//! A driver's process: started on its core in a group of its own and as a user of its own, read line by line, ended for
+//! certain.
 
 use std::io::{self, Write};
 use std::os::unix::process::CommandExt;
@@ -110,8 +111,8 @@ impl Process {
         all
     }
 
-    /// Looks for processes that have left its tree; how many ever did. In a group they stay where they are; else they are
-    /// orphans, and belong to the driver whose turn it is.
+    /// Looks for processes that have left its tree; how many ever did. In a group they stay where they are; else they
+    /// are orphans, and belong to the driver whose turn it is.
     pub fn find_strays(&mut self) -> usize {
         let found = match &self.group {
             Some(group) => {
@@ -183,8 +184,8 @@ impl Process {
         while members::stirrings(pid) == 0 && members::lives(pid) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
         }
-        // Only then: a process that is frozen first would not be stopped. And only where some are apart: should the lab be killed
-        // meanwhile, nobody would thaw them, while what is stopped is woken and hung up by the kernel.
+        // Only then: a process that is frozen first would not be stopped. And only where some are apart: should the lab
+        // be killed meanwhile, nobody would thaw them, while what is stopped is woken and hung up by the kernel.
         if let Some(group) = self.group.as_ref().filter(|_| !apart.is_empty()) {
             group.freeze(true);
         }

@@ -82,7 +82,8 @@ pub struct Servers {
 }
 
 impl Servers {
-    /// One running test server for every load that needs the same as this one. The certificate of its authority is in a file meanwhile.
+    /// One running test server for every load that needs the same as this one. The certificate of its authority is in a
+    /// file meanwhile.
     ///
     /// # Errors
     /// When that cannot be written.
@@ -131,7 +132,8 @@ impl Servers {
         servers.with_authorities()
     }
 
-    /// Writes the certificates of the authorities. Drivers may read the file, whoever they run as, and its name reveals nothing to them.
+    /// Writes the certificates of the authorities. Drivers may read the file, whoever they run as, and its name reveals
+    /// nothing to them.
     fn with_authorities(mut self) -> Result<Servers> {
         let servers = self.running.iter().map(|running| &running.server);
         let pem: String = servers.filter_map(Server::ca_pem).collect();
@@ -161,7 +163,8 @@ impl Servers {
         found.map(|running| &running.server)
     }
 
-    /// The address of a cell's server without a path, and whom its client must trust; none where the target is not ours.
+    /// The address of a cell's server without a path, and whom its client must trust; none where the target is not
+    /// ours.
     pub(super) fn address(&self, cell: &Cell) -> Option<(String, Option<PathBuf>)> {
         let server = self.server(cell)?;
         let ca = server.ca_pem().and(self.ca.clone());

@@ -108,23 +108,27 @@ pub struct Prepare {
     /// A PEM file with the certificates to trust instead of the system's; none for those of the system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca: Option<PathBuf>,
-    /// A file with header fields of every request, a line each; none where they have none. Only for drivers that say they send them.
+    /// A file with header fields of every request, a line each; none where they have none. Only for drivers that say
+    /// they send them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fields: Option<PathBuf>,
     /// A file with the body of every request; none where they have none. Only for drivers that say they send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<PathBuf>,
-    /// A file with the requests that take turns, a JSON object a line; none where all are alike. Only for drivers that say they know it.
+    /// A file with the requests that take turns, a JSON object a line; none where all are alike. Only for drivers that
+    /// say they know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<PathBuf>,
-    /// A header field that each request has, with its id behind `hecaton-`; none where requests have none. Only for drivers that say
-    /// they know it.
+    /// A header field that each request has, with its id behind `hecaton-`; none where requests have none. Only for
+    /// drivers that say they know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id_field: Option<String>,
-    /// A file with the URLs that take turns, a line each; none where all requests have one. Only for drivers that say they know it.
+    /// A file with the URLs that take turns, a line each; none where all requests have one. Only for drivers that say
+    /// they know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urls: Option<PathBuf>,
-    /// Ranges of statuses that count as success, as in `200-299,404-404`; none for 200 to 299. Only for drivers that say they know it.
+    /// Ranges of statuses that count as success, as in `200-299,404-404`; none for 200 to 299. Only for drivers that
+    /// say they know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
     /// What the factors of a load add. Only for drivers that say they know it.

@@ -11,7 +11,8 @@ const AGAIN: &str = "-again";
 const WORK: (u64, usize) = (2000, 10);
 
 impl Sweep {
-    /// Adds the controls: `twice` once more, and the reference run where the baseline loader takes part on a server of ours.
+    /// Adds the controls: `twice` once more, and the reference run where the baseline loader takes part on a server of
+    /// ours.
     pub(super) fn with_controls(mut self, twice: Option<Cell>) -> Sweep {
         let again = twice
             .filter(|cell| cell.client != BASELINE_LOADER)
@@ -41,7 +42,8 @@ impl Sweep {
         self
     }
 
-    /// The cell that is measured twice in a grid of more than one client: of the one that is preferred, or of the first.
+    /// The cell that is measured twice in a grid of more than one client: of the one that is preferred, or of the
+    /// first.
     pub(super) fn cell_for_twice(&self, preferred: Option<&str>) -> Option<Cell> {
         let own = |manifest: &&Manifest| manifest.approach != Approach::Reference;
         let clients: Vec<&str> = self

@@ -12,7 +12,8 @@ pub struct Experiment {
     pub kind: Kind,
     /// Clients that were named and cannot be measured, in sentences.
     pub left_out: Vec<String>,
-    /// Whether it is no failure of the whole when a client cannot do what is requested, or breaks. The others are measured in any case.
+    /// Whether it is no failure of the whole when a client cannot do what is requested, or breaks. The others are
+    /// measured in any case.
     pub tolerant: bool,
 }
 

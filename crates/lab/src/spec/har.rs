@@ -1,4 +1,5 @@
-//! The requests of a HAR file, as a browser's developer tools or a proxy save it: what takes turns at one's own service.
+//! The requests of a HAR file, as a browser's developer tools or a proxy save it: what takes turns at one's own
+//! service.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::Job;
 
-/// `scenarios/bench/sweep.toml`. Every key is required. The defaults of a sweep at a rate and of a foreign server are in
-/// `sweep.rs` and in the command.
+/// `scenarios/bench/sweep.toml`. Every key is required. The defaults of a sweep at a rate and of a foreign server are
+/// in `sweep.rs` and in the command.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepScenario {
@@ -19,7 +19,8 @@ pub struct SweepScenario {
     pub concurrency: Vec<usize>,
     /// Sizes of the response's body.
     pub body_bytes: Vec<usize>,
-    /// Whether connections are reused (`true`), or each request has a new one (`false`); both ways when both are listed.
+    /// Whether connections are reused (`true`), or each request has a new one (`false`); both ways when both are
+    /// listed.
     pub keepalive: Vec<bool>,
     /// How each response is processed: `plain`, `json` or `gzip`.
     pub job: Job,

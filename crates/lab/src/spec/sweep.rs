@@ -250,7 +250,8 @@ fn grid<'a>(
     body_bytes.iter().flat_map(of_body)
 }
 
-/// The loads of a sweep, apart from body, concurrency and rate: the usual one with each combination of what was requested.
+/// The loads of a sweep, apart from body, concurrency and rate: the usual one with each combination of what was
+/// requested.
 fn every_load(
     usual: &Load,
     keepalive: &[bool],

@@ -18,8 +18,8 @@ pub fn has_version(word: &str) -> bool {
 }
 
 impl Catalogue {
-    /// Knows those of `words` that have a version by that name, too. `version_of` finds out which version is installed, or says in a
-    /// sentence why none is.
+    /// Knows those of `words` that have a version by that name, too. `version_of` finds out which version is installed,
+    /// or says in a sentence why none is.
     ///
     /// # Errors
     /// [`Usage`] when there is no such client, or it is not installed in that version.

@@ -1,4 +1,5 @@
-//! A comparison as a view: two sides, keep-alive connections against new ones, or batches one after another and at once.
+//! A comparison as a view: two sides, keep-alive connections against new ones, or batches one after another and at
+//! once.
 
 use super::common::*;
 use super::form::*;

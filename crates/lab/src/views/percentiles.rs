@@ -12,8 +12,8 @@ pub(super) struct Client<'a> {
     pub(super) row: &'a Row,
 }
 
-/// The chart of some rows; none where no row has so many latencies that two percentiles are known. Each further nine is as far as the
-/// last, because ten times fewer requests are slower.
+/// The chart of some rows; none where no row has so many latencies that two percentiles are known. Each further nine is
+/// as far as the last, because ten times fewer requests are slower.
 pub(super) fn chart(name: String, heading: String, clients: &[Client]) -> Option<Chart> {
     let known = |client: &Client| {
         client

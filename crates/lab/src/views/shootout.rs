@@ -339,7 +339,8 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
     }
 }
 
-/// A row of every client with what a shootout adds to it: the ranked in their order, then the baseline loader, then the rejected.
+/// A row of every client with what a shootout adds to it: the ranked in their order, then the baseline loader, then the
+/// rejected.
 fn records(ranking: &Ranking) -> Vec<Value> {
     let all = ranking
         .ranked

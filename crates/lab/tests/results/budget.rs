@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::synthetic::{MRI_SHORT, Machine, document};
 
-/// The findings of a published sweep within a budget. Its p99 is about 20 ms at concurrency 20, 32 ms at 40 and 51 ms at 80; it needs
-/// 20.5 MB, and 0.041 MB more for each request in flight.
+/// The findings of a published sweep within a budget. Its p99 is about 20 ms at concurrency 20, 32 ms at 40 and 51 ms
+/// at 80; it needs 20.5 MB, and 0.041 MB more for each request in flight.
 fn within(budget: Budget) -> Findings {
     let rounds = Machine::default().sweep("mri", 133, &MRI_SHORT);
     let mut run = document(rounds, "10ms", json!({ "kind": "test_server" }));

@@ -11,7 +11,8 @@ use crate::synthetic::{Machine, document, judge};
 
 const EVIL: &str = "</script><script>alert(1)</script><img src=x onerror='a'>\"&|";
 
-/// Thirty clients, one of them tuned and one rejected, and the baseline loader; the first two are as fast as each other.
+/// Thirty clients, one of them tuned and one rejected, and the baseline loader; the first two are as fast as each
+/// other.
 fn many() -> Document {
     let names: Vec<String> = (0..30).map(|n| format!("client-{n:02}")).collect();
     let mut speeds: Vec<(&str, f64)> = names

@@ -68,7 +68,8 @@ impl Round {
         due.map_or(Duration::ZERO, |due| due.saturating_duration_since(Instant::now()))
     }
 
-    /// The next URL, and when it was taken if it is to be timed; none when all are taken. At a rate, when it is due instead.
+    /// The next URL, and when it was taken if it is to be timed; none when all are taken. At a rate, when it is due
+    /// instead.
     pub fn take(&self) -> Option<(String, Option<Instant>)> {
         let n = self.taken.fetch_add(1, Ordering::Relaxed);
         let url = &self.job.url;

@@ -1,8 +1,8 @@
 //! `Hecaton::Native::Batch`: takes Ruby's requests, and hands them back with their outcomes.
 //!
-//! Only the batch knows the state of a request: queued or in flight (the batch holds the request), or ended (the batch has
-//! handed it back). Ruby's interrupts come between Ruby's own steps and while `wait` waits, and in no other step of this file.
-//! So no request is ever lost or in two states.
+//! Only the batch knows the state of a request: queued or in flight (the batch holds the request), or ended (the batch
+//! has handed it back). Ruby's interrupts come between Ruby's own steps and while `wait` waits, and in no other step of
+//! this file. So no request is ever lost or in two states.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -42,7 +42,8 @@ pub struct Batch {
 /// How many outcomes are handed to Ruby's list at once.
 const AT_ONCE: usize = 16;
 
-/// Outcomes that go to Ruby's list together, four values each. They are on the stack, where Ruby's garbage collector sees them.
+/// Outcomes that go to Ruby's list together, four values each. They are on the stack, where Ruby's garbage collector
+/// sees them.
 struct Together {
     values: [Value; 4 * AT_ONCE],
     filled: usize,
@@ -236,8 +237,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Has the response of one of Ruby's requests handed over in parts: its head, and the pieces of its body if `pieces`. False
-    /// when it is too late, because the request has been started.
+    /// Has the response of one of Ruby's requests handed over in parts: its head, and the pieces of its body if
+    /// `pieces`. False when it is too late, because the request has been started.
     fn in_parts(ruby: &Ruby, this: &Batch, request: Value, pieces: bool) -> Result<bool, Error> {
         this.own(ruby)?;
         let mut guard = this.lock(ruby)?;
@@ -327,9 +328,9 @@ impl Batch {
         })
     }
 
-    /// The next call that is due; nil when there is none. It begins with the request and what it is about. Behind `:outcome` and
-    /// `:observation` are three values: status or nil, record, body or the facts of the error. Behind `:attempt` and
-    /// `:interception` is the argument of `FeatureRun#before_attempt` and `Interception::Run#respond`.
+    /// The next call that is due; nil when there is none. It begins with the request and what it is about. Behind
+    /// `:outcome` and `:observation` are three values: status or nil, record, body or the facts of the error. Behind
+    /// `:attempt` and `:interception` is the argument of `FeatureRun#before_attempt` and `Interception::Run#respond`.
     fn next_hook_call(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
@@ -368,9 +369,9 @@ impl Batch {
         Ok(Some(list))
     }
 
-    /// Resolves the latest call: whether the request is sent again, the headers of the attempt as a flat list (nil if the
-    /// attempt is not made), or what `Interception::Run#respond` returned. After the latter `wait` returns
-    /// soon if more calls are due.
+    /// Resolves the latest call: whether the request is sent again, the headers of the attempt as a flat list (nil if
+    /// the attempt is not made), or what `Interception::Run#respond` returned. After the latter `wait` returns soon if
+    /// more calls are due.
     fn resolve(ruby: &Ruby, this: &Batch, given: Value) -> Result<(), Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
@@ -434,8 +435,8 @@ impl Batch {
         Ok(())
     }
 
-    /// Gives everything up. Adds ended requests to `ended`, as `wait` does, and returns two lists: the requests that had not
-    /// been started, and those that had.
+    /// Gives everything up. Adds ended requests to `ended`, as `wait` does, and returns two lists: the requests that
+    /// had not been started, and those that had.
     fn clear(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<RArray, Error> {
         this.own(ruby)?;
         let mut guard = this.lock(ruby)?;
@@ -462,8 +463,8 @@ impl Batch {
         Ok(ruby.ary_new_from_values(&[queued, started]))
     }
 
-    /// Drops the engine's batch, when nothing is queued or in flight any more. If a call still waits, it is dropped with this
-    /// object instead.
+    /// Drops the engine's batch, when nothing is queued or in flight any more. If a call still waits, it is dropped
+    /// with this object instead.
     fn finish(&self) {
         if let Some(mut inner) = self.inner.try_lock() {
             inner.clear();

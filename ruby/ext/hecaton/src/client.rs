@@ -74,8 +74,8 @@ impl Client {
         })
     }
 
-    /// A client with these settings on the connections of this one. Settings of connections are ignored, because Ruby has
-    /// refused different ones.
+    /// A client with these settings on the connections of this one. Settings of connections are ignored, because Ruby
+    /// has refused different ones.
     fn with(ruby: &Ruby, this: &Client, options: RHash) -> Result<Client, Error> {
         let config = config(ruby, options)?.with_connections_of(&this.base.config);
         let concurrency = config.concurrency;
@@ -207,7 +207,8 @@ impl Client {
         Ok(hash)
     }
 
-    /// Closes idle connections, and drops the engine. A request that is still waited for keeps the engine until it ends.
+    /// Closes idle connections, and drops the engine. A request that is still waited for keeps the engine until it
+    /// ends.
     fn close(&self) {
         let engine = self.base.with_running(|running| {
             running.before = running.stats();
@@ -220,8 +221,8 @@ impl Client {
 }
 
 impl Base {
-    /// The engine of this process. A child of `fork` gets one of its own at its first request, and so does a program that
-    /// continues after `close`.
+    /// The engine of this process. A child of `fork` gets one of its own at its first request, and so does a program
+    /// that continues after `close`.
     fn engine(&self, ruby: &Ruby) -> Result<Arc<Engine>, Error> {
         self.with_running(|running| match &running.engine {
             Some(engine) => Ok(engine.clone()),
@@ -306,7 +307,8 @@ fn start(ruby: &Ruby, config: &Config, cookies: Option<&Home>) -> Result<Engine,
     Ok(Engine { client, shared })
 }
 
-/// Defines the class, the list of phase names, in the order of their numbers in a record, and the default that Ruby's streams need.
+/// Defines the class, the list of phase names, in the order of their numbers in a record, and the default that Ruby's
+/// streams need.
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let names = Phase::ALL.iter().map(|phase| ruby.to_symbol(phase.name()));
     native.const_set("PHASES", ruby.ary_from_iter(names))?;

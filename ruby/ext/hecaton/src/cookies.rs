@@ -8,13 +8,14 @@ use magnus::{Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby, f
 
 use crate::{process, request};
 
-/// The jar of the current process. A child of `fork` copies its parent's jar at its first use. Another thread of the parent may
-/// have been changing it, and would never release it in the child.
+/// The jar of the current process. A child of `fork` copies its parent's jar at its first use. Another thread of the
+/// parent may have been changing it, and would never release it in the child.
 #[derive(Clone)]
 pub struct Home(Arc<Mutex<(u32, hecaton::Cookies)>>);
 
 impl Home {
-    /// The jar. This is only called with the GVL, which a fork needs too, so the lock around the jar is free in a child.
+    /// The jar. This is only called with the GVL, which a fork needs too, so the lock around the jar is free in a
+    /// child.
     pub fn jar(&self) -> hecaton::Cookies {
         let mut home = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if home.0 != process::id() {
@@ -34,8 +35,8 @@ impl Cookies {
         ruby.obj_wrap(Cookies(Home(Arc::new(Mutex::new(home)))))
     }
 
-    /// Eight values for each cookie: name, value, domain, host-only flag, path, secure flag, HttpOnly flag, and the time of
-    /// expiry in seconds since 1970 or nil.
+    /// Eight values for each cookie: name, value, domain, host-only flag, path, secure flag, HttpOnly flag, and the
+    /// time of expiry in seconds since 1970 or nil.
     fn list(ruby: &Ruby, this: &Cookies) -> RArray {
         let cookies = this.0.jar().list().into_iter().map(|cookie| {
             let expires = cookie

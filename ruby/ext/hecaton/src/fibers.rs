@@ -1,13 +1,13 @@
-//! `Hecaton::Native::Wait` and `Driver`: the waits of fibers of a `Fiber.scheduler`, driven together by one Ruby thread for
-//! the process.
+//! `Hecaton::Native::Wait` and `Driver`: the waits of fibers of a `Fiber.scheduler`, driven together by one Ruby thread
+//! for the process.
 //!
-//! A fiber must not wait as threads do, because it would hold up the other fibers of its thread. So its wait is put beside
-//! those of other fibers, and one thread drives them all (`ruby/lib/hecaton/fibers.rb`). The thread lives as long as there are
-//! waits. The fiber sleeps in a queue of Ruby's, which its scheduler knows.
+//! A fiber must not wait as threads do, because it would hold up the other fibers of its thread. So its wait is put
+//! beside those of other fibers, and one thread drives them all (`ruby/lib/hecaton/fibers.rb`). The thread lives as
+//! long as there are waits. The fiber sleeps in a queue of Ruby's, which its scheduler knows.
 //!
-//! No fiber may drive, because that would hold up the others of its thread. A fiber waits for a future that owns everything it
-//! needs. If an exception ends the wait, the fiber drops the future, whether or not it is being driven. The queues are Ruby's
-//! own, so a scheduler needs no support for this.
+//! No fiber may drive, because that would hold up the others of its thread. A fiber waits for a future that owns
+//! everything it needs. If an exception ends the wait, the fiber drops the future, whether or not it is being driven.
+//! The queues are Ruby's own, so a scheduler needs no support for this.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
@@ -28,7 +28,8 @@ use crate::{gvl, process};
 
 /// Waits for a future while other Ruby threads run, and other fibers of this one if it has a scheduler.
 ///
-/// An earlier end of the wait (an exception of the scheduler's, `Thread#kill`, Ctrl-C) is returned, and the future is dropped.
+/// An earlier end of the wait (an exception of the scheduler's, `Thread#kill`, Ctrl-C) is returned, and the future is
+/// dropped.
 pub fn wait<F>(ruby: &Ruby, engine: &Arc<Engine>, future: F) -> Result<F::Output, Error>
 where
     F: Future + Send + 'static,
@@ -121,8 +122,8 @@ impl Fibers {
         news.driver != 0
     }
 
-    /// Ready as soon as a wait has ended, or none is left. The reactor has a turn first. Otherwise bodies that always need a
-    /// piece would starve deadlines and responses.
+    /// Ready as soon as a wait has ended, or none is left. The reactor has a turn first. Otherwise bodies that always
+    /// need a piece would starve deadlines and responses.
     fn poll(&self, cx: &mut Context<'_>, turned: &mut bool) -> Poll<bool> {
         self.waker.register(cx.waker());
         let _turn = begin_turn();
@@ -179,7 +180,8 @@ impl Awaited {
         }
     }
 
-    /// Drops the future, if it has not ended. It does nothing in a forked child, because the future belongs to the parent.
+    /// Drops the future, if it has not ended. It does nothing in a forked child, because the future belongs to the
+    /// parent.
     fn give_up(&self) {
         if self.ended.load(Ordering::Acquire) || self.home != process::id() {
             return;

@@ -1,8 +1,8 @@
-//! Makes Ruby Strings of all header fields of a record in one call. Cutting the fields one by one in Ruby was most of the cost
-//! of a response for programs that read its headers.
+//! Makes Ruby Strings of all header fields of a record in one call. Cutting the fields one by one in Ruby was most of
+//! the cost of a response for programs that read its headers.
 //!
-//! The bridge writes records itself (`record`), but a Response may come from a foreign Marshal dump. An invalid record is
-//! therefore an ArgumentError.
+//! The bridge writes records itself (`record`), but a Response may come from a foreign Marshal dump. An invalid record
+//! is therefore an ArgumentError.
 
 use magnus::value::ReprValue;
 use magnus::{Error, Object, RArray, RHash, RModule, RString, Ruby, function};

@@ -5,11 +5,11 @@
 //! is `rb_nogvl` with `RB_NOGVL_INTR_FAIL`, which returns instead, and interrupts are checked afterwards under
 //! `protect`, as a value.
 //!
-//! While a process has only one Ruby thread, `rb_nogvl` starts another for each call, to pass signals on. It waits for that
-//! thread's end, and checks interrupts there after all (thread.c, `rb_thread_start_unblock_thread`, in Ruby 3.1).
-//! `RB_NOGVL_UBF_ASYNC_SAFE` says that no such thread is needed, because `unblock` may run in a signal handler. It may, because
-//! it only stores to an atomic and wakes the reactor of the only thread. That is a swap of atomics and a write to an eventfd;
-//! nothing is allocated, freed or locked.
+//! While a process has only one Ruby thread, `rb_nogvl` starts another for each call, to pass signals on. It waits for
+//! that thread's end, and checks interrupts there after all (thread.c, `rb_thread_start_unblock_thread`, in Ruby 3.1).
+//! `RB_NOGVL_UBF_ASYNC_SAFE` says that no such thread is needed, because `unblock` may run in a signal handler. It may,
+//! because it only stores to an atomic and wakes the reactor of the only thread. That is a swap of atomics and a write
+//! to an eventfd; nothing is allocated, freed or locked.
 //!
 //! A signal is for the main thread, and in Ruby 3.1 a thread that sleeps or waits for the GVL passes it on. If all
 //! threads wait without the GVL, no thread passes it on, and Ctrl-C would wait for a request to end. So the main
@@ -100,8 +100,8 @@ impl<F: Future> Future for Abandoned<'_, F> {
 impl<F> Drop for Abandoned<'_, F> {
     fn drop(&mut self) {
         if !self.reactor.is_inherited() {
-            // SAFETY: the future is not used after this. In a child it is forgotten, together with everything of the parent's
-            // that it is linked to, so nothing in this process looks at it again.
+            // SAFETY: the future is not used after this. In a child it is forgotten, together with everything of the
+            // parent's that it is linked to, so nothing in this process looks at it again.
             unsafe { ManuallyDrop::drop(&mut self.future) }
         }
     }
@@ -116,8 +116,8 @@ pub fn duplicate(ruby: &Ruby, descriptor: RawFd) -> Result<OwnedFd, Error> {
     if descriptor < 0 {
         return Err(failed(std::io::ErrorKind::InvalidInput.into()));
     }
-    // SAFETY: it is used in this call alone. The GVL is held, so no other Ruby thread closes it. If it were closed all the
-    // same, the system would report that.
+    // SAFETY: it is used in this call alone. The GVL is held, so no other Ruby thread closes it. If it were closed all
+    // the same, the system would report that.
     let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
     borrowed.try_clone_to_owned().map_err(failed)
 }
@@ -134,8 +134,8 @@ unsafe extern "C" {
 /// Makes each child of this process forget its parent's connections before anything else runs there. Ruby's own hook,
 /// `Process._fork`, is called neither by `Process.daemon` nor by other libraries in C.
 pub fn forget_in_children() {
-    // SAFETY: the handler is a function of this library, which Ruby never unloads. It allocates nothing and takes no lock, as a
-    // child of a process with several threads demands.
+    // SAFETY: the handler is a function of this library, which Ruby never unloads. It allocates nothing and takes no
+    // lock, as a child of a process with several threads demands.
     unsafe { pthread_atfork(None, None, Some(forget_inherited)) };
 }
 
@@ -146,8 +146,8 @@ pub fn word_wiped_at_fork() -> Option<&'static AtomicU32> {
     use nix::sys::mman::{MapFlags, MmapAdvise, ProtFlags, madvise, mmap_anonymous};
     let size = std::num::NonZeroUsize::new(size_of::<AtomicU32>())?;
     let access = ProtFlags::PROT_READ | ProtFlags::PROT_WRITE;
-    // SAFETY: the mapping is new, so nothing else uses it. It is aligned and full of zeros, which is an atomic of 0, and it is
-    // never unmapped. The kernel rounds its size up to a page.
+    // SAFETY: the mapping is new, so nothing else uses it. It is aligned and full of zeros, which is an atomic of 0,
+    // and it is never unmapped. The kernel rounds its size up to a page.
     unsafe {
         let page = mmap_anonymous(None, size, access, MapFlags::MAP_PRIVATE).ok()?;
         madvise(page, size.get(), MmapAdvise::MADV_WIPEONFORK).ok()?;
@@ -165,11 +165,11 @@ extern "C" fn forget_inherited() {
     hecaton::forget_inherited();
 }
 
-/// Defines functions that other Ractors may call too. That is right for functions that read an outcome. They share nothing, or
-/// only what threads may share. They look up no class for the first time: `define` in `lib.rs` did.
+/// Defines functions that other Ractors may call too. That is right for functions that read an outcome. They share
+/// nothing, or only what threads may share. They look up no class for the first time: `define` in `lib.rs` did.
 pub fn for_all_ractors<T>(define: impl FnOnce() -> T) -> T {
-    // SAFETY: both calls set a flag of Ruby's for this library, which says of functions that are defined while it is set that
-    // any Ractor may call them. `ruby/test/ractor_test.rb` calls them.
+    // SAFETY: both calls set a flag of Ruby's for this library, which says of functions that are defined while it is
+    // set that any Ractor may call them. `ruby/test/ractor_test.rb` calls them.
     unsafe { rb_ext_ractor_safe(true) };
     let defined = define();
     // SAFETY: see above.
@@ -188,8 +188,8 @@ fn is_main(ruby: &Ruby) -> bool {
     ruby.thread_current().as_raw() == ruby.thread_main().as_raw()
 }
 
-/// The future's output, or none as soon as the interrupt is raised. Ruby raises the interrupt, from any thread and without
-/// the GVL, when the waiting thread should check its interrupts.
+/// The future's output, or none as soon as the interrupt is raised. Ruby raises the interrupt, from any thread and
+/// without the GVL, when the waiting thread should check its interrupts.
 fn poll_or<F: Future>(
     interrupt: &Signal,
     cx: &mut Context<'_>,

@@ -71,8 +71,8 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     stream::init(ruby, native)
 }
 
-/// Defines the class of a Rust type, and looks it up by that type. Otherwise its first use looks it up behind a lock. That
-/// lookup lets other Ruby threads run, and one that needed the same lock would wait with the GVL for ever.
+/// Defines the class of a Rust type, and looks it up by that type. Otherwise its first use looks it up behind a lock.
+/// That lookup lets other Ruby threads run, and one that needed the same lock would wait with the GVL for ever.
 fn define<T: TypedData>(ruby: &Ruby, native: RModule, name: &str) -> Result<RClass, Error> {
     native.define_class(name, ruby.class_object())?;
     Ok(T::class(ruby))

@@ -132,8 +132,8 @@ pub fn kind(class: &str) -> Option<Kind> {
     known.map(|(kind, _)| *kind)
 }
 
-/// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil, whether an interceptor
-/// gave the error.
+/// Class name, phase, whether sent, URL, message, the operating system's number of the reason or nil, whether an
+/// interceptor gave the error.
 fn facts(ruby: &Ruby, error: &Failure) -> RArray {
     let class = CLASSES.iter().find(|(kind, _)| *kind == error.kind());
     let class = class.map_or("Error", |(_, name)| name);
@@ -198,7 +198,8 @@ fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
         let text = String::from_utf8_lossy(content_type);
         let name = charset(&text);
         let index = name.and_then(|name| find(ruby, name));
-        // For an encoding that cannot be loaded now, Ruby gives the one for bytes. The encoding may be loaded next time.
+        // For an encoding that cannot be loaded now, Ruby gives the one for bytes. The encoding may be loaded next
+        // time.
         let is_sure =
             name.is_none() || index.is_some_and(|index| index != ruby.ascii8bit_encindex());
         if is_sure && content_type.len() <= MOST_KEPT {

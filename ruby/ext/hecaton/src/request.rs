@@ -38,9 +38,9 @@ impl From<Error> for Refused {
     }
 }
 
-/// A request from Ruby's arguments. The headers are a flat list of names and values or nil; a nil value removes the client's
-/// header. The body is nil or a String (for others see `body_source`). The timeout is in seconds; nil is the client's.
-/// `options` is nil or a Hash of rare options.
+/// A request from Ruby's arguments. The headers are a flat list of names and values or nil; a nil value removes the
+/// client's header. The body is nil or a String (for others see `body_source`). The timeout is in seconds; nil is the
+/// client's. `options` is nil or a Hash of rare options.
 #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
 pub fn build(
     ruby: &Ruby,

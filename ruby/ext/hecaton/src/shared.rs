@@ -1,7 +1,7 @@
 //! What all clients of a process share: the reactor that threads wait on, and the waits of fibers.
 //!
-//! The first client makes it, and it ends with the last engine: a process without clients has no thread and no descriptor of
-//! ours. A child of `fork` makes another at its first request.
+//! The first client makes it, and it ends with the last engine: a process without clients has no thread and no
+//! descriptor of ours. A child of `fork` makes another at its first request.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -17,7 +17,8 @@ pub struct Shared {
     pub reactor: Reactor,
 }
 
-/// Locked by threads with the GVL alone, and never across a call of Ruby. So no other thread can hold it when a thread forks.
+/// Locked by threads with the GVL alone, and never across a call of Ruby. So no other thread can hold it when a thread
+/// forks.
 static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
 
 /// That of this process. A `ConnectError` when the process is out of descriptors.

@@ -24,8 +24,8 @@ use crate::{fibers, record};
 #[derive(TypedData)]
 #[magnus(class = "Hecaton::Native::Stream", free_immediately, size, mark)]
 pub struct Stream {
-    /// The source of the request's body, because a server may respond before it has read the request. Not behind the lock,
-    /// because a garbage collection reads it while another thread waits for a piece.
+    /// The source of the request's body, because a server may respond before it has read the request. Not behind the
+    /// lock, because a garbage collection reads it while another thread waits for a piece.
     source: OnceLock<(Arc<RubyQueue>, Opaque<Value>)>,
     home: u32,
     closed: Arc<Signal>,
@@ -66,8 +66,8 @@ impl DataTypeFunctions for Stream {
 }
 
 impl Stream {
-    /// One that is still to be filled: made before the request, so that Ruby has something to close at whatever moment an
-    /// interrupt comes.
+    /// One that is still to be filled: made before the request, so that Ruby has something to close at whatever moment
+    /// an interrupt comes.
     fn new() -> Stream {
         Stream {
             source: OnceLock::new(),
@@ -93,8 +93,8 @@ impl Stream {
         }
     }
 
-    /// The next piece, nil at the end; record and facts of an error as an Array. One thread at a time may wait for it; if
-    /// another closes the stream meanwhile, the wait ends.
+    /// The next piece, nil at the end; record and facts of an error as an Array. One thread at a time may wait for it;
+    /// if another closes the stream meanwhile, the wait ends.
     fn chunk(ruby: &Ruby, this: &Stream) -> Result<Value, Error> {
         let (mut guard, closed) = (this.lock(ruby)?, this.closed.clone());
         let piece = match opened(ruby, &mut guard)?.engine.clone() {

@@ -1,12 +1,13 @@
-//! The server that an attempt reached: its part of a record, and `Hecaton::Native::Certificates` for the certificates, which are seldom read.
+//! The server that an attempt reached: its part of a record, and `Hecaton::Native::Certificates` for the certificates,
+//! which are seldom read.
 //!
-//! Layout of the part. Integers are little-endian. First come the two ends, the peer and then this one. An end is a kind (u8),
-//! a length (u16) and bytes. Kind 0 is none. Kinds 4 and 6 are an address: its port (u16), its bytes, and for IPv6 its scope
-//! (u32). Kind 1 is the path of a Unix socket. Then come the number of texts (u8), 0 without TLS and else 3, and the texts,
-//! each with its length (u8): version, cipher, and protocol (ALPN).
+//! Layout of the part. Integers are little-endian. First come the two ends, the peer and then this one. An end is a
+//! kind (u8), a length (u16) and bytes. Kind 0 is none. Kinds 4 and 6 are an address: its port (u16), its bytes, and
+//! for IPv6 its scope (u32). Kind 1 is the path of a Unix socket. Then come the number of texts (u8), 0 without TLS and
+//! else 3, and the texts, each with its length (u8): version, cipher, and protocol (ALPN).
 //!
-//! A server's certificates have some thousand bytes, and most programs never look at them. They stay in the engine's memory,
-//! which all responses on a connection share, and the record has an object that leads to them.
+//! A server's certificates have some thousand bytes, and most programs never look at them. They stay in the engine's
+//! memory, which all responses on a connection share, and the record has an object that leads to them.
 
 use std::net::{SocketAddr, SocketAddrV4};
 use std::os::unix::ffi::OsStrExt;
@@ -162,7 +163,8 @@ pub fn attach_certificates(ruby: &Ruby, record: RString, attempts: &[Attempt]) {
 /// Ruby's id of the instance variable.
 static NAME: LazyId = LazyId::new("@certificates");
 
-/// A Ruby Array that holds only the last object, and is never freed. A server tends to present the same certificates again.
+/// A Ruby Array that holds only the last object, and is never freed. A server tends to present the same certificates
+/// again.
 static LAST: OnceLock<Opaque<RArray>> = OnceLock::new();
 
 /// The last object, if it has the certificates of these attempts.

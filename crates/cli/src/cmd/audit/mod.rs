@@ -20,8 +20,8 @@ use hecaton_lab::spec::{Manifest, project_root};
 
 /// Audits HTTP clients: what each sends, repeats, accepts and leaks, by the log of a server that misbehaves.
 ///
-/// A case is a server with one fault, and a verdict for each thing that a client may do about it. `--list` lists all cases.
-/// A client's own reports are claims. The server's log decides.
+/// A case is a server with one fault, and a verdict for each thing that a client may do about it. `--list` lists all
+/// cases. A client's own reports are claims. The server's log decides.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {

@@ -26,8 +26,8 @@ pub struct How<'a> {
 
 /// Checks all of these, and prints the list of each in one piece when it is done.
 ///
-/// A process checks one driver, because it adopts the processes that its driver leaves behind. It must not find those of another
-/// driver.
+/// A process checks one driver, because it adopts the processes that its driver leaves behind. It must not find those
+/// of another driver.
 ///
 /// # Errors
 /// When a check fails, or the user interrupts.

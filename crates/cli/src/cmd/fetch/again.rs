@@ -28,9 +28,9 @@ pub struct Arguments {
     pub(super) home: Home,
     #[arg(long = "where", value_name = "EXPRESSION", help = format!("Which records, in the words of `show --where` [default: {USUAL}]"))]
     matching: Option<String>,
-    /// Say in each request which version of the response the job has (its ETag and Last-Modified). A response that has not
-    /// changed is recorded as `unchanged` and keeps the rest of its record. Without --where, everything that was sent is
-    /// chosen.
+    /// Say in each request which version of the response the job has (its ETag and Last-Modified). A response that has
+    /// not changed is recorded as `unchanged` and keeps the rest of its record. Without --where, everything that was
+    /// sent is chosen.
     #[arg(long)]
     if_changed: bool,
     /// Choose the inputs and send nothing; then `enqueue` and `worker`, or `run-part`, send them as they do for a
@@ -60,7 +60,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     super::elsewhere::refuse(&arguments.home.folder, " again")?;
     let folder = Folder::at(&arguments.home.folder);
     let stop = stop::on_request()?;
-    // A round that is done and was not merged is merged before another one begins, and redirects that wait are followed.
+    // A round that is done and was not merged is merged before another one begins, and redirects that wait are
+    // followed.
     let mut live = Live::new(arguments.quiet, &arguments.watching)?;
     let options = Options {
         threads: arguments.threads.threads,

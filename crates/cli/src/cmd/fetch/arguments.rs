@@ -16,7 +16,8 @@ use super::tuning::Tuning;
 /// The inputs of a job, and what is recorded of the responses.
 #[derive(Args, Clone)]
 pub struct JobArguments {
-    /// Lists of URLs (files, https:// or s3://, gs://, az://), or - for standard input, or one job file (.toml) [default: resume the job in DIR].
+    /// Lists of URLs (files, https:// or s3://, gs://, az://), or - for standard input, or one job file (.toml)
+    /// [default: resume the job in DIR].
     #[arg(value_name = "INPUT")]
     pub input: Vec<PathBuf>,
     /// A sitemap whose URLs, and those of the sitemaps that it lists, are the input.
@@ -37,7 +38,8 @@ pub struct JobArguments {
     /// The method; it may have columns in braces, as headers and the body may [default: GET]
     #[arg(short = 'X', long, value_name = "METHOD")]
     method: Option<String>,
-    /// A header of each request; the value env:NAME is read from the environment, and must be so unless the header is public. May be repeated.
+    /// A header of each request; the value env:NAME is read from the environment, and must be so unless the header is
+    /// public. May be repeated.
     #[arg(short = 'H', long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
     /// The body of each request; @FILE reads it from a file, which may have columns in braces too.

@@ -5,8 +5,8 @@ use hecaton_fetch::plan::Folder;
 use hecaton_fetch::start::{Started, load};
 use hecaton_fetch::{again, finish};
 
-/// The job of a folder, or its round that is not done: the parts to enqueue and to run. A job that is done is finished first, as
-/// far as a crash left something to do.
+/// The job of a folder, or its round that is not done: the parts to enqueue and to run. A job that is done is finished
+/// first, as far as a crash left something to do.
 ///
 /// # Errors
 /// When there is none, or something cannot be written.

@@ -11,8 +11,8 @@ use super::arguments::{duration, set, set_some};
 /// How it is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
-    /// End with status 3 if this is true of the job's counts when it is done, as in 'errors > 1 %' or 'ok < 99 % or unknown
-    /// > 0' [default: only if no response is good].
+    /// End with status 3 if this is true of the job's counts when it is done, as in 'errors > 1 %' or 'ok < 99 % or
+    /// unknown > 0' [default: only if no response is good].
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Option<String>,
     /// The most requests in flight [default: 200]
@@ -21,8 +21,8 @@ pub struct Tuning {
     /// The most requests in flight to one host [default: 8; no limit for your own hosts]
     #[arg(long, value_name = "N", help_heading = PACE)]
     per_host: Option<usize>,
-    /// The most requests a second to one host; auto finds what each host can take, and auto:N at most N. Needed if a host
-    /// that is not yours has more than 10 inputs [default: 10, with auto too; no limit for your own hosts]
+    /// The most requests a second to one host; auto finds what each host can take, and auto:N at most N. Needed if a
+    /// host that is not yours has more than 10 inputs [default: 10, with auto too; no limit for your own hosts]
     #[arg(long, allow_negative_numbers = true, value_name = "N", help_heading = PACE)]
     rate: Option<Rate>,
     /// The largest share of the requests in flight that one host may have, above 0 [default: 1]
@@ -34,8 +34,8 @@ pub struct Tuning {
     /// The most tries of a request after the first [default: 2]
     #[arg(long, value_name = "N", help_heading = PACE)]
     retries: Option<u32>,
-    /// The most tries after the first that a host gets in all, as a share of its requests; ten are always allowed [default:
-    /// 0.2]
+    /// The most tries after the first that a host gets in all, as a share of its requests; ten are always allowed
+    /// [default: 0.2]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
     /// Statuses that are tried again [default: 429,502,503,504]
@@ -102,15 +102,16 @@ pub struct Tuning {
     /// Do not verify certificates. Dangerous: anyone between you and the server can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// The most bytes of a body; a longer one is an error [default: 64 MiB; no limit for bodies that go to the disk as they come]
+    /// The most bytes of a body; a longer one is an error [default: 64 MiB; no limit for bodies that go to the disk as
+    /// they come]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,
-    /// The most bytes of all bodies that are received at the same time. When they would take more, some are requested again
-    /// later, with fewer requests in flight [default: 256 MiB]
+    /// The most bytes of all bodies that are received at the same time. When they would take more, some are requested
+    /// again later, with fewer requests in flight [default: 256 MiB]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_buffered: Option<usize>,
-    /// Addresses that may be connected to: public, any, or a network such as 10.0.0.0/8. May be repeated [default: public,
-    /// and any for hosts of your own]
+    /// Addresses that may be connected to: public, any, or a network such as 10.0.0.0/8. May be repeated [default:
+    /// public, and any for hosts of your own]
     #[arg(long, value_name = "NETWORK", help_heading = NETWORK)]
     allow_address: Vec<String>,
     /// Do not request compressed bodies, and keep bodies as they come.

@@ -57,8 +57,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Leaves the parts that another worker has begun: nothing more of them is sent, and requests in flight get a while to end, so
-    /// that their records still count. A part that another worker has done is dropped at once.
+    /// Leaves the parts that another worker has begun: nothing more of them is sent, and requests in flight get a while
+    /// to end, so that their records still count. A part that another worker has done is dropped at once.
     pub(super) fn drop_taken_over(&mut self) -> Result<()> {
         let now = Instant::now();
         let mut index = 0;
@@ -100,7 +100,8 @@ impl Driver<'_> {
         Ok(())
     }
 
-    /// Looks at whether the parts are still ours: those that may not be are left, with what is known of them on the disk.
+    /// Looks at whether the parts are still ours: those that may not be are left, with what is known of them on the
+    /// disk.
     pub(super) fn leave_lost(&mut self) -> Result<()> {
         let supply = self.supply;
         self.announced.retain(|announced| {

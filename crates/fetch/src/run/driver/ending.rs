@@ -275,7 +275,8 @@ fn leads(
     }
 }
 
-/// Writes the record of an outcome, or of a redirect that is not followed, and why. Returns whether another page follows it.
+/// Writes the record of an outcome, or of a redirect that is not followed, and why. Returns whether another page
+/// follows it.
 fn record(
     part: &mut OpenPart,
     records: &mut RecordWriter,

@@ -58,8 +58,9 @@ pub(super) fn request(url: &str) -> std::result::Result<Request, String> {
     Ok(request.retry(Some(Retry::default())))
 }
 
-/// Where the file is instead, if the response is a redirect that may be followed. RFC 9309 §2.3.1.2 requires five of them, to any
-/// host. The rules of redirects hold here too: none leads from https to http, or from a stranger into one's own network.
+/// Where the file is instead, if the response is a redirect that may be followed. RFC 9309 §2.3.1.2 requires five of
+/// them, to any host. The rules of redirects hold here too: none leads from https to http, or from a stranger into
+/// one's own network.
 fn leads(flight: &Flight, outcome: &Outcome) -> Option<Onward> {
     let response = outcome.as_ref().ok()?;
     let Content::Url(url) = &flight.pending.planned.held else {

@@ -8,7 +8,8 @@
 //! A job that is planned with such a rate has each host in one part. A job that got it later may have shards: then each
 //! shard has a rate of its own and sees its share of the responses. All of them grow by one request a second together,
 //! and each is halved by what it sees itself, so that they converge as TCP connections on one line do. A host
-//! without bursts refuses requests that two shards send at the same time. So the shards get far less than one part would.
+//! without bursts refuses requests that two shards send at the same time. So the shards get far less than one part
+//! would.
 
 use std::time::{Duration, Instant};
 

@@ -8,7 +8,8 @@ use super::adaptive::{Adaptive, Sign};
 /// The longest pause of a host that says that it is overrun, but not for how long.
 const LONGEST_GUESS: Duration = Duration::from_secs(60);
 
-/// The longest rest of a host that is down, unless its first rest is longer. A host that comes back is noticed within it.
+/// The longest rest of a host that is down, unless its first rest is longer. A host that comes back is noticed within
+/// it.
 const LONGEST_REST: Duration = Duration::from_secs(300);
 
 /// The limits of every host.

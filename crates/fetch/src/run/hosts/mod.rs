@@ -105,7 +105,8 @@ impl<T> Hosts<T> {
         self.hosts[number as usize].is_gated
     }
 
-    /// Opens the gate again, with this much time between two starts at least; what waited behind it, to be queued again.
+    /// Opens the gate again, with this much time between two starts at least; what waited behind it, to be queued
+    /// again.
     pub fn open_gate(&mut self, number: u32, delay: Duration) -> Vec<T> {
         let host = &mut self.hosts[number as usize];
         host.is_gated = false;

@@ -220,8 +220,8 @@ impl OpenPart {
         }
     }
 
-    /// The host of a URL, and whether the user wrote it as their own; `from` is the URL that led there, and whether its host is one's
-    /// own. With `--robots`, the robots.txt of a new host is fetched first.
+    /// The host of a URL, and whether the user wrote it as their own; `from` is the URL that led there, and whether its
+    /// host is one's own. With `--robots`, the robots.txt of a new host is fetched first.
     fn host(
         &mut self,
         url: &str,

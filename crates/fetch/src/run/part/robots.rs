@@ -89,8 +89,8 @@ impl OpenPart {
         robots.is_some_and(|robots| !robots.allows(path(url)))
     }
 
-    /// Writes the record of an input that the robots.txt of its host keeps from being sent. A file that could not be had may be
-    /// there the next time, so `again` sends such an input.
+    /// Writes the record of an input that the robots.txt of its host keeps from being sent. A file that could not be
+    /// had may be there the next time, so `again` sends such an input.
     pub(super) fn forbidden(
         &mut self,
         host: u32,

@@ -51,8 +51,8 @@ impl Layout {
         }
     }
 
-    /// All columns, in the order in which a record has them. The name of a column, a header or a taken value that exists already
-    /// gets a prefix.
+    /// All columns, in the order in which a record has them. The name of a column, a header or a taken value that
+    /// exists already gets a prefix.
     pub(super) fn columns(&self) -> Vec<Column> {
         let mut table = Table::default();
         for field in FIELDS {

@@ -140,7 +140,8 @@ impl HeldColumn {
         }
     }
 
-    /// Adds a value, and returns how many bytes it takes in memory. A value of another kind than the column's is left out.
+    /// Adds a value, and returns how many bytes it takes in memory. A value of another kind than the column's is left
+    /// out.
     fn add(&mut self, cell: Cell<'_>, kind: Kind) -> usize {
         let mut bytes = 8;
         let mut is_there = true;

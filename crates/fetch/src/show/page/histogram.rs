@@ -40,7 +40,8 @@ impl Histogram {
         milliseconds(self.0.max())
     }
 
-    /// The time that this share of them is within, in milliseconds: never below the true one, and a thousandth above it at most.
+    /// The time that this share of them is within, in milliseconds: never below the true one, and a thousandth above it
+    /// at most.
     pub(super) fn quantile(&self, share: f64) -> Option<f64> {
         let found = self.0.value_at_quantile(share).min(self.0.max());
         (self.count() > 0).then(|| milliseconds(found))

@@ -1,6 +1,7 @@
 //! A folder's results on one page that needs nothing else: no script, nothing loaded from elsewhere.
 //!
-//! `tally` adds records up in flat memory, `timeline` and `histogram` are its parts; `draw` writes SVG, this file the rest.
+//! `tally` adds records up in flat memory, `timeline` and `histogram` are its parts; `draw` writes SVG, this file the
+//! rest.
 
 use std::fmt::Write;
 

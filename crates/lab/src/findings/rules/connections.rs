@@ -13,8 +13,9 @@ const LEAST_CONCURRENCY: f64 = 0.9;
 
 /// The smallest share of the requested concurrency that must have its connections in use during a round.
 ///
-/// Where the test server responds at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109 had one
-/// in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after another.
+/// Where the test server responds at once, threads that share a core take uneven turns: of 200 threads of Ruby only 109
+/// had one in a round of six requests each (`docs/results/2026-11-21-bench`). Less than a quarter is one thing after
+/// another.
 const LEAST_SPREAD: f64 = 0.25;
 
 /// The share that the best check of a row must have seen in flight, unless it is no surprise that none did.
@@ -24,15 +25,15 @@ const LEAST_SPREAD: f64 = 0.25;
 const LEAST_CHECKED: f64 = 0.5;
 const SURPRISE: f64 = 0.01;
 
-/// A check's second request is late when it comes so many times the mean time between two requests after the first. At moments drawn by
-/// chance that happens in one case of so many at most (Markov's inequality).
+/// A check's second request is late when it comes so many times the mean time between two requests after the first. At
+/// moments drawn by chance that happens in one case of so many at most (Markov's inequality).
 const LATE: [u32; 3] = [2, 4, 8];
 
 /// So seldom as many are late by chance that it is held against a row.
 const SURPRISE_OF_LATE: f64 = 0.005;
 
-/// How many times the requested connections may be open at once. A client may release a connection a moment after it has
-/// handed the response over, and so need another one meanwhile: such a row is ranked with a warning.
+/// How many times the requested connections may be open at once. A client may release a connection a moment after it
+/// has handed the response over, and so need another one meanwhile: such a row is ranked with a warning.
 const MOST_CONNECTIONS: u64 = 2;
 
 /// One request in so many may open a connection where connections are reused: pools retire those that are old.
@@ -160,8 +161,8 @@ pub(super) fn reused(round: &Round) -> Option<String> {
     })
 }
 
-/// Connections that carried nothing although all requested were in flight. A pool may open one for a request that then finds another
-/// free; where each request has its own, none is opened for a later one.
+/// Connections that carried nothing although all requested were in flight. A pool may open one for a request that then
+/// finds another free; where each request has its own, none is opened for a later one.
 pub(super) fn ahead(round: &Round) -> Option<String> {
     let load = &round.cell.load;
     let requested = load.concurrency as u64;
@@ -274,8 +275,8 @@ fn places(class: usize) -> (usize, usize) {
 /// So many waits of a check have a class of their own.
 const EACH: usize = 14;
 
-/// A client may hold back some requests until it sees that a response is held. It is then late at that position of every check.
-/// The more requests are held, the fewer are free, and the longer is an honest wait for the next one.
+/// A client may hold back some requests until it sees that a response is held. It is then late at that position of
+/// every check. The more requests are held, the fewer are free, and the longer is an honest wait for the next one.
 pub(super) fn waits_for_a_check_later(rounds: &[&Round]) -> Option<String> {
     let requested = rounds.first()?.cell.load.concurrency;
     let classes = of_checks(rounds)?;

@@ -1,4 +1,5 @@
-//! Rules of latencies, which are claims: what the test server knows of its own responses bounds latencies from below, and the speed from above.
+//! Rules of latencies, which are claims: what the test server knows of its own responses bounds latencies from below,
+//! and the speed from above.
 
 use std::time::Duration;
 
@@ -8,7 +9,8 @@ use super::requests::turned_away;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
-/// Little's law: requests in flight on average = requests/s × mean latency. More than the concurrency is impossible; 10 % are left for the rounding.
+/// Little's law: requests in flight on average = requests/s × mean latency. More than the concurrency is impossible; 10
+/// % are left for the rounding.
 const MOST_IN_FLIGHT: f64 = 1.1;
 
 /// Fewest latencies that are checked by their mean or median.
@@ -79,7 +81,8 @@ pub(super) fn faster_than_the_server(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// The loader does as little as possible for a request, so no client does half of its requests sooner than the loader its fastest.
+/// The loader does as little as possible for a request, so no client does half of its requests sooner than the loader
+/// its fastest.
 pub fn sooner_than_the_loader(median_ms: Option<f64>, fastest_ms: f64) -> Option<String> {
     let median = median_ms.filter(|median| *median < fastest_ms)?;
     Some(format!(
@@ -89,7 +92,8 @@ pub fn sooner_than_the_loader(median_ms: Option<f64>, fastest_ms: f64) -> Option
     ))
 }
 
-/// A response that the test server held for a while was under way for at least as long, so as many claimed latencies are as long.
+/// A response that the test server held for a while was under way for at least as long, so as many claimed latencies
+/// are as long.
 pub(super) fn shorter_than_held(rounds: &[&Round]) -> Option<String> {
     let claimed = all_claimed(rounds)?;
     let held = of_intervals(rounds, |interval| &interval.held);
@@ -109,8 +113,8 @@ pub(super) fn shorter_than_held(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// At a rate a latency counts from when its request was due, and no response is read before the test server let it go. So as many claimed
-/// latencies are as long as the server's own times from due to let go.
+/// At a rate a latency counts from when its request was due, and no response is read before the test server let it go.
+/// So as many claimed latencies are as long as the server's own times from due to let go.
 pub(super) fn shorter_than_due(rounds: &[&Round]) -> Option<String> {
     let claimed = all_claimed(rounds)?;
     let least = of_intervals(rounds, |interval| &interval.least);

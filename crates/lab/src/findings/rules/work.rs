@@ -5,15 +5,17 @@ use crate::findings::words::{figure, percent};
 use crate::plan::Cell;
 use crate::run::{Fact, Round, Seen};
 
-/// CPU time that a request takes at least, in nanoseconds: it cannot be sent and its response cannot be read for less than two
-/// questions to the kernel.
+/// CPU time that a request takes at least, in nanoseconds: it cannot be sent and its response cannot be read for less
+/// than two questions to the kernel.
 const LEAST_CPU_NS: f64 = 500.0;
 
-/// Share of a core that is used by nobody known while a row is measured, more than while others are, from which on it is the row's.
+/// Share of a core that is used by nobody known while a row is measured, more than while others are, from which on it
+/// is the row's.
 const ELSEWHERE: f64 = 0.3;
 
-/// Length of a round, in nanoseconds, from which on its share of other programs can be told from none. The kernel counts their time in
-/// steps of 10 ms, so a single step would be most of a round of 12 ms. Here two steps are less than `ELSEWHERE`.
+/// Length of a round, in nanoseconds, from which on its share of other programs can be told from none. The kernel
+/// counts their time in steps of 10 ms, so a single step would be most of a round of 12 ms. Here two steps are less
+/// than `ELSEWHERE`.
 const RESOLVED_NS: u64 = 70_000_000;
 
 /// Share of a core that others may use all the time, for that to be said; and how many rounds it takes.
@@ -104,8 +106,8 @@ pub(super) fn offended(round: &Round) -> Option<String> {
     })
 }
 
-/// Whether processes outside of the driver's tree did so little of the round's work that it is no matter where they are. How much that
-/// is in milliseconds depends on how busy the machine is.
+/// Whether processes outside of the driver's tree did so little of the round's work that it is no matter where they
+/// are. How much that is in milliseconds depends on how busy the machine is.
 fn is_little(seen: &Seen, round: &Round) -> bool {
     let used = round.cpu_user_ns + round.cpu_system_ns;
     matches!(seen, Seen::Apart { held: true, cpu_ns, .. } if cpu_ns * LITTLE < used)
@@ -239,7 +241,8 @@ mod tests {
         assert_eq!(said(&[(0.0, 0.9), (0.0, 0.9)]), None, "two rounds");
     }
 
-    /// A service whose rounds take 12 ms uses one step of the kernel's clock in each, and the next client's 3 ms see none.
+    /// A service whose rounds take 12 ms uses one step of the kernel's clock in each, and the next client's 3 ms see
+    /// none.
     #[test]
     fn a_step_of_the_kernels_clock_is_no_work_of_others() {
         let pairs = [(0.0, 0.85); 3];

@@ -22,7 +22,8 @@ const TIMES: [&str; 8] = [
 /// Names under which logs in JSON have how long a request took, in seconds.
 const DURATIONS: [&str; 3] = ["request_time", "duration", "elapsed"];
 
-/// Names under which logs in JSON have the method and the target of a request, where they do not have its first line as `request`.
+/// Names under which logs in JSON have the method and the target of a request, where they do not have its first line as
+/// `request`.
 const METHODS: [&str; 2] = ["method", "request_method"];
 const TARGETS: [&str; 4] = ["uri", "request_uri", "path", "url"];
 

@@ -1,4 +1,5 @@
-//! When the loader's requests are due, if they are sent at a rate, and an alarm that wakes it then: polling rounds to milliseconds.
+//! When the loader's requests are due, if they are sent at a rate, and an alarm that wakes it then: polling rounds to
+//! milliseconds.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};

@@ -1,5 +1,5 @@
-//! Promises about requests to a user's own service that differ from each other. Those of a HAR file take turns. Where an access log is
-//! read, each has its id in a header field.
+//! Promises about requests to a user's own service that differ from each other. Those of a HAR file take turns. Where
+//! an access log is read, each has its id in a header field.
 
 use anyhow::{Context, Result, ensure};
 use hecaton_lab::run::{Files, ID_PREFIX, Prepare, Verify};

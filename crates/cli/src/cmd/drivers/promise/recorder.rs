@@ -1,5 +1,5 @@
-//! A small HTTP/1.1 server that remembers each request as it came: the test server's log knows ids, and not the requests of a user's own
-//! service.
+//! A small HTTP/1.1 server that remembers each request as it came: the test server's log knows ids, and not the
+//! requests of a user's own service.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read, Write};
