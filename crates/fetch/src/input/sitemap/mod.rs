@@ -27,7 +27,11 @@ pub enum Listed {
     Page(String),
     /// A further sitemap.
     Sitemap(String),
+    /// What cannot be read, and why. Without what it lacks, it would be another URL.
+    Bad(String, &'static str),
 }
+
+const TOO_LONG: &str = "is longer than 64 KiB";
 
 /// Reads one sitemap, and hands over what it lists. Says what is wrong with one that cannot be read to its end.
 pub fn read(bytes: &[u8], mut found: impl FnMut(Listed)) -> Result<(), String> {
@@ -54,15 +58,19 @@ fn read_up_to(longest: u64, bytes: &[u8], found: &mut dyn FnMut(Listed)) -> Resu
 fn text(reader: impl Read, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
     let mut lines = LineReader::new(reader);
     while let Some((_, line)) = lines.next().map_err(|error| error.to_string())? {
-        let Line::Whole(line) = line else {
-            continue;
+        let (text, is_whole) = match &line {
+            Line::Whole(text) => (*text, true),
+            Line::TooLong(text) => (&text[..], false),
         };
-        let line = line
+        let text = text
             .strip_prefix(b"\xef\xbb\xbf")
-            .unwrap_or(line)
+            .unwrap_or(text)
             .trim_ascii();
-        if !line.is_empty() && line.len() <= LONGEST_URL {
-            found(Listed::Page(String::from_utf8_lossy(line).into_owned()));
+        let url = String::from_utf8_lossy(text).into_owned();
+        if !is_whole || text.len() > LONGEST_URL {
+            found(Listed::Bad(url, TOO_LONG));
+        } else if !url.is_empty() {
+            found(Listed::Page(url));
         }
     }
     Ok(())
@@ -74,8 +82,32 @@ struct XmlState {
     depth: usize,
     /// In an index, not in a list of pages.
     in_index: bool,
-    /// The text of the `<loc>` that is open.
-    loc: Option<String>,
+    /// The `<loc>` that is open.
+    loc: Option<Loc>,
+}
+
+#[derive(Default)]
+struct Loc {
+    text: String,
+    /// What is wrong with it.
+    fault: Option<&'static str>,
+}
+
+impl Loc {
+    fn add(&mut self, text: &str) {
+        if self.text.len() + text.len() <= LONGEST_URL {
+            self.text.push_str(text);
+        } else {
+            self.fault = Some(TOO_LONG);
+        }
+    }
+
+    fn add_reference(&mut self, name: &str) {
+        match reference(name) {
+            Some(character) => self.add(character.encode_utf8(&mut [0; 4])),
+            None => self.fault = Some("has an entity that XML does not define"),
+        }
+    }
 }
 
 fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
@@ -92,26 +124,31 @@ fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String
             Event::Eof => return Ok(()),
             Event::Start(tag) => {
                 state.depth += 1;
+                if let Some(loc) = &mut state.loc {
+                    loc.fault = Some("has an element inside");
+                }
                 match (state.depth, tag.local_name().as_ref()) {
                     (1, name) => state.in_index = name == "sitemapindex",
                     // The location of a page or a sitemap, but not of an image in a page.
                     (3, "loc") if tag.name().prefix().is_none_or(|it| it.as_ref() == "sm") => {
-                        state.loc = Some(String::new());
+                        state.loc = Some(Loc::default());
                     }
                     _ => {}
                 }
             }
             Event::End(_) => {
-                state.depth = state.depth.saturating_sub(1);
-                if let Some(loc) = state.loc.take() {
+                if state.depth == 3
+                    && let Some(loc) = state.loc.take()
+                {
                     give(&loc, state.in_index, found);
                 }
+                state.depth = state.depth.saturating_sub(1);
             }
             Event::Text(text) => add(&mut state.loc, &text),
             Event::CData(text) => add(&mut state.loc, &text),
             Event::GeneralRef(name) => {
-                if let (Some(loc), Some(character)) = (&mut state.loc, reference(&name)) {
-                    loc.push(character);
+                if let Some(loc) = &mut state.loc {
+                    loc.add_reference(&name);
                 }
             }
             _ => {}
@@ -119,11 +156,9 @@ fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String
     }
 }
 
-fn add(loc: &mut Option<String>, text: &str) {
-    if let Some(loc) = loc
-        && loc.len() + text.len() <= LONGEST_URL
-    {
-        loc.push_str(text);
+fn add(loc: &mut Option<Loc>, text: &str) {
+    if let Some(loc) = loc {
+        loc.add(text);
     }
 }
 
@@ -146,14 +181,13 @@ fn reference(name: &str) -> Option<char> {
     }
 }
 
-fn give(loc: &str, in_index: bool, found: &mut dyn FnMut(Listed)) {
-    let url = loc.trim().to_owned();
-    if !url.is_empty() {
-        found(if in_index {
-            Listed::Sitemap(url)
-        } else {
-            Listed::Page(url)
-        });
+fn give(loc: &Loc, in_index: bool, found: &mut dyn FnMut(Listed)) {
+    let url = loc.text.trim().to_owned();
+    match loc.fault {
+        Some(fault) => found(Listed::Bad(url, fault)),
+        None if url.is_empty() => {}
+        None if in_index => found(Listed::Sitemap(url)),
+        None => found(Listed::Page(url)),
     }
 }
 

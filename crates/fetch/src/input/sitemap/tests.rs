@@ -49,7 +49,32 @@ fn a_bomb_is_not_read_to_its_end() {
     assert!(read.is_err());
     let laughs =
         b"<!DOCTYPE x [<!ENTITY a 'http://a/'>]><urlset><url><loc>&a;&a;</loc></url></urlset>";
-    assert_eq!(listed(laughs).0, []);
+    assert!(matches!(&listed(laughs).0[..], [Listed::Bad(text, _)] if text.is_empty()));
+}
+
+#[test]
+fn a_location_that_cannot_be_read_becomes_no_other_url() {
+    let long = format!("http://a/{}", "x".repeat(LONGEST_URL));
+    for loc in [
+        "http://a/&unknown;x",
+        "http://a/&#xffffffff;x",
+        "http://a/<b>x</b>y",
+        &format!("http://a/&amp;{long}"),
+    ] {
+        let xml = format!("<urlset><url><loc>{loc}</loc></url></urlset>");
+        let (found, read) = listed(xml.as_bytes());
+        assert_eq!(read, Ok(()));
+        assert!(matches!(&found[..], [Listed::Bad(text, _)] if text.starts_with("http://a/")));
+    }
+    let beyond_any_line = format!("http://a/{}", "x".repeat(2 << 20));
+    let lines = format!("http://a/1\n{long}\n{beyond_any_line}\nhttp://a/2\n");
+    let (found, _) = listed(lines.as_bytes());
+    let bad = |listed: &Listed| matches!(listed, Listed::Bad(_, TOO_LONG));
+    assert_eq!(
+        [&found[0], &found[3]],
+        [&page("http://a/1"), &page("http://a/2")]
+    );
+    assert!(found.len() == 4 && bad(&found[1]) && bad(&found[2]));
 }
 
 #[test]

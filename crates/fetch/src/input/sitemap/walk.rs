@@ -79,9 +79,12 @@ impl<F> Walk<F> {
         self.listed += 1;
         match listed {
             _ if self.listed > MOST_LISTED + 1 => {}
-            Listed::Page(rest) | Listed::Sitemap(rest) if self.listed > MOST_LISTED => {
+            Listed::Page(rest) | Listed::Sitemap(rest) | Listed::Bad(rest, _)
+                if self.listed > MOST_LISTED =>
+            {
                 self.bad(rest, format!("stands behind {MOST_LISTED} others in its sitemap; it and those behind it are left out"));
             }
+            Listed::Bad(text, fault) => self.bad(text, fault.to_owned()),
             Listed::Page(page) if is_on(&page, host) => self.page(&page),
             Listed::Page(page) => {
                 let reason = format!("is not on {host}, whose sitemap lists it");
