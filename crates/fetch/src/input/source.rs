@@ -179,9 +179,9 @@ fn decompressed(first: &[u8], reader: Box<dyn Read + Send>) -> io::Result<Box<dy
     match first {
         [0x1f, 0x8b, ..] => {
             let reader = BufReader::with_capacity(64 << 10, reader);
-            Ok(Box::new(Gzip(Some(GzDecoder::new(reader)))))
+            Ok(Box::new(Damaged(Gzip(Some(GzDecoder::new(reader))))))
         }
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Box::new(zstd::Decoder::new(reader)?)),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Box::new(Damaged(zstd::Decoder::new(reader)?))),
         first => match other.iter().find(|(magic, ..)| first.starts_with(magic)) {
             Some((_, name, command)) => Err(wrong(&format!(
                 "is compressed with {name}: use `{command} FILE | hecaton fetch -`"
@@ -210,6 +210,20 @@ impl<R: BufRead> Read for Gzip<R> {
             self.0 = rest.map(GzDecoder::new);
         }
         Ok(0)
+    }
+}
+
+/// Says of bytes that a decoder refuses what that means.
+struct Damaged<R>(R);
+
+impl<R: Read> Read for Damaged<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        self.0.read(out).map_err(|error| match error.raw_os_error() {
+            Some(_) => error,
+            None => wrong(&format!(
+                "cannot be decompressed ({error}): it is cut off or damaged, so get the list again"
+            )),
+        })
     }
 }
 
