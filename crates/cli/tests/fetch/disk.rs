@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::support::{World, ending};
+use crate::support::{World, ending, hecaton};
 
 /// A file system of so many bytes, if this process may make one.
 struct Small {
@@ -18,6 +18,17 @@ impl Small {
             .arg(&path);
         let output = mount.output().ok()?;
         output.status.success().then_some(Small { path })
+    }
+}
+
+impl Small {
+    fn remount(&self, option: &str) {
+        let option = format!("remount,{option}");
+        let status = Command::new("mount")
+            .args(["-o", &option])
+            .arg(&self.path)
+            .status();
+        assert!(status.unwrap().success());
     }
 }
 
@@ -54,11 +65,7 @@ fn a_full_disk_ends_the_run_and_loses_nothing() {
         full.stderr
     );
     drop(filler);
-    let grown = Command::new("mount")
-        .args(["-o", "remount,size=16m"])
-        .arg(&small.path)
-        .status();
-    assert!(grown.unwrap().success());
+    small.remount("size=16m");
     world.run(&list, &["-c", "20"]);
     assert_eq!(world.records().len() as u64, INPUTS);
     assert_eq!(world.server.summary().distinct, INPUTS);
@@ -78,11 +85,23 @@ fn a_disk_that_is_full_while_a_job_is_planned_leaves_a_folder_that_the_same_comm
     assert!(full.stderr.contains("no space is left"), "{}", full.stderr);
     assert!(!world.out().join("plan.json").exists(), "it was planned");
     assert_eq!(world.server.summary().requests, 0);
-    let grown = Command::new("mount")
-        .args(["-o", "remount,size=16m"])
-        .arg(&small.path)
-        .status();
-    assert!(grown.unwrap().success());
+    small.remount("size=16m");
     world.run(&list, &[]);
     assert_eq!(world.records().len() as u64, INPUTS);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_read_and_commands_that_write_name_what_they_write() {
+    let world = World::new();
+    let list = world.list(0..30);
+    let Some(small) = Small::mount(world.out(), 16 << 20) else {
+        eprintln!("skipped: this user may not mount a small file system");
+        return;
+    };
+    world.run(&list, &["--part-size", "10"]);
+    small.remount("ro");
+    assert_eq!(world.records().len(), 30);
+    let report = ending(hecaton(&["fetch", "report"]).arg(world.out()));
+    assert_eq!(report.status, Some(1));
+    assert!(report.stderr.contains("report.html"), "{}", report.stderr);
 }

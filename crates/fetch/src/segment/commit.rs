@@ -167,7 +167,8 @@ pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
     let draft = if older.exists() { older } else { draft };
     match fs::rename(&draft, &result) {
         Ok(()) => sync_folder_of(&result).map_err(at("write", &result))?,
-        Err(error) if error.kind() == ErrorKind::NotFound && result.exists() => {}
+        // They were moved before. A file system that is read-only says something else than that there is no such draft.
+        Err(_) if !draft.exists() && result.exists() => {}
         Err(error) => return Err(at("move", &draft)(error)),
     }
     if folder.mirror().is_some() {
