@@ -7,8 +7,9 @@
 use std::fs::File;
 use std::path::Path;
 
+use super::draft::write_whole;
 use super::entry::read_entry;
-use super::folder::{Folder, write_whole};
+use super::folder::Folder;
 use super::inputs::InputFile;
 use super::make::{Before, PlanLimits, Routing, Sorter, write_indexes};
 use super::repeats::Repeats;

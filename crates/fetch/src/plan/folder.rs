@@ -1,12 +1,10 @@
 //! Where everything is in a job's folder.
 
 use std::fmt;
-use std::fs::{self, File};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::{Result, at};
+use crate::error::Result;
 
 /// The folder of a round, in the job's.
 const AGAIN: &str = "again";
@@ -217,45 +215,5 @@ impl Folder {
     /// Held by the one run that works on all parts.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")
-    }
-}
-
-/// Writes a file that is there whole or not at all, also after a power cut.
-///
-/// # Errors
-/// When the system refuses.
-pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
-    let draft = path.with_extension("draft");
-    let write = || -> std::io::Result<()> {
-        let mut file = File::create(&draft)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&draft, path)?;
-        sync_folder_of(path)
-    };
-    write().map_err(|error| {
-        let _ = fs::remove_file(&draft);
-        at("write", path)(error)
-    })
-}
-
-/// Writes a file that whoever reads finds whole; of a power cut it knows nothing, and so it is quick.
-///
-/// # Errors
-/// When the system refuses.
-pub fn replace(path: &Path, content: &[u8]) -> std::io::Result<()> {
-    let draft = path.with_extension("draft");
-    fs::write(&draft, content)?;
-    fs::rename(&draft, path)
-}
-
-/// Has the names in the folder of this file survive a power cut.
-///
-/// # Errors
-/// When the system refuses.
-pub fn sync_folder_of(path: &Path) -> std::io::Result<()> {
-    match path.parent() {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
     }
 }

@@ -10,8 +10,9 @@ use foldhash::fast::FixedState;
 use siphasher::sip::SipHasher13;
 use uuid::Uuid;
 
+use super::draft::write_whole;
 use super::entry::{Content, write_entry};
-use super::folder::{Folder, write_whole};
+use super::folder::Folder;
 use super::parts::{Frames, Part, assign};
 use super::repeats::Repeats;
 use super::sources::{Identity, Listed, is_stream};

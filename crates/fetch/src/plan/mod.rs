@@ -5,6 +5,7 @@
 //! has its share of every limit, and the shares add up. `repeats` finds duplicates. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
 //! nothing has been sent. `extend` adds inputs later, as parts of their own.
 
+mod draft;
 mod entry;
 mod extend;
 mod folder;
@@ -22,9 +23,10 @@ use uuid::Uuid;
 
 use self::make::{group, group_by_host};
 
+pub use self::draft::{Draft, replace, sync_folder_of, write_whole};
 pub use self::entry::{Content, Earlier, Planned, Version, read_entry, write_entry, write_planned};
 pub use self::extend::{extend, has_changed};
-pub use self::folder::{Folder, Mirror, replace, sync_folder_of, write_whole};
+pub use self::folder::{Folder, Mirror};
 pub use self::inputs::InputFile;
 pub use self::make::{Fed, PlanLimits, Routed, make};
 pub use self::parts::{HostShard, Part};

@@ -302,7 +302,13 @@ fn refuse_foreign(folder: &Folder) -> Result<()> {
     let Ok(entries) = fs::read_dir(folder.path()) else {
         return Ok(());
     };
-    let ours = ["plan", "job.toml", "job.draft", "plan.draft", "lock"];
+    let ours = [
+        "plan",
+        "job.toml",
+        "job.toml.draft",
+        "plan.json.draft",
+        "lock",
+    ];
     let is_ours = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let is_made = ["results", "parts"].iter().any(|made| name == *made);

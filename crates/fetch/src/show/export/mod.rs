@@ -10,7 +10,7 @@ mod layout;
 #[cfg(feature = "parquet")]
 mod parquet;
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ use self::layout::Layout;
 use super::lines::each_record;
 use crate::error::{Error, Result, at};
 use crate::job::TableFormat;
-use crate::plan::{Folder, sync_folder_of};
+use crate::plan::{Draft, Folder};
 use crate::record::Record;
 
 /// A table that is being written.
@@ -39,26 +39,14 @@ trait TableWriter {
 /// When the folder holds no job, this build cannot write that form, or the file cannot be written.
 pub fn export(folder: &Folder, format: TableFormat, path: &Path) -> Result<u64> {
     check(format)?;
-    let mut draft = path.to_owned().into_os_string();
-    draft.push(".draft");
-    let draft = Path::new(&draft);
-    let learned = learned(folder)?;
     let refused = |error: io::Error| at("write", path)(error);
-    let file = File::create(draft).map_err(refused)?;
-    let synced = file.try_clone().map_err(refused)?;
-    let written = table(format, &learned.0, BufWriter::new(file))
-        .map_err(refused)
-        .and_then(|table| fill(folder, &learned, table, &refused))
-        .and_then(|()| {
-            let kept = synced.sync_all().and_then(|()| fs::rename(draft, path));
-            kept.and_then(|()| sync_folder_of(&std::path::absolute(path)?))
-                .map_err(refused)
-        });
-    if written.is_err() {
-        // Half a table is of no use, and takes space.
-        let _ = fs::remove_file(draft);
-    }
-    written.map(|()| learned.1.len())
+    let draft = Draft::begin(path).map_err(refused)?;
+    let learned = learned(folder)?;
+    let file = draft.file().try_clone().map_err(refused)?;
+    let table = table(format, &learned.0, BufWriter::new(file)).map_err(refused)?;
+    fill(folder, &learned, table, &refused)?;
+    draft.keep().map_err(refused)?;
+    Ok(learned.1.len())
 }
 
 /// Writes the table as CSV to an output that can only be written once.

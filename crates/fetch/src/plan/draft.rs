@@ -1,0 +1,149 @@
+//! Files that are there whole or not at all: each is written as a draft beside its name, and then renamed.
+//!
+//! Two processes may write the same file at the same time, such as a report. The draft is locked, so that the second begins
+//! when the first has renamed its own, and no file mixes the two.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use nix::fcntl::{Flock, FlockArg};
+
+use crate::error::{Result, at};
+
+/// A file that is being written. It gets its name with [`Draft::keep`], and is removed without it.
+pub struct Draft<'a> {
+    path: &'a Path,
+    draft: PathBuf,
+    file: Flock<File>,
+    is_kept: bool,
+}
+
+impl Draft<'_> {
+    /// Begins the file `path`, once no other process writes it.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn begin(path: &Path) -> io::Result<Draft<'_>> {
+        let mut draft = path.to_owned().into_os_string();
+        draft.push(".draft");
+        let draft = PathBuf::from(draft);
+        let file = locked(&draft)?;
+        file.set_len(0)?;
+        Ok(Draft {
+            path,
+            draft,
+            file,
+            is_kept: false,
+        })
+    }
+
+    /// Where to write.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives the file its name, so that it is there also after a power cut.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn keep(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        fs::rename(&self.draft, self.path)?;
+        self.is_kept = true;
+        sync_folder_of(self.path)
+    }
+}
+
+impl Drop for Draft<'_> {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            // Half a file is of no use, and takes space.
+            let _ = fs::remove_file(&self.draft);
+        }
+    }
+}
+
+/// The draft, locked. One that its last owner has renamed or removed meanwhile is another file by now.
+fn locked(draft: &Path) -> io::Result<Flock<File>> {
+    loop {
+        let mut options = OpenOptions::new();
+        let file = options
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(draft)?;
+        let file = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error)?;
+        let ours = file.metadata()?;
+        match fs::metadata(draft) {
+            Ok(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => return Ok(file),
+            _ => {}
+        }
+    }
+}
+
+/// Writes a file that is there whole or not at all, also after a power cut.
+///
+/// # Errors
+/// When the system refuses.
+pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
+    let write = || {
+        let draft = Draft::begin(path)?;
+        draft.file().write_all(content)?;
+        draft.keep()
+    };
+    write().map_err(at("write", path))
+}
+
+/// Writes a file that whoever reads finds whole; of a power cut it knows nothing, and so it is quick. One process writes it.
+///
+/// # Errors
+/// When the system refuses.
+pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("draft");
+    fs::write(&draft, content)?;
+    fs::rename(&draft, path)
+}
+
+/// Has the names in the folder of this file survive a power cut.
+///
+/// # Errors
+/// When the system refuses.
+pub fn sync_folder_of(path: &Path) -> io::Result<()> {
+    match std::path::absolute(path)?.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn two_that_write_the_same_file_do_so_one_after_the_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        let draft = Draft::begin(&path).unwrap();
+        let (ended, other) = channel();
+        let second = path.clone();
+        let writer = thread::spawn(move || {
+            let written = write_whole(&second, b"second");
+            ended.send(()).unwrap();
+            written
+        });
+        // Time for the other to spoil the draft, if it can.
+        assert!(other.recv_timeout(Duration::from_millis(300)).is_err());
+        draft.file().write_all(b"the first").unwrap();
+        draft.keep().unwrap();
+        writer.join().unwrap().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        drop(Draft::begin(&path).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
