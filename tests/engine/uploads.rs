@@ -4,14 +4,17 @@ use std::collections::VecDeque;
 use std::io;
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hecaton::{Ending, Kind, Phase, Protocol, Request, Retry, Source};
 use hecaton_test_server::{Http2, Options, TestServer};
+use tokio::time::{Sleep, sleep};
 
 use crate::{World, json};
 
@@ -81,7 +84,7 @@ fn worlds(retry: Option<Retry>) -> [World; 2] {
     })
 }
 
-fn post(world: &World, path: &str, source: Pieces, length: Option<u64>) -> Request {
+fn post(world: &World, path: &str, source: impl Source + 'static, length: Option<u64>) -> Request {
     let url = format!("{}{path}", world.server.base_url());
     Request::new("POST", &url)
         .unwrap()
@@ -177,6 +180,58 @@ fn a_source_of_another_length_than_announced_is_an_error_and_no_corrupt_request(
     }
 }
 
+/// Gives `hello`, and only after a while what is left, or its end.
+struct Late {
+    pieces: VecDeque<&'static str>,
+    pause: Option<Pin<Box<Sleep>>>,
+}
+
+impl Late {
+    fn new(pieces: &[&'static str]) -> Late {
+        Late {
+            pieces: pieces.iter().copied().collect(),
+            pause: None,
+        }
+    }
+}
+
+impl Source for Late {
+    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if let Some(pause) = &mut self.pause {
+            ready!(pause.as_mut().poll(cx));
+        }
+        self.pause = Some(Box::pin(sleep(Duration::from_millis(100))));
+        let piece = self.pieces.pop_front();
+        Poll::Ready(piece.map(|piece| Ok(Bytes::from_static(piece.as_bytes()))))
+    }
+}
+
+#[test]
+fn a_surplus_that_comes_late_is_an_error_too_because_no_response_can_come_before() {
+    for world in worlds(None) {
+        let source = Late::new(&["hello", "more"]);
+        let error = world
+            .send(post(&world, "/echo", source, Some(5)))
+            .unwrap_err();
+        assert_eq!((error.kind(), error.phase()), (Kind::Body, Phase::Send));
+        assert!(error.detail().contains("more than"), "{error}");
+        assert_eq!(world.server.summary().requests, 0, "it was not complete");
+    }
+}
+
+#[test]
+fn a_connection_is_reused_after_a_body_of_the_announced_length_that_ends_late() {
+    for world in worlds(None) {
+        for _ in 0..2 {
+            let request = post(&world, "/echo", Late::new(&["hel", "lo"]), Some(5));
+            let response = world.send(request).unwrap();
+            assert_eq!(json(&response)["body"], "hello");
+            assert!(response.attempts()[0].send_time.is_some());
+        }
+        assert_eq!(world.server.stop().connections, 1);
+    }
+}
+
 #[test]
 fn an_error_of_the_source_fails_the_request_and_is_not_retried() {
     for world in worlds(Some(Retry {
@@ -197,7 +252,7 @@ fn a_source_is_sent_again_if_it_can_begin_again() {
     let retry = Retry {
         methods: vec!["POST".parse().unwrap()],
         statuses: vec![503],
-        interval: std::time::Duration::ZERO,
+        interval: Duration::ZERO,
         max: 1,
         ..Retry::default()
     };
@@ -247,7 +302,7 @@ fn a_closed_connection_is_noticed_before_the_source_is_read() {
     let world = World::new();
     world.get("/fault/idle-close");
     while world.server.summary().connections_open > 0 {
-        thread::sleep(std::time::Duration::from_millis(10));
+        thread::sleep(Duration::from_millis(10));
     }
     let request = post(&world, "/echo", Pieces::new(&["once"]), None);
     assert_eq!(json(&world.send(request).unwrap())["body"], "once");

@@ -33,8 +33,9 @@ options! {
     /// yields Strings by `each`. It has a Content-Length where the size is known (files but those of /proc and /sys,
     /// StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Sent again (`retry`, redirects
     /// 307 and 308) only what can be read again: no pipe, no Enumerator. An exception from reading ends the request and
-    /// is raised. A size that turns out wrong is a BodyError. A Hash, or another value, is encoded as the
-    /// Content-Type among headers says, if that is registered with Hecaton::MIME.
+    /// is raised. A size that turns out wrong is a BodyError. The last bytes of a known size are therefore sent once
+    /// the IO, or what yields, has ended. A Hash, or another value, is encoded as the Content-Type among headers says,
+    /// if that is registered with Hecaton::MIME.
     body: "body?";
     /// Seconds for this request instead of the client's.
     timeout: "seconds?";

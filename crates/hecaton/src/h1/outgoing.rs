@@ -172,7 +172,12 @@ impl Outgoing {
                 self.output.extend_from_slice(&piece);
                 self.output.extend_from_slice(b"\r\n");
             }
-            Some(piece) => self.output.extend_from_slice(&piece),
+            Some(piece) => {
+                self.output.extend_from_slice(&piece);
+                if source.is_done() {
+                    self.rest = Rest::Whole(Bytes::new());
+                }
+            }
             None => {
                 if chunked {
                     self.output.extend_from_slice(b"0\r\n\r\n");

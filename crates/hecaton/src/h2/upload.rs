@@ -96,7 +96,12 @@ impl Upload {
             return Ok(false);
         };
         match piece.transpose()? {
-            Some(piece) => self.rest = piece,
+            Some(piece) => {
+                self.rest = piece;
+                if source.length().is_some() && source.is_done() {
+                    self.source = None;
+                }
+            }
             None => {
                 self.source = None;
                 self.done = self.stream.send_data(Bytes::new(), true).is_ok();

@@ -43,6 +43,9 @@ struct State {
     /// Whether a piece was taken.
     begun: bool,
     given: u64,
+    /// The piece that completes the announced length, until the source has ended.
+    last: Option<Bytes>,
+    ended: bool,
 }
 
 impl Default for Body {
@@ -58,6 +61,8 @@ impl Body {
             source: Box::new(source),
             begun: false,
             given: 0,
+            last: None,
+            ended: false,
         };
         Body::Source(Arc::new(Sourced {
             length,
@@ -118,14 +123,18 @@ impl Sourced {
     }
 
     /// The next piece, never empty, none at the end. Fails when the source does, or when it does not have the announced
-    /// length. No surplus byte is returned.
+    /// length. No surplus byte is returned. The piece that completes the announced length is returned when the source has
+    /// ended: a server that has all of a request may respond before it turns out that the body was too long.
     pub fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         let mut state = self.lock();
         state.begun = true;
-        loop {
+        while !state.ended {
             let piece = match state.source.poll_piece(cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(None) => return Poll::Ready(self.ended(state.given).map(Err)),
+                Poll::Ready(None) => {
+                    state.ended = true;
+                    break;
+                }
                 Poll::Ready(Some(Err(error))) => {
                     let why = format!("the request's body cannot be read: {error}");
                     return Poll::Ready(Some(Err(failure(why).because(&error))));
@@ -134,13 +143,26 @@ impl Sourced {
                 Poll::Ready(Some(Ok(piece))) => piece,
             };
             state.given += piece.len() as u64;
-            return Poll::Ready(Some(match self.length {
-                Some(length) if state.given > length => Err(failure(format!(
-                    "the request's body has more than the announced {length} bytes"
-                ))),
-                _ => Ok(piece),
-            }));
+            match self.length {
+                Some(length) if state.given > length => {
+                    return Poll::Ready(Some(Err(failure(format!(
+                        "the request's body has more than the announced {length} bytes"
+                    )))));
+                }
+                Some(length) if state.given == length => state.last = Some(piece),
+                _ => return Poll::Ready(Some(Ok(piece))),
+            }
         }
+        match state.last.take() {
+            Some(piece) => Poll::Ready(Some(Ok(piece))),
+            None => Poll::Ready(self.ended(state.given).map(Err)),
+        }
+    }
+
+    /// Whether the last piece was returned.
+    pub fn is_done(&self) -> bool {
+        let state = self.lock();
+        state.ended && state.last.is_none()
     }
 
     fn ended(&self, given: u64) -> Option<Failure> {
@@ -156,6 +178,7 @@ impl Sourced {
             return false;
         }
         (state.begun, state.given) = (false, 0);
+        (state.last, state.ended) = (None, false);
         true
     }
 

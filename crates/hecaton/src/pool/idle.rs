@@ -217,8 +217,8 @@ pub(super) fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
 impl Idle {
     fn pop(&mut self, origin: &Arc<Origin>, now: Instant) -> Option<Box<Connection>> {
         let connections = self.connections.get_mut(origin)?;
-        let usable = |connection: &Box<Connection>| self.rules.allow_use_of(connection, now);
-        let found = std::iter::from_fn(|| connections.pop()).find(usable);
+        let found = std::iter::from_fn(|| connections.pop())
+            .find(|connection| self.rules.allow_use_of(connection, now));
         if connections.is_empty() {
             self.connections.remove(origin);
         }
