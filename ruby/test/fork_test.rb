@@ -232,7 +232,7 @@ class ForkTest < ServerTest
     "daemon" => "next false if fork; client.get(address); Process.daemon(true, true); true",
     "double fork" => "next false if fork; exit!(0) if fork; true",
     "popen" => "IO.popen('-', 'w').nil?",
-    "past the C library" => "$VERBOSE = nil; trap('ALRM', 'SYSTEM_DEFAULT'); syscall(57).zero? && syscall(37, 60) && true",
+    "past the C library" => "$VERBOSE = nil; trap('ALRM', 'SYSTEM_DEFAULT'); syscall(57).zero? && syscall(37, 60)",
     "daemon before any client" => <<~'RUBY'
       next false if fork
       Process.daemon(true, true)
@@ -277,5 +277,33 @@ class ForkTest < ServerTest
 
   def test_a_handler_of_signals_may_fork_while_a_request_is_waited_for
     assert_equal ["child Hecaton::ForkError 200", "parent 204"], alone(HANDLER).lines(chomp: true).sort
+  end
+
+  # Each kind of Ruby code that the engine calls while a request is under way. The child returns from it, too.
+  RETURNING = <<~'RUBY'
+    way = ARGV.last
+    parent = Process.pid
+    forked = -> { $stdout.flush and fork if Process.pid == parent && ($forked = !$forked) }
+    feature = Class.new { define_method(:before_attempt) { |*| forked.call && nil } }.new
+    body = Object.new
+    pieces = ["piece"]
+    body.define_singleton_method(:read) { |*| forked.call && nil || pieces.shift }
+    settings = way == "feature" ? { features: [feature] } : {}
+    options = { "predicate" => { retry: { if: ->(_) { forked.call && nil } } }, "body" => { body: body } }.fetch(way, {})
+    client = Hecaton::Client.new(timeout: 20, **settings)
+    send = -> { way == "body" ? client.post(address, **options) : client.get(address, **options) }
+    said = begin
+      "ended #{send.call.status}"
+    rescue Hecaton::Error => error
+      "#{error.class} #{client.get(address).status}"
+    end
+    puts "#{Process.pid == parent ? "parent" : "child"} #{said}"
+  RUBY
+
+  def test_ruby_code_that_the_engine_calls_may_fork
+    %w[feature predicate body].each do |way|
+      said = alone(RETURNING, way).lines(chomp: true).sort
+      assert_equal ["child Hecaton::ForkError 200", "parent ended 200"], said, way
+    end
   end
 end

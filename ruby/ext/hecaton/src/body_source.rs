@@ -16,10 +16,9 @@ use magnus::value::ReprValue;
 use magnus::{Error, Module, Object, RModule, RString, Ruby, Value, function, method};
 
 use crate::client::Engine;
-use crate::fibers;
-use crate::gvl;
 use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
+use crate::{fibers, gvl, process};
 
 #[magnus::wrap(class = "Hecaton::Native::BodySource", free_immediately, size)]
 pub struct BodySource(Arc<Shared>);
@@ -36,7 +35,7 @@ struct Slot {
     ended: bool,
     needed: bool,
     rewound: bool,
-    waker: Option<Waker>,
+    waker: Option<ProcessLocal<Waker>>,
     ruby_queue: Option<(Arc<RubyQueue>, usize)>,
     /// The descriptor that must be readable before the reading thread is woken.
     watched: Option<Readable>,
@@ -116,7 +115,7 @@ impl Source for Outlet {
         if slot.ended {
             return Poll::Ready(None);
         }
-        slot.waker = Some(cx.waker().clone());
+        slot.waker = Some(ProcessLocal::new(cx.waker().clone()));
         let reports = match &mut slot.watched {
             Some(watched) => {
                 let ready = watched.poll(cx).is_ready();
@@ -258,6 +257,9 @@ where
         }
         future = going;
         needs.serve(ruby)?;
+        if engine.shared.reactor.is_inherited() {
+            return Err(process::inherited(ruby, "this request was sent"));
+        }
     }
 }
 

@@ -18,6 +18,7 @@ use magnus::value::ReprValue;
 use magnus::{Error, RArray, RString, Ruby, TryConvert, Value};
 
 use crate::body_source::RubyQueue;
+use crate::process::ProcessLocal;
 use crate::record;
 
 /// The calls of Ruby that are due.
@@ -137,7 +138,7 @@ impl RubyHooks {
 }
 
 /// Receives the result of a call.
-pub struct Decision<T>(Arc<Mutex<(Option<T>, Option<Waker>)>>);
+pub struct Decision<T>(Arc<Mutex<(Option<T>, Option<ProcessLocal<Waker>>)>>);
 
 impl HookCalls {
     /// No calls yet. `ruby_queue` gets the tag of each.
@@ -183,7 +184,7 @@ impl HookCalls {
             match decision.0.take() {
                 Some(given) => Poll::Ready(given),
                 None => {
-                    decision.1 = Some(cx.waker().clone());
+                    decision.1 = Some(ProcessLocal::new(cx.waker().clone()));
                     Poll::Pending
                 }
             }

@@ -9,6 +9,7 @@
 use std::process;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::task::Waker;
 
 use magnus::{Error, ExceptionClass, Module, RModule, Ruby};
 
@@ -67,6 +68,15 @@ impl<T> ProcessLocal<T> {
             self.value.as_mut()
         } else {
             None
+        }
+    }
+}
+
+impl ProcessLocal<Waker> {
+    /// Wakes what waits in this process. What waits in the parent must not be woken, because its descriptors are closed here.
+    pub fn wake(mut self) {
+        if let Some(waker) = self.get() {
+            waker.wake_by_ref();
         }
     }
 }
