@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::case::{Call, Case, Fact, Facts};
 use crate::server::{Entry, Event, Log};
-use crate::subject::Told;
+use crate::subject::Reported;
 
 /// An attempt in the log.
 struct Seen<'a> {
@@ -19,7 +19,7 @@ struct Seen<'a> {
 }
 
 /// All facts of a run of a case; the calls that were not made have no claim.
-pub fn facts(case: &Case, log: &Log, told: &[Told]) -> Facts {
+pub fn facts(case: &Case, log: &Log, reported: &[Reported]) -> Facts {
     let mut facts = Facts::new();
     for (place, call) in case.calls.iter().enumerate() {
         seen_of(&mut facts, &call.name, &attempts(case, call, "", log));
@@ -37,7 +37,7 @@ pub fn facts(case: &Case, log: &Log, told: &[Told]) -> Facts {
         if let Some(ms) = since_the_last(case, call, log) {
             facts.insert(format!("{}.since", call.name), number(ms));
         }
-        told_of(&mut facts, &call.name, told.get(place));
+        outcome_of(&mut facts, &call.name, reported.get(place));
     }
     of_run(&mut facts, case, log);
     facts
@@ -300,61 +300,61 @@ fn fields(head: &str) -> Vec<(String, String)> {
     fields
 }
 
-fn told_of(facts: &mut Facts, name: &str, told: Option<&Told>) {
+fn outcome_of(facts: &mut Facts, name: &str, reported: Option<&Reported>) {
     let mut put = |fact: &str, value: Fact| facts.insert(format!("{name}.{fact}"), value);
     let took = |ms: u64| Fact::Number(i64::try_from(ms).unwrap_or(i64::MAX));
-    match told {
-        Some(Told::Response {
+    match reported {
+        Some(Reported::Response {
             status,
             bytes,
             sha256,
             ms,
         }) => {
-            put("told", text("response"));
+            put("outcome", text("response"));
             put("status", Fact::Number(i64::from(*status)));
             put("bytes", took(*bytes));
             put("body", text(sha256));
             put("ms", took(*ms));
         }
-        Some(Told::Error {
+        Some(Reported::Error {
             class,
             text: words,
             ms,
         }) => {
-            put("told", text("error"));
+            put("outcome", text("error"));
             put("error", text(class));
             put("text", text(words));
             put("ms", took(*ms));
         }
-        Some(Told::Several {
+        Some(Reported::Several {
             responses,
             errors,
             class,
             text: words,
             ms,
         }) => {
-            let told = match (responses, errors) {
+            let outcome = match (responses, errors) {
                 (_, 0) => "response",
                 (0, _) => "error",
                 _ => "both",
             };
-            put("told", text(told));
+            put("outcome", text(outcome));
             put("responses", number(*responses));
             put("errors", number(*errors));
             put("error", text(class));
             put("text", text(words));
             put("ms", took(*ms));
         }
-        Some(Told::Unsupported { what }) => {
-            put("told", text("unsupported"));
+        Some(Reported::Unsupported { what }) => {
+            put("outcome", text("unsupported"));
             put("text", text(what));
         }
-        Some(Told::Nothing { why }) => {
-            put("told", text("nothing"));
+        Some(Reported::Nothing { why }) => {
+            put("outcome", text("nothing"));
             put("text", text(why));
         }
         None => {
-            put("told", text("unknown"));
+            put("outcome", text("unknown"));
         }
     }
 }

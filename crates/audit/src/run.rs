@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::{Call, Case, Facts, Severity, Verdict};
 use crate::facts::facts;
 use crate::server::{Log, Server};
-use crate::subject::{Ask, Subject, Told};
+use crate::subject::{Ask, Reported, Subject};
 
 /// How often each case runs.
 pub const RUNS: usize = 3;
@@ -38,7 +38,7 @@ pub struct Run {
     /// What was requested.
     pub asked: Vec<Ask>,
     /// The client's claims.
-    pub told: Vec<Told>,
+    pub reported: Vec<Reported>,
     /// The facts that were seen and claimed.
     pub facts: Facts,
     /// What happened. Documents have it for findings only, as evidence.
@@ -49,7 +49,7 @@ pub struct Run {
 impl Run {
     /// Forgets what was said and seen.
     pub fn empty(&mut self) {
-        (self.asked, self.told) = (Vec::new(), Vec::new());
+        (self.asked, self.reported) = (Vec::new(), Vec::new());
         self.facts.clear();
         self.log.entries.clear();
         self.verdict = Verdict::LeftOut;
@@ -168,7 +168,7 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     let server = Server::start(vec![case.clone()], Some(case.budget))?;
     let longest = Duration::from_secs(case.budget.seconds);
     let ca = Authority::write(server.ca())?;
-    let (mut asked, mut told): (Vec<Ask>, Vec<Told>) = (Vec::new(), Vec::new());
+    let (mut asked, mut reported): (Vec<Ask>, Vec<Reported>) = (Vec::new(), Vec::new());
     let mut waited = Vec::new();
     for (index, call) in case.calls.iter().enumerate() {
         if index > 0 {
@@ -187,11 +187,11 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
         if call.down {
             server.come_up()?;
         }
-        let refused = matches!(reply, Told::Unsupported { .. });
+        let refused = matches!(reply, Reported::Unsupported { .. });
         // Reports need not show megabytes.
         ask.body = ask.body.map(|body| body.chars().take(SHOWN).collect());
         asked.push(ask);
-        told.push(reply);
+        reported.push(reply);
         if refused {
             break;
         }
@@ -201,16 +201,16 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     std::thread::sleep(notice);
     server.linger(Duration::from_millis(case.linger_ms));
     let log = server.stop();
-    let facts = facts(case, &log, &told);
-    let (verdict, says) = match untrue_times(case, &told, &waited) {
+    let facts = facts(case, &log, &reported);
+    let (verdict, says) = match untrue_times(case, &reported, &waited) {
         Some(lie) => (Verdict::Mismatch, lie),
-        None => judge(case, &log, &told, &facts),
+        None => judge(case, &log, &reported, &facts),
     };
     Ok(Run {
         verdict,
         says,
         asked,
-        told,
+        reported,
         facts,
         log,
     })
@@ -218,16 +218,16 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
 
 /// The `ask` of a call.
 pub(crate) fn ask(case: &Case, call: &Call, fresh: bool, server: &Server) -> Ask {
-    let places = server.places(case, &call.name);
-    let fill = |text: &String| places.fill(text);
+    let addresses = server.addresses(case, &call.name);
+    let fill = |text: &String| addresses.fill(text);
     let pairs = |all: &[(String, String)]| {
         let filled = all.iter().map(|(name, value)| (fill(name), fill(value)));
         filled.collect::<Vec<_>>()
     };
     Ask {
         fresh,
-        method: places.fill(&call.method),
-        url: places.fill(&call.url),
+        method: addresses.fill(&call.method),
+        url: addresses.fill(&call.url),
         fields: pairs(&call.fields),
         body: call.body.as_ref().map(fill),
         timeout_ms: call.timeout_ms.or(Some(5000)),
@@ -276,10 +276,10 @@ impl Drop for Authority {
 }
 
 /// The verdict of a run, and its sentence.
-fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, String) {
-    if let Some(Told::Unsupported { what }) = told
+fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdict, String) {
+    if let Some(Reported::Unsupported { what }) = reported
         .iter()
-        .find(|told| matches!(told, Told::Unsupported { .. }))
+        .find(|reported| matches!(reported, Reported::Unsupported { .. }))
     {
         return (
             Verdict::Unsupported,
@@ -297,7 +297,7 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
         );
     }
     // If the call itself is the fault, making the call applied it.
-    let asked = case.calls.iter().zip(told).any(|(call, _)| call.fault);
+    let asked = case.calls.iter().zip(reported).any(|(call, _)| call.fault);
     if !asked && !log.fault_applied(&case.id) {
         return (
             Verdict::SetupFailed,
@@ -306,7 +306,7 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
     }
     for outcome in &case.outcomes {
         if outcome.when.iter().all(|condition| condition.holds(facts)) {
-            if let Some(lie) = lie(case, told, log).filter(|_| !outcome.verdict.is_finding()) {
+            if let Some(lie) = lie(case, reported, log).filter(|_| !outcome.verdict.is_finding()) {
                 return (Verdict::Mismatch, lie);
             }
             return (outcome.verdict, filled(&outcome.says, facts));
@@ -321,16 +321,16 @@ fn judge(case: &Case, log: &Log, told: &[Told], facts: &Facts) -> (Verdict, Stri
 }
 
 /// A false claim about time: a call that took longer than until its reply came, or much shorter.
-fn untrue_times(case: &Case, told: &[Told], waited: &[Duration]) -> Option<String> {
+fn untrue_times(case: &Case, reported: &[Reported], waited: &[Duration]) -> Option<String> {
     case.calls
         .iter()
-        .zip(told)
+        .zip(reported)
         .zip(waited)
-        .find_map(|((call, told), waited)| {
+        .find_map(|((call, reported), waited)| {
             if call.by.as_deref() == Some("close") {
                 return None;
             }
-            let claimed = Duration::from_millis(told.ms()?);
+            let claimed = Duration::from_millis(reported.ms()?);
             let untrue = claimed > *waited + TICK || claimed + MOST_OVERHEAD < *waited;
             untrue.then(|| {
                 let (claimed, waited) = (claimed.as_millis(), waited.as_millis());
@@ -343,16 +343,20 @@ fn untrue_times(case: &Case, told: &[Told], waited: &[Duration]) -> Option<Strin
 }
 
 /// A false claim of the client: responses to requests that the server never received.
-fn lie(case: &Case, told: &[Told], log: &Log) -> Option<String> {
-    let found = case.calls.iter().zip(told).find_map(|(call, told)| {
-        let claimed = match told {
-            Told::Response { .. } => 1,
-            Told::Several { responses, .. } => *responses,
-            _ => 0,
-        };
-        let seen = log.requests_of(&call.name);
-        (claimed > seen).then_some((call, claimed, seen))
-    });
+fn lie(case: &Case, reported: &[Reported], log: &Log) -> Option<String> {
+    let found = case
+        .calls
+        .iter()
+        .zip(reported)
+        .find_map(|(call, reported)| {
+            let claimed = match reported {
+                Reported::Response { .. } => 1,
+                Reported::Several { responses, .. } => *responses,
+                _ => 0,
+            };
+            let seen = log.requests_of(&call.name);
+            (claimed > seen).then_some((call, claimed, seen))
+        });
     let (call, claimed, seen) = found?;
     Some(format!(
         "The driver claims {claimed} responses to `{}`, and {seen} requests arrived.",

@@ -59,8 +59,8 @@ pub struct Ask {
 
 /// The outcome that the caller saw.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "told", rename_all = "kebab-case")]
-pub enum Told {
+#[serde(tag = "outcome", rename_all = "kebab-case")]
+pub enum Reported {
     /// A response.
     Response {
         /// Its status.
@@ -106,14 +106,14 @@ pub enum Told {
     },
 }
 
-impl Told {
+impl Reported {
     /// The time that the call took, as the driver claims.
     pub(crate) fn ms(&self) -> Option<u64> {
         match self {
-            Told::Response { ms, .. } | Told::Error { ms, .. } | Told::Several { ms, .. } => {
-                Some(*ms)
-            }
-            Told::Unsupported { .. } | Told::Nothing { .. } => None,
+            Reported::Response { ms, .. }
+            | Reported::Error { ms, .. }
+            | Reported::Several { ms, .. } => Some(*ms),
+            Reported::Unsupported { .. } | Reported::Nothing { .. } => None,
         }
     }
 }
@@ -127,7 +127,7 @@ pub trait Subject {
     ///
     /// # Errors
     /// If the client cannot make calls any more.
-    fn ask(&mut self, ask: &Ask) -> Result<Told>;
+    fn ask(&mut self, ask: &Ask) -> Result<Reported>;
 }
 
 impl Subject for Driver {
@@ -135,7 +135,7 @@ impl Subject for Driver {
         self.client()
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Told> {
+    fn ask(&mut self, ask: &Ask) -> Result<Reported> {
         let line = hecaton_lab::run::Ask {
             fresh: ask.fresh,
             method: ask.method.clone(),
@@ -157,24 +157,24 @@ impl Subject for Driver {
             needs: ask.needs.join(","),
         };
         match self.call(&line) {
-            Ok(reply) => Ok(told(reply)),
+            Ok(reply) => Ok(reported(reply)),
             Err(error) => match error
                 .downcast_ref()
                 .map(|error: &DriverError| &error.problem)
             {
                 Some(Problem::Refused(kind, what)) if kind == "unsupported" => {
-                    Ok(Told::Unsupported { what: what.clone() })
+                    Ok(Reported::Unsupported { what: what.clone() })
                 }
-                Some(Problem::Refused(_, what)) => Ok(Told::Nothing { why: what.clone() }),
+                Some(Problem::Refused(_, what)) => Ok(Reported::Nothing { why: what.clone() }),
                 _ => Err(error),
             },
         }
     }
 }
 
-fn told(reply: Asked) -> Told {
+fn reported(reply: Asked) -> Reported {
     if let Some(responses) = reply.responses {
-        return Told::Several {
+        return Reported::Several {
             responses,
             errors: reply.errors,
             class: reply.error.unwrap_or_default(),
@@ -183,12 +183,12 @@ fn told(reply: Asked) -> Told {
         };
     }
     match reply.error {
-        Some(class) => Told::Error {
+        Some(class) => Reported::Error {
             class,
             text: reply.text,
             ms: reply.ms,
         },
-        None => Told::Response {
+        None => Reported::Response {
             status: reply.status,
             bytes: reply.bytes,
             sha256: reply.sha256,
@@ -252,13 +252,13 @@ impl Process {
             ..Ask::default()
         };
         match process.driver()?.ask(&unknown)? {
-            Told::Unsupported { what } if what == "ask" => bail!(
+            Reported::Unsupported { what } if what == "ask" => bail!(
                 "{} cannot be audited: its driver has no `ask`; docs/driver-protocol.md says how to add it",
                 manifest.client
             ),
-            Told::Unsupported { .. } => Ok(process),
-            told => bail!(
-                "{} does not refuse a call that its client cannot make, but says {told:?}; docs/driver-protocol.md says how",
+            Reported::Unsupported { .. } => Ok(process),
+            reported => bail!(
+                "{} does not refuse a call that its client cannot make, but says {reported:?}; docs/driver-protocol.md says how",
                 manifest.client
             ),
         }
@@ -286,7 +286,7 @@ impl Subject for Process {
         &self.manifest.client
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Told> {
+    fn ask(&mut self, ask: &Ask) -> Result<Reported> {
         match self.driver()?.ask(ask) {
             Err(error) if error.is::<Interrupted>() => Err(error),
             // The driver hangs or has ended, so another one is started.
@@ -300,13 +300,13 @@ impl Subject for Process {
                     "{} broke {MOST_BREAKS} times in a row: {error:#}",
                     self.manifest.client
                 );
-                Ok(Told::Nothing {
+                Ok(Reported::Nothing {
                     why: format!("{error:#}"),
                 })
             }
-            told => {
+            reported => {
                 self.breaks = 0;
-                told
+                reported
             }
         }
     }

@@ -10,7 +10,7 @@ use hecaton_audit::case::{Case, Catalogue, Verdict, hash};
 use hecaton_audit::clients::{Client, SINS};
 use hecaton_audit::report::table_of_cases;
 use hecaton_audit::run::{Run, once};
-use hecaton_audit::subject::{Ask, Subject, Told};
+use hecaton_audit::subject::{Ask, Reported, Subject};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -69,11 +69,11 @@ fn run_applied(case: &Case, client: impl Fn() -> Client) -> Run {
 fn the_saint_passes_every_case() {
     let wrong = each(&cases(), |case| {
         let run = run_applied(case, Client::saint);
-        let told = format!(
+        let shown = format!(
             "{} {}: {}: {} {:?}",
-            case.code, case.id, run.verdict, run.says, run.told
+            case.code, case.id, run.verdict, run.says, run.reported
         );
-        (run.verdict != Verdict::Pass).then_some(told)
+        (run.verdict != Verdict::Pass).then_some(shown)
     });
     assert_none(&wrong);
 }
@@ -82,11 +82,11 @@ fn the_saint_passes_every_case() {
 fn each_case_catches_its_sin() {
     let wrong = each(&cases(), |case| {
         let run = run_applied(case, || Client::sinner(&case.sin));
-        let told = format!(
+        let shown = format!(
             "{} {}: {} of {}: {}",
             case.code, case.sin, run.verdict, case.caught, run.says
         );
-        (run.verdict != case.caught).then_some(told)
+        (run.verdict != case.caught).then_some(shown)
     });
     assert_none(&wrong);
 }
@@ -202,8 +202,8 @@ impl Subject for Liar {
         "liar"
     }
 
-    fn ask(&mut self, _: &Ask) -> anyhow::Result<Told> {
-        Ok(Told::Response {
+    fn ask(&mut self, _: &Ask) -> anyhow::Result<Reported> {
+        Ok(Reported::Response {
             status: 200,
             bytes: 2,
             sha256: hash(b"ok"),
@@ -220,8 +220,8 @@ impl Subject for Idler {
         "idler"
     }
 
-    fn ask(&mut self, _: &Ask) -> anyhow::Result<Told> {
-        Ok(Told::Error {
+    fn ask(&mut self, _: &Ask) -> anyhow::Result<Reported> {
+        Ok(Reported::Error {
             class: "Error".into(),
             text: String::new(),
             ms: 1,

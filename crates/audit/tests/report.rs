@@ -47,6 +47,18 @@ fn documented_behaviours_are_of_clients_and_cases_that_exist() {
 }
 
 #[test]
+fn a_case_is_found_by_its_older_name() {
+    for name in [
+        "late-answer",
+        "place-after-error",
+        "place-after-time-out",
+        "place-wait",
+    ] {
+        assert!(cases().find(name).is_ok(), "there is no case {name}");
+    }
+}
+
+#[test]
 fn the_fingerprint_is_of_cases_that_exist_and_measure_it() {
     let values = fingerprint().values;
     let codes: Vec<&str> = values.iter().map(|value| value.case.as_str()).collect();

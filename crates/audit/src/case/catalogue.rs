@@ -67,6 +67,7 @@ impl Catalogue {
     /// # Errors
     /// A sentence that names the command which lists all cases.
     pub fn find(&self, name: &str) -> Result<&Case> {
+        let name = name_today(name);
         let same = |case: &&Case| case.id == name || case.code.eq_ignore_ascii_case(name);
         self.cases
             .iter()
@@ -94,6 +95,20 @@ impl Catalogue {
         let chosen = |case: &&Case| names.is_empty() || names.contains(&case.group);
         Ok(self.cases.iter().filter(chosen).collect())
     }
+}
+
+/// Names of cases that were renamed, and their names today.
+const RENAMED: [(&str, &str); 4] = [
+    ("late-answer", "late-response"),
+    ("place-after-error", "slot-after-error"),
+    ("place-after-time-out", "slot-after-time-out"),
+    ("place-wait", "slot-wait"),
+];
+
+/// The name of a case today, because documents and files of expectations may contain an older one.
+pub fn name_today(name: &str) -> &str {
+    let renamed = RENAMED.iter().find(|(before, _)| *before == name);
+    renamed.map_or(name, |(_, today)| today)
 }
 
 fn read(path: &Path) -> Result<Case> {

@@ -25,7 +25,7 @@ pub const OF_RUN: [&str; 20] = [
 ];
 /// Facts of a call, or of a stop of it.
 pub const OF_CALL: [&str; 22] = [
-    "told",
+    "outcome",
     "status",
     "bytes",
     "body",
@@ -50,7 +50,7 @@ pub const OF_CALL: [&str; 22] = [
 ];
 /// Those that only the client's caller knows.
 pub const CLAIMED: [&str; 9] = [
-    "told",
+    "outcome",
     "status",
     "bytes",
     "body",

@@ -13,10 +13,10 @@ use std::sync::LazyLock;
 use anyhow::{Result, bail, ensure};
 use serde::Deserialize;
 
-pub use catalogue::Catalogue;
+pub use catalogue::{Catalogue, name_today};
 pub use condition::{Condition, Fact, Facts, hash};
 pub use secure::{Http2, Shown, Tls};
-pub use step::{Deed, Frame, Places, Step};
+pub use step::{Addresses, Deed, Frame, Step};
 pub use verdict::{Severity, Verdict};
 
 /// One case of the audit, as its file says.

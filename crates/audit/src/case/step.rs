@@ -115,7 +115,7 @@ impl Frame {
 
 /// The values of names in braces, which only a run knows.
 #[derive(Clone, Debug, Default)]
-pub struct Places {
+pub struct Addresses {
     /// The URL of the call.
     pub here: String,
     /// The same path on another host.
@@ -136,7 +136,7 @@ pub struct Places {
     pub path: String,
 }
 
-impl Places {
+impl Addresses {
     /// Replaces the names in braces.
     pub fn fill(&self, text: &str) -> String {
         text.replace("{here}", &self.here)

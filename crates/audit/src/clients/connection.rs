@@ -182,7 +182,7 @@ impl Connection {
             Ok(0) => sins.has("sends-on-closed"),
             Ok(_) if &first != b"HTTP/" => false,
             Ok(_) => {
-                sins.has("takes-an-answer-to-nothing")
+                sins.has("takes-an-unrequested-response")
                     || (sins.has("keeps-after-time-out") && self.gave_up)
             }
             Err(error) => error.kind() == ErrorKind::WouldBlock || sins.has("sends-on-reset"),

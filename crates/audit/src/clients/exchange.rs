@@ -190,19 +190,19 @@ fn again(
         Ok(response) => {
             let unavailable = get && response.status == 503;
             if unavailable && sins("sleeps-as-told") {
-                let told = response
+                let seconds = response
                     .field("retry-after")
                     .and_then(|value| value.parse().ok());
                 std::thread::sleep(
-                    Duration::from_secs(told.unwrap_or(0)).min(Duration::from_secs(9)),
+                    Duration::from_secs(seconds.unwrap_or(0)).min(Duration::from_secs(9)),
                 );
                 return false;
             }
-            let told = response.field("retry-after").is_some();
+            let says_when = response.field("retry-after").is_some();
             let post_again = post && tries == 1 && [408, 429, 500, 503].contains(&response.status);
             (post_again && sins(&format!("repeats-post-after-{}", response.status)))
-                || (unavailable && !told && sins("repeats-get-after-503-at-once"))
-                || (unavailable && told && tries == 1 && sins("ignores-retry-after"))
+                || (unavailable && !says_when && sins("repeats-get-after-503-at-once"))
+                || (unavailable && says_when && tries == 1 && sins("ignores-retry-after"))
         }
         Err(failure) => {
             let first = tries == 1;
@@ -277,8 +277,8 @@ pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Fai
         text += &format!("Host: {host}\r\n");
     }
     text += "Accept-Encoding: gzip\r\n";
-    let told = proxied || sins.has("proxy-authorization-in-tunnel");
-    if let Some(value) = client.route.authorization().filter(|_| told) {
+    let identified = proxied || sins.has("proxy-authorization-in-tunnel");
+    if let Some(value) = client.route.authorization().filter(|_| identified) {
         text += &format!("Proxy-Authorization: {value}\r\n");
     }
     let bare = hop.body.is_none() && !sins.has("expects-without-body");

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::case::hash;
-use crate::subject::{Ask, Subject, Told};
+use crate::subject::{Ask, Reported, Subject};
 use connection::Connection;
 use cookies::Jar;
 use route::Route;
@@ -115,7 +115,7 @@ pub struct Client {
     /// Connections that a sin never closes.
     lost: Vec<Connection>,
     /// How many connections of the pool a sin never gives back.
-    lost_places: usize,
+    lost_slots: usize,
 }
 
 impl Client {
@@ -134,12 +134,12 @@ impl Client {
 }
 
 impl Client {
-    fn close(&mut self) -> Told {
+    fn close(&mut self) -> Reported {
         match self.sins.has("never-closes-idle") {
             true => self.lost.append(&mut self.idle),
             false => self.idle.clear(),
         }
-        Told::Several {
+        Reported::Several {
             responses: 0,
             errors: 0,
             class: String::new(),
@@ -158,9 +158,9 @@ impl Subject for Client {
         }
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Told> {
+    fn ask(&mut self, ask: &Ask) -> Result<Reported> {
         if let Some(what) = ask.needs.iter().find(|word| !CAN.contains(&word.as_str())) {
-            return Ok(Told::Unsupported { what: what.clone() });
+            return Ok(Reported::Unsupported { what: what.clone() });
         }
         if ask.fresh {
             let sins = std::mem::take(&mut self.sins);
@@ -183,9 +183,9 @@ impl Subject for Client {
                     by: None,
                     ..ask.clone()
                 };
-                let told = self.ask(&child);
+                let reported = self.ask(&child);
                 self.idle = idle;
-                return told;
+                return reported;
             }
             _ => {}
         }
@@ -195,18 +195,18 @@ impl Subject for Client {
         let reported = redirects::follow(self, ask, began + limit);
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(match reported {
-            Ok(response) => Told::Response {
+            Ok(response) => Reported::Response {
                 status: response.status,
                 bytes: response.body.len() as u64,
                 sha256: hash(&response.body),
                 ms,
             },
-            Err(_) if self.sins.has("one-error-for-all") => Told::Error {
+            Err(_) if self.sins.has("one-error-for-all") => Reported::Error {
                 class: "Error".into(),
                 text: "the call failed".into(),
                 ms,
             },
-            Err(failure) => Told::Error {
+            Err(failure) => Reported::Error {
                 class: format!("{:?}", failure.class),
                 text: failure.text.into(),
                 ms,

@@ -160,8 +160,8 @@ pub(super) fn follow(
     loop {
         let response = exchange::send(client, &hop, &mut clock)?;
         client.jar.store(&hop.url, &response.fields, &client.sins);
-        let told = ask.follow != Some(false) || client.sins.has("follows-without-being-told");
-        let Some(location) = location(&response, &client.sins).filter(|_| told) else {
+        let follows = ask.follow != Some(false) || client.sins.has("follows-without-being-told");
+        let Some(location) = location(&response, &client.sins).filter(|_| follows) else {
             return Ok(response);
         };
         hops += 1;

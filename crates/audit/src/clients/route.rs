@@ -227,12 +227,12 @@ impl Route {
             head += &format!("Proxy-Authorization: {value}\r\n");
         }
         for (name, value) in &hop.fields {
-            let told = match name.to_ascii_lowercase().as_str() {
+            let leaks = match name.to_ascii_lowercase().as_str() {
                 "authorization" => sins.has("authorization-in-connect"),
                 "cookie" => sins.has("cookie-in-connect"),
                 _ => false,
             };
-            if told {
+            if leaks {
                 head += &format!("{name}: {value}\r\n");
             }
         }

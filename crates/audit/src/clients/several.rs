@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use super::connection::{Clock, Connection};
 use super::redirects::Hop;
 use super::{Class, Client, Failure, Response, exchange, failed, http2, response};
-use crate::subject::{Ask, Told};
+use crate::subject::{Ask, Reported};
 
 type Outcome = Result<Response, Failure>;
 
 /// Makes the calls.
-pub(super) fn send(client: &mut Client, ask: &Ask, count: usize, deadline: Instant) -> Told {
+pub(super) fn send(client: &mut Client, ask: &Ask, count: usize, deadline: Instant) -> Reported {
     let began = Instant::now();
     let mut clock = Clock::new(deadline);
     let outcomes = match Hop::first(ask, &client.sins) {
@@ -22,7 +22,7 @@ pub(super) fn send(client: &mut Client, ask: &Ask, count: usize, deadline: Insta
         .filter_map(|outcome| outcome.as_ref().err())
         .collect();
     let last = errors.last();
-    Told::Several {
+    Reported::Several {
         responses: outcomes.len() - errors.len(),
         errors: errors.len(),
         class: last.map_or(String::new(), |failure| format!("{:?}", failure.class)),
@@ -35,21 +35,21 @@ fn outcomes(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> 
     if client.route.http2 {
         return over_http2(client, hop, count, clock);
     }
-    let places = match client.sins.has("ignores-pool-size") {
+    let slots = match client.sins.has("ignores-pool-size") {
         true => usize::MAX,
-        false => client.route.pool_size.saturating_sub(client.lost_places),
+        false => client.route.pool_size.saturating_sub(client.lost_slots),
     };
-    let places = if client.sins.has("one-at-a-time") {
+    let slots = if client.sins.has("one-at-a-time") {
         1
     } else {
-        places
+        slots
     };
     let mut outcomes = Vec::new();
     while outcomes.len() < count {
-        if clock.left().is_err() && client.sins.has("waits-for-a-place-for-ever") {
+        if clock.left().is_err() && client.sins.has("waits-for-a-slot-for-ever") {
             std::thread::sleep(Duration::from_secs(5));
         }
-        let most = places.min(count - outcomes.len());
+        let most = slots.min(count - outcomes.len());
         if most == 0 {
             let none = failed(Class::Late, "no connection of the pool was free");
             outcomes.resize(count, none);
@@ -84,10 +84,10 @@ fn at_once(client: &mut Client, hop: &Hop, count: usize, clock: &mut Clock) -> V
             }
             Err(failure) => {
                 let sin = match failure.class {
-                    Class::Late => "loses-place-after-time-out",
-                    _ => "loses-place-after-error",
+                    Class::Late => "loses-slot-after-time-out",
+                    _ => "loses-slot-after-error",
                 };
-                client.lost_places += usize::from(sins.has(sin));
+                client.lost_slots += usize::from(sins.has(sin));
             }
             _ => {}
         }

@@ -59,7 +59,7 @@ pub const SINS: &[(&str, &str)] = &[
         "sleeps as long as Retry-After says, whatever its limit is",
     ),
     (
-        "takes-an-answer-to-nothing",
+        "takes-an-unrequested-response",
         "takes bytes on an idle connection for the next response",
     ),
     (
@@ -366,8 +366,8 @@ pub const SINS: &[(&str, &str)] = &[
         "uses an idle connection that is older than its limit",
     ),
     (
-        "waits-for-a-place-for-ever",
-        "waits for a place in the pool without a limit",
+        "waits-for-a-slot-for-ever",
+        "waits for a slot of the pool without a limit",
     ),
     // Sins of TLS, HTTP/2, proxies, pools, process life, Expect and addresses.
     (
@@ -553,12 +553,12 @@ pub const SINS: &[(&str, &str)] = &[
     ("pool-keeps-one", "keeps one idle connection"),
     ("ignores-pool-size", "opens more connections than its limit"),
     (
-        "loses-place-after-time-out",
-        "never gives back the place of a call that timed out",
+        "loses-slot-after-time-out",
+        "never frees the slot of a call that timed out",
     ),
     (
-        "loses-place-after-error",
-        "never gives back the place of a call that failed",
+        "loses-slot-after-error",
+        "never frees the slot of a call that failed",
     ),
     ("opens-ahead", "opens a connection that it does not use"),
     (

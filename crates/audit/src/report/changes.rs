@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::case::Verdict;
+use crate::case::{Verdict, name_today};
 
 /// Verdicts by client and case.
 pub type Verdicts = BTreeMap<(String, String), Verdict>;
@@ -26,13 +26,13 @@ pub struct Change {
 }
 
 #[derive(Deserialize)]
-struct Kept {
+struct WrittenClient {
     client: String,
-    findings: Vec<Of>,
+    findings: Vec<WrittenFinding>,
 }
 
 #[derive(Deserialize)]
-struct Of {
+struct WrittenFinding {
     id: String,
     verdict: Verdict,
 }
@@ -42,14 +42,14 @@ struct Of {
 /// # Errors
 /// If the text is no such document.
 pub fn verdicts(text: &str) -> Result<Verdicts> {
-    let clients: Vec<Kept> =
+    let clients: Vec<WrittenClient> =
         serde_json::from_str(text).context("a list of clients with their findings was expected")?;
     let all = clients.into_iter().flat_map(|entry| {
         let client = entry.client;
-        entry
-            .findings
-            .into_iter()
-            .map(move |of| ((client.clone(), of.id), of.verdict))
+        entry.findings.into_iter().map(move |of| {
+            let case = name_today(&of.id).to_owned();
+            ((client.clone(), case), of.verdict)
+        })
     });
     Ok(all.collect())
 }
@@ -87,6 +87,20 @@ mod tests {
             r#"[{{"client":"x","findings":[{{"id":"a","verdict":"{verdict}"}}]}}]"#
         ))
         .unwrap()
+    }
+
+    #[test]
+    fn a_renamed_case_is_compared_with_itself() {
+        let run = |case: &str, verdict: &str| {
+            let run = format!(
+                r#"[{{"client":"x","findings":[{{"id":"{case}","verdict":"{verdict}"}}]}}]"#
+            );
+            verdicts(&run).unwrap()
+        };
+        let before = run("late-answer", "pass");
+        assert!(changes(&before, &run("late-response", "pass")).is_empty());
+        let changed = changes(&before, &run("late-response", "violation"));
+        assert_eq!((changed.len(), changed[0].worse), (1, true));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use anyhow::Result;
 use serde::Deserialize;
 
 use super::Audited;
-use crate::case::Verdict;
+use crate::case::{Verdict, name_today};
 
 /// The expected findings of a client.
 #[derive(Clone, Debug, Deserialize)]
@@ -43,7 +43,7 @@ impl Expectations {
         let mut wrong = Vec::new();
         for finding in &audited.findings {
             let (id, verdict) = (&finding.id, finding.verdict);
-            match self.all.iter().find(|expected| expected.case == *id) {
+            match self.all.iter().find(|expected| name_today(&expected.case) == id) {
                 Some(expected) if expected.verdict == verdict => {}
                 Some(Expected { verdict: listed, why, .. }) => wrong.push(format!(
                     "{id} is `{verdict}`, and the file expects `{listed}` ({why}); update the file if the new verdict is right"

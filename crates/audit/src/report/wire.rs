@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::run::Run;
 use crate::server::{Event, call_at, shown};
-use crate::subject::Told;
+use crate::subject::Reported;
 
 /// Most bytes of one entry that are shown.
 const MOST: usize = 400;
@@ -26,7 +26,7 @@ const FRAMES: [&str; 10] = [
 /// The run, line by line.
 pub fn wire(run: &Run) -> String {
     let mut out = String::new();
-    for (ask, told) in run.asked.iter().zip(&run.told) {
+    for (ask, reported) in run.asked.iter().zip(&run.reported) {
         let limit = ask
             .timeout_ms
             .map_or(String::new(), |limit| format!(", limit {limit} ms"));
@@ -36,7 +36,7 @@ pub fn wire(run: &Run) -> String {
             ask.method,
             ask.url.escape_debug()
         );
-        let _ = writeln!(out, "claimed    {}", claim(told));
+        let _ = writeln!(out, "claimed    {}", claim(reported));
     }
     out.push_str("happened\n");
     for entry in &run.log.entries {
@@ -49,21 +49,21 @@ pub fn wire(run: &Run) -> String {
     out
 }
 
-fn claim(told: &Told) -> String {
-    match told {
-        Told::Response {
+fn claim(reported: &Reported) -> String {
+    match reported {
+        Reported::Response {
             status, bytes, ms, ..
         } => format!("{status} with {bytes} bytes after {ms} ms"),
-        Told::Error { class, text, ms } => format!("{class} after {ms} ms: {text}"),
-        Told::Several {
+        Reported::Error { class, text, ms } => format!("{class} after {ms} ms: {text}"),
+        Reported::Several {
             responses,
             errors,
             class,
             text,
             ms,
         } => format!("{responses} responses and {errors} errors after {ms} ms {class} {text}"),
-        Told::Unsupported { what } => format!("not supported: {what}"),
-        Told::Nothing { why } => format!("nothing: {why}"),
+        Reported::Unsupported { what } => format!("not supported: {what}"),
+        Reported::Nothing { why } => format!("nothing: {why}"),
     }
 }
 

@@ -224,7 +224,7 @@ impl Connection<'_> {
             }
         };
         let fill = |text: &str| {
-            let text = attempt.places.fill(text);
+            let text = attempt.addresses.fill(text);
             text.replace("{n}", &attempt.n.to_string())
         };
         match &step.deed {

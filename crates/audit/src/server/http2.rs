@@ -249,7 +249,7 @@ fn step(
         connection.fault(attempt);
     }
     match &step.deed {
-        Deed::Fine(text) => fine(connection, state, id, &attempt.places.fill(text))?,
+        Deed::Fine(text) => fine(connection, state, id, &attempt.addresses.fill(text))?,
         Deed::FineAll => {
             let open: Vec<u32> = state
                 .open
@@ -262,7 +262,7 @@ fn step(
             }
         }
         Deed::Head(text, end) => {
-            let text = attempt.places.fill(text);
+            let text = attempt.addresses.fill(text);
             let mut words = text.split(' ');
             let mut fields = vec![(":status", words.next().unwrap_or_default())];
             fields.retain(|(_, status)| !status.is_empty());
@@ -280,7 +280,7 @@ fn step(
                 DATA,
                 flags,
                 id,
-                attempt.places.fill(text).as_bytes(),
+                attempt.addresses.fill(text).as_bytes(),
             )?;
             if *end {
                 ended(connection, state, id);

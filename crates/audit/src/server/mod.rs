@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use socket2::{Domain, SockRef, Socket, Type};
 
-use crate::case::{Budget, Call, Case, Places};
+use crate::case::{Addresses, Budget, Call, Case};
 
 pub use log::{Entry, Event, Log, call_at, shown};
 pub use play::RUN;
@@ -91,7 +91,7 @@ impl Server {
         let silent = SILENT_HOSTS.iter().filter(|host| hosts.contains(host));
         let silent: Result<Vec<_>> = silent.map(|host| silent_at(host, port)).collect();
         let silent = silent?;
-        let places = Places {
+        let addresses = Addresses {
             tls: format!("https://{}", addresses[0]),
             tls_good: format!("https://{}", addresses[1]),
             named: format!("http://{NAME}:{port}"),
@@ -105,7 +105,7 @@ impl Server {
         let ca = identity
             .as_ref()
             .map_or(String::new(), |identity| identity.ca.clone());
-        let shared = Arc::new(Shared::new(cases, places, budget, identity));
+        let shared = Arc::new(Shared::new(cases, addresses, budget, identity));
         let listeners = [main, other_port, other_host, proxy].map(Arc::new);
         let names = ["main", "other port", "other host", "proxy"];
         let threads = listeners.iter().zip(names).map(|(listener, name)| {
@@ -123,8 +123,8 @@ impl Server {
     }
 
     /// The stops of a call, for the URLs that the client gets.
-    pub fn places(&self, case: &Case, call: &str) -> Places {
-        self.shared.places(&case.id, call)
+    pub fn addresses(&self, case: &Case, call: &str) -> Addresses {
+        self.shared.addresses(&case.id, call)
     }
 
     /// The certificate of the authority that clients should trust, as PEM; empty for a case without TLS.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::log::{Entry, Event, Log};
 use super::request::Head;
 use super::secure::Identity;
-use crate::case::{Budget, Case, Deed, Places, Step};
+use crate::case::{Addresses, Budget, Case, Deed, Step};
 
 /// The first segment of all paths: a word that no client would send by itself.
 pub const RUN: &str = "hecaton-audit";
@@ -20,7 +20,7 @@ const SHOWN: usize = 4096;
 /// The state that the connections share.
 pub(super) struct Shared {
     cases: HashMap<String, Case>,
-    places: Places,
+    addresses: Addresses,
     budget: Option<Budget>,
     pub(super) identity: Option<Identity>,
     began: Instant,
@@ -49,7 +49,7 @@ pub(super) struct Attempt<'a> {
     pub(super) case: &'a Case,
     pub(super) call: String,
     pub(super) steps: &'a [Step],
-    pub(super) places: Places,
+    pub(super) addresses: Addresses,
     /// The number of this request among the requests of its call at all stops, from 1.
     pub(super) n: usize,
 }
@@ -64,7 +64,7 @@ fn names(head: &Head) -> (String, String, String, String) {
 impl Shared {
     pub(super) fn new(
         cases: Vec<Case>,
-        places: Places,
+        addresses: Addresses,
         budget: Option<Budget>,
         identity: Option<Identity>,
     ) -> Shared {
@@ -73,7 +73,7 @@ impl Shared {
                 .into_iter()
                 .map(|case| (case.id.clone(), case))
                 .collect(),
-            places,
+            addresses,
             budget,
             identity,
             began: Instant::now(),
@@ -93,17 +93,17 @@ impl Shared {
     }
 
     /// The values of the placeholders in the URLs and steps of a call.
-    pub(super) fn places(&self, case: &str, call: &str) -> Places {
+    pub(super) fn addresses(&self, case: &str, call: &str) -> Addresses {
         let path = format!("/{RUN}/{case}/{call}");
-        Places {
-            here: format!("{}{path}", self.places.here),
-            other_host: format!("{}{path}", self.places.other_host),
-            other_port: format!("{}{path}", self.places.other_port),
-            tls: format!("{}{path}", self.places.tls),
-            tls_good: format!("{}{path}", self.places.tls_good),
-            named: format!("{}{path}", self.places.named),
-            proxy: self.places.proxy.clone(),
-            authority: self.places.authority.clone(),
+        Addresses {
+            here: format!("{}{path}", self.addresses.here),
+            other_host: format!("{}{path}", self.addresses.other_host),
+            other_port: format!("{}{path}", self.addresses.other_port),
+            tls: format!("{}{path}", self.addresses.tls),
+            tls_good: format!("{}{path}", self.addresses.tls_good),
+            named: format!("{}{path}", self.addresses.named),
+            proxy: self.addresses.proxy.clone(),
+            authority: self.addresses.authority.clone(),
             path,
         }
     }
@@ -220,7 +220,7 @@ impl Shared {
             case: found?,
             call: call.name.clone(),
             steps: call.steps(&key.2, attempt - 1)?,
-            places: self.places(&key.0, &key.1),
+            addresses: self.addresses(&key.0, &key.1),
             n,
         })
     }
