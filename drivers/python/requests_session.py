@@ -45,7 +45,8 @@ def ask(session, call):
     return response.status_code, response.content
 
 
-WORDS = ["method", "body", "fields", "timeout", "redirects", "cookies", "gzip", "raw-url", "tls", "proxy", "proxy-environment", *asks.OWN]
+WORDS = ["method", "body", "fields", "timeout", "redirects", "cookies", "gzip", "raw-url", "tls"]
+WORDS += ["proxy", "proxy-environment", *asks.OWN]
 asks.asks(WORDS, lambda call: requests.Session(), ask)
 kit.run(
     RequestsDriver,

@@ -48,8 +48,8 @@ end
 Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method], *Kit::OWN,
   *%w[tls h2 proxy proxy-environment hosts pool-size idle-timeout expect]) do |call|
   client = call.client do
-    Hecaton::Client.new(timeout: 5, cookies: true, proxy: call.proxy || (call.environment ? nil : false), ca: call.ca, http: call.http,
-      resolve: call.addresses, per_origin: call.pool_size, idle_timeout: call.idle_timeout)
+    Hecaton::Client.new(timeout: 5, cookies: true, proxy: call.proxy || (call.environment ? nil : false), ca: call.ca,
+      http: call.http, resolve: call.addresses, per_origin: call.pool_size, idle_timeout: call.idle_timeout)
   end
   options = { headers: call.fields, body: call.body, timeout: call.timeout, redirects: call.redirects(20) }
   response = client.request(call.method, call.url, **options.compact)
