@@ -289,7 +289,9 @@ class ForkTest < ServerTest
     pieces = ["piece"]
     body.define_singleton_method(:read) { |*| forked.call && nil || pieces.shift }
     settings = way == "feature" ? { features: [feature] } : {}
-    options = { "predicate" => { retry: { if: ->(_) { forked.call && nil } } }, "body" => { body: body } }.fetch(way, {})
+    options = {
+      "predicate" => { retry: { if: ->(_) { forked.call && nil } } }, "body" => { body: body }
+    }.fetch(way, {})
     client = Hecaton::Client.new(timeout: 20, **settings)
     send = -> { way == "body" ? client.post(address, **options) : client.get(address, **options) }
     said = begin
