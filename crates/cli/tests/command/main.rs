@@ -19,3 +19,4 @@ mod serve;
 mod service;
 mod signals;
 mod support;
+mod versions;

@@ -42,7 +42,6 @@ pub struct Manifest {
     #[serde(default)]
     pub install: Install,
     /// The name that the driver gives itself, where the client takes part under another; none for the same.
-    #[serde(skip)]
     pub reports: Option<String>,
     /// The folder of the manifest.
     #[serde(skip)]
