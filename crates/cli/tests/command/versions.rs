@@ -1,6 +1,6 @@
 //! Two versions of one client side by side, each with a manifest and the same driver.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use crate::support::{document, hecaton, root, run};
@@ -19,13 +19,14 @@ fn versions() -> tempfile::TempDir {
     write("driver.rb".as_ref(), &driver);
     for (version, number) in [("old", "1.0"), ("new", "1.1")] {
         std::fs::create_dir(folder.path().join(version)).unwrap();
+        symlink("/usr/bin/env", folder.path().join(version).join("env")).unwrap();
         write(
             &Path::new(version).join("mine.rb"),
             &format!("MINE = '{number}'\n"),
         );
         let manifest = format!(
             "client = 'mine@{version}'\nreports = 'mine'\nlanguage = 'ruby'\nhomepage = ''\napproach = 'idiomatic'\n\
-             version = ['ruby', '-I{version}', '-rmine', '-e', 'puts MINE']\nrun = ['ruby', '-I{version}', 'driver.rb']\n\
+             version = ['ruby', '-I{version}', '-rmine', '-e', 'puts MINE']\nrun = ['{version}/env', 'ruby', '-I{version}', 'driver.rb']\n\
              can = ['http1', 'keep-alive', 'threads']\n"
         );
         write(format!("{version}.toml").as_ref(), &manifest);
@@ -37,7 +38,9 @@ fn versions() -> tempfile::TempDir {
 fn two_versions_of_a_client_take_part_in_the_same_blocks() {
     let (versions, out) = (versions(), tempfile::tempdir().unwrap());
     let mut command = hecaton("cheats");
-    command.env("HECATON_DRIVERS", versions.path());
+    // A relative folder, as people write it.
+    command.current_dir(versions.path().parent().unwrap());
+    command.env("HECATON_DRIVERS", versions.path().file_name().unwrap());
     command.args("compare mine@old mine@new -c 2 --rounds 6 --quiet --out".split(' '));
     run(command.arg(out.path())).assert(0, &[]);
     let document = document(out.path());
@@ -52,9 +55,11 @@ fn two_versions_of_a_client_take_part_in_the_same_blocks() {
     let rounds = document["rounds"].as_array().unwrap();
     for block in 0..6 {
         let of_block = rounds.iter().filter(|round| round["block"] == block);
-        let mut clients: Vec<_> = of_block.map(|round| &round["client"]).collect();
-        clients.retain(|client| client.as_str().unwrap().starts_with("mine@"));
-        assert_eq!(clients.len(), 2, "block {block}");
+        let clients: Vec<_> = of_block.map(|round| &round["client"]).collect();
+        for version in ["mine@old", "mine@new"] {
+            let rounds = clients.iter().filter(|client| **client == version);
+            assert_eq!(rounds.count(), 1, "{version} in block {block}: {clients:?}");
+        }
     }
 }
 

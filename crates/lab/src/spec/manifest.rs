@@ -174,6 +174,8 @@ impl Manifest {
                 );
             }
         }
+        // Absolute, because commands start in this folder, and a relative program would be looked for from there.
+        let path = std::path::absolute(path)?;
         manifest.folder = path.parent().unwrap_or(Path::new(".")).to_path_buf();
         Ok(manifest)
     }
