@@ -138,7 +138,13 @@ impl RubyHooks {
 }
 
 /// Receives the result of a call.
-pub struct Decision<T>(Arc<Mutex<(Option<T>, Option<ProcessLocal<Waker>>)>>);
+pub struct Decision<T>(Arc<Mutex<Expected<T>>>);
+
+/// A result that a request waits for.
+struct Expected<T> {
+    given: Option<T>,
+    waker: Option<ProcessLocal<Waker>>,
+}
 
 impl HookCalls {
     /// No calls yet. `ruby_queue` gets the tag of each.
@@ -175,16 +181,19 @@ impl HookCalls {
         tag: usize,
         about: impl FnOnce(Decision<T>) -> About,
     ) -> BoxFuture<'static, T> {
-        let decision = Decision(Arc::default());
+        let decision = Decision(Arc::new(Mutex::new(Expected {
+            given: None,
+            waker: None,
+        })));
         let about = about(Decision(decision.0.clone()));
         lock(&self.pending).push_back(HookCall { tag, about });
         self.ruby_queue.add(tag);
         Box::pin(poll_fn(move |cx| {
             let mut decision = lock(&decision.0);
-            match decision.0.take() {
+            match decision.given.take() {
                 Some(given) => Poll::Ready(given),
                 None => {
-                    decision.1 = Some(ProcessLocal::new(cx.waker().clone()));
+                    decision.waker = Some(ProcessLocal::new(cx.waker().clone()));
                     Poll::Pending
                 }
             }
@@ -221,8 +230,8 @@ impl<T> Decision<T> {
     /// Sets the result.
     pub fn give(&self, given: T) {
         let mut decision = lock(&self.0);
-        decision.0 = Some(given);
-        if let Some(waker) = decision.1.take() {
+        decision.given = Some(given);
+        if let Some(waker) = decision.waker.take() {
             drop(decision);
             waker.wake();
         }
