@@ -65,14 +65,21 @@ class NetHTTPResponseTest < NetHTTPTest
             .then { |response| [pieces, response["content-encoding"], response["content-length"]] }
         end
       ]
+      # Older versions of net-http leave the length of what was sent.
+      changes = Net::HTTP.get_response(URI("#{server.url}/zlib"))["content-length"] == text.bytesize.to_s
       ways.each do |way|
         whole = { "/both" => "#{text}more", "/behind" => text, "/empty" => "", "/zlib" => text }
-        whole.each { |path, body| assert_equal [true, nil, body.bytesize.to_s], way.call(path).then { |got, *fields| [got.b == body.b, *fields] }, path }
+        whole.each do |path, body|
+          length = (changes ? body : given[path].last).bytesize.to_s
+          assert_equal [true, nil, length], way.call(path).then { |got, *fields| [got.b == body.b, *fields] }, path
+        end
         assert_equal [true, nil, nil], way.call("/chunked").then { |got, *fields| [got.b == "#{text}more".b, *fields] }
         %w[/half /second /begun /deflate].each { |path| assert_match(/cut short/, assert_raises(EOFError, path) { way.call(path) }.message) }
       end
       Hecaton::NetHTTP.start("127.0.0.1", port) do |http|
         assert_equal "gzip", http.head("/both")["content-encoding"]
+        next unless http.respond_to?(:ignore_eof=)
+
         http.ignore_eof = true
         got = http.get("/second").body
         assert_equal [true, true], [got.start_with?(text.b), got.bytesize < text.bytesize + 5], got.bytesize

@@ -6,9 +6,10 @@ require "tmpdir"
 class NetHTTPVersionsTest < NetHTTPTest
   LIB = File.expand_path("../../../lib", __dir__)
 
-  # Changes to net-http: methods that 0.7 has removed, and other names for private methods and variables of its requests
-  # and responses.
+  # Changes to net-http: methods that 0.7 has removed, how it connects since 0.2.1, and other names for private methods
+  # and variables of its requests and responses.
   CHANGES = {
+    /Socket\.tcp conn_addr, conn_port, @local_host, @local_port, .*$/ => "TCPSocket.open(conn_addr, conn_port, @local_host, @local_port)",
     /^ *supply_default_content_type\n/ => "", /^  def supply_default_content_type.*?^  end\n/m => "",
     /\bresponse_class\b/ => "class_of_code", /\bencode_multipart_form_data\b/ => "write_parts",
     /@header\b/ => "@own_header", /@body_data\b/ => "@own_form", /@form_option\b/ => "@own_option", /@read\b/ => "@own_read",

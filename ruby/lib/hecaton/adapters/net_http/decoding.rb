@@ -15,6 +15,19 @@ module Hecaton
           CODINGS.include?(response["content-encoding"]&.downcase)
       end
 
+      # Whether Net::HTTPResponse changes Content-Length to that of the decoded body, as it does since net-http 0.3.
+      def self.changes_length?
+        return @changes_length if defined?(@changes_length)
+
+        coded = Zlib.gzip("decoded")
+        response = Net::HTTPOK.new("1.1", "200", "OK")
+        response.initialize_http_header("content-encoding" => "gzip", "content-length" => coded.bytesize.to_s)
+        response.decode_content = true
+        pieces = [coded]
+        response.reading_body(BodySocket.new(nil) { pieces.shift }, true) {}
+        @changes_length = response["content-length"] == response.body.bytesize.to_s
+      end
+
       # The Decoder of a body that was not read yet.
       attr_writer :hecaton_decoder
 
@@ -25,7 +38,7 @@ module Hecaton
 
         @hecaton_decoder = nil
         delete("content-encoding")
-        super.tap { self["content-length"] = decoder.size.to_s if key?("content-length") }
+        super.tap { self["content-length"] = decoder.size.to_s if key?("content-length") && Decoding.changes_length? }
       end
 
       # The state of decoding one body.
