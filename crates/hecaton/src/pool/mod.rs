@@ -10,8 +10,8 @@
 //! - An HTTP/1.1 connection is in the pool, or owned by the one request that uses it. A request that is dropped closes
 //!   its connection at once.
 //! - An idle connection is checked each time that it is taken from the pool: one `recv` with `MSG_PEEK`, because bytes
-//!   that came before a request are no response to it. Skipping the check for connections that had been idle for some
-//!   microseconds saved nothing measurable, and let another request get the second of two responses.
+//!   that came before a request are no response to it. Without the check, another request can get the second of two
+//!   responses. It costs some four per cent of a small request: `docs/decisions/small-requests.md`.
 //! - Idle connections that are old or ended are closed by a task (`tending`) that the keeper drives while nobody waits.
 //! - HTTP/2: one connection is opened at a time, and all requests that wait for the origin get streams of it, first
 //!   come, first served (`sessions`). If the peer's limit on streams is reached (one until it has sent it), another
