@@ -98,7 +98,7 @@ impl Upload {
         match piece.transpose()? {
             Some(piece) => {
                 self.rest = piece;
-                if source.length().is_some() && source.is_done() {
+                if source.is_done() {
                     self.source = None;
                 }
             }

@@ -73,7 +73,7 @@ impl<T> ProcessLocal<T> {
 }
 
 impl ProcessLocal<Waker> {
-    /// Wakes what waits in this process. What waits in the parent must not be woken, because its descriptors are closed here.
+    /// Wakes what waits in this process. A waiter of the parent must not be woken, because its descriptors are closed here.
     pub fn wake(mut self) {
         if let Some(waker) = self.get() {
             waker.wake_by_ref();

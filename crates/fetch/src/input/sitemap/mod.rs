@@ -27,7 +27,7 @@ pub enum Listed {
     Page(String),
     /// A further sitemap.
     Sitemap(String),
-    /// What cannot be read, and why. Without what it lacks, it would be another URL.
+    /// A location that cannot be read, and the reason. The part that was read may be another URL.
     Bad(String, &'static str),
 }
 
@@ -89,7 +89,7 @@ struct XmlState {
 #[derive(Default)]
 struct Loc {
     text: String,
-    /// What is wrong with it.
+    /// The reason why the location cannot be read.
     fault: Option<&'static str>,
 }
 
