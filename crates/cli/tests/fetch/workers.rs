@@ -92,6 +92,8 @@ fn two_workers_at_once_end_in_one_result() {
     // It waits for whoever took its part, so that a scheduler that started a copy of a task sees no failure.
     let first = end_of(first);
     assert_eq!(first.status, Some(0), "{}", first.stderr);
+    let said = first.stderr.lines().last().unwrap_or_default();
+    assert!(said.ends_with("part 0: done by another worker"), "{said}");
     assert_eq!(world.records().len(), 400);
     until(|| world.out().join("parts/000000/COMMIT").exists());
 }

@@ -1,10 +1,35 @@
-//! What each client does at each rate: a table.
+//! What each client does at each rate: the finding, and a table.
 
 use super::common::{optional, small};
 use super::form::*;
 use crate::findings::words::*;
 use crate::findings::{AtRate, body_words};
 use crate::ledger::Document;
+use crate::spec::BASELINE_LOADER;
+
+/// The highest rate that a client keeps with responses of the smallest body, beside the next client's; none if no
+/// client keeps one.
+pub(super) fn finding(run: &Document, all: &[AtRate]) -> Option<String> {
+    let budget = run.plan.budget;
+    let smallest = all.iter().map(|it| it.body_bytes).min()?;
+    let kept = |it: &&AtRate| {
+        let counts = it.client != BASELINE_LOADER && it.body_bytes == smallest;
+        counts && it.is_within(&budget)
+    };
+    let mut best: Vec<&AtRate> = all.iter().filter(kept).collect();
+    best.sort_by(|a, b| b.per_second.total_cmp(&a.per_second));
+    let first = *best.first()?;
+    let limit = match budget.limits() {
+        true => format!(" with {}", limit_words(&budget)),
+        false => String::new(),
+    };
+    let beside = best.iter().find(|it| it.client != first.client);
+    let beside = beside.map_or(String::new(), |it| {
+        format!("; {} keeps {}", it.client, figure(it.per_second))
+    });
+    let (client, rate) = (&first.client, figure(first.per_second));
+    Some(format!("{client} keeps {rate} requests/s{limit}{beside}"))
+}
 
 /// A line for each client, body and rate.
 pub(super) fn table(run: &Document, all: &[AtRate]) -> Table {

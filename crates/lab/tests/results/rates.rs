@@ -74,6 +74,23 @@ fn a_rate_is_kept_within_a_budget_of_memory() {
     );
 }
 
+/// The title of the page says which client keeps most.
+#[test]
+fn the_title_names_the_highest_rate_within_the_budget() {
+    let title = |budget| {
+        let run = run(budget);
+        let page = report::view(&run, &judge_run(&run)).html();
+        let (_, heading) = page.split_once("<h1>").unwrap();
+        heading.split_once("</h1>").unwrap().0.to_owned()
+    };
+    assert_eq!(
+        title(Some(50.0)),
+        "honest keeps 400 requests/s with p99 under 50.0 ms"
+    );
+    assert_eq!(title(None), "honest keeps 800 requests/s");
+    assert_eq!(title(Some(5.0)), "Which rate does each client keep?");
+}
+
 /// What was measured at a rate recommends no concurrency.
 #[test]
 fn a_rate_recommends_no_concurrency() {

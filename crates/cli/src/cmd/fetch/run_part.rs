@@ -50,7 +50,11 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = run_one(arguments, &started)?;
     finish::job(&folder)?;
     if !arguments.quiet {
-        let ended = sentence(&folder.results(), &summary);
+        let ended = if summary.elsewhere.contains(&arguments.part) {
+            "done by another worker".to_owned()
+        } else {
+            sentence(&folder.results(), &summary)
+        };
         crate::say!("part {}: {ended}", arguments.part);
     }
     Ok(())

@@ -94,7 +94,10 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     sections.extend(left_out(run));
     sections.extend(ending(run, how_to_read(run)));
     View {
-        finding: finding(&groups).unwrap_or_default(),
+        finding: match at_rates.is_empty() {
+            true => finding(&groups).unwrap_or_default(),
+            false => super::rates::finding(run, at_rates).unwrap_or_default(),
+        },
         question: match at_rates.is_empty() {
             true => "Which concurrency, and which client?",
             false => "Which rate does each client keep?",
