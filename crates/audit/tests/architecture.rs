@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules, in the order of the flow.
+/// The modules. Each may import only from those before it.
 const STAGES: [&str; 8] = [
     "case", "server", "subject", "clients", "facts", "run", "listen", "report",
 ];

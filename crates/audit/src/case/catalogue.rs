@@ -105,7 +105,7 @@ const RENAMED: [(&str, &str); 4] = [
     ("place-wait", "slot-wait"),
 ];
 
-/// The name of a case today, because documents and files of expectations may contain an older one.
+/// The present name of a case, for a name from a document or a file of expectations that may be older.
 pub fn name_today(name: &str) -> &str {
     let renamed = RENAMED.iter().find(|(before, _)| *before == name);
     renamed.map_or(name, |(_, today)| today)

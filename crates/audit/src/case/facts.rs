@@ -23,7 +23,7 @@ pub const OF_RUN: [&str; 20] = [
     "data",
     "push",
 ];
-/// Facts of a call, or of a stop of it.
+/// Facts of a call, or of one stop of a call (a path that a redirect leads to).
 pub const OF_CALL: [&str; 22] = [
     "outcome",
     "status",
@@ -48,7 +48,7 @@ pub const OF_CALL: [&str; 22] = [
     "responses",
     "errors",
 ];
-/// Those that only the client's caller knows.
+/// The facts of a call that the program knows from the client, and not from the server's log.
 pub const CLAIMED: [&str; 9] = [
     "outcome",
     "status",

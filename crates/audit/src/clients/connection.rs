@@ -12,7 +12,7 @@ use super::{Class, Failure, Sins, failed, http2};
 pub(super) struct Clock {
     pub(super) deadline: Instant,
     limit: Duration,
-    /// Whether each read has the whole limit.
+    /// Whether each read may take the whole limit, whatever the deadline says.
     pub(super) per_read: bool,
 }
 
@@ -25,12 +25,12 @@ impl Clock {
         }
     }
 
-    /// A clock for what is not worth a wait.
+    /// A clock with 100 ms left, for work that is not worth a longer wait.
     pub(super) fn brief() -> Clock {
         Clock::new(Instant::now() + Duration::from_millis(100))
     }
 
-    /// Begins again.
+    /// Gives the call its whole limit again, from now on.
     pub(super) fn reset(&mut self) {
         self.deadline = Instant::now() + self.limit;
     }
@@ -62,17 +62,17 @@ pub(super) struct Connection {
     pub(super) key: String,
     /// Bytes that were received and not used yet.
     pub(super) input: Vec<u8>,
-    /// Whether the last response on it did not come in time.
+    /// Whether the last response on the connection did not come in time.
     pub(super) gave_up: bool,
     /// Whether the end of the connection counts as the end of TLS.
     pub(super) lenient_end: bool,
-    /// When bytes came for the last time.
+    /// When the connection was opened, or bytes came last.
     used: Instant,
-    /// The start of the request that was sent with the handshake.
+    /// The start of the next request, if it was already sent with the handshake (early data).
     pub(super) sent: Vec<u8>,
     /// Most bytes of a body.
     pub(super) most: usize,
-    /// Whether bytes have come since the last request.
+    /// Whether bytes have come since the last write.
     pub(super) got: bool,
     /// The state of HTTP/2, if it is used.
     pub(super) h2: Option<http2::State>,
@@ -109,7 +109,7 @@ impl Connection {
         }
     }
 
-    /// Its socket, for a handshake of TLS within the time.
+    /// The socket of a connection without TLS, for a TLS handshake that the clock limits.
     pub(super) fn into_socket(self, clock: &Clock) -> Result<TcpStream, Failure> {
         let left = Some(clock.left()?);
         let _ = self.socket().set_read_timeout(left);
@@ -132,7 +132,7 @@ impl Connection {
         written.map_err(|error| failure(&error))
     }
 
-    /// Receives more bytes; none at the end.
+    /// Receives more bytes, and returns how many: 0 at the end of the connection.
     pub(super) fn fill(&mut self, clock: &Clock) -> Result<usize, Failure> {
         let mut buffer = [0; 64 << 10];
         loop {
@@ -157,19 +157,19 @@ impl Connection {
         }
     }
 
-    /// Waits a little for a response, and says whether one begins.
+    /// Waits for a response, and says whether a byte of it, or the end of the connection, has come.
     pub(super) fn begins(&mut self, wait: Duration) -> bool {
         let _ = self.socket().set_read_timeout(Some(wait));
         let mut first = [0; 1];
         !self.input.is_empty() || self.socket().peek(&mut first).is_ok()
     }
 
-    /// How long nothing has come.
+    /// The time since bytes came last.
     pub(super) fn idle(&self) -> Duration {
         self.used.elapsed()
     }
 
-    /// Whether a request can be sent: nothing has arrived, and nobody has closed it.
+    /// Whether the connection can take a request: nothing has arrived on it, and nobody has closed it.
     pub(super) fn is_usable(&self, sins: &Sins) -> bool {
         if !self.input.is_empty() {
             return self.input.starts_with(b"HTTP/") && sins.has("keeps-after-surplus");

@@ -10,7 +10,7 @@ use super::{Class, Client, Failure, Response, Sins, failed, http2, response};
 /// How long a request with `Expect` waits for the server's consent.
 const CONSENT: Duration = Duration::from_secs(1);
 
-/// Why a request could not be written.
+/// The text of a failure to write the request, by which [`again`] knows it.
 const NOT_TAKEN: &str = "the request could not be written";
 
 /// Sends a hop until it has its one outcome.
@@ -165,7 +165,7 @@ fn expect(
         if connection.input.is_empty() {
             connection.fill(clock)?;
         }
-        // A final response came instead.
+        // A final response, or the end of the connection, came instead.
         if !connection.input.starts_with(b"HTTP/1.1 1") {
             return Ok(true);
         }
@@ -254,7 +254,7 @@ pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Fai
                 .all(|byte| byte.is_ascii_graphic() && byte != b':')
     };
     if !token(&hop.method) && !sins.has("crlf-in-method") {
-        return failed(Class::Refused, "the method is no token");
+        return failed(Class::Refused, "the method is not a token (RFC 9110 §5.6.2)");
     }
     let target = match sins.has("userinfo-in-target") && !hop.url.user.is_empty() {
         true => format!(
@@ -296,16 +296,16 @@ pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Fai
         text += &format!("Cookie: {}\r\n", cookies.join("; "));
     }
     let body = hop.body.as_deref().unwrap_or_default();
-    let owed = ["POST", "PUT", "PATCH"].contains(&hop.method.as_str());
-    let owed = (owed && !sins.has("no-length-of-empty-post")) || sins.has("length-of-get");
-    if hop.body.is_some() || owed {
+    let has_content = ["POST", "PUT", "PATCH"].contains(&hop.method.as_str());
+    let sends_zero = has_content && !sins.has("no-length-of-empty-post");
+    if hop.body.is_some() || sends_zero || sins.has("length-of-get") {
         text += &format!("Content-Length: {}\r\n", body.len());
     }
     text += "\r\n";
     Ok((text.into_bytes(), body.as_bytes().to_vec()))
 }
 
-/// A field of the caller.
+/// Adds a field of the caller to the head.
 fn field(
     client: &Client,
     hop: &Hop,
@@ -316,7 +316,7 @@ fn field(
     let sins = &client.sins;
     let broken = |text: &str| text.contains(['\r', '\n', '\0']);
     if (broken(name) || name.is_empty() || name.contains([' ', ':'])) && !sins.has("crlf-in-name") {
-        return failed(Class::Refused, "the name of a field is no token");
+        return failed(Class::Refused, "the name of a field is not a token (RFC 9110 §5.6.2)");
     }
     let mut value = value.to_owned();
     if broken(&value) {
@@ -331,9 +331,9 @@ fn field(
         "host" => !sins.has("two-hosts-sent"),
         "content-length" if hop.body.as_ref().map_or(0, String::len).to_string() == value => true,
         "content-length" if sins.has("two-lengths-sent") => false,
-        "content-length" => return failed(Class::Refused, "the length is not that of the body"),
+        "content-length" => return failed(Class::Refused, "Content-Length is not the length of the body"),
         "transfer-encoding" if sins.has("both-framings-sent") => false,
-        "transfer-encoding" => return failed(Class::Refused, "the client itself frames bodies"),
+        "transfer-encoding" => return failed(Class::Refused, "the client sets Transfer-Encoding itself"),
         _ => false,
     };
     if !known {

@@ -15,7 +15,7 @@ pub(super) fn matrix(clients: &[Audited], fingerprint: &Fingerprint) -> String {
         return String::new();
     };
     let mut out = fingerprints(clients, fingerprint);
-    out.push_str("<h2>Matrix</h2><p>Each letter leads to its evidence. A head sorts.</p>");
+    out.push_str("<h2>Matrix</h2><p>Each letter leads to its evidence. Click the head of a column to sort by it.</p>");
     out.push_str(&filters(&first.findings));
     out.push_str("<div class=\"scroll\" tabindex=\"0\"><table id=\"matrix\"><thead><tr><th>case</th><th>group</th><th>harm</th>");
     heads(&mut out, clients);
@@ -28,7 +28,7 @@ pub(super) fn matrix(clients: &[Audited], fingerprint: &Fingerprint) -> String {
         let letter = verdict.letter().to_string();
         let _ = write!(out, "{} {verdict} ", badge(verdict, &letter));
     }
-    out.push_str("† described in public</p>");
+    out.push_str("† public sources describe this behaviour</p>");
     out
 }
 

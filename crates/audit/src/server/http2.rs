@@ -43,7 +43,7 @@ struct Stream {
 struct State {
     decoder: Decoder,
     open: VecDeque<Stream>,
-    /// A header block of which more will come: its stream, and whether that ends with it.
+    /// A header block of which more will come: its stream, whether it ends the stream, and its bytes.
     block: Option<(u32, bool, Vec<u8>)>,
     pings: usize,
 }
@@ -90,7 +90,7 @@ fn deaf(connection: &Connection<'_>, stream: &Stream) -> bool {
     first == Some(&Deed::Deaf)
 }
 
-/// Reads a frame, or until a moment.
+/// Handles the next frame. If it has not arrived whole, receives more bytes instead, until `end` at the latest.
 fn read(
     connection: &mut Connection<'_>,
     state: &mut State,
@@ -163,7 +163,7 @@ fn push(kind: u8, payload: &[u8]) -> Option<u32> {
     found.map(|pair| u32::from_be_bytes([pair[2], pair[3], pair[4], pair[5]]))
 }
 
-/// A request, or its trailers, has all its fields.
+/// Handles a complete header block: the head of a new request, or the trailers of an open one.
 fn begin(connection: &mut Connection<'_>, state: &mut State) -> Result<(), Over> {
     let Some((id, whole, block)) = state.block.take() else {
         return Ok(());
@@ -244,7 +244,7 @@ fn step(
     attempt: &Attempt<'_>,
     id: u32,
 ) -> Result<(), Over> {
-    // Pauses and ends have happened when they begin.
+    // The fault of a pause or an end counts from its beginning.
     if step.fault && !sends(&step.deed) {
         connection.fault(attempt);
     }
@@ -290,7 +290,7 @@ fn step(
         Deed::Pause(time) => listen(connection, state, *time, |_| false)?,
         Deed::Pinged => listen(connection, state, PATIENCE, |state| state.pings > 0)?,
         Deed::Gather(count) => {
-            // Later attempts come on this connection, and only begin after this one.
+            // Later attempts come on this connection, and begin only after this one.
             listen(connection, state, PATIENCE, |state| {
                 state.open.len() >= *count
             })?;
@@ -312,7 +312,8 @@ fn step(
     Ok(())
 }
 
-/// Whether a step has happened only when all of it was sent. A client may end a flood of frames.
+/// Whether the fault of a step counts only once all of the step was sent. A flood of frames counts from its beginning,
+/// because the client may close the connection during the flood.
 fn sends(deed: &Deed) -> bool {
     matches!(
         deed,
@@ -320,7 +321,7 @@ fn sends(deed: &Deed) -> bool {
     )
 }
 
-/// Reads frames for a time, or until something is so.
+/// Reads frames until `until` is true, for `time` at most.
 fn listen(
     connection: &mut Connection<'_>,
     state: &mut State,
@@ -353,7 +354,7 @@ fn frames(
     Ok(())
 }
 
-/// A whole response.
+/// Sends a whole response.
 fn fine(
     connection: &mut Connection<'_>,
     state: &mut State,

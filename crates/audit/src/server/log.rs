@@ -121,9 +121,9 @@ pub enum Event {
     ServerHalfClosed,
     /// The server reset the connection.
     ServerReset,
-    /// The budget was used up.
+    /// The server's budget was used up, so the server ends.
     Budget {
-        /// Which part of it.
+        /// Which part of the budget: `connections`, `requests`, `bytes` or `seconds`.
         what: &'static str,
     },
 }
@@ -154,7 +154,8 @@ impl Log {
         self.entries.iter().any(is_it)
     }
 
-    /// How many requests of a call arrived, at all stops. One whose path belongs to no call may be this call's.
+    /// How many requests of a call arrived, at all stops. A request whose path names no call counts too, because it may
+    /// belong to this call.
     pub fn requests_of(&self, name: &str) -> usize {
         let is_it = |entry: &&Entry| matches!(&entry.event, Event::Request { call, .. } if call == name || call.is_empty());
         self.entries.iter().filter(is_it).count()

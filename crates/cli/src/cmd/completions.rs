@@ -61,7 +61,8 @@ fn shell(kind: Kind) -> Option<Shell> {
     }
 }
 
-/// The page of the command, then one section a verb and a verb's verb, so that one file holds all.
+/// The page of the command, then a section for each subcommand and for each of its subcommands, so that one file holds
+/// everything.
 fn manual(command: Command, page: &mut Vec<u8>) -> io::Result<()> {
     let mut command = command.disable_help_subcommand(true);
     command.build();
@@ -88,7 +89,7 @@ fn sections(command: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// The part of a verb's help below its options; it has a heading of its own.
+/// The help below a subcommand's options. This text has a heading of its own, so clap's heading (EXTRA) is dropped.
 fn examples(man: &clap_mangen::Man, verb: &Command, page: &mut Vec<u8>) -> io::Result<()> {
     if verb.get_after_help().is_none() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! The command line's help as Markdown: a page a command, which the site of the documentation shows.
+//! The command line's help as Markdown, one page for each command, for the documentation's site.
 
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ fn groups(command: &Command) -> Vec<(String, Vec<&Arg>)> {
     groups
 }
 
-/// Options without a value, but for the two that every command has.
+/// Options without a value, except `--help` and `--version`, which every command has.
 fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     command.get_arguments().filter(|argument| {
         let action = argument.get_action();
@@ -83,7 +83,8 @@ fn flags(command: &Command) -> impl Iterator<Item = &Arg> {
     })
 }
 
-/// Its heading has an anchor of its own: several commands on a page may have an option of one name.
+/// Writes an argument under a heading. The heading's anchor contains the command, because several commands on a page
+/// may have an option with the same name.
 fn argument_section(argument: &Arg, command: &str, level: usize, text: &mut String) {
     let short = argument.get_short();
     let short = short.map_or(String::new(), |letter| format!("-{letter}, "));
@@ -116,7 +117,7 @@ fn facts(argument: &Arg) -> Vec<String> {
     facts
 }
 
-/// The words that an argument takes, where there are only some; for a switch they say nothing.
+/// Lists the words that an argument takes, if it takes only certain words. A switch takes none.
 fn values(argument: &Arg, text: &mut String) {
     let values = argument.get_possible_values();
     if !argument.get_action().takes_values() || values.is_empty() {
@@ -160,7 +161,7 @@ fn after(help: &str, level: usize, text: &mut String) {
     text.push_str(if code { "```\n\n" } else { "\n" });
 }
 
-/// Text whose angle brackets and stars are to be seen; code in it stays code.
+/// Escapes `<`, `*` and `_` in text so that Markdown shows them, but not between backticks.
 fn prose(help: &str) -> String {
     let mut text = String::new();
     for (index, part) in help.split('`').enumerate() {

@@ -28,7 +28,7 @@ fn ten_kills_lose_nothing_and_repeat_little() {
     let arguments = ["-c", concurrency.as_str()];
     let mut draw = 7u64;
     for kills in 1..=10 {
-        // No two runs are killed at the same moment, and each test run kills at about the same moments.
+        // The kills come at ten different moments, which are about the same in each run of this test.
         draw = draw
             .wrapping_mul(6364136223846793005)
             .wrapping_add(1442695040888963407);
@@ -41,7 +41,8 @@ fn ten_kills_lose_nothing_and_repeat_little() {
     assert_eq!(count(&records, "response") as u64, INPUTS);
     let seen = world.server.summary();
     assert_eq!(seen.distinct, INPUTS);
-    // In flight, and of one frame: 20 ms at what 20 in flight make in that time, and as long again for the disk.
+    // A kill repeats the requests in flight, and those whose records were not on the disk: what 20 in flight, at 5 ms
+    // each, complete in the 20 ms of a frame, and in another 20 ms that the disk may take.
     let most = 10 * (IN_FLIGHT + 2 * IN_FLIGHT * 20 / 5);
     assert!(seen.duplicates <= most, "{} were repeated", seen.duplicates);
 }
@@ -63,7 +64,7 @@ fn a_post_is_never_sent_twice() {
     assert!((1..=6 * 40).contains(&unknown), "{unknown} are unknown");
     let seen = world.server.summary();
     assert_eq!(seen.duplicates, 0);
-    // Of those that are unknown some may have been sent; all others were.
+    // An input that is unknown may have been sent; every other input was.
     assert!(seen.distinct >= INPUTS - unknown as u64);
 }
 

@@ -14,7 +14,7 @@ fn get(address: &str, path: &str) -> String {
     text
 }
 
-/// A program that reads the format as Prometheus' own client does; none if that is not installed.
+/// The samples that Prometheus' own parser finds in a text, a line each; none if that parser is not installed.
 fn parsed(text: &str) -> Option<String> {
     let python = std::env::var("HECATON_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let program = "import sys\n\
@@ -68,7 +68,7 @@ fn a_scraper_sees_how_far_a_run_is_and_a_log_has_lines_of_json() {
         Some(rest.strip_suffix("/metrics")?.to_owned())
     });
     let address = address.unwrap();
-    // A line of the log says that all but one are done, and the metrics are no older.
+    // Once a line of the log says that all inputs but one are done, the metrics say so too.
     let line = lines.find_map(|line| {
         let line: serde_json::Value = serde_json::from_str(&line).ok()?;
         (line["records"] == 41).then_some(line)
@@ -105,7 +105,7 @@ fn a_scraper_sees_how_far_a_run_is_and_a_log_has_lines_of_json() {
         assert_eq!(found.lines().count(), 16, "{found}");
     }
     assert!(get(&address, "/").starts_with("HTTP/1.1 404 "));
-    // A request that makes no sense gets a response, and the next one too.
+    // A client that sends nonsense and goes away does not disturb the next one.
     let mut stream = TcpStream::connect(&address).unwrap();
     stream.write_all(&[b'x'; 20_000]).unwrap_or_default();
     drop(stream);

@@ -1,4 +1,4 @@
-//! A server of S3 that `bin/setup fetch` installs (MinIO, or moto where there is no Go), and a proxy before it that
+//! An S3 server that `bin/setup fetch` installs (MinIO, or moto where there is no Go), and a proxy before it that
 //! kills workers and loses responses.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -25,10 +25,10 @@ pub struct S3 {
 }
 
 impl S3 {
-    /// None where there is no server, which the test then says.
+    /// Starts the server. If none is installed, prints that the test is skipped and returns none.
     pub fn start() -> Option<S3> {
         let Some(program) = program() else {
-            println!("no server of S3: `bin/setup fetch` installs one; this test tried nothing");
+            println!("skipped: there is no S3 server; `bin/setup fetch` installs one");
             return None;
         };
         let home = tempfile::tempdir().expect("a folder");
@@ -46,18 +46,18 @@ impl S3 {
         Some(s3)
     }
 
-    /// Whether it keeps what it has when it is killed.
+    /// Whether the server still has its objects after [`S3::kill`].
     pub fn is_durable(&self) -> bool {
         is_minio(&self.program)
     }
 
-    /// Ends it as a power cut would.
+    /// Kills the server with SIGKILL, which it cannot prepare for.
     pub fn kill(&mut self) {
         let _ = self.server.kill();
         let _ = self.server.wait();
     }
 
-    /// Starts it again where it was.
+    /// Starts MinIO again, at the same address and with its old objects.
     pub fn again(&mut self) {
         self.kill();
         until(|| {
@@ -89,7 +89,7 @@ impl S3 {
         counts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The body of a good response.
+    /// Sends a request, and returns the response's body; none if the request failed or the status is 400 or more.
     fn curl(&self, arguments: &[&str], path: &str) -> Option<Vec<u8>> {
         let mut curl = Command::new("curl");
         curl.args([
@@ -107,13 +107,13 @@ impl S3 {
         output.status.success().then_some(output.stdout)
     }
 
-    /// Has a command use the server.
+    /// Makes a command use the server.
     pub fn with<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         with_s3(command, &self.address)
     }
 }
 
-/// MinIO, unless `HECATON_S3` says moto.
+/// The installed server: MinIO before moto, and only moto if `HECATON_S3` is `moto`.
 fn program() -> Option<PathBuf> {
     let installed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/fetch-peers/bin");
     let wanted = std::env::var("HECATON_S3").unwrap_or_default();
@@ -142,7 +142,7 @@ fn moto(program: &Path) -> (Child, String) {
     (server, address.expect("the server names its address"))
 }
 
-/// A server on a port of its own: it is started until it gets one.
+/// Starts MinIO on a free port, and again on another one if somebody else took the port meanwhile.
 fn minio(program: &Path, home: &Path) -> (Child, String) {
     let mut begun = None;
     until(|| {
@@ -154,12 +154,12 @@ fn minio(program: &Path, home: &Path) -> (Child, String) {
     begun.expect("it has begun")
 }
 
-/// None if the port was taken meanwhile.
+/// Starts MinIO, and waits until it is ready; none if it ended, because the port was taken meanwhile.
 fn begin_minio(program: &Path, home: &Path, address: &str) -> Option<Child> {
     let mut command = Command::new(program);
     command.args(["server", "--quiet", "--address", address]);
     command.arg(home.join("store"));
-    // Nothing of it leaves this machine.
+    // Without `MINIO_UPDATE=off` the server would look for updates on the Internet.
     let settings = [
         ("MINIO_ROOT_USER", KEY),
         ("MINIO_ROOT_PASSWORD", SECRET),
@@ -181,7 +181,7 @@ fn begin_minio(program: &Path, home: &Path, address: &str) -> Option<Child> {
     }
 }
 
-/// Whether a server responds that it is ready.
+/// Whether the server at this address says that it is ready.
 fn responds(address: &str) -> bool {
     let mut response = String::new();
     let mut try_health = || -> std::io::Result<()> {
@@ -194,7 +194,7 @@ fn responds(address: &str) -> bool {
     try_health().is_ok() && response.starts_with("HTTP/1.1 200")
 }
 
-/// Has a command use the server at this address.
+/// Makes a command use the server at this address.
 fn with_s3<'a>(command: &'a mut Command, address: &str) -> &'a mut Command {
     let settings = [
         ("AWS_ENDPOINT_URL", &*format!("http://{address}")),
@@ -216,11 +216,11 @@ impl Drop for S3 {
 #[derive(Clone, Copy, PartialEq)]
 pub enum Fault {
     None,
-    /// Kill the process at its n-th put, before or after the server has it.
+    /// Kill the process at its n-th put, before (true) or after (false) the server receives it.
     Kill(usize, bool),
-    /// Kill the process at its put of an object whose name ends so.
+    /// Kill the process before the server receives its put of an object whose name ends like this.
     KillAt(&'static str),
-    /// Close the connection instead of the response to each put of an object whose name ends so, once.
+    /// Close the connection instead of sending the response to the first put of an object whose name ends like this.
     Lose(&'static str),
     /// Refuse two requests of three.
     SlowDown,
@@ -292,7 +292,7 @@ impl Proxy {
     }
 }
 
-/// One request and its response; none when one side has gone.
+/// Passes one request and its response on; none if one side has gone.
 fn pass_on(mut client: TcpStream, server: &str, state: &Mutex<State>) -> Option<()> {
     let mut reader = BufReader::new(client.try_clone().ok()?);
     let (mut head, mut length) = (String::new(), 0);
@@ -359,7 +359,7 @@ fn pass_on(mut client: TcpStream, server: &str, state: &Mutex<State>) -> Option<
     client.write_all(&response).ok()
 }
 
-/// Kills the process, as soon as it is known.
+/// Kills the process, once [`Proxy::run`] has named it.
 fn end(state: &Mutex<State>) -> Option<()> {
     until(|| state.lock().unwrap().process.is_some());
     let process = state.lock().unwrap().process?;

@@ -18,16 +18,16 @@ use crate::stop;
 pub struct How<'a> {
     /// Folders whose manifests are added to the project's.
     pub folders: &'a [PathBuf],
-    /// How long a driver may be late.
+    /// How much later than expected a reply of a driver may come.
     pub patience: Duration,
-    /// How many are checked at once.
+    /// How many drivers are checked at once.
     pub jobs: usize,
 }
 
 /// Checks all of these, and prints the list of each in one piece when it is done.
 ///
-/// A process checks one driver, because it adopts the processes that its driver leaves behind. It must not find those
-/// of another driver.
+/// Each process checks one driver: it adopts the processes that this driver leaves behind, and must not find those of
+/// another driver among them.
 ///
 /// # Errors
 /// When a check fails, or the user interrupts.
@@ -59,7 +59,7 @@ pub fn check_each(manifests: &[&Manifest], how: &How<'_>) -> Result<()> {
     }
 }
 
-/// Takes the next driver until there is none, or the user interrupts.
+/// Checks drivers until none is left, or the user interrupts.
 fn work(
     manifests: &[&Manifest],
     how: &How<'_>,
@@ -98,7 +98,7 @@ fn check_in_process(name: &str, how: &How<'_>) -> Result<Output> {
         .with_context(|| format!("cannot start the check of {name}"))
 }
 
-/// Prints the output of a check, and its error output if there is nothing else.
+/// Prints the output of a check, and its error output if there is no other output or the check was killed.
 fn print(ended: &Output) -> Result<()> {
     let mut out = stdout().lock();
     out.write_all(&ended.stdout)?;

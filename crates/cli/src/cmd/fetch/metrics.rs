@@ -26,7 +26,7 @@ pub struct Metrics(Arc<Mutex<Held>>);
 #[derive(Default)]
 struct Held {
     snapshot: Snapshot,
-    /// The most of each count: a part that another worker took over must not count down.
+    /// The highest value of each count until now: a counter must not fall when another worker takes a part over.
     most: Tally,
 }
 
@@ -46,7 +46,8 @@ impl Metrics {
         }
         let metrics = Metrics::default();
         let served = metrics.clone();
-        // It ends with the process. One request at a time is enough for a scraper, and no stranger can make it more.
+        // The thread ends with the process. It serves one request at a time: that is enough for a scraper, and a
+        // stranger cannot make the thread do more.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 // A client that has disconnected gets nothing.
@@ -134,7 +135,7 @@ fn most(before: &Tally, now: &Tally) -> Tally {
 fn text(snapshot: &Snapshot, tally: &Tally) -> String {
     let mut out = String::new();
     let mut family = |name: &str, kind: &str, help: &str| {
-        // Into a text nothing fails.
+        // Writing into a String cannot fail.
         let _ = writeln!(
             out,
             "# TYPE hecaton_fetch_{name} {kind}\n# HELP hecaton_fetch_{name} {help}"

@@ -148,7 +148,7 @@ fn without_nats(verb: &str) -> Result<()> {
     Err(hecaton_fetch::error::Error::failed(what).into())
 }
 
-/// The status that the command ends with for an error of `fetch`; none for another.
+/// The exit status for an error of `fetch`; none for other errors.
 pub fn status(error: &Error) -> Option<u8> {
     if error.is::<verdict::TooFewGood>() {
         return Some(ending::TOO_LITTLE);

@@ -8,7 +8,7 @@ use hecaton_fetch::job::{Hosts, Job, Rate, Reach, read_hosts};
 
 use super::arguments::{duration, set, set_some};
 
-/// How it is done.
+/// The options that say how a job is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
     /// End with status 3 if this is true of the job's counts when it is done, as in 'errors > 1 %' or 'ok < 99 % or
@@ -28,7 +28,7 @@ pub struct Tuning {
     /// The largest share of the requests in flight that one host may have, above 0 [default: 1]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     max_host_share: Option<f64>,
-    /// All hosts are your own, as those of this machine and of private networks are without it.
+    /// All hosts are your own. Hosts of this machine and of private networks are your own without this option.
     #[arg(long, help_heading = PACE)]
     i_own_these_hosts: bool,
     /// The most tries of a request after the first [default: 2]
@@ -50,7 +50,7 @@ pub struct Tuning {
     /// How long a host may be down before its other inputs are given up as `unreached` [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     wait_out: Option<Duration>,
-    /// After this many rests a host is given up [default: as many as --wait-out has time for].
+    /// Give a host up after this many rests [default: as many as --wait-out has time for].
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
     /// The longest pause that a host may request with Retry-After [default: 1h]

@@ -1,4 +1,4 @@
-//! NATS goes while workers work: for a while, and for good.
+//! NATS ends while workers work, and comes back with its data or without.
 
 use std::io::{BufRead, BufReader};
 use std::process::Child;
@@ -9,7 +9,7 @@ use hecaton_test_server::{Delay, Options};
 use super::{Nats, enqueue, plan, start};
 use crate::support::World;
 
-/// Reads what a worker says until it says this.
+/// Reads a worker's lines up to the first one that contains `needed`.
 fn read_until(said: &mut dyn BufRead, needed: &str) {
     let mut all = String::new();
     loop {
@@ -44,7 +44,7 @@ fn working(world: &World, nats: &Nats) -> Child {
 }
 
 #[test]
-fn workers_wait_while_nats_is_gone_and_go_on_when_it_is_back() {
+fn workers_wait_while_nats_is_gone_and_resume_when_it_is_back() {
     let (world, mut nats) = (world(), Nats::start());
     let mut worker = working(&world, &nats);
     let mut said = listen(&mut worker);
@@ -70,7 +70,7 @@ fn workers_wait_while_nats_is_gone_and_go_on_when_it_is_back() {
 }
 
 #[test]
-fn when_nats_has_lost_all_the_parts_are_offered_again() {
+fn a_second_enqueue_queues_the_parts_that_nats_has_lost() {
     let (world, mut nats) = (world(), Nats::start());
     let mut worker = working(&world, &nats);
     let mut said = listen(&mut worker);
