@@ -20,7 +20,7 @@ impl Times {
         self.lease / 3
     }
 
-    /// So long after the last confirmed renewal nothing more is sent.
+    /// How long after the last confirmed renewal the worker stops to send.
     pub fn silence(self) -> Duration {
         self.lease * 2 / 3
     }
@@ -30,13 +30,13 @@ impl Times {
         self.lease / 6
     }
 
-    /// After so long something that failed is tried again.
+    /// How long to wait before something that failed is tried again.
     pub fn again(self) -> Duration {
         self.lease / 30
     }
 }
 
-/// A part that is held: by `T` its lease is renewed.
+/// A part that is held. `token` is what its lease is renewed with.
 struct Lease<T> {
     token: T,
     confirmed: Moment,
@@ -46,12 +46,12 @@ struct Lease<T> {
 pub struct Leases<T> {
     times: Times,
     held: BTreeMap<u32, Lease<T>>,
-    /// Those of them that nobody works on yet.
+    /// Parts among them that nobody works on yet.
     ready: VecDeque<u32>,
 }
 
 impl<T: Clone> Leases<T> {
-    /// None yet.
+    /// No part is held yet.
     pub fn new(times: Times) -> Leases<T> {
         Leases {
             times,
@@ -70,7 +70,8 @@ impl<T: Clone> Leases<T> {
         self.times
     }
 
-    /// A part was handed to us. One that we hold was handed out again because a renewal came late, and to nobody else.
+    /// Notes a part that was handed to this worker. If the worker holds it already, a renewal came late, and no other
+    /// worker got the part.
     pub fn arrived(&mut self, part: u32, token: T, now: Moment) {
         if !self.held.contains_key(&part) {
             self.ready.push_back(part);
@@ -90,13 +91,13 @@ impl<T: Clone> Leases<T> {
             if self.standing(part, now) == Standing::Held {
                 return Some(part);
             }
-            // It waited here for too long.
+            // The lease expired while the part waited here.
             self.held.remove(&part);
         }
         None
     }
 
-    /// How it stands with a part.
+    /// Whether the worker may send requests of a part, must be silent, or has lost the part.
     pub fn standing(&self, part: u32, now: Moment) -> Standing {
         let Some(lease) = self.held.get(&part) else {
             return Standing::Lost;
@@ -137,12 +138,12 @@ impl<T: Clone> Leases<T> {
         self.held.remove(&part).map(|lease| lease.token)
     }
 
-    /// How many are held.
+    /// How many parts are held.
     pub fn count(&self) -> usize {
         self.held.len()
     }
 
-    /// Leaves all.
+    /// Leaves all parts. Returns them, with where to reply to their messages.
     pub fn leave_all(&mut self) -> Vec<(u32, T)> {
         self.ready.clear();
         let held = std::mem::take(&mut self.held);
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_confirmed_falls_silent_and_then_leaves() {
+    fn a_part_without_a_confirmed_renewal_falls_silent_and_then_is_lost() {
         let (mut leases, begun) = leases();
         let at = |seconds| begun + Duration::from_secs(seconds);
         leases.arrived(7, "a", begun);

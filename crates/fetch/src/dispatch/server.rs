@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result};
 use crate::plan::Plan;
 
-/// The oldest server that refuses a second message of a part.
+/// The oldest version of the server that refuses a second message of a part.
 const OLDEST: [u32; 3] = [2, 9, 0];
 
 /// The consumer that all workers of a job share.
@@ -18,10 +18,10 @@ const CONSUMER: &str = "workers";
 /// A message that was published twice because a reply was lost is recognized for this long.
 const DUPLICATES: Duration = Duration::from_secs(120);
 
-/// How to come by a server.
+/// What to do without a server, for messages.
 const HOW: &str = "`nats-server -js -sd FOLDER` starts one (Debian: apt install nats-server, or bin/setup fetch), and --nats names it, as nats://127.0.0.1:4222";
 
-/// A server, as its URL is shown to people: without a password.
+/// The URL of a server without its user and password, for messages.
 pub fn shown(url: &str) -> String {
     match url.rsplit_once('@') {
         Some((before, after)) => {
@@ -32,7 +32,7 @@ pub fn shown(url: &str) -> String {
     }
 }
 
-/// A connection to a server that can do what is needed.
+/// Connects to a server, which must have JetStream and be new enough.
 ///
 /// # Errors
 /// When there is no URL, no server there, or the server is too old.
@@ -60,7 +60,7 @@ pub async fn connect(url: &str, options: ConnectOptions, patience: Duration) -> 
     Ok(client)
 }
 
-/// Refuses a server that cannot do what is needed.
+/// Refuses a server that is too old or runs without JetStream.
 fn check(server: &ServerInfo, shown: &str) -> Result<()> {
     let version = &server.version;
     let mut numbers = version
@@ -70,7 +70,7 @@ fn check(server: &ServerInfo, shown: &str) -> Result<()> {
     if known < OLDEST {
         let [major, minor, patch] = OLDEST;
         return Err(Error::failed(format!(
-            "NATS at {shown} is version {version}, and {major}.{minor}.{patch} or newer is needed: older ones do not keep a part from being in the queue twice"
+            "NATS at {shown} is version {version}, and {major}.{minor}.{patch} or newer is needed: older versions let a part be in the queue twice"
         )));
     }
     if !server.jetstream {
@@ -96,7 +96,7 @@ pub struct Queue {
 }
 
 impl Queue {
-    /// Those of this plan.
+    /// The names for this plan.
     pub fn of(plan: &Plan) -> Queue {
         let round = plan.round.iter().map(|round| format!("-{round}"));
         Queue {
@@ -104,7 +104,7 @@ impl Queue {
         }
     }
 
-    /// The stream.
+    /// The name of the stream.
     pub fn stream(&self) -> String {
         format!("hecaton-fetch-{}", self.name)
     }
@@ -134,7 +134,7 @@ impl Queue {
         }
     }
 
-    /// Its only consumer, which all workers share.
+    /// The settings of the queue's only consumer, which all workers share.
     pub fn consumer(&self, lease: Duration) -> consumer::pull::Config {
         consumer::pull::Config {
             durable_name: Some(CONSUMER.into()),
@@ -146,7 +146,7 @@ impl Queue {
         }
     }
 
-    /// The consumer, if the job was enqueued; with its lease.
+    /// The consumer and its lease. The error says why there is none, as before the job was enqueued.
     pub async fn find(
         &self,
         context: &jetstream::Context,

@@ -1,6 +1,6 @@
-//! The host of a URL that is canonical as it stands, which nearly all are, without an allocation.
+//! The host of a URL in which it already has its canonical form, as in nearly all URLs, without an allocation.
 
-/// Part of the URL; none where more must be known to be sure.
+/// The host, with its port if that is not the usual one, as a part of the URL; none if only the URL parser can tell.
 pub(super) fn host(url: &str) -> Option<&str> {
     let (rest, usual) = match url.strip_prefix("https://") {
         Some(rest) => (rest, "443"),
@@ -30,7 +30,7 @@ pub(super) fn host(url: &str) -> Option<&str> {
     }
 }
 
-/// Whether a name in lower case is its own canonical form: no address, no punycode, no last dot.
+/// Whether a name in lower case is its own canonical form: no address, no punycode, no empty label.
 fn is_canonical(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or_default();
     let bytes = name.as_bytes();

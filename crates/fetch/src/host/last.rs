@@ -1,4 +1,5 @@
-//! The host of the last URL: lists have many of one host behind one another, and to read it each time takes longest.
+//! Remembers the host of the last URL. Lists often have many URLs of one host in a row, and parsing each of them would
+//! take the most time.
 
 use super::{Host, NoHost, Whose};
 
@@ -29,13 +30,13 @@ impl LastHost {
         Ok((&self.host, self.foreign))
     }
 
-    /// Whether the host of a URL is someone else's, as one is that cannot be read.
+    /// Whether the host of a URL is someone else's. A host that cannot be read counts as someone else's.
     pub fn is_foreign(&mut self, url: &str) -> bool {
         self.of(url).map_or(true, |(_, foreign)| foreign)
     }
 }
 
-/// Scheme, user and host; nothing if that is not plain to see.
+/// Scheme, user, host and port; empty if only the URL parser can tell them.
 fn start(url: &str) -> &str {
     let Some(at) = url.find("://") else {
         return "";

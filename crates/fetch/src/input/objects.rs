@@ -11,7 +11,7 @@ use super::plain::{only_url, text, too_long};
 use super::{Bad, Row, Rows};
 use crate::record::Columns;
 
-/// One input a line; empty lines are passed over.
+/// Reads one input from each line, and skips empty lines.
 pub(super) struct Objects<R> {
     lines: LineReader<R>,
     /// The columns of the rows so far.

@@ -19,11 +19,11 @@ pub struct HostHeaders {
     own: Vec<Own>,
 }
 
-/// Those of one host.
+/// The headers of one host.
 pub struct Own {
-    /// The headers that its settings have, in lower case: those of the job with these names are not sent.
+    /// The names of the headers in the host's settings. Headers of the job with these names are not sent.
     names: Vec<String>,
-    /// The headers of all its requests, and of those that became a GET.
+    /// The headers of the host's requests, and of its requests that a redirect made a GET.
     templates: [Arc<hecaton::Template>; 2],
 }
 
@@ -40,7 +40,7 @@ impl Own {
 }
 
 impl HostHeaders {
-    /// Those of these settings, with the headers that all requests of the job have.
+    /// The headers of these settings, each with `of_all`, the headers that all requests of the job have.
     ///
     /// # Errors
     /// When a name is not that of a host, a header cannot be sent, or a secret is not there.
@@ -83,8 +83,9 @@ impl HostHeaders {
 }
 
 fn template(headers: &[Constant], became_get: bool) -> Result<Arc<hecaton::Template>> {
-    let stays = |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
-    let headers = headers.iter().filter(|(name, _)| !stays(name));
+    let is_dropped =
+        |name: &str| became_get && Redirect::describes_content(&name.to_ascii_lowercase());
+    let headers = headers.iter().filter(|(name, _)| !is_dropped(name));
     let defaults = Defaults {
         headers: headers.cloned().collect(),
         ..Defaults::default()

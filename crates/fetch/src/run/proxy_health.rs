@@ -1,8 +1,8 @@
-//! Which proxies work: one that cannot be connected to, or says nothing, rests, and requests take the others meanwhile.
-//! Pure decisions.
+//! Which proxies work. A proxy that cannot be connected to, or that does not respond, rests, and requests take the
+//! others meanwhile. Pure decisions.
 //!
-//! A host says nothing by the failures of a proxy, so they do not count for it while another proxy can be taken. If
-//! none can, they count: then the host cannot be reached.
+//! The failure of a proxy says nothing about the host, so it does not count against the host while another proxy can be
+//! taken. If no other can, it counts, because the host cannot be reached then.
 
 use std::time::{Duration, Instant};
 
@@ -15,14 +15,14 @@ const LONGEST_REST: Duration = Duration::from_secs(60);
 /// What is known of a proxy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Health {
-    /// In a row.
+    /// Failures in a row.
     failures: u32,
-    /// When it may be tried again.
+    /// When the proxy may be tried again.
     until: Option<Instant>,
-    /// Whether a request tries it again.
+    /// Whether a request is trying the proxy again.
     is_probed: bool,
-    /// When it said something last.
-    answered: Option<Instant>,
+    /// When the proxy responded last.
+    responded: Option<Instant>,
 }
 
 impl Health {
@@ -41,7 +41,7 @@ impl Health {
 pub struct ProxyHealth(Vec<Health>);
 
 impl ProxyHealth {
-    /// Of so many proxies nothing is known yet.
+    /// This many proxies, of which nothing is known yet.
     pub fn new(proxies: usize) -> ProxyHealth {
         ProxyHealth(vec![Health::default(); proxies])
     }
@@ -63,11 +63,12 @@ impl ProxyHealth {
         chosen
     }
 
-    /// Nobody could connect to this proxy, or it said nothing; whether that is news.
+    /// Notes that a request could not connect to this proxy, or got no response from it. Returns whether it is
+    /// the first failure in a row.
     pub fn failed(&mut self, proxy: usize, now: Instant) -> bool {
         let health = &mut self.0[proxy];
         let is_news = health.failures == 0;
-        // Requests that were under way when it began to rest say nothing new.
+        // Requests that were in flight when the proxy began to rest say nothing new.
         if is_news || std::mem::take(&mut health.is_probed) {
             health.failures = health.failures.saturating_add(1);
             health.rest(now);
@@ -75,20 +76,20 @@ impl ProxyHealth {
         is_news
     }
 
-    /// This proxy said something.
+    /// Notes that this proxy responded.
     pub fn worked(&mut self, proxy: usize, now: Instant) {
         self.0[proxy] = Health {
-            answered: Some(now),
+            responded: Some(now),
             ..Health::default()
         };
     }
 
-    /// Whether a proxy failed by saying nothing to a request. The request began at `begun`, and `tried` proxies in a
-    /// row, of `all`, have said nothing to it. The host may be what is silent: then a proxy that responded to another
-    /// request meanwhile waits for it, and so do all proxies.
+    /// Whether a request without a response is the failure of its proxy, and not of its host. The request began at
+    /// `begun`, and `tried` proxies in a row, of `all`, gave it no response. The host is to blame if the proxy has
+    /// responded to another request since `begun`, or if all proxies were tried.
     pub fn is_silent(&self, proxy: usize, (begun, tried): (Instant, usize), all: usize) -> bool {
-        let answered = self.0[proxy].answered;
-        answered.is_none_or(|at| at <= begun) && tried < all
+        let responded = self.0[proxy].responded;
+        responded.is_none_or(|at| at <= begun) && tried < all
     }
 
     /// Whether one of these proxies can be taken now.
@@ -110,7 +111,7 @@ mod tests {
             [0, 1, 0]
         );
         assert!(health.failed(0, now));
-        // Another request was under way.
+        // Another request was in flight.
         assert!(!health.failed(0, now));
         assert!(health.has_any(&both, now));
         assert_eq!(

@@ -11,7 +11,7 @@ use crate::record::{Input, Invalid};
 /// Most sitemaps of one site.
 const MOST: usize = 50_000;
 
-/// Most that one sitemap lists: twice what the protocol allows.
+/// Most entries of one sitemap: twice what the protocol allows.
 const MOST_LISTED: usize = 100_000;
 
 /// The pages of a sitemap and of the sitemaps that it lists. Memory holds the entries of one sitemap at a time.
@@ -82,7 +82,7 @@ impl<F> Walk<F> {
             Listed::Page(rest) | Listed::Sitemap(rest) | Listed::Bad(rest, _)
                 if self.listed > MOST_LISTED =>
             {
-                self.bad(rest, format!("stands behind {MOST_LISTED} others in its sitemap; it and those behind it are left out"));
+                self.bad(rest, format!("comes after {MOST_LISTED} other entries of its sitemap; it and all later entries are left out"));
             }
             Listed::Bad(text, fault) => self.bad(text, fault.to_owned()),
             Listed::Page(page) if is_on(&page, host) => self.page(&page),
@@ -95,7 +95,7 @@ impl<F> Walk<F> {
                 self.bad(next, reason);
             }
             Listed::Sitemap(next) if self.known.len() >= MOST => {
-                self.bad(next, format!("is one sitemap more than {MOST}"));
+                self.bad(next, format!("is left out: {MOST} sitemaps of this site are already known"));
             }
             Listed::Sitemap(next) => {
                 if self.known.insert(next.clone()) {

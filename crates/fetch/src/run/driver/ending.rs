@@ -1,4 +1,4 @@
-//! An outcome: classified, retried or recorded, and reported to its host's limits.
+//! Handles an outcome: classifies it, retries the request or writes its record, and informs the host's limits.
 
 use std::time::{Duration, Instant, SystemTime};
 
@@ -21,13 +21,13 @@ use crate::run::verdict::{classify, wait};
 use crate::run::watch::News;
 use crate::sink::Whole;
 
-/// A body that is in memory, or on the disk, or that was given up.
+/// What became of a response's body.
 enum Stored {
-    /// On the disk, if there is one; else the response has it.
+    /// It was received whole: into this file, or, with none, into the memory of the response.
     Whole(Option<Whole>),
-    /// Longer than is allowed.
+    /// It is longer than allowed; the sentence that says so.
     TooLarge(String),
-    /// The job has it, and it was good or not.
+    /// The job has the same body already; whether that response was good.
     Unchanged(bool),
 }
 
@@ -72,17 +72,17 @@ impl Driver<'_> {
         let repeatable = self.maker.may_repeat(&rendered.method)
             || matches!(&outcome, Err(error) if !error.sent());
         if is_crowded(&outcome) {
-            self.may_fly = (self.may_fly / 2).max(1);
+            self.max_in_flight = (self.max_in_flight / 2).max(1);
             if repeatable {
                 drop(rendered);
                 let mut pending = flight.pending;
-                // The host did its part, so this was no try.
+                // The host did its part, so this does not count as a try.
                 pending.attempts -= 1;
                 part.again(flight.host, pending, now + wait(1));
                 return Ok(());
             }
-        } else if self.may_fly < self.job.pace.concurrency {
-            self.may_fly += 1;
+        } else if self.max_in_flight < self.job.pace.concurrency {
+            self.max_in_flight += 1;
         }
         if verdict.may_help && repeatable && part.hosts.is_down(flight.host) {
             drop(rendered);
@@ -121,7 +121,7 @@ impl Driver<'_> {
             Step::Stay => None,
             Step::Refused(url, why) => {
                 tried.location = url;
-                // With 0 the redirect is the response.
+                // If no redirects are to be followed, the redirect is recorded as the response.
                 (most.0 > 0).then_some(why)
             }
             Step::To(onward) => {
@@ -135,7 +135,7 @@ impl Driver<'_> {
                 let (pending, why) = *unfollowed;
                 let (why, way) = match why {
                     Unfollowed::Refused(why) => (why, None),
-                    // The round that follows redirects begins with a first page.
+                    // The round that follows redirects can begin only with the first page of an input.
                     Unfollowed::OtherPart(onward) if pending.pages.is_some() => {
                         let to = onward.url;
                         (
@@ -194,7 +194,8 @@ impl Driver<'_> {
 }
 
 impl Driver<'_> {
-    /// Has a request that its proxy lost take the next one. It was no try, and says nothing of its host.
+    /// Sends a request that its proxy lost through the next proxy. The loss does not count as a try, and says nothing
+    /// about the host.
     fn lost_by_proxy(
         &mut self,
         (flight, index): (Flight, usize),
@@ -232,7 +233,7 @@ fn is_crowded(outcome: &hecaton::Outcome) -> bool {
     outcome.as_ref().err().is_some_and(crowded)
 }
 
-/// Where a redirect leads, for the round that follows it.
+/// The target of a redirect, for the round that follows it.
 fn way_of(onward: Onward, pending: &Pending) -> Way {
     Way {
         url: onward.url,
@@ -243,7 +244,7 @@ fn way_of(onward: Onward, pending: &Pending) -> Way {
     }
 }
 
-/// Where the next page is.
+/// The URL of the next page.
 fn way_to(onward: &Onward) -> Way {
     Way {
         url: onward.url.clone(),
@@ -259,7 +260,7 @@ fn pages_before(pending: &Pending) -> u32 {
     pending.pages.as_ref().map_or(0, |pages| pages.number)
 }
 
-/// Where an outcome leads.
+/// Whether an outcome is a redirect to be followed, and where it leads.
 fn leads(
     outcome: &hecaton::Outcome,
     rendered: &Rendered<'_>,
@@ -321,7 +322,8 @@ fn record(
             records.response(out, about, tried, response, kept);
             return Ok(is_followed);
         }
-        // The server may have acted on it, and `again` sends errors by default.
+        // The server may have acted on the request. It is not recorded as an error, because `again` sends errors by
+        // default.
         (Err(error), _) if !repeatable => {
             let out = part.record(Outcome::Unknown, false);
             records.unknown(out, about, tried, error);
@@ -352,7 +354,7 @@ fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<S
             "{host}: given up after it was down for {}, {last}; its other inputs are unreached, and `again` sends them",
             humantime::format_duration(Duration::from_secs(after.as_secs()))
         )),
-        // Pauses are what politeness does; only long ones are news.
+        // Short pauses are usual; only long ones are reported.
         Change::Paused(pause) if *pause >= Duration::from_secs(5) => Some(format!(
             "{host}: the server requests a pause of {}",
             humantime::format_duration(*pause)

@@ -48,7 +48,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The result of a thread.
 #[derive(Debug, Default)]
 pub struct Ended {
-    /// How inputs ended: those of the parts that are done.
+    /// How the inputs of the parts that this thread finished have ended.
     pub tally: Tally,
     /// Parts that other workers took over or did.
     pub elsewhere: Vec<u32>,
@@ -61,7 +61,7 @@ pub struct Ended {
 /// A request that was started and has not ended.
 struct Flight {
     part: u32,
-    /// The attempt at it: a part may be left, and come again.
+    /// Which attempt at the part it belongs to: a part may be left, and come again.
     attempt: u32,
     host: u32,
     pending: Pending,
@@ -69,7 +69,7 @@ struct Flight {
 }
 
 impl Flight {
-    /// Its URL: where redirects led, or that of its input.
+    /// The URL of the request: where redirects led, or that of its input.
     fn url<'a>(&'a self, rendered: &'a Rendered<'_>) -> &'a str {
         let onward = self.pending.onward.as_deref();
         onward.map_or(&*rendered.url, |onward| &onward.url)
@@ -80,7 +80,7 @@ impl Flight {
     }
 }
 
-/// The requests of a thread, and the parts that they are of.
+/// The requests of a thread, and the parts that they belong to.
 pub struct Driver<'a> {
     shared: &'a Shared<'a>,
     folder: &'a Folder,
@@ -88,12 +88,12 @@ pub struct Driver<'a> {
     plan: &'a Plan,
     /// The number of the thread.
     number: usize,
-    /// To whoever watches all threads.
+    /// Reports to the thread that watches all.
     news: Sender<News>,
     reactor: Reactor,
     batch: Batches,
     /// Most requests in flight now: fewer after bodies did not fit into memory.
-    may_fly: usize,
+    max_in_flight: usize,
     /// This thread's share of the requests in flight of all threads.
     slots: ThreadSlots<'a>,
     writer: Writer,
@@ -112,7 +112,7 @@ pub struct Driver<'a> {
     flights: Vec<Option<Flight>>,
     free: Vec<u32>,
     in_flight: usize,
-    /// Flights that wait for their intents, by ticket.
+    /// Flights that wait until their intents are on the disk, by ticket.
     intending: HashMap<u64, Vec<u32>>,
     ticket: u64,
     robots: robots::RobotsFiles,
@@ -123,14 +123,14 @@ pub struct Driver<'a> {
     paging: Option<Paging>,
     ended: Ended,
     parts_done: u64,
-    /// Records of parts that were there when they were opened.
+    /// Records that parts already had when this thread opened them.
     found: u64,
     reported: Instant,
     looked: Instant,
 }
 
 impl<'a> Driver<'a> {
-    /// That of the thread with this number.
+    /// The driver of the thread with this number.
     ///
     /// # Errors
     /// When the system has no reactor or no thread for it, or the plan cannot be read.
@@ -156,7 +156,7 @@ impl<'a> Driver<'a> {
             news,
             reactor,
             batch: Batches::new(shared.clients, shared.proxies, job.pace.concurrency)?,
-            may_fly: job.pace.concurrency,
+            max_in_flight: job.pace.concurrency,
             slots: shared.slots.of_thread(),
             writer: Writer::start()?,
             maker: Maker::new(&job.request, &plan.columns, plan.job)?
@@ -198,7 +198,7 @@ impl<'a> Driver<'a> {
         let mut outcomes = Vec::new();
         loop {
             let is_stopping = self.shared.is_stopping();
-            // First of all: whoever was asleep may have lost its parts meanwhile.
+            // This comes first: if the machine was asleep, the worker may have lost its parts meanwhile.
             self.look_around()?;
             self.receive_reports()?;
             let next = if is_stopping { None } else { self.start()? };
@@ -255,7 +255,7 @@ impl<'a> Driver<'a> {
         self.say(format!("part {number} was taken over by another worker"));
     }
 
-    /// Until something ended, or there is something to do.
+    /// Waits until a request has ended, or there is something to do.
     fn wait(&mut self, next: Option<Instant>, outcomes: &mut Vec<(u32, hecaton::Outcome)>) {
         let now = Instant::now();
         let due = self.open.iter().filter_map(OpenPart::due).min();
@@ -271,14 +271,14 @@ impl<'a> Driver<'a> {
         if self.batch.is_empty() {
             std::thread::sleep(longest);
         } else {
-            // None: nothing has ended, and that is fine.
+            // None means that no request has ended, which is fine.
             let _ = self
                 .reactor
                 .block_on_at_most(self.batch.wait(outcomes), longest);
         }
     }
 
-    /// Ends in order: what was recorded is on the disk.
+    /// Aborts the requests in flight, and waits until everything that was recorded is on the disk.
     fn end(mut self, driven: Result<()>) -> Result<Ended> {
         self.batch.abort();
         self.report();

@@ -38,7 +38,7 @@ impl Driver<'_> {
         let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
         let mut has_looked_back = false;
         let (mut has_slot, mut lacks_slot) = (false, false);
-        while self.in_flight < self.may_fly {
+        while self.in_flight < self.max_in_flight {
             has_slot = has_slot || self.slots.take();
             if !has_slot {
                 lacks_slot = true;
