@@ -1,4 +1,4 @@
-//! Cuts: at random moments of a round a response comes in two parts, the last bytes a while after the others. If a
+//! Cuts: at random moments of a round a response is sent in two parts, the last bytes a while after the others. If a
 //! client sends its next request in between, it has not waited for the end of the response.
 
 use std::cell::{Cell, RefCell};
@@ -26,7 +26,7 @@ impl Cuts {
         self.arrived.set(0);
     }
 
-    /// A request of the round arrives; whether its response is cut.
+    /// Notes a request of the round, and returns whether its response is cut.
     pub(crate) fn is_due(&self) -> bool {
         let mut moments = self.moments.borrow_mut();
         let arrived = self.arrived.replace(self.arrived.get() + 1);

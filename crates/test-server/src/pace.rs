@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::times::Times;
 
-/// A request may come so much before it is due: the clocks of two programs are read a moment apart.
+/// A request may come this much before it is due, because two programs read the clock a moment apart.
 const EARLY: Duration = Duration::from_millis(1);
 
 /// The instants at which the requests of a round are due.
@@ -32,18 +32,18 @@ pub(crate) struct Punctuality {
     pub(crate) behind: Times,
     /// Requests that were read before they were due.
     pub(crate) early: u64,
-    /// How long after the requests were due their responses were let go.
+    /// How long after their requests were due responses were released: the least that a client can have measured.
     pub(crate) least: Times,
 }
 
 impl Punctuality {
-    /// A request has been read.
+    /// Notes a request that has been read.
     pub(crate) fn arrived(&mut self, due: Instant, now: Instant) {
         self.early += u64::from(now + EARLY < due);
         self.behind.record(now.saturating_duration_since(due));
     }
 
-    /// The response of a request is let go.
+    /// Notes a response that is released.
     pub(crate) fn released(&mut self, due: Instant, now: Instant) {
         self.least.record(now.saturating_duration_since(due));
     }

@@ -7,7 +7,7 @@ pub(crate) const MAX_HEAD: usize = 32 * 1024;
 /// Most header lines that are read; more get a 431.
 const MAX_HEADERS: usize = 100;
 
-/// The content at the start of a buffer.
+/// What is at the start of a buffer.
 #[derive(Debug)]
 pub(crate) enum Parsed<'b> {
     Whole(Head<'b>),

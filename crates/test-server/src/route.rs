@@ -10,10 +10,10 @@
 //! | `/bytes/<n>` | n bytes |
 //! | `/pieces/<n>/<bytes>/<ms>` | n pieces of a body, with pauses between them |
 //! | `/encoded/<coding>/<n>` | n bytes of text in `gzip`, `deflate`, `br` or `zstd`; a list (`gzip,br`) is applied in order, `?layers=<k>` repeats it; `gzip-corrupt` and `gzip-truncated` damage it |
-//! | `/bomb/<coding>/<MiB>` | n mebibytes of zeros, small on the wire |
+//! | `/bomb/<coding>/<MiB>` | that many mebibytes of zeros, small on the wire |
 //! | `/redirect/<status>/<n>?to=<URL>` | n redirects, the last to the URL or else to `/echo` |
 //! | `/redirect-loop` | 302 to itself |
-//! | `/cookies/set?<name>=<value>` | a `Set-Cookie` each; attributes may follow in the value (`a=1%3B%20Path%3D/x`) |
+//! | `/cookies/set?<name>=<value>` | a `Set-Cookie` for each pair; attributes may follow in the value (`a=1%3B%20Path%3D/x`) |
 //! | `/cookies` | the cookies that came, as JSON |
 //! | `/basic/<user>/<password>` | 200 with these credentials, else 401 and a challenge |
 //! | `/upload` | length and CRC-32 of the request's body, as JSON |
@@ -21,7 +21,7 @@
 //! | `/delay/<ms>` | a response after that time, an hour at most |
 //! | `/close` | a response, after which the connection is closed |
 //! | `/eof` | a body that ends with the connection |
-//! | `/fault/<kind>` | something wrong: see `fault.rs` |
+//! | `/fault/<kind>` | a fault: see `fault.rs` |
 //! | `/ledger` | the summary as JSON; not counted as a request |
 
 use std::time::Duration;
@@ -32,7 +32,7 @@ use crate::fault::Fault;
 /// The route of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// An id, and the word of the round before it.
+    /// An id, and the word before it if the path has one.
     Item(u64, Option<u64>),
     Echo,
     Status(u16),

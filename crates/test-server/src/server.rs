@@ -91,8 +91,8 @@ pub(crate) async fn accept(listener: TcpListener, hub: Rc<Hub>, port: Option<Rc<
                     },
                     false => None,
                 };
-                // Without it a short response may wait for the client's acknowledgement; a socket that
-                // refuses is already dead, and its task will find out.
+                // With Nagle's algorithm a short response may wait for the client's acknowledgement. A socket that
+                // refuses the option is already dead, and its task will find out.
                 let _ = stream.set_nodelay(true);
                 let (hub, port) = (hub.clone(), port.clone());
                 match (guest, port) {

@@ -31,7 +31,7 @@ const LONGEST_PIECE: u64 = 1024 * 1024;
 /// Longest pause of `/pieces`.
 const LONGEST_PAUSE_MS: u64 = 3_600_000;
 
-/// The response; 400 if the arguments are invalid.
+/// The response; 400 if the arguments in the path are invalid.
 pub(crate) fn respond(
     special: Special,
     detail: Option<&Detail>,
@@ -56,7 +56,7 @@ pub(crate) fn respond(
         Special::Early => Some(SpecialResponse::Small(Small::status(413, is_head))),
     };
     response.unwrap_or_else(|| {
-        let text = "the arguments in this path make no sense; see the table in route.rs\n";
+        let text = "the arguments in this path are invalid; see the table in route.rs\n";
         SpecialResponse::Small(Small::text(400, text, is_head))
     })
 }

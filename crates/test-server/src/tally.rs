@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use crate::pace::Punctuality;
 use crate::times::Times;
 
-/// Counts since the interval began. Everything is requests unless the name says otherwise.
+/// Counts since the interval began. They count requests unless the name says otherwise; `Interval` documents each.
 pub(crate) struct Tally {
     pub(crate) requests: u64,
     pub(crate) items: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Tally {
     /// Connections opened in this interval that have carried nothing.
     pub(crate) unused: u64,
     pub(crate) peak_ahead: u64,
-    /// Connections open that carried a request of the round.
+    /// Open connections that carried a request of the round.
     pub(crate) connections_open: u64,
     pub(crate) peak_connections: u64,
     pub(crate) held: Times,
@@ -47,7 +47,7 @@ pub(crate) struct Tally {
     pub(crate) lateness: Histogram<u32>,
 }
 
-/// Lateness above this is counted as this.
+/// A longer lateness counts as this one.
 const LATEST_NS: u64 = 60_000_000_000;
 
 impl Tally {
@@ -133,7 +133,7 @@ impl Tally {
         self.lateness.value_at_quantile(share).div_ceil(1000)
     }
 
-    /// Adds a finished interval. Requests in flight and their peak are no sums, and stay as they are.
+    /// Adds those counts of another interval that the server's summary contains. All others stay as they are.
     pub(crate) fn add(&mut self, other: &Tally) {
         self.requests += other.requests;
         self.items += other.items;

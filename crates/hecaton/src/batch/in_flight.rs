@@ -11,10 +11,10 @@ use crate::client::Outcome;
 use crate::message::origin::Origin;
 use crate::runtime::yield_now::poll_turn;
 
-/// The memory of a future, which is reused: about a kibibyte, which malloc does not serve from its fast path.
+/// The memory of a future, about a kibibyte. It is reused, because malloc does not serve this size from its fast path.
 pub(crate) type Slot<Output = Outcome> = ReusableBoxFuture<'static, Output>;
 
-/// Ready when the request has ended, or waits for its reader.
+/// A future that is ready when the request has ended, or when a part of its response waits for its reader.
 pub(crate) struct InFlight<T, Output = Outcome> {
     tag: Option<T>,
     origin: Option<Arc<Origin>>,
@@ -58,7 +58,7 @@ impl<T, Output> InFlight<T, Output> {
         self.tag.as_ref()
     }
 
-    /// Its tag; the request is given up.
+    /// Gives the request up, and returns its tag.
     pub fn into_tag(self) -> Option<T> {
         self.tag
     }

@@ -28,13 +28,13 @@ pub(crate) struct Resends {
 
 /// Facts about the request and its last connection.
 pub(crate) struct Facts {
-    /// Whether doing it twice is the same as doing it once (RFC 9110 §9.2.2).
+    /// Whether the request has the same effect twice as once (RFC 9110 §9.2.2).
     pub idempotent: bool,
-    /// Whether its last connection had carried a request before.
+    /// Whether the last connection had carried another request before.
     pub reused: bool,
-    /// Whether a byte of it was written to that connection.
+    /// Whether a byte of the request was written to that connection.
     pub sent: bool,
-    /// The setting.
+    /// The setting `reconnect`.
     pub reconnect: bool,
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// `10.0.0.0/8`; none for anything else, a single address included.
+    /// Reads a network such as `10.0.0.0/8`; none for any other text, even a single address.
     pub fn parse(text: &str) -> Option<Network> {
         let (first, bits) = text.split_once('/')?;
         let first: IpAddr = first.parse().ok()?;

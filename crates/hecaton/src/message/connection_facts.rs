@@ -4,13 +4,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The facts of one connection, which all attempts on it share. Through a proxy the peer is the proxy, and TLS is that
-/// with the origin.
+/// The facts of one connection, which all attempts on it share. Through a proxy the peer is the proxy, and `tls` is
+/// about the handshake with the origin.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionFacts {
     /// The other end.
     pub peer: Option<Endpoint>,
-    /// This end. A Unix socket has no name here.
+    /// This end; none for a Unix socket, whose path is that of the other end.
     pub local: Option<Endpoint>,
     /// None before the handshake is complete, and without TLS.
     pub tls: Option<TlsFacts>,

@@ -22,8 +22,8 @@ pub fn resolve(base: &str, reference: &str) -> Result<String, InvalidRequest> {
     Ok(url.replace(' ', "%20"))
 }
 
-/// Does what `resolve` does, beside a parsed base. An absolute URL stays as it was written, valid or not. `strict`
-/// refuses everything that needs encoding.
+/// The URL that `reference` names beside a parsed base. Unlike [`resolve`], an absolute URL stays as it was written,
+/// valid or not. `strict` refuses everything that needs encoding.
 pub(crate) fn beside(base: &Url, reference: &[u8], strict: bool) -> Result<String, InvalidUrl> {
     let text = readable(reference, strict).map_err(|why| InvalidUrl::new(reference, why))?;
     if is_absolute(text) {
@@ -40,7 +40,7 @@ fn unread(why: &str) -> String {
 /// accepts what servers write and browsers read, even backslashes.
 ///
 /// # Errors
-/// Why it names none.
+/// Why the reference names no URL.
 pub fn join(base: &str, reference: &str) -> Result<String, String> {
     if let Some(merged) = merge(base, reference) {
         return Ok(merged);
@@ -49,7 +49,7 @@ pub fn join(base: &str, reference: &str) -> Result<String, String> {
     joined.map(String::from).map_err(|error| error.to_string())
 }
 
-/// Whether it is an absolute URL of HTTP.
+/// Whether the text is an absolute `http` or `https` URL.
 fn is_absolute(text: &str) -> bool {
     let begin = |scheme: &str| {
         text.get(..scheme.len())
@@ -74,7 +74,8 @@ fn with_small_letters(url: String) -> String {
     }
 }
 
-/// The bytes as text, if they contain nothing invisible.
+/// The bytes as text. Control characters and backslashes are refused; `strict` also refuses spaces and letters beyond
+/// ASCII.
 fn readable(text: &[u8], strict: bool) -> Result<&str, String> {
     let refused =
         |byte: u8| byte.is_ascii_control() || byte == b'\\' || (strict && !byte.is_ascii_graphic());
@@ -176,7 +177,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Every resolved URL has a host, and nothing that a request line may not contain.
+        /// A resolved URL contains nothing that a request line may not contain. A relative reference stays on the host.
         #[test]
         fn a_resolved_reference_is_clean(reference in "\\PC*|[./?#:a@\\\\]{0,12}") {
             if let Ok(url) = resolve("http://host/a/b", &reference) {

@@ -33,12 +33,12 @@ pub struct Request {
     pub(crate) host: Bytes,
     /// The other headers as they go on the wire, `name: value\r\n`, names as the program wrote them.
     pub(crate) fields: Vec<u8>,
-    /// How many bytes at their beginning come from the client's `template`.
-    pub(crate) clients: usize,
+    /// How many bytes at the beginning of `fields` come from the client's `template`.
+    pub(crate) inherited_bytes: usize,
     pub(crate) template: Option<Arc<Template>>,
-    /// Whether the next of them is an `Authorization` from the URL's user and password.
+    /// Whether the field after these bytes is an `Authorization` from the URL's user and password.
     has_login: bool,
-    /// The meaning of these headers for the client itself.
+    /// What `fields` mean for the client itself.
     pub(crate) flags: RequestFlags,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,
@@ -78,7 +78,7 @@ impl Request {
             target: destination.target,
             host: destination.host,
             fields: Vec::new(),
-            clients: 0,
+            inherited_bytes: 0,
             template: None,
             has_login: false,
             flags: RequestFlags::default(),
@@ -119,7 +119,7 @@ impl Request {
             *framing = Some(announced);
             return Ok(self);
         }
-        if self.clients > 0 || self.has_login || self.options.is_some() {
+        if self.inherited_bytes > 0 || self.has_login || self.options.is_some() {
             self.drop_inherited(&key);
         }
         if key == HOST {
@@ -143,13 +143,13 @@ impl Request {
 
     /// Adds the headers of the client, before all others.
     pub(crate) fn inherit(&mut self, from: &Arc<Template>) {
-        // Redirects need it even if no header of it is used.
+        // Redirects need the template even if no header of it is used.
         self.template = Some(from.clone());
         let Some(inherited) = from.for_origin(&self.origin) else {
             return;
         };
         self.fields.splice(0..0, inherited.fields.iter().copied());
-        self.clients = inherited.fields.len();
+        self.inherited_bytes = inherited.fields.len();
         self.flags.add(inherited.flags);
         if let Some(host) = &inherited.host {
             self.host = host.clone();
@@ -169,7 +169,7 @@ impl Request {
 
     /// The `Authorization` made of the URL's user and password.
     pub(crate) fn login(&self) -> Option<&[u8]> {
-        let of_url = &self.fields[self.clients..];
+        let of_url = &self.fields[self.inherited_bytes..];
         Fields(of_url)
             .get(AUTHORIZATION.as_str())
             .filter(|_| self.has_login)
@@ -196,7 +196,7 @@ impl Request {
         let login = self.has_login && key == AUTHORIZATION;
         self.has_login &= !login;
         if !login
-            && Fields(&self.fields[..self.clients])
+            && Fields(&self.fields[..self.inherited_bytes])
                 .get(key.as_str())
                 .is_none()
         {
@@ -205,10 +205,10 @@ impl Request {
         self.retain(|name, whose| name != key.as_str() || (whose == Whose::Request && !login));
     }
 
-    /// Keeps the fields that pass, by their names in lower case. The flags of the others are cleared.
+    /// Drops the fields that `keep` refuses, and their flags. `keep` gets each name in lower case.
     pub(crate) fn retain(&mut self, keep: impl Fn(&str, Whose) -> bool) {
         let fields = std::mem::take(&mut self.fields);
-        let (theirs, own) = fields.split_at(self.clients);
+        let (theirs, own) = fields.split_at(self.inherited_bytes);
         self.flags = RequestFlags::default();
         for (part, whose) in [(theirs, Whose::Client), (own, Whose::Request)] {
             for (name, value) in Fields(part).iter() {
@@ -219,7 +219,7 @@ impl Request {
                 }
             }
             if whose == Whose::Client {
-                self.clients = self.fields.len();
+                self.inherited_bytes = self.fields.len();
             }
         }
     }
@@ -257,12 +257,12 @@ impl Request {
         Ok(self)
     }
 
-    /// The framing of the body by the headers.
+    /// The framing of the body that the headers announce.
     pub(crate) fn framing(&self) -> Option<Framing> {
         self.options.as_ref().and_then(|options| options.framing)
     }
 
-    /// For a request that continues without its body.
+    /// Forgets the framing that the headers announce, for a request that continues without its body.
     pub(crate) fn forget_framing(&mut self) {
         if let Some(options) = &mut self.options {
             options.framing = None;
@@ -283,7 +283,7 @@ impl Request {
 
     /// Authenticates by digest (RFC 7616), instead of as the client and the URL say. When the server sends a challenge
     /// (401), the request is sent again, once, with the response to it. Later requests with the same login to the same
-    /// protection space carry the response at once. Both attempts are listed, and count for the one deadline. If the
+    /// protection space carry the response at once. Both attempts are listed, and share the one deadline. If the
     /// body can be read only once, the challenge is an error of kind [`Body`](crate::Kind::Body). The login does not
     /// follow a redirect to another origin. An `Authorization` that is added later replaces it.
     pub fn digest_auth(mut self, login: Login) -> Request {
@@ -370,7 +370,7 @@ fn header_name(name: &str) -> Result<HeaderName, InvalidRequest> {
 
 fn parse_method(method: &str) -> Result<Method, InvalidRequest> {
     if method == "CONNECT" {
-        // A tunnel follows its response: no body, and no connection for the next request.
+        // After its response the connection is a tunnel: there is no body, and no next request can be sent on it.
         let why = "method \"CONNECT\" opens a tunnel, which is not supported";
         return Err(InvalidRequest(why.into()));
     }

@@ -7,7 +7,7 @@ use tokio::net::unix::pipe::Receiver;
 
 use crate::runtime::descriptors::Duplicate;
 
-/// A pipe, a socket or a terminal of the program. A body is read from it by a thread that must not wait for it.
+/// A pipe, a socket or a terminal of the program. A body is read from it by a thread that must not block on it.
 pub struct Readable(State);
 
 enum State {
@@ -15,7 +15,7 @@ enum State {
     /// Tokio wakes the task when the descriptor is readable. Tokio's type for a pipe serves for every kind of
     /// descriptor, because nothing is read through it, and it needs no unsafe code.
     Watched(Duplicate<Receiver>),
-    /// The system cannot watch a file, which always has something to read, if only its end.
+    /// A file: the system cannot watch it, and it always has something to read, if only its end.
     Always,
 }
 
@@ -25,7 +25,8 @@ impl Readable {
         Readable(State::New(Some(duplicate)))
     }
 
-    /// Ready when there is something to read, or the end. To be called where a request is waited for.
+    /// Ready when there is something to read, or the end. Call this only in a thread that waits for a request, because
+    /// Tokio's reactor runs there.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if let State::New(duplicate) = &mut self.0 {
             let watched = duplicate.take().map(Receiver::from_owned_fd_unchecked);

@@ -79,7 +79,7 @@ impl Found {
     }
 }
 
-/// `1:2:3`, behind which there may be anything but a digit.
+/// A time such as `1:2:3`. Anything but a digit may follow it.
 fn time(token: &[u8]) -> Option<[u32; 3]> {
     let mut parts = token.splitn(3, |byte| *byte == b':');
     let mut next = |is_last: bool| {
@@ -90,7 +90,7 @@ fn time(token: &[u8]) -> Option<[u32; 3]> {
     Some([next(false)?, next(false)?, next(true)?])
 }
 
-/// A number of this many digits, which another digit must not follow.
+/// A number of this many digits. Anything but another digit may follow it.
 fn number(token: &[u8], digits: std::ops::RangeInclusive<usize>) -> Option<u32> {
     let is_digit = |byte: &&u8| byte.is_ascii_digit();
     let found = token.iter().take_while(is_digit).count();
