@@ -13,7 +13,7 @@ struct Measure {
     value: fn(&Round) -> f64,
     more: &'static str,
     less: &'static str,
-    /// Whether more of it is a fault.
+    /// Whether more is worse.
     costs: bool,
 }
 
@@ -34,8 +34,8 @@ const MEASURES: [Measure; 2] = [
     },
 ];
 
-/// The judgements of a load, one among `loads`: all of them together name a difference between equal builds in at most
-/// one run of twenty.
+/// The judgements of one of `loads` loads. All judgements of a run together name a difference between equal builds in
+/// at most one run of twenty.
 pub(super) fn judged(
     what: &str,
     rows: [&Row; 2],

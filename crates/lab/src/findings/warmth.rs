@@ -8,19 +8,20 @@ use super::stats::median;
 use super::words::{figure, listed};
 use crate::run::Round;
 
-/// The first round of a process costs so many times the CPU of its last: in the middle of all processes, …
+/// A row was warming if the first round of its processes costs this many times the CPU of the last one, as the median
+/// of all processes.
 const DEARER: f64 = 1.15;
 
-/// … and so many times in most of them.
+/// It must also cost this many times as much in each of most processes.
 const DEARER_EACH: f64 = 1.1;
 
-/// Share of processes that are most of them.
+/// The share of processes that counts as most of them.
 const MOST: f64 = 0.75;
 
 /// Rows that a sentence names; the list of warnings names all.
 const SHOWN: usize = 3;
 
-/// Fewest processes that show it.
+/// Fewest processes of a row that can show it.
 const PROCESSES: usize = 3;
 
 /// The factor by which a process must be cheaper after its last round than in its cheapest round. It is higher than the
@@ -30,18 +31,20 @@ const CHEAPER_LATER: f64 = 1.5;
 /// A row whose processes were still getting faster.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Warming {
-    /// Requests per second of the first round of each process, median.
+    /// Requests per second, median: of the first round of each process, or, if only the tries after the last round were
+    /// faster, of all rounds.
     pub first: f64,
-    /// Requests per second of the last round of each process, median.
+    /// Requests per second: of the last round of each process, median, or of the tries after the last round.
     pub steady: f64,
 }
 
-/// Looks at a row's rounds; none where they show no warming, or each round had a process of its own.
+/// How a row was warming, by its rounds or else by the tries after the last one; none if neither shows it.
 pub(super) fn warming(rounds: &[&Round]) -> Option<Warming> {
     in_the_rounds(rounds).or_else(|| after_the_rounds(rounds))
 }
 
-/// A process that gets cheaper in one step, when its rounds are over, is as even in them as one that is warm.
+/// Compares the tries after the last round with the rounds: a process that gets cheaper in one step after that round
+/// looks as even in its rounds as a warm one.
 fn after_the_rounds(rounds: &[&Round]) -> Option<Warming> {
     let later = rounds.iter().find_map(|round| round.later)?;
     let cheapest = rounds.iter().map(|round| cost(round)).reduce(f64::min)?;
@@ -54,7 +57,7 @@ fn after_the_rounds(rounds: &[&Round]) -> Option<Warming> {
     })
 }
 
-/// The first round of a process against its last.
+/// Compares the first round of each process with its last; none if no process had several rounds.
 fn in_the_rounds(rounds: &[&Round]) -> Option<Warming> {
     let mut processes: BTreeMap<u32, Vec<&Round>> = BTreeMap::new();
     for round in rounds {

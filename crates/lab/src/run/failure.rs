@@ -23,7 +23,7 @@ pub struct DriverError {
 /// How a driver failed.
 #[derive(Debug)]
 pub enum Problem {
-    /// It could not be started; whether it should have had a user of its own.
+    /// It could not be started. True if it should have had a user of its own.
     NotStarted(std::io::Error, bool),
     /// Its process, which had a user of its own, ended before its first word.
     NeverSpoke(String),

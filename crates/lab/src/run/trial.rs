@@ -25,7 +25,7 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Every request is timed: a sample of every k-th would miss what happens in step with them.
 const LAT_EVERY: u64 = 1;
 
-/// A delay from which on the test server sees at any time how many are in flight.
+/// With this delay or a longer one, the test server sees at any time how many requests are in flight.
 const SEEN_ANYWAY: Duration = Duration::from_millis(1);
 
 /// How often the server splits a response in two. With one request in flight: one response in `REQUESTS_OF_A_CUT`, at
@@ -46,16 +46,16 @@ const MOST_REQUESTS: u64 = 20_000_000;
 /// A driver with this number of connections that carry nothing is ended, because none may be left for others.
 const MOST_HELD_OPEN: u64 = 2000;
 
-/// Round trips of one request, when its connection is new and TLS is old.
+/// Most round trips of one request: those on a new connection with an old version of TLS.
 const MOST_ROUND_TRIPS: u32 = 4;
 
-/// Most requests of a try of a service where several take turns.
+/// Most requests of one try of a service, if several requests take turns.
 const MOST_TRIED: u64 = 100;
 
-/// Times that a service may fail a try before a client is given up.
+/// Tries of a service before a client is given up.
 const TRIES: u32 = 3;
 
-/// Fewest requests of a round: every connection carries at least this number.
+/// Fewest requests of a round on each connection.
 const WAVES: u64 = 3;
 
 /// The server under the drivers, and what is known of every cell so far.
@@ -82,7 +82,7 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// A runner on servers of ours; they are left alone when the sweep's target is another.
+    /// A runner with the lab's own servers, which are not used if the sweep's target is another server.
     pub fn new(sweep: &'a Sweep, servers: Servers) -> Runner<'a> {
         Runner {
             sweep,
@@ -223,8 +223,8 @@ impl<'a> Runner<'a> {
         Ok((rate, (own * percent / 100.0).max(1.0)))
     }
 
-    /// Prepares, and probes the concurrency. Batches are many and short: one probe in each invocation is enough for them,
-    /// and before the others one wave opens the connections.
+    /// Prepares, and probes the concurrency. Batches are many and short, so only the first trial of a cell in each
+    /// invocation has a probe. Before the others, one wave opens the connections.
     fn probe(&mut self, driver: &mut Driver, trial: &Trial) -> Result<Option<Interval>> {
         let cell = &trial.cell;
         if self.sweep.is_reference(&cell.client) {
@@ -240,7 +240,7 @@ impl<'a> Runner<'a> {
         Ok(None)
     }
 
-    /// Requests of a round when they do not follow from its time.
+    /// Requests of a round, if they do not follow from its time.
     fn fixed(&self, cell: &Cell) -> Option<u64> {
         let requested = cell.load.requests?;
         Some(requested.max(cell.load.concurrency as u64))
@@ -254,12 +254,12 @@ impl<'a> Runner<'a> {
         self.service.late(is_end)
     }
 
-    /// Gives a round up whose driver broke.
+    /// Gives up the round of a driver that broke.
     pub fn abandon(&self) {
         self.servers.abandon();
     }
 
-    /// The very first request of a new process, and getting ready for it: their time holds whatever a client does only once.
+    /// Times the first `prepare` and the first request of a new process: they include all that a client does only once.
     ///
     /// # Errors
     /// When the driver does not do its part.
@@ -332,13 +332,14 @@ impl<'a> Runner<'a> {
         Ok(())
     }
 
-    /// After a process's last round: keeps it busy for a while in one of its cells, and returns the one of these tries: the middle one of the last half. A client that
-    /// gets faster in one step, after its last round, is as even in its rounds as one that is warm.
+    /// Keeps a process busy for a while after its last round, by tries in one of its cells. Returns the median of the
+    /// second half of the tries, by CPU time. A client that gets faster in one step after its last round looks as even
+    /// in its rounds as a warm one.
     ///
     /// # Errors
     /// When the driver does not do its part.
     pub fn look_later(&mut self, driver: &mut Driver) -> Result<Option<(Cell, Later)>> {
-        // These tries are in the closed loop, where a request costs another amount than at a rate.
+        // The tries are a closed loop, in which a request does not cost what it costs at a rate.
         let own = |cell: &&Cell| {
             cell.client == driver.client() && cell.control.is_none() && cell.load.rate.is_none()
         };
@@ -392,7 +393,7 @@ impl<'a> Runner<'a> {
     fn prove(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Interval> {
         let count = 2 * cell.load.concurrency as u64;
         let first = draw_ids(count);
-        // The page is open before the driver prepares: a request sent meanwhile is foreign to it.
+        // The round is open before the driver prepares, so that a request which is sent too early is seen.
         let round = RoundSpec {
             first,
             count,
@@ -427,16 +428,16 @@ impl<'a> Runner<'a> {
         Ok(seen)
     }
 
-    /// Tries one's own service with one request, or with one of each that take turns. If all fail, tries up to two
-    /// times more, and returns the kind of the last failure if these fail too. A status from 400 to 499 is no matter of
-    /// luck, so it ends the tries.
+    /// Tries one's own service with one request, or, where several take turns, with one of each. If all fail, tries up
+    /// to two times more, and returns the kind of the last failure if these fail too. A status from 400 to 499 would
+    /// come again, so it ends the tries.
     ///
     /// # Errors
     /// When the driver does not do its part.
     pub fn try_service(&mut self, driver: &mut Driver) -> Result<Option<String>> {
         let cell = self.some_cell(driver, 1);
         driver.prepare(&self.preparation(&cell))?;
-        // Of several that take turns, one that fails is no reason to end.
+        // Where several requests take turns, a single failure is no reason to end.
         let count = match &self.sweep.target {
             Target::Foreign { extras, .. } => extras.in_turn().min(MOST_TRIED),
             Target::TestServer => 1,
@@ -494,7 +495,7 @@ impl<'a> Runner<'a> {
         Ok(count)
     }
 
-    /// A round like a measured one that nobody keeps. Returns how long it took.
+    /// Makes a round like a measured one, keeps nothing of it, and returns how long it took.
     fn rehearse(&mut self, driver: &mut Driver, cell: &Cell, count: u64) -> Result<Duration> {
         let first = draw_ids(count);
         *self.sent.entry(driver.client().to_string()).or_default() += count;
@@ -539,11 +540,11 @@ impl<'a> Runner<'a> {
         self.servers.open(&trial.cell, RoundSpec { pace, ..round });
         driver.begin_round();
         let before_it = driver.fact();
-        driver.stirred(); // whatever was before
+        driver.stirred(); // drops what happened before the round
         let of_service = self.service.begin()?;
         let (before, moment) = (driver.account(), Moment::now());
         let (claim, wall) = driver.go(go.clone(), expected)?;
-        // Nothing is to be done until the first request is due, nor from the last one's end until one more would be.
+        // At a rate there is nothing to do until the first request is due. The round lasts until one more would be due.
         let wall = match paced {
             Some(paced) => wall.saturating_sub(LEAD).max(paced.lasting()),
             None => wall,
@@ -640,7 +641,6 @@ impl<'a> Runner<'a> {
             concurrency: cell.load.concurrency,
             keepalive: cell.load.keepalive,
             verify,
-            // A delay is no failure, however long; a distribution's tail is longer than its mean.
             ca,
             fields: self.files.fields.clone(),
             body: self.files.body.clone(),
@@ -648,12 +648,14 @@ impl<'a> Runner<'a> {
             id_field: extras.and_then(|extras| extras.id_field.clone()),
             urls: self.files.urls.clone(),
             expect: extras.and_then(|extras| extras.expect.as_ref().map(Expected::ranges)),
+            // A delay is no failure, however long; a distribution's tail is longer than its mean.
             timeout_ms: (REQUEST_TIMEOUT + 10 * self.wait(cell)).as_millis() as u64,
             more: effect::told(&cell.load),
         }
     }
 
-    /// Clients of one block have the same delays, and each block has its own: what an interval spans is what chance makes of delays, too.
+    /// All clients of a block have the same delays, and each block has others. So the intervals of the results contain
+    /// the luck of the delays too.
     fn measured_round(&self, cell: &Cell, first: u64, count: u64, block: u32) -> RoundSpec {
         RoundSpec {
             first,
@@ -693,7 +695,8 @@ impl<'a> Runner<'a> {
         (!self.sweep.is_reference(&cell.client)).then_some(self.word)
     }
 
-    /// How many in flight are waited for at moments drawn by chance. If responses are delayed, the same number is seen at any time.
+    /// How many requests in flight the server waits for at moments drawn by chance; none if delays show the number at
+    /// any time.
     fn checks(&self, cell: &Cell) -> Option<usize> {
         let waits = cell.load.delay.mean() + cell.load.round_trip();
         let closed = cell.load.rate.is_none();
@@ -714,8 +717,8 @@ impl<'a> Runner<'a> {
         if judged { cuts } else { 0 }
     }
 
-    /// How many responses come in another form than the others: too few to weigh, and enough that nobody can do without reading them.
-    /// Of a short round, sometimes one.
+    /// How many responses come in another form: too few to affect the speed, and enough that a client must read each
+    /// response as HTTP says. In a short round it is none or one, by chance.
     fn varied(&self, cell: &Cell, count: u64) -> u64 {
         let judged = self.word_for(cell).is_some() && cell.load.mode.is_none();
         let some = u64::from(rand::random_bool(VARIED_OF_A_SHORT_ROUND));
@@ -723,7 +726,7 @@ impl<'a> Runner<'a> {
         if judged && count > 1 { few } else { 0 }
     }
 
-    /// How long a round on the test server should take: as requested, or as many waves of delayed responses.
+    /// How long a round on the test server should take: as long as requested, and the delays of all its waves.
     fn expected(&self, cell: &Cell, count: u64) -> Duration {
         let waves = count.div_ceil(cell.load.concurrency as u64).max(WAVES);
         let waiting = self.wait(cell).as_secs_f64() * waves as f64;
@@ -754,8 +757,8 @@ fn draw_ids(count: u64) -> u64 {
 }
 
 /// By how much the first request of a round arrived before `go`.
-fn began_early(page: Option<&Interval>, requested: Instant) -> Option<Seen> {
-    let first = page.and_then(|page| page.first_read)?;
+fn began_early(seen: Option<&Interval>, requested: Instant) -> Option<Seen> {
+    let first = seen.and_then(|seen| seen.first_read)?;
     let early = requested.checked_duration_since(first)?;
     (!early.is_zero()).then_some(Seen::Early {
         ns: nanoseconds(early),
@@ -767,7 +770,7 @@ fn fewest(cell: &Cell) -> u64 {
     WAVES * cell.load.concurrency as u64
 }
 
-/// More requests, so that they last nearer to `target`, but not much more at a time.
+/// More requests, so that they last nearer to `target`, but at most 16 times as many.
 fn grow(count: u64, wall: Duration, target: Duration) -> u64 {
     let factor = target.as_secs_f64() / wall.as_secs_f64().max(1e-6);
     (count as f64 * (1.2 * factor).clamp(1.0, 16.0)).ceil() as u64

@@ -1,4 +1,4 @@
-//! A shootout, checked: many clients, one job, as many requests for each.
+//! A shootout, checked: many clients, one job, equally many requests for each.
 
 use std::path::Path;
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl ShootoutScenario {
 /// A user's request; absent values come from the scenario.
 #[derive(Clone, Debug, Default)]
 pub struct ShootoutRequest {
-    /// Names of clients that are there; at least one.
+    /// Names of clients, at least one.
     pub clients: Vec<String>,
     /// Requests to keep in flight.
     pub concurrency: Option<usize>,
@@ -60,7 +60,7 @@ pub struct ShootoutRequest {
     pub requests: Option<u64>,
     /// The test server's delay; none when absent.
     pub delay: Option<Delay>,
-    /// One value of each other factor that is not as usual.
+    /// The other factors that do not have their usual value, with one value each.
     pub levels: Vec<Levels>,
     /// A server other than the lab's test server.
     pub foreign: Option<Target>,
@@ -71,7 +71,7 @@ pub struct ShootoutRequest {
 }
 
 impl ShootoutScenario {
-    /// The sweep of one cell for each client that a shootout is.
+    /// The shootout as a sweep, with one cell for each client.
     ///
     /// # Errors
     /// [`Usage`], one sentence with what to do.

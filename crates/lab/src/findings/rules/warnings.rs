@@ -13,10 +13,10 @@ use crate::run::Round;
 /// which weighs most at concurrency 1.
 const FULL: f64 = 0.75;
 
-/// Below this share of the requested concurrency the checks are mentioned.
+/// If the checks saw less than this share of the requested concurrency, they are mentioned.
 const FULL_AT_A_CHECK: f64 = 0.9;
 
-/// Below this share of the time from one request to the next on a connection, the rest of that time is mentioned.
+/// A median latency below this share of the time from one request to the next on a connection is mentioned.
 const FULL_OF_A_CYCLE: f64 = 0.5;
 
 /// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most the requested number;
@@ -47,7 +47,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
     all.iter().filter_map(|rule| rule(rounds)).collect()
 }
 
-/// Nothing of such a row is sure: its driver can read what is expected of it.
+/// Such a row proves nothing: its driver can read what is expected of it.
 fn trusted(rounds: &[&Round]) -> Option<String> {
     let trusted = rounds.iter().any(|round| round.trusted);
     trusted.then(|| {
@@ -99,7 +99,7 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// A request is late if it is read by the test server so long after it was due.
+/// A request is late if the test server reads it more than this many microseconds after it was due.
 const LATE_US: f64 = 2000.0;
 
 /// A client that sends a request later than it is due hides a wait from its figures (coordinated omission). The kits of drivers
@@ -152,10 +152,10 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// A connection carries one request at a time. The time on the wire lies in the two gaps between a request and its
-/// neighbours there, and at least half of it in one of them. So no more than twice as many are under way for long as
-/// there are gaps half as long. The rest waits in the client, which is no lie: a thread waits for its turn to run
-/// while others use its connection.
+/// A connection carries one request at a time. So the time of a request on the wire lies in the two gaps between it and
+/// its neighbours there, and at least half of that time in one gap. At most twice as many requests can therefore take a
+/// time on the wire as there are gaps of half that time. Other long latencies arise in the client, which is no lie: a
+/// thread waits for its turn to run while others use its connection.
 fn much_outside(rounds: &[&Round]) -> Option<String> {
     first_keep_alive(rounds)?;
     let (claimed, cycles) = (all_claimed(rounds)?, cycles(rounds));
@@ -229,7 +229,7 @@ fn resumed(rounds: &[&Round]) -> Option<String> {
     })
 }
 
-/// A client that takes an interim response for the last one is out of step with the server from then on.
+/// A client that takes an interim response for the final one is out of step with the server from then on.
 fn no_interim(rounds: &[&Round]) -> Option<String> {
     let none = rounds.iter().any(|round| round.no_interim);
     none.then(|| {
@@ -243,7 +243,7 @@ fn opened_by_others(round: &Round) -> Option<String> {
     shared.then(|| ahead(round)).flatten()
 }
 
-/// The machine is everybody's: who disturbed is not known, and the row is not to blame.
+/// Others use the machine too: it is not known who disturbed the rounds, and the row is not to blame.
 fn disturbed(rounds: &[&Round]) -> Option<String> {
     let strays = |round: &&&Round| {
         round

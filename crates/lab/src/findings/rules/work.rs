@@ -6,11 +6,11 @@ use crate::plan::Cell;
 use crate::run::{Fact, Round, Seen};
 
 /// CPU time that a request takes at least, in nanoseconds: it cannot be sent and its response cannot be read for less
-/// than two questions to the kernel.
+/// than two system calls.
 const LEAST_CPU_NS: f64 = 500.0;
 
-/// Share of a core that is used by nobody known while a row is measured, more than while others are, from which on it
-/// is the row's.
+/// If unknown programs use more of a core while a row is measured than while others are, by more than this share, the
+/// work counts as the row's.
 const ELSEWHERE: f64 = 0.3;
 
 /// Length of a round, in nanoseconds, from which on its share of other programs can be told from none. The kernel
@@ -18,8 +18,10 @@ const ELSEWHERE: f64 = 0.3;
 /// than `ELSEWHERE`.
 const RESOLVED_NS: u64 = 70_000_000;
 
-/// Share of a core that others may use all the time, for that to be said; and how many rounds it takes.
+/// The machine is quiet enough for this rule if other programs use less than this share of a core otherwise.
 const QUIET: f64 = 0.1;
+
+/// Fewest rounds that show it.
 const FEWEST_ROUNDS: usize = 3;
 
 /// CPU time of other programs in each round, as a share of a core, in the order of measurement. Rounds without the
@@ -32,14 +34,14 @@ pub struct Foreign<'a> {
 #[derive(Clone)]
 struct Share<'a> {
     cell: &'a Cell,
-    /// Of a core.
+    /// The share of a core.
     share: f64,
     /// Length of the round.
     wall_ns: u64,
 }
 
 impl<'a> Foreign<'a> {
-    /// Of all rounds of a run.
+    /// The figures of all rounds of a run.
     pub fn new(rounds: impl Iterator<Item = &'a Round>) -> Foreign<'a> {
         let mut rounds: Vec<&Round> = rounds.collect();
         rounds.sort_by_key(|round| (round.block, round.order));
@@ -56,8 +58,8 @@ impl<'a> Foreign<'a> {
         }
     }
 
-    /// Work that nobody accounts for, whenever this client is measured and neither right before nor right after. Work
-    /// of other programs, for seconds or all the time, falls into the neighbours' rounds too.
+    /// Rejects a row if unknown programs work whenever it is measured, and neither right before nor right after. Other
+    /// programs that work for seconds, or all the time, do so in the neighbours' rounds too.
     pub fn done_elsewhere(&self, cell: &Cell) -> Option<String> {
         let is_own = |at: &usize| {
             let round = &self.rounds[*at];
@@ -80,7 +82,8 @@ impl<'a> Foreign<'a> {
         })
     }
 
-    /// How much more others did in a round than in its two neighbours of other clients; none when it has none.
+    /// How much more other programs did in a round than in the rounds of other clients before and after it, of which
+    /// the busier one counts; none if there is neither.
     fn more(&self, place: usize) -> Option<f64> {
         let own = &self.rounds[place];
         let other = |round: &&Share<'_>| round.cell.client != own.cell.client;
@@ -91,10 +94,11 @@ impl<'a> Foreign<'a> {
     }
 }
 
-/// CPU time that a driver may use where it should use none: it is stopped a moment after the command.
+/// CPU time in nanoseconds that a driver may use while it should be stopped, because it stops a moment after the
+/// command.
 const AT_REST_NS: u64 = 20_000_000;
 
-/// One part in so many of a round's CPU time is little.
+/// Less than a tenth of a round's CPU time is little.
 const LITTLE: u64 = 10;
 
 /// The first fact about the driver's processes and requests that is an offence.
@@ -106,7 +110,7 @@ pub(super) fn offended(round: &Round) -> Option<String> {
     })
 }
 
-/// Whether processes outside of the driver's tree did so little of the round's work that it is no matter where they
+/// Whether processes outside of the driver's tree did so little of the round's work that it does not matter where they
 /// are. How much that is in milliseconds depends on how busy the machine is.
 fn is_little(seen: &Seen, round: &Round) -> bool {
     let used = round.cpu_user_ns + round.cpu_system_ns;
@@ -174,7 +178,7 @@ pub fn offence(seen: &Seen) -> Option<String> {
     })
 }
 
-/// A driver that used more time than its one core has. The clocks are read a moment apart.
+/// A driver that used more CPU time than its one core has, with a margin because the clocks are read a moment apart.
 pub(super) fn more_than_its_core(round: &Round) -> Option<String> {
     let used = (round.cpu_user_ns + round.cpu_system_ns) as f64;
     let wall = round.wall_ns as f64;
