@@ -31,8 +31,8 @@ module Hecaton
     def charset = ContentType.charset(headers.get_all("content-type").first)
 
     # Array of Cookie: the cookies that the response set and that a jar of its own would keep (see Cookies). Expired
-    # cookies are left out, and so are cookies for a host that the server may not set. For a response made by hand
-    # without URL they are for the host "invalid".
+    # cookies are left out, and so are cookies for a host that the server may not set. The cookies of a response that was
+    # made by hand without a URL are for the host "invalid".
     def cookies
       values = headers.get_all("set-cookie")
       return [] if values.empty?
@@ -67,18 +67,18 @@ module Hecaton
     # has no time, as in drafts of the RFC, and nil without the header.
     def deprecation = Deprecation.deprecation(headers.get_all("deprecation").first)
 
-    # Whether the response has either.
+    # Whether the response has a sunset or a deprecation.
     def deprecated? = !(sunset || deprecation).nil?
 
     # String: the absolute URL of the page about the sunset, by Link with rel="sunset"; nil for none.
     def sunset_link = link("sunset")
 
-    # String: the same about the deprecation, by Link with rel="deprecation".
+    # String: the absolute URL of the page about the deprecation, by Link with rel="deprecation"; nil for none.
     def deprecation_link = link("deprecation")
 
     private
 
-    # As a Response.
+    # This response as a Response, without a body if it is a Stream.
     def whole
       return self if is_a?(Response)
 
@@ -98,7 +98,7 @@ module Hecaton
       target = Deprecation.link(headers["link"], relation)
       target && (url ? Native.resolve(url, target) : target)
     rescue ArgumentError
-      nil # No URL.
+      nil # The target is not a URL.
     end
   end
 end

@@ -7,15 +7,16 @@ module Hecaton
   # or should have been). Events of attempts come first, in order. The payload's keys are the attributes of
   # OpenTelemetry's semantic conventions for HTTP clients, version 1.27.0, and may be absent as there. They are
   # "http.request.method", "http.request.method_original", "url.full", "url.scheme", "server.address", "server.port",
-  # "http.response.status_code", "network.protocol.name", "network.protocol.version". Further "error.type" (a status
-  # from 400 on, the class of the error, or "_OTHER") and "http.request.resend_count" (for attempts from the second on).
+  # "http.response.status_code", "network.protocol.name", "network.protocol.version", "error.type" (a status from
+  # 400 on, the class of the error, or "_OTHER") and "http.request.resend_count" (for attempts from the second on).
   # A request also has "hecaton.attempts" and "hecaton.redirects" (their numbers). An attempt also has
   # "hecaton.connection", "hecaton.reused", "hecaton.sent", "hecaton.phase" and "hecaton.ending", as in Attempt. A
   # failed request has ActiveSupport's :exception ([class name, message]) and :exception_object.
   #
-  # One that is sent once more with another token (bearer as a Proc) has the events of two requests.
+  # A request that is sent once more with another token (bearer as a Proc) has the events of two requests.
   #
-  # A request's URL is the first one, an attempt's its own. None has credentials, query or fragment.
+  # The URL of a request's event is the first one, and that of an attempt's is its own. No URL has credentials, a query
+  # or a fragment.
   Event = Struct.new(:name, :started, :finished, :id, :payload) do
     alias_method :time, :started
     alias_method :end, :finished
@@ -27,20 +28,21 @@ module Hecaton
 
   # What Hecaton.subscribe returns.
   class Subscription
-    # For Hecaton.subscribe, which is the way to one.
+    # For Hecaton.subscribe, which programs call instead.
     def initialize(pattern, receiver)
       @pattern = pattern
       @receiver = receiver
     end
 
-    # Ends it. Returns nil, and does nothing the second time.
+    # Ends the subscription. Returns nil, and does nothing the second time.
     def unsubscribe = Events.remove(self)
 
-    # For Events: hands over what it is interested in.
+    # For Events: hands an event to the subscriber if its pattern fits.
     def call(event) = (@receiver.call(event) if @pattern.nil? || @pattern === event.name)
   end
 
-  # The subscribers, and how an outcome becomes events. Without subscribers a request costs one look at it.
+  # The subscribers, and how an outcome becomes events. Without subscribers, a request only reads one
+  # variable.
   module Events
     METHODS = %w[CONNECT DELETE GET HEAD OPTIONS PATCH POST PUT TRACE].freeze
     ORIGIN = %r{\A(https?)://(\[[^\]]*\]|[^:/?#]*)(?::(\d+))?}
@@ -62,7 +64,7 @@ module Hecaton
         subscription
       end
 
-      # Takes one out.
+      # Removes a Subscription.
       def remove(subscription)
         replace { |subscriptions| subscriptions - [subscription] }
         nil
@@ -92,7 +94,7 @@ module Hecaton
         end
       end
 
-      # One that raises must not keep a request from its outcome, nor others from the event.
+      # A subscriber that raises must not keep the outcome from the program, nor the event from other subscribers.
       def publish(event)
         @subscriptions.each do |subscription|
           subscription.call(event)
@@ -122,7 +124,7 @@ module Hecaton
           "hecaton.phase" => attempt.phase.to_s, "hecaton.ending" => attempt.ending.to_s)
       end
 
-      # Only of the last attempt is it known what went wrong.
+      # The outcome's error is that of the last attempt. What went wrong in the others is not known.
       def failure(outcome, attempt) = attempt.equal?(outcome.attempts.last) && outcome.error ? outcome.error.class.name : "_OTHER"
 
       def common(method, status, attempt)

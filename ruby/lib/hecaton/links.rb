@@ -56,7 +56,7 @@ module Hecaton
     # Shows only the relations.
     def inspect = "#<Hecaton::Links #{to_h.keys.join(", ")}>"
 
-    # For itself: nil if the target is not a URL.
+    # For Links itself: a Link; nil if the target is not a URL.
     def self.link(target, parameters, base)
       url = base ? Native.resolve(base, target) : target
       Link.new(url: url, rel: parameters["rel"].to_s.downcase.split.freeze, parameters: parameters.freeze)

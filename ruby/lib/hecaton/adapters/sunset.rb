@@ -1,4 +1,4 @@
-# For Rack: informs clients when the requested resource will end, and logs who they are. Needs no other part of Hecaton.
+# For Rack: tells clients when the requested resource will end, and logs who they are. Needs no other part of Hecaton.
 require "date"
 require "time"
 
@@ -12,7 +12,7 @@ module Hecaton
   #     sunset "2028-01-01", only: [%r{\A/old/}, ->(env) { env["REQUEST_METHOD"] == "PUT" }]
   #   end
   #
-  # Of several that fit, the first counts. A Sunset that the application sets itself stays.
+  # If several rules fit a request, the first counts. A Sunset that the application sets itself stays.
   class Sunset
     # One date, and which requests it is for.
     Rule = Struct.new(:date, :link, :only) do
@@ -23,7 +23,7 @@ module Hecaton
     private_constant :Rule
 
     # datetime:: as in #sunset; nil when a block returns it.
-    # logger:: whatever has `warn`, which logs each request for what will end, and its client. Default none.
+    # logger:: an object with `warn`. It gets a line for each request that a rule fits, with its client. Default none.
     def initialize(app, datetime = nil, link: nil, only: nil, logger: nil, &block)
       @app = app
       @logger = logger
@@ -60,7 +60,7 @@ module Hecaton
         headers
       end
 
-      # A Time in UTC of whatever says one.
+      # A Time in UTC, made of a Date, DateTime, Time or String. TypeError for others.
       def date(value)
         case value
         when String then DateTime.parse(value).to_time.utc
@@ -71,7 +71,7 @@ module Hecaton
         end
       end
 
-      # A link, or what makes one, or nil.
+      # Returns a link that is a String, can be called, or is nil. TypeError for others.
       def checked(link)
         return link if link.nil? || link.respond_to?(:call) || (link.is_a?(String) && !link.match?(/[<>[:cntrl:]]/))
 

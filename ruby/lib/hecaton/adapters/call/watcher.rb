@@ -1,8 +1,8 @@
 # Warns when a server says by Sunset (RFC 8594) that the requested resource will end.
 module Hecaton
   module Call
-    # A middleware. Warnings go to each of these: ActiveSupport::Deprecation and Rollbar if the program has loaded them,
-    # and logger, any object with `warn`. If there is none, Ruby's own warn, so that it never goes unsaid.
+    # A middleware. Warnings go to ActiveSupport::Deprecation and Rollbar, if the program has loaded them, and to
+    # logger, any object with `warn`. If there is none of these, they go to Ruby's own warn.
     class Watcher < Faraday::Middleware
       def initialize(app, logger: nil)
         super(app)
@@ -21,7 +21,7 @@ module Hecaton
         warn_of(sentence(env, ends.utc)) if ends
       end
 
-      # Without the query, which may hold what nobody shall read.
+      # The URL is shown without its query, which may contain secrets.
       def sentence(env, ends)
         endpoint = env.url.to_s[/\A[^?#]*/]
         date = ends.to_datetime.iso8601
@@ -39,7 +39,7 @@ module Hecaton
         Kernel.warn(warning) if reported.none?
       end
 
-      # Since ActiveSupport 7.2 each library has a deprecator of its own.
+      # From ActiveSupport 7.2 on, each library has a deprecator of its own.
       def by_active_support(warning)
         return unless defined?(::ActiveSupport::Deprecation)
 
@@ -57,8 +57,7 @@ module Hecaton
     end
 
     # ActiveSupport::Deprecation, for <code>Rails.application.deprecators[:hecaton] = Hecaton::Call.deprecator</code>.
-    #   Only where ActiveSupport
-    # is loaded.
+    # Only where ActiveSupport is loaded.
     def self.deprecator = @deprecator ||= ::ActiveSupport::Deprecation.new(nil, "Hecaton")
   end
 end

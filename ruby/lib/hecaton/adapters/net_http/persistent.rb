@@ -8,16 +8,17 @@ module Hecaton
   #   http.request(uri, Net::HTTP::Post.new(uri.request_uri).tap { |post| post.body = "…" })
   #   http.shutdown
   #
-  # Methods, defaults and errors are those of net-http-persistent 4 (docs/from-net-http.md has the table). Nothing is
-  # sent again unless max_retries was set, or retry_change_requests as in its version 3. A setting that cannot be
-  # honoured is a Hecaton::NetHTTP::Refused, at the next request. Each request ends within total_timeout.
+  # Methods, defaults and errors are those of net-http-persistent 4 (docs/from-net-http.md has the table). Unless
+  # max_retries was set, or retry_change_requests as in its version 3, a request is sent again only if its connection
+  # ended before a byte of the response. A setting that cannot be honoured raises Hecaton::NetHTTP::Refused at the next
+  # request. Each request ends within total_timeout.
   class Persistent
     # Most connections, idle ones included: a quarter of the process's limit of descriptors.
     DEFAULT_POOL_SIZE = Process.getrlimit(Process::RLIMIT_NOFILE).first / 4
     # String: the version of net-http-persistent whose interface this is.
     VERSION = "4.0.8"
 
-    # For http and for https, each with a proxy and without.
+    # One client for http and one for https, each with a proxy and without.
     MOST_CLIENTS = 4
     private_constant :MOST_CLIENTS
 
@@ -40,10 +41,10 @@ module Hecaton
     include Proxy
     include Requests
 
-    # name:: stored and shown; each object has a pool of its own, with or without.
+    # name:: stored and shown. Each object has a pool of its own, with a name or without.
     # proxy:: a URI::HTTP, :ENV for the environment's http_proxy and no_proxy, or nil (the default) for none.
     # pool_size:: most connections in all to http, the same number to https, and the same again past a proxy's no_proxy.
-    #   A request beyond waits its turn, within its total_timeout.
+    #   A request beyond that waits its turn, within its total_timeout.
     def initialize(name: nil, proxy: nil, pool_size: DEFAULT_POOL_SIZE)
       unless pool_size.is_a?(Integer) && pool_size.positive?
         raise ArgumentError, "pool_size is #{pool_size.inspect}: give an Integer of at least 1"

@@ -10,8 +10,7 @@ module Hecaton
         verify_callback: "certificates are verified outside of Ruby; cert_store and ca_file say whom to trust",
         verify_depth: "the engine has no limit of its own for chains"
       }.freeze
-      # Names and numbers of versions; versions before 1.2 are never used, so a bound below it means nothing
-      # more.
+      # Names and numbers of versions. Versions before 1.2 are never used, so an older min_version means 1.2.
       VERSIONS = {
         SSL3: 0x0300, TLS1: 0x0301, TLS1_1: 0x0302, TLS1_2: 0x0303, TLS1_3: 0x0304,
         "SSL3" => 0x0300, "TLS1" => 0x0301, "TLS1_1" => 0x0302, "TLS1_2" => 0x0303, "TLS1_3" => 0x0304
@@ -33,7 +32,7 @@ module Hecaton
         settings
       end
 
-      # VERIFY_NONE is 0; the other flags are of servers.
+      # VERIFY_NONE is 0. The flags beside VERIFY_PEER are for servers.
       private_class_method def verify?(mode)
         return true if mode.nil?
         return !mode.zero? if mode.is_a?(Integer)
@@ -51,7 +50,7 @@ module Hecaton
         least == TLS13 || only_tls13?(http.ssl_version) ? "1.3" : "1.2"
       end
 
-      # ssl_version means one version alone. Only that of the newest can be had.
+      # ssl_version names one version, and no other may be used. The engine can do that only for TLS 1.3.
       private_class_method def only_tls13?(version)
         name = version.to_s
         return false if version.nil? || ANY.include?(name)

@@ -5,10 +5,10 @@ module Hecaton
     module Proxy
       # URI::HTTP or nil.
       attr_reader :proxy_uri
-      # Array of Strings: ends of hosts, or of "host:port", that are reached without it.
+      # Array of Strings: ends of hosts, or of "host:port", that are reached without the proxy.
       attr_reader :no_proxy
 
-      # Sets it: a URI::HTTP, whose query may have no_proxy=…; :ENV; or nil. Connections are opened anew.
+      # Sets the proxy: a URI::HTTP, whose query may have no_proxy=…; :ENV; or nil. Connections are opened anew.
       def proxy=(proxy)
         @proxy_uri =
           case proxy
@@ -24,15 +24,15 @@ module Hecaton
 
       # URI of the environment's http_proxy, with no_proxy in its query; nil for none.
       def proxy_from_env
-        proxy = set("http_proxy") or return
-        unless_for = set("no_proxy")
+        proxy = from_environment("http_proxy") or return
+        unless_for = from_environment("no_proxy")
         return if unless_for == "*"
 
         uri = URI(normalize_uri(proxy))
         uri.query = URI.encode_www_form(no_proxy: unless_for) if unless_for
         unless uri.user || uri.password
-          uri.user = escape(set("http_proxy_user"))
-          uri.password = escape(set("http_proxy_pass"))
+          uri.user = escape(from_environment("http_proxy_user"))
+          uri.password = escape(from_environment("http_proxy_pass"))
         end
         uri
       end
@@ -43,7 +43,7 @@ module Hecaton
         @no_proxy.any? { |name| host.end_with?(name) || "#{host}:#{port}".end_with?(name) }
       end
 
-      # String with a scheme.
+      # The URI, a String, with http:// before it if it has no scheme.
       def normalize_uri(uri) = uri.match?(/\Ahttps?:/) ? uri : "http://#{uri}"
 
       # Percent-encoded; nil for nil.
@@ -54,7 +54,7 @@ module Hecaton
 
       private
 
-      def set(name)
+      def from_environment(name)
         value = ENV[name] || ENV[name.upcase]
         value unless value.nil? || value.empty?
       end
