@@ -31,11 +31,11 @@ options! {
     headers: "fields?";
     /// String; an IO, read from its position to its end, in pieces while it is sent; a Pathname; or an object that
     /// yields Strings by `each`. It has a Content-Length where the size is known (files but those of /proc and /sys,
-    /// StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Sent again (`retry`, redirects
-    /// 307 and 308) only what can be read again: no pipe, no Enumerator. An exception from reading ends the request and
-    /// is raised. A size that turns out wrong is a BodyError. The last bytes of a known size are therefore sent once
-    /// the IO, or what yields, has ended. A Hash, or another value, is encoded as the Content-Type among headers says,
-    /// if that is registered with Hecaton::MIME.
+    /// StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Only a body that can be read
+    /// again is sent again (`retry`, redirects 307 and 308): no pipe, no Enumerator. An exception from reading ends the
+    /// request and is raised. A size that turns out wrong is a BodyError. The last bytes of a known size are therefore
+    /// sent once the IO, or the object with `each`, has ended. A Hash, or another value, is encoded as the Content-Type
+    /// among headers says, if that is registered with Hecaton::MIME.
     body: "body?";
     /// Seconds for this request instead of the client's.
     timeout: "seconds?";
@@ -49,11 +49,11 @@ options! {
     /// called for each request, right before that is sent, or queued in a batch. After a 401 it is called again. If
     /// that gives another token, the request is sent once more (with a block, in any case), within the same timeout;
     /// attempts lists both. If it takes an argument, that is nil the first time and then the Response that was a 401.
-    /// The 401 of another server, to which a redirect led, stands, for that got no token. A body is sent again only if
-    /// it is a String, `json` or `form`, and nothing is after on_headers or on_body of a batch. An exception in it is
-    /// raised by the method that sends, or leaves the batch.
+    /// The 401 of another server, to which a redirect led, is returned, because that server got no token. A body is
+    /// sent again only if it is a String, `json` or `form`. Nothing is sent again after on_headers or on_body of a
+    /// batch was called. An exception in the Proc is raised by the method that sends, or leaves the batch.
     bearer: "String | _Tokens | false | nil";
-    /// How many are followed, instead of the client's; true and false as there.
+    /// How many redirects are followed, instead of the client's `redirects`; true and false mean the same as there.
     redirects: "Integer | bool | nil";
     /// Whether a status of 400 or more is a StatusError, instead of the client's.
     raise_for_status: "bool?";
@@ -68,11 +68,11 @@ options! {
     multipart: "multipart?";
     /// User and password for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop
     /// auth, and auth-int for bodies that are Strings). When the server demands it by a 401, the request is sent once
-    /// more with the credentials, or again if the server calls only the nonce old. Later requests carry it at once.
-    /// Both attempts are listed, within the timeout. A body that can be read only once is a BodyError then. The rest as
-    /// `basic_auth`; it does not go to another server by a redirect.
+    /// more with the credentials, and again if the server only calls the nonce old. Later requests carry the
+    /// credentials at once. Both attempts are listed, and share the timeout. A body that can be read only once is a
+    /// BodyError then. All else is as for `basic_auth`. A redirect does not take the credentials to another server.
     digest_auth: "credentials | false | nil";
-    /// Whether this request is sent again, instead of the client's: as there, false for never. The setting
-    /// `reconnect` holds all the same.
+    /// Whether this request is sent again, instead of the client's `retry`; false is never. The setting `reconnect`
+    /// still applies.
     retry: "bool | Integer | Client::retry_options | nil";
 }

@@ -142,8 +142,8 @@ settings! {
     /// The longest time that opening a connection may take. Default 3, which survives one lost SYN. If the name has several addresses,
     /// each is tried when the one before failed or had 0.25 s alone (RFC 8305), all within this time.
     connect_timeout: Duration = Duration::from_secs(3), connection, "seconds?", zero "no time";
-    /// The longest time that turning a name into addresses may take. Default none, as for the other timeouts below: the total
-    /// alone. Each ends in a TimeoutError whose phase says which.
+    /// The longest time that turning a name into addresses may take. Default none, as for the other timeouts below: only
+    /// the total deadline holds. Each ends in a TimeoutError whose phase says which.
     resolve_timeout: Option<Duration> = None, connection, "seconds?", zero "no time";
     /// Addresses to use instead of DNS: { "host:port" => ["127.0.0.1", …] }. Default none.
     resolve: Addresses = Addresses::default(), connection, "Hash[String, String | Array[String]]?";
@@ -210,8 +210,8 @@ settings! {
     /// backoff: the factor by which each further wait grows, default 2.
     /// jitter: the share of a wait that is left to chance, default 0.5.
     /// if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error, as long
-    /// as a try and time are left. If it returns true, the request is sent again, whatever its method. Of a response
-    /// that is read in pieces, it gets the head alone. It runs in the thread that waits. An exception in it leaves the
+    /// as a try and time are left. If it returns true, the request is sent again, whatever its method. It gets only the
+    /// head of a response that is read in pieces. It runs in the thread that waits. An exception in it leaves the
     /// request, or the batch.
     retry: Option<Retry> = None, request, "bool | Integer | retry_options | nil", zero "each is sent once";
     /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new
@@ -223,10 +223,10 @@ settings! {
     reconnect: bool = true, request, "bool?";
     /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10.
     /// Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError.
-    /// Such are one too many, a circle, one from https to http, and a Location that is not an HTTP URL. 301, 302 and
-    /// 303 make a GET of a POST. A redirect to another scheme, host or port drops the request's Host, credentials and
-    /// all headers but public ones. That holds for the client's headers and for the request's own. Name in
-    /// public_headers what may go along.
+    /// That is one redirect too many, a circle, a redirect from https to http, and a Location that is not an HTTP URL.
+    /// 301, 302 and 303 make a GET of a POST. A redirect to another scheme, host or port drops the request's Host,
+    /// credentials and all headers but public ones. That holds for the client's headers and for the request's own. Name
+    /// in public_headers what may go along.
     redirects: u32 = 0, request, "Integer | bool | nil", zero "none followed";
     /// Whether redirects may lead from https to http. Default false.
     redirects_to_http: bool = false, request, "bool?";
@@ -262,11 +262,11 @@ settings! {
     pins: Vec<String> = Vec::new(), connection, "Array[String]?";
     /// Whether a server's certificate must be valid, trusted and for the requested host. Default true. Dangerous
     /// when false: anyone on the way can read and change everything. Old, odd and weak certificates are accepted, too.
-    /// The server must still have the key of its certificate, and pins hold still.
+    /// The server must still have the key of its certificate, and pins still apply.
     verify: bool = true, connection, "bool?";
-    /// Whether it must be for the requested host, beside being valid and trusted. Default true. Dangerous
-    /// when false, unless ca or pins say whom to trust: whoever has any certificate of a trusted authority can pass for
-    /// the server.
+    /// Whether a server's certificate must name the requested host. If false, it must still be valid and trusted.
+    /// Default true. Dangerous when false, unless ca or pins say whom to trust: whoever has any certificate of a
+    /// trusted authority can pass for the server.
     verify_hostname: bool = true, connection, "bool?";
     /// How long an unused connection stays open. Default 30; 0 closes it after each response.
     idle_timeout: Duration = Duration::from_secs(30), connection, "seconds?", zero "closed after each response";
@@ -297,8 +297,8 @@ settings! {
     /// - a control character in a value, which becomes a space,
     /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none.
     ///
-    /// Two different lengths, a length beside a repaired coding, and whatever else two readers could frame in two ways
-    /// stay refused.
+    /// Whatever two readers could frame in two ways is still refused, such as two different lengths, or a length beside
+    /// a repaired coding.
     lenient: bool = false, request, "bool?";
     /// Whether bodies in gzip, deflate, br and zstd are requested and decoded. Default true. A request with an
     /// Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
@@ -310,7 +310,7 @@ settings! {
     user_agent: String = concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(), request, "String?";
 
     gem {
-        /// Whether a status of 400 or more is a StatusError, and no Response. Default false.
+        /// Whether a status of 400 or more is a StatusError instead of a Response. Default false.
         raise_for_status: request, "bool?";
         /// Called with each Response (or Stream) whose headers say that the resource is deprecated or will
         /// end: see AnyResponse#sunset and #deprecation. It is called before the Response is returned, or handed to
@@ -337,18 +337,19 @@ settings! {
         /// What the URLs of requests are relative to. "users" beside "http://host/v1" is "http://host/v1/users",
         /// with a slash at the end of the base or without. "/users" is "http://host/users", and "" is the base with a slash.
         /// All else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a
-        /// password in it are as basic_auth. Default none.
+        /// password in the base_url count as basic_auth. Default none.
         base_url: request, "url?", engine "String?";
         /// Whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII
         /// and the like are encoded as browsers do (WHATWG). Valid URLs are sent unchanged. Control
         /// characters are always refused, and beside a base_url backslashes.
         strict_urls: request, "bool?", engine "bool?";
-        /// User and password of every request, as in #request. They go where headers do. Default none.
+        /// User and password of every request, as in #request. With a base_url they go only where headers go. Default none.
         basic_auth: request, "credentials?";
-        /// The token of every request, or code that returns it, as in #request. It goes where headers do. Default none.
+        /// The token of every request, or code that returns it, as in #request. With a base_url it goes only where headers
+    /// go. Default none.
         bearer: request, "(String | _Tokens)?";
-        /// User and password for digest authentication of every request, as in #request. They go where headers do. Default
-        /// none.
+        /// User and password for digest authentication of every request, as in #request. With a base_url they go only
+        /// where headers go. Default none.
         digest_auth: request, "credentials?", engine "credentials?";
         /// An Array of objects that see each request before it is sent, and each outcome before it is returned.
         /// See Features and docs/features.md. Default none.
