@@ -170,7 +170,7 @@ module Hecaton
     # The object given to instrumenter=; nil by default.
     attr_reader :instrumenter
 
-    # Hands all events to ActiveSupport::Notifications, or what has its `publish_event(event)` (since Rails 7) or
+    # Hands all events to ActiveSupport::Notifications, or an object with its `publish_event(event)` (since Rails 7) or
     # `publish(name, started, finished, id, payload)`. nil ends it. Before Rails 7 ActiveSupport's `publish` reaches
     # only subscribers that take these five; those that take an event, LogSubscriber among them, need Rails 7.
     def instrumenter=(sink)

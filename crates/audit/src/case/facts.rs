@@ -48,7 +48,7 @@ pub const OF_CALL: [&str; 22] = [
     "responses",
     "errors",
 ];
-/// The facts of a call that the program knows from the client, and not from the server's log.
+/// The facts of a call that the client reports. The others come from the server's log.
 pub const CLAIMED: [&str; 9] = [
     "outcome",
     "status",

@@ -42,7 +42,7 @@ fn heads(out: &mut String, clients: &[Audited]) {
     }
 }
 
-/// A choice for each group, harm and verdict that occurs.
+/// The choices of a group, a harm and a verdict, and a field for a part of a case's name.
 fn filters(findings: &[Finding]) -> String {
     let groups: BTreeSet<String> = findings.iter().map(|one| one.group.clone()).collect();
     let harms: BTreeSet<String> = findings

@@ -51,7 +51,7 @@ fn section(command: &Command, level: usize, text: &mut String) {
     }
 }
 
-/// The arguments under the headings that `--help` shows them under, in its order.
+/// The arguments by the headings of `--help`, in the same order.
 fn groups(command: &Command) -> Vec<(String, Vec<&Arg>)> {
     let mut groups: Vec<(String, Vec<&Arg>)> = Vec::new();
     let positional = command.get_positionals();

@@ -20,7 +20,7 @@ impl Times {
         self.lease / 3
     }
 
-    /// How long after the last confirmed renewal the worker stops to send.
+    /// How long after the last confirmed renewal the worker stops sending.
     pub fn silence(self) -> Duration {
         self.lease * 2 / 3
     }

@@ -35,7 +35,7 @@ pub fn shown(url: &str) -> String {
 /// Connects to a server, which must have JetStream and be new enough.
 ///
 /// # Errors
-/// When there is no URL, no server there, or the server is too old.
+/// When there is no URL or no server, or the server is too old or runs without JetStream.
 pub async fn connect(url: &str, options: ConnectOptions, patience: Duration) -> Result<Client> {
     if url.is_empty() {
         return Err(Error::usage(format!(

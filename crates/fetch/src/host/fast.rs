@@ -1,4 +1,4 @@
-//! The host of a URL in which it already has its canonical form, as in nearly all URLs, without an allocation.
+//! Reads the host of a URL without an allocation, if the host is in its canonical form already, as in nearly all URLs.
 
 /// The host, with its port if that is not the usual one, as a part of the URL; none if only the URL parser can tell.
 pub(super) fn host(url: &str) -> Option<&str> {

@@ -40,7 +40,7 @@ impl Own {
 }
 
 impl HostHeaders {
-    /// The headers of these settings, each with `of_all`, the headers that all requests of the job have.
+    /// The headers of each host in these settings, together with `of_all`, those that all requests of the job have.
     ///
     /// # Errors
     /// When a name is not that of a host, a header cannot be sent, or a secret is not there.

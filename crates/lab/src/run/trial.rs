@@ -194,8 +194,8 @@ impl<'a> Runner<'a> {
         Ok(round)
     }
 
-    /// The rate of a cell, and how many requests per second it is for this client. A share is one of what the client does in the closed
-    /// loop, which is found out once.
+    /// The rate of a cell, and how many requests per second it is for this client. A percentage is a share of the
+    /// client's own speed in the closed loop, which is measured once.
     fn rate_of(&mut self, driver: &mut Driver, cell: &Cell) -> Result<(Rate, f64)> {
         let rate = cell.load.rate.expect("the cell has a rate");
         let percent = match rate.amount {
@@ -246,7 +246,7 @@ impl<'a> Runner<'a> {
         Some(requested.max(cell.load.concurrency as u64))
     }
 
-    /// Lines of the access log that came when their round had been judged, since this was called last.
+    /// Lines of the access log that came after their round had been judged, and since the last call.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -343,7 +343,7 @@ impl<'a> Runner<'a> {
         let own = |cell: &&Cell| {
             cell.client == driver.client() && cell.control.is_none() && cell.load.rate.is_none()
         };
-        // The cell with the most requests of a round shows most.
+        // The cell with the most requests in a round shows the most.
         let cell = self.counts.iter().filter(|(cell, _)| own(cell));
         let cell = cell.max_by_key(|(cell, count)| (**count, (*cell).clone()));
         let Some((cell, count)) = cell.map(|(cell, count)| (cell.clone(), *count)) else {
@@ -750,8 +750,8 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The first of so many ids, drawn anew for each `go`, so that nobody knows them before. All have ten digits, so that every request
-/// is as long as the others.
+/// The first of `count` ids in a row, drawn anew for each `go`, so that nobody knows them before. All have ten digits,
+/// so that all requests are equally long.
 fn draw_ids(count: u64) -> u64 {
     rand::random_range(1_000_000_000..10_000_000_000 - count)
 }

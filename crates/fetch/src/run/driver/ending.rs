@@ -25,7 +25,7 @@ use crate::sink::Whole;
 enum Stored {
     /// It was received whole: into this file, or, with none, into the memory of the response.
     Whole(Option<Whole>),
-    /// It is longer than allowed; the sentence that says so.
+    /// It is longer than allowed, as this sentence says.
     TooLarge(String),
     /// The job has the same body already; whether that response was good.
     Unchanged(bool),

@@ -9,8 +9,8 @@ use super::requests::failed_by_a_service;
 use crate::findings::words::{count, figure, plural};
 use crate::run::Round;
 
-/// Below this share of the requested concurrency a row says how many were in flight. The rest is what a driver does between two requests,
-/// which weighs most at concurrency 1.
+/// A row with less than this share of the requested concurrency says how many requests were in flight. The share is
+/// below 1 because of what a driver does between two requests, which weighs most at concurrency 1.
 const FULL: f64 = 0.75;
 
 /// If the checks saw less than this share of the requested concurrency, they are mentioned.
@@ -102,8 +102,8 @@ fn few_at_checks(rounds: &[&Round]) -> Option<String> {
 /// A request is late if the test server reads it more than this many microseconds after it was due.
 const LATE_US: f64 = 2000.0;
 
-/// A client that sends a request later than it is due hides a wait from its figures (coordinated omission). The kits of drivers
-/// count latencies from the due time, so there the wait is in them.
+/// A client that sends a request later than it is due hides a wait from its figures (coordinated omission).
+/// The kits of drivers count latencies from the due time, so their figures contain the wait.
 fn sends_late(rounds: &[&Round]) -> Option<String> {
     let behind = behind(rounds);
     let p99 = behind.quantile(0.99).filter(|p99| *p99 > LATE_US)?;
@@ -123,8 +123,8 @@ pub(in crate::findings) fn behind(rounds: &[&Round]) -> Times {
     behind
 }
 
-/// The first round, where connections are reused for one request at a time and requests are sent in no mode of their own: what gaps on a
-/// connection show.
+/// The first round, if connections are reused for one request at a time, and requests are sent neither in a mode of
+/// their own nor at a rate. Only then do the gaps on a connection show when a client sends.
 fn first_keep_alive<'a>(rounds: &[&'a Round]) -> Option<&'a Round> {
     let first = rounds.first().copied();
     first.filter(|round| {

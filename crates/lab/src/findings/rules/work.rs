@@ -13,9 +13,9 @@ const LEAST_CPU_NS: f64 = 500.0;
 /// work counts as the row's.
 const ELSEWHERE: f64 = 0.3;
 
-/// Length of a round, in nanoseconds, from which on its share of other programs can be told from none. The kernel
-/// counts their time in steps of 10 ms, so a single step would be most of a round of 12 ms. Here two steps are less
-/// than `ELSEWHERE`.
+/// The shortest round, in nanoseconds, that can show a share of other programs. The kernel counts their time in steps
+/// of 10 ms, so a single step would be most of a round of 12 ms. In a round of this length, two steps are less than
+/// `ELSEWHERE`.
 const RESOLVED_NS: u64 = 70_000_000;
 
 /// The machine is quiet enough for this rule if other programs use less than this share of a core otherwise.
