@@ -254,7 +254,10 @@ pub(super) fn head(client: &Client, hop: &Hop) -> Result<(Vec<u8>, Vec<u8>), Fai
                 .all(|byte| byte.is_ascii_graphic() && byte != b':')
     };
     if !token(&hop.method) && !sins.has("crlf-in-method") {
-        return failed(Class::Refused, "the method is not a token (RFC 9110 §5.6.2)");
+        return failed(
+            Class::Refused,
+            "the method is not a token (RFC 9110 §5.6.2)",
+        );
     }
     let target = match sins.has("userinfo-in-target") && !hop.url.user.is_empty() {
         true => format!(
@@ -316,7 +319,10 @@ fn field(
     let sins = &client.sins;
     let broken = |text: &str| text.contains(['\r', '\n', '\0']);
     if (broken(name) || name.is_empty() || name.contains([' ', ':'])) && !sins.has("crlf-in-name") {
-        return failed(Class::Refused, "the name of a field is not a token (RFC 9110 §5.6.2)");
+        return failed(
+            Class::Refused,
+            "the name of a field is not a token (RFC 9110 §5.6.2)",
+        );
     }
     let mut value = value.to_owned();
     if broken(&value) {
@@ -331,9 +337,16 @@ fn field(
         "host" => !sins.has("two-hosts-sent"),
         "content-length" if hop.body.as_ref().map_or(0, String::len).to_string() == value => true,
         "content-length" if sins.has("two-lengths-sent") => false,
-        "content-length" => return failed(Class::Refused, "Content-Length is not the length of the body"),
+        "content-length" => {
+            return failed(
+                Class::Refused,
+                "Content-Length is not the length of the body",
+            );
+        }
         "transfer-encoding" if sins.has("both-framings-sent") => false,
-        "transfer-encoding" => return failed(Class::Refused, "the client sets Transfer-Encoding itself"),
+        "transfer-encoding" => {
+            return failed(Class::Refused, "the client sets Transfer-Encoding itself");
+        }
         _ => false,
     };
     if !known {

@@ -95,7 +95,10 @@ impl<F> Walk<F> {
                 self.bad(next, reason);
             }
             Listed::Sitemap(next) if self.known.len() >= MOST => {
-                self.bad(next, format!("is left out: {MOST} sitemaps of this site are already known"));
+                self.bad(
+                    next,
+                    format!("is left out: {MOST} sitemaps of this site are already known"),
+                );
             }
             Listed::Sitemap(next) => {
                 if self.known.insert(next.clone()) {
