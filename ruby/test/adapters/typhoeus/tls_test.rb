@@ -1,5 +1,6 @@
 # TLS: whom to trust, and what to show.
 require_relative "drop_in"
+require "fileutils"
 require "openssl"
 require "time"
 require "tmpdir"
@@ -23,13 +24,29 @@ class TyphoeusTlsTest < DropInTest
     with_tls do |address, folder|
       assert_equal :peer_failed_verification, code(address)
       assert_equal 200, code(address, cainfo: "#{folder}/ca.pem")
-      assert_equal 200, code(address, capath: folder)
       assert_equal 200, code(address, ssl_verifypeer: false)
       assert_equal 200, code(address, ssl_verifypeer: false, ssl_verifyhost: 0)
       assert_equal 200, code(address, cainfo: "#{folder}/ca.pem", sslversion: :tlsv1_3, ssl_verifyhost: 2)
       response = Typhoeus.get(address, cainfo: "#{folder}/ca.pem", timeout: 10, forbid_reuse: true)
       assert_operator response.appconnect_time, :>, 0
       assert_equal "SSL peer certificate or SSH remote key was not OK", Typhoeus.get(address, timeout: 10).return_message
+    end
+  end
+
+  # Certificates under other names are not trusted, as OpenSSL does not look for them.
+  def test_a_folder_of_authorities
+    with_tls do |address, folder|
+      Dir.mktmpdir do |hashed|
+        name = OpenSSL::X509::Certificate.new(File.read("#{folder}/ca.pem")).subject.hash.to_s(16).rjust(8, "0")
+        error = assert_raises(Ethon::Errors::InvalidValue) { code(address, capath: hashed) }
+        assert_match(/It has no certificates under names that openssl rehash gives\.\z/, error.message)
+        FileUtils.cp("#{folder}/ca.pem", hashed)
+        assert_raises(Ethon::Errors::InvalidValue) { code(address, capath: hashed) }
+        File.rename("#{hashed}/ca.pem", "#{hashed}/#{name}.0")
+        assert_equal 200, code(address, capath: hashed)
+      end
+      error = assert_raises(Ethon::Errors::InvalidValue) { code(address, capath: "#{folder}/missing") }
+      assert_match(/It cannot be read: No such file or directory/, error.message)
     end
   end
 

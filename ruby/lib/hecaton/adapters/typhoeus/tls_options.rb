@@ -1,4 +1,6 @@
 # Options of TLS → settings of a client.
+require_relative "../ca_folder"
+
 module Hecaton
   module Typhoeus
     # Included by Plan.
@@ -47,9 +49,14 @@ module Hecaton
       def authorities
         return @ca_file unless @ca_path
 
-        files = [@ca_file, *Dir[File.join(@ca_path, "*")].sort].compact.select { |path| File.file?(path) }
-        files.filter_map { |path| File.binread(path).then { |text| text if text.include?("BEGIN CERTIFICATE") } }.uniq.join("\n")
+        files = CAFolder.files(@ca_path)
+        refuse_folder("It has no certificates under names that openssl rehash gives") if files.empty?
+        [*@ca_file, *files].map { |path| File.read(path) }.join("\n")
+      rescue SystemCallError => error
+        refuse_folder("It cannot be read: #{error.message}")
       end
+
+      def refuse_folder(why) = Refusals.value(:capath, @ca_path, "#{why}.")
 
       # The key in the file without its passphrase.
       def decrypted_key
