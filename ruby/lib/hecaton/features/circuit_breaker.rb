@@ -25,6 +25,9 @@ module Hecaton
       # failure:: what has `call`, and says of an outcome whether it is a failure. Default: errors, and a status of 500
       #   or more.
       def initialize(failures: 5, cooldown: 30, most: 1000, failure: nil)
+        { failures: failures, most: most }.each { |name, value| check(name, value, "an Integer of at least 1", value.is_a?(Integer) && value >= 1) }
+        check(:cooldown, cooldown, "a number of seconds from 0 on", cooldown.is_a?(Numeric) && cooldown.real? && cooldown >= 0)
+        check(:failure, failure, "an object with call", failure.nil? || failure.respond_to?(:call))
         @most_failures = failures
         @cooldown = cooldown
         @most = most
@@ -65,12 +68,17 @@ module Hecaton
 
       private
 
+      def check(name, value, expected, good)
+        raise ArgumentError, "#{name} is #{value.inspect}: give #{expected}" unless good
+      end
+
       # Counts the outcome for the server of the last attempt.
       def count(origin, outcome)
-        if INNOCENT.any? { |kind| outcome.is_a?(kind) } then release(origin, outcome.request)
-        elsif @failure.call(outcome) then failed(origin)
-        else succeeded(origin)
-        end
+        return if INNOCENT.any? { |kind| outcome.is_a?(kind) }
+
+        @failure.call(outcome) ? failed(origin) : succeeded(origin)
+      ensure
+        release(origin, outcome.request) # Also if that code raises.
       end
 
       def succeeded(origin)
@@ -112,6 +120,8 @@ module Hecaton
 
       # A trial without a result makes way for another.
       def release(origin, request)
+        return unless @circuits.key?(origin)
+
         @lock.synchronize do
           circuit = @circuits[origin]
           circuit.trial = nil if circuit&.trial&.first.equal?(request.notes)
