@@ -24,6 +24,8 @@ module Hecaton
       # minimum:: bytes from which on a body is compressed.
       def initialize(name = :gzip, minimum: 1024)
         @coder = CODERS.fetch(name) { raise ArgumentError, "coding is #{name.inspect}: use one of #{CODERS.keys.join(", ")}" }
+        raise ArgumentError, "minimum is #{minimum.inspect}: give a number of bytes" unless minimum.is_a?(Integer) && minimum >= 0
+
         @coding = name.to_s
         @minimum = minimum
         load_zstd if name == :zstd

@@ -24,6 +24,18 @@ module Hecaton
         "ecdsa-p384-sha384" => ->(key, text) { MessageSignature.raw(key.sign("SHA384", text), 48) }
       }.freeze
 
+      # What a key is for each algorithm: the curve, or OpenSSL's name of its kind.
+      KINDS = {
+        "ed25519" => "ED25519", "rsa-v1_5-sha256" => "rsaEncryption", "rsa-pss-sha512" => "rsaEncryption",
+        "ecdsa-p256-sha256" => "prime256v1", "ecdsa-p384-sha384" => "secp384r1"
+      }.freeze
+      DERIVED = %w[@method @target-uri @authority @scheme @request-target @path @query].freeze
+      FIELD = /\A[!#$%&'*+\-.^_`|~0-9a-z]+\z/
+      # What a text may be, and the name of a signature (RFC 8941 §3.3.3, §3.1.2).
+      TEXT = /\A[\x20-\x7e]*\z/
+      LABEL = /\A[a-z*][a-z0-9_\-.*]*\z/
+      private_constant :KINDS, :DERIVED, :FIELD, :TEXT, :LABEL
+
       # key:: the secret of hmac-sha256 as a String, else a private key, an OpenSSL::PKey::PKey.
       # key_id:: the name by which the server knows the key.
       # algorithm:: one of ALGORITHMS. It is not sent, because the server knows it by the key (RFC 9421 §7.3.6).
@@ -38,13 +50,13 @@ module Hecaton
       def initialize(key:, key_id:, algorithm:, components: COMPONENTS, label: "sig1", expires_in: nil, nonce: true, tag: nil,
         clock: Time.method(:now))
         @sign = ALGORITHMS.fetch(algorithm) { raise ArgumentError, "algorithm is #{algorithm.inspect}: use one of #{ALGORITHMS.keys.join(", ")}" }
-        @key = key
-        @key_id = key_id
-        @components = components.map { |name| name.to_s.downcase }
-        @label = label
-        @expires_in = expires_in
+        @key = checked_key(key, algorithm)
+        @key_id = check(:key_id, key_id, "a String of printable ASCII", TEXT)
+        @components = checked_components(components)
+        @label = check(:label, label, "a name such as sig1, of small letters and digits", LABEL)
+        @expires_in = expires_in && check(:expires_in, expires_in, "an Integer of seconds", Integer)
         @nonce = nonce
-        @tag = tag
+        @tag = tag && check(:tag, tag, "a String of printable ASCII", TEXT)
         @clock = clock
       end
 
@@ -71,6 +83,50 @@ module Hecaton
 
       private
 
+      # form is a Regexp or a class.
+      def check(name, value, expected, form)
+        return value if form.is_a?(Regexp) ? value.is_a?(String) && form.match?(value) : value.is_a?(form)
+
+        raise ArgumentError, "#{name} is #{value.inspect}: give #{expected}"
+      end
+
+      # The key, if it can sign.
+      def checked_key(key, algorithm)
+        kind = KINDS[algorithm]
+        unless kind ? kind_of(key) == kind : key.is_a?(String) && !key.empty?
+          raise ArgumentError, "key is of class #{key.class}: #{algorithm} needs #{kind ? "a private key of OpenSSL (#{kind})" : "a secret, a String"}"
+        end
+
+        try_to_sign(key, algorithm)
+        key
+      end
+
+      def kind_of(key)
+        return unless key.is_a?(OpenSSL::PKey::PKey)
+
+        key.is_a?(OpenSSL::PKey::EC) ? key.group.curve_name : key.oid
+      end
+
+      # A public key cannot.
+      def try_to_sign(key, algorithm)
+        @sign.call(key, "")
+      rescue OpenSSL::OpenSSLError, ArgumentError => error
+        raise ArgumentError, "key cannot sign by #{algorithm}: #{error.message}"
+      end
+
+      def checked_components(names)
+        raise ArgumentError, "components is of class #{names.class}: give an Array of names" unless names.is_a?(Array)
+
+        names = names.map { |name| name.to_s.downcase }
+        twice = names.tally.find { |_, count| count > 1 }
+        raise ArgumentError, "components has #{twice.first} twice" if twice
+
+        unknown = names.find { |name| !DERIVED.include?(name) && !FIELD.match?(name) }
+        raise ArgumentError, "component #{unknown} is unknown: give names of headers, or any of #{DERIVED.join(", ")}" if unknown
+
+        names
+      end
+
       def with_digest(request)
         return request unless @components.include?("content-digest") && !request.headers.key?("content-digest") && request.body
         unless request.body.is_a?(String)
@@ -86,23 +142,24 @@ module Hecaton
         path, query = rest.split("?", 2)
         case name
         when "@method" then request.http_method
-        when "@target-uri" then request.url
+        when "@target-uri" then "#{scheme(request)}://#{Origins.host(request)}#{rest}"
         when "@authority" then authority(request)
-        when "@scheme" then request.url[/\A[a-z]+/]
+        when "@scheme" then scheme(request)
         when "@request-target" then rest
         when "@path" then path.to_s.empty? ? "/" : path
         when "@query" then "?#{query}"
-        when /\A@/ then raise ArgumentError, "component #{name} is unknown"
         else
           values = request.headers.get_all(name)
           values.map { |value| value.strip.gsub(/\s*\r?\n\s+/, " ") }.join(", ") if values.any?
         end
       end
 
+      def scheme(request) = request.url[/\A[a-z]+/]
+
       # The host in lower case, without the scheme's own port.
       def authority(request)
         host = Origins.host(request).downcase
-        host.delete_suffix(request.url.start_with?("https:") ? ":443" : ":80")
+        host.delete_suffix(scheme(request) == "https" ? ":443" : ":80")
       end
 
       def parameters

@@ -90,4 +90,13 @@ class AWSSignatureTest < ServerTest
   ensure
     reader.close
   end
+
+  # As from an environment that lacks the variable.
+  def test_arguments_that_are_missing
+    %i[access_key secret_key region service].product([nil, "", :s3]).each do |name, value|
+      error = assert_raises(ArgumentError) { Hecaton::Features::AWSSignature.new(**KEYS, name => value) }
+      assert_equal "#{name} is of class #{value.class}: give a String that is not empty", error.message
+    end
+    assert_raises(ArgumentError) { Hecaton::Features::AWSSignature.new(**KEYS, headers: "range") }
+  end
 end

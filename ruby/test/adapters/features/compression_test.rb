@@ -43,4 +43,11 @@ class CompressionTest < ServerTest
   def test_codings_that_are_unknown
     assert_match(/gzip/, assert_raises(ArgumentError) { Hecaton::Features::Compression.new(:rar) }.message)
   end
+
+  def test_a_minimum_is_a_number_of_bytes
+    [nil, -1, "1024", 1.5].each do |minimum|
+      error = assert_raises(ArgumentError) { Hecaton::Features::Compression.new(:gzip, minimum: minimum) }
+      assert_equal "minimum is #{minimum.inspect}: give a number of bytes", error.message
+    end
+  end
 end

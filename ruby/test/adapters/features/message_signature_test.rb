@@ -74,8 +74,32 @@ class MessageSignatureTest < ServerTest
     end
   end
 
-  def test_what_is_unknown
-    assert_match(/hmac-sha256/, assert_raises(ArgumentError) { feature(key: "k", key_id: "k", algorithm: "md5") }.message)
-    assert_raises(ArgumentError) { signed(feature(key: "k", key_id: "k", algorithm: "hmac-sha256", components: ["@status"])) }
+  # What a server builds from the request that it got: there the host is the header's.
+  def test_the_target_is_that_of_the_host_header
+    feature = feature(key: "secret", key_id: "k", algorithm: "hmac-sha256", components: %w[@target-uri @authority])
+    client(features: [feature]).get(url("/echo?a=b"), headers: { "Host" => "Other.Example:80" }).then do |response|
+      headers = response.json["headers"].to_h { |name, value| [name.downcase, value] }
+      base = ['"@target-uri": http://Other.Example:80/echo?a=b', '"@authority": other.example',
+        "\"@signature-params\": #{headers["signature-input"].delete_prefix("sig1=")}"].join("\n")
+      assert_equal "sig1=:#{[OpenSSL::HMAC.digest("SHA256", "secret", base)].pack("m0")}:", headers["signature"]
+    end
+  end
+
+  def test_bad_arguments
+    rsa = OpenSSL::PKey::RSA.new(2048)
+    p384 = OpenSSL::PKey::EC.generate("secp384r1")
+    {
+      { algorithm: "md5" } => /hmac-sha256/, { key: nil } => /a secret, a String/, { key: "" } => /a secret, a String/,
+      { key: rsa, algorithm: "ed25519" } => /a private key of OpenSSL \(ED25519\)/,
+      { key: p384, algorithm: "ecdsa-p256-sha256" } => /\(prime256v1\)/,
+      { key: rsa.public_key, algorithm: "rsa-pss-sha512" } => /\Akey cannot sign by rsa-pss-sha512: /,
+      { key_id: nil } => /\Akey_id is nil: /, { key_id: :a } => /\Akey_id is :a: /, { key_id: "schl\u00fcssel" } => /printable ASCII/,
+      { tag: "a\r\nX: y" } => /\Atag is /, { label: "Sig 1" } => /\Alabel is "Sig 1": /, { expires_in: 1.5 } => /\Aexpires_in is 1.5: /,
+      { components: "@method" } => /give an Array/, { components: ["@status"] } => /\Acomponent @status is unknown/,
+      { components: ["a b"] } => /\Acomponent a b is unknown/, { components: %w[X-A x-a] } => /\Acomponents has x-a twice/
+    }.each do |options, message|
+      error = assert_raises(ArgumentError, options) { feature(key: "k", key_id: "k", algorithm: "hmac-sha256", **options) }
+      assert_match(message, error.message)
+    end
   end
 end
