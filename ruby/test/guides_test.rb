@@ -12,7 +12,7 @@ class GuidesTest < ServerTest
     "rails-and-sidekiq" => ["", "true\n", "1: 133\n", "http://127.0.0.1/r/1 200\n"],
     "measuring-your-service" => ["3\n"],
     "fetch" => ["100\n"],
-    "features" => ["200\n", "1\n{\"name\":\"Ada\"}\n5\n", nil],
+    "features" => ["200\n", "1\n{\"name\":\"Ada\"}\n5\n", "503\n200\nthe budget is used up\n", nil],
     "feature-signatures" => ["200\n", "200\n"],
     "feature-cache" => ["nil\n\"Hecaton; hit\"\n", nil, nil],
     "feature-circuit-breaker" => ["200\n{}\n"],
