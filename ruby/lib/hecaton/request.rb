@@ -145,6 +145,10 @@ module Hecaton
       self
     end
 
+    # For features: what selects a response that varies by a header: its value, or what a setting says of one that the
+    # engine adds (User-Agent, Accept-Encoding).
+    def selecting(name) = headers[name] || @builder&.implied&.[](name)
+
     # For adopt.
     def context = [@builder, @notes, @in_parts]
 

@@ -30,6 +30,9 @@ module Hecaton
     # Array of Strings in small letters: their names.
     def header_names = @headers.each_slice(2).map { |name, _| name.downcase }
 
+    # For Request: what the client's settings say of headers that the engine adds, by their names in small letters.
+    attr_reader :implied
+
     # For clients and batches: TokenSource, if bearer is code to call; the client's timeout.
     attr_reader :token_source, :timeout
 
@@ -40,8 +43,8 @@ module Hecaton
     attr_reader :login
 
     # The client's defaults; Client.new documents each.
-    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, predicate: nil,
-      base: nil, log: nil, timeout: nil, public_headers: nil)
+    def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, user_agent: nil,
+      decode: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil)
       code = bearer if bearer.respond_to?(:call)
       credentials = { headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth }
       own = fields(credentials, nil).to_a.each_slice(2).to_a
@@ -58,6 +61,7 @@ module Hecaton
       @login = RequestBuilder.login(digest_auth)
       @predicate = predicate
       @typed = fields.any? { |name, _| name.casecmp?("content-type") }
+      @implied = { "user-agent" => user_agent || app_name&.to_s, "accept-encoding" => ("*" unless decode == false) }.freeze
     end
 
     # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does. A

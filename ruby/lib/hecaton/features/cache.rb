@@ -113,7 +113,7 @@ module Hecaton
         Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" }) if state.directives.key?("only-if-cached")
       end
 
-      def find(request) = entries(request.url).find { |entry| entry.selected_by?(request.headers) }
+      def find(request) = entries(request.url).find { |entry| entry.selected_by?(request) }
 
       # Whether the entry may be given without a word from the server.
       def usable?(state)
@@ -172,7 +172,7 @@ module Hecaton
 
       # One entry replaces those that the same request selects.
       def write(request, entry)
-        others = entries(request.url).reject { |other| other.selected_by?(request.headers) }
+        others = entries(request.url).reject { |other| other.selected_by?(request) }
         @store.write(key(request.url), [entry, *others].first(MOST_VARIANTS).map(&:fields))
       end
 

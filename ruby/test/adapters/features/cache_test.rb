@@ -2,6 +2,7 @@
 # tests.
 require "test_helper"
 require "scripted"
+require "zlib"
 require "hecaton/features/cache"
 
 class CacheTest < ServerTest
@@ -325,6 +326,29 @@ class CacheTest < ServerTest
       @client.get(url, digest_auth: %w[user password])
       assert_equal "3", get(url)
       assert_equal "4", @client.get(url, bearer: -> { "secret" }).body
+    end
+  end
+
+  def test_a_coded_body_is_not_given_to_who_gets_it_decoded
+    coded = Zlib.gzip("text")
+    Scripted.run("/" => Scripted.response(200, { "Cache-Control" => "max-age=60", "Content-Encoding" => "gzip" }, coded)) do |server|
+      client = client(features: [Hecaton::Features::Cache.new])
+      bodies = lambda do
+        [client.get("#{server.url}/"), client.with(decode: false).get("#{server.url}/"),
+         client.get("#{server.url}/", headers: { "accept-encoding" => "gzip" })].map(&:body)
+      end
+      assert_equal ["text", coded, coded], bodies.call
+      assert_equal ["text", coded, coded], bodies.call
+      assert_equal 3, server.requested.size
+    end
+  end
+
+  def test_vary_by_a_header_that_a_setting_gives
+    serve do |url|
+      @headers["Vary"] = "User-Agent"
+      one, other = %w[one other].map { |name| @client.with(user_agent: name) }
+      assert_equal %w[1 2 1 2], [one, other, one, other].map { |client| client.get(url).body }
+      assert_equal "1", get(url, "user-agent" => "one")
     end
   end
 

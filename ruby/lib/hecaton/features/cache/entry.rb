@@ -12,8 +12,9 @@ module Hecaton
         # Fields that identify the sender: a response is used for the same values alone. The engine may add them, unseen
         # by features.
         PERSONAL = %w[authorization cookie].freeze
-        # Fields that select a response whatever Vary says. A program's own Host names another resource.
-        SELECTING = [*PERSONAL, "host"].freeze
+        # Fields that select a response whatever Vary says. A program's own Host names another resource. With an
+        # Accept-Encoding of its own, or in a client that does not decode, the body comes as it is coded.
+        SELECTING = [*PERSONAL, "host", "accept-encoding"].freeze
         # The share of its age when it came that a response counts as fresh, if the server does not say (RFC
         # 9111 §4.2.2).
         HEURISTIC = 0.1
@@ -35,7 +36,7 @@ module Hecaton
           dropped = HOP_BY_HOP + names(response.headers, "connection")
           new(status: response.status, url: response.url, body: response.body.dup, sent: sent_at, came: came,
             headers: response.headers.reject { |name, _| dropped.include?(name) },
-            vary: (varies(response.headers) | SELECTING).to_h { |name| [name, selector(name, request.headers)] })
+            vary: (varies(response.headers) | SELECTING).to_h { |name| [name, selector(name, request)] })
         end
 
         # Names of the fields that select a response, in lower case.
@@ -51,8 +52,8 @@ module Hecaton
 
         # The value that a field selects by, without differences that mean nothing (RFC 9111 §4.1). A credential is
         # hashed, for stores keep it.
-        def self.selector(name, headers)
-          value = headers[name]&.b&.strip&.gsub(/\s*,\s*/, ",")
+        def self.selector(name, request)
+          value = request.selecting(name)&.b&.strip&.gsub(/\s*,\s*/, ",")
           value && PERSONAL.include?(name) ? OpenSSL::Digest::SHA256.hexdigest(value) : value
         end
 
@@ -64,8 +65,8 @@ module Hecaton
         # Directives of the response.
         def directives = @directives ||= Directives.of_response(@headers)
 
-        # Whether a request with these headers may get its response.
-        def selected_by?(headers) = fields[:vary].all? { |name, value| Entry.selector(name, headers) == value }
+        # Whether a request may get its response.
+        def selected_by?(request) = fields[:vary].all? { |name, value| Entry.selector(name, request) == value }
 
         # Seconds since the server made it (RFC 9111 §4.2.3).
         def age(now)
