@@ -36,6 +36,8 @@ class ReadingTest < ServerTest
     {
       "Text/HTML; Charset=\"UTF-8\"" => ["text/html", "utf-8"], "text/plain;charset=latin1 ; a=b" => ["text/plain", "latin1"],
       "application/json" => ["application/json", nil], "text/html; xcharset=a; charset=" => ["text/html", nil],
+      "text/html; charset=utf-8 rest" => ["text/html", "utf-8"], "text/html; charset=\"UTF-8 \"x" => ["text/html", "utf-8"],
+      "text/html; charset=\"utf-8" => ["text/html", "utf-8"], "text/html; charset=; charset=\"\"; charset=a" => ["text/html", "a"],
       ";charset=utf-8" => [nil, "utf-8"], "" => [nil, nil], nil => [nil, nil]
     }.each { |type, expected| assert_equal expected, [typed(type).content_type, typed(type).charset], type.inspect }
     assert_equal "text/plain", client.get(url("/headers?content-type=text/plain%3Bcharset=x")) { |stream| stream.content_type }
@@ -69,7 +71,7 @@ class ReadingTest < ServerTest
   def test_the_encoding_of_pieces_is_that_of_the_whole
     ["text/html; charset=iso-8859-1", "text/html; charset=UTF-8", "application/json", "application/JSON; a=b", "text/html",
      "application/problem+json", "text/html; charset=utf8", "application/json; charset=", "application/json; charset=utf-8; a=\xFF", *%w[locale external internal filesystem].map { |name| "text/html; charset=#{name}" },
-     "text/html; charset=odd", "text/html; charset=\"shift_jis\"", "x/y;charset=utf-16le"].each do |type|
+     "text/event-stream", "text/html; charset=odd", "text/html; charset=\"shift_jis\"", "x/y;charset=utf-16le"].each do |type|
       Scripted.run({ "/" => Scripted.response(200, { "Content-Type" => type }, "x") }) do |server|
         assert_equal client.get("#{server.url}/").body.encoding, Hecaton::ContentType.encoding(type), type
       end

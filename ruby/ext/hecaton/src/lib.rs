@@ -6,8 +6,8 @@
 //! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and
 //! `body_source` turn Ruby's arguments into a request. `hooks` lets Ruby decide about its retries and attempts. `batch`
 //! or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal` ends a wait.
-//! `record` turns the outcome into Ruby's values. `fields` does so for its headers, and `who_answered` for the
-//! certificates, both on demand. `process` separates values that a fork would share.
+//! `record` turns the outcome into Ruby's values, and `content_type` finds the encoding of its body. `fields` reads its
+//! headers on demand, and `who_answered` its certificates. `process` separates values that a fork would share.
 //!
 //! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it
 //! holds the GVL: a deadlock. magnus looks up the class of a type behind such a lock, at its first use. Two threads
@@ -43,6 +43,8 @@ mod signal;
 
 mod record;
 
+mod content_type;
+
 mod fields;
 
 mod who_answered;
@@ -62,6 +64,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
         native.define_singleton_method("public_header?", function!(is_public_header, 2))?;
         cookies::init(ruby, native)?;
         fields::init(native)?;
+        content_type::init(native)?;
         who_answered::init(ruby, native)
     })?;
     client::init(ruby, native)?;

@@ -20,10 +20,9 @@ use hecaton::{
     Attempt, Ending, Error as Failure, InvalidUrl, Kind, Method, Outcome, Part, Phase, Redirect,
     Response, Streaming, Version,
 };
-use magnus::encoding::Index;
 use magnus::{IntoValue, RArray, RString, Ruby, Value};
 
-use crate::who_answered;
+use crate::{content_type, who_answered};
 
 /// Status, record and body of a response; nil, record and a list of facts of an error.
 pub fn values(ruby: &Ruby, outcome: Outcome) -> [Value; 3] {
@@ -173,79 +172,13 @@ const ATTEMPT: usize = 88;
 /// Offset of the length of the facts.
 const FACTS: usize = 20;
 
-/// Ruby's names for the encodings of the process; no charset has such a name.
-const OF_THE_PROCESS: [&str; 4] = ["locale", "external", "internal", "filesystem"];
-
 /// The body with the encoding that its Content-Type names; bytes when it names none.
 fn body(ruby: &Ruby, response: &Response) -> RString {
-    let content_type = response.header("content-type").unwrap_or_default();
-    match encoding(ruby, content_type) {
+    let named = response.header("content-type").unwrap_or_default();
+    match content_type::encoding(ruby, named) {
         Some(index) => ruby.enc_str_new(response.body(), index),
         None => ruby.str_from_slice(response.body()),
     }
-}
-
-thread_local! {
-    /// The last Content-Type and its encoding: a server tends to send the same again.
-    static LAST: RefCell<(Vec<u8>, Option<Index>)> = const { RefCell::new((Vec::new(), None)) };
-}
-
-/// Ruby's number of the encoding that a Content-Type names; none for bytes.
-fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
-    let known = LAST.with_borrow(|(last, index)| (last == content_type).then_some(*index));
-    known.unwrap_or_else(|| {
-        // `LAST` is not borrowed here, because Ruby may load the encoding and run other code meanwhile.
-        let text = String::from_utf8_lossy(content_type);
-        let name = charset(&text);
-        let index = name.and_then(|name| find(ruby, name));
-        // For an encoding that cannot be loaded now, Ruby gives the one for bytes. The encoding may be loaded next
-        // time.
-        let is_sure =
-            name.is_none() || index.is_some_and(|index| index != ruby.ascii8bit_encindex());
-        if is_sure && content_type.len() <= MOST_KEPT {
-            LAST.set((content_type.to_vec(), index));
-        }
-        index
-    })
-}
-
-/// The encoding of this name, if Ruby has one. Ruby's names for the encodings of the process are not charsets.
-fn find(ruby: &Ruby, name: &str) -> Option<Index> {
-    if is_utf8(name) {
-        return Some(ruby.utf8_encindex());
-    }
-    let is = |own: &&str| name.eq_ignore_ascii_case(own);
-    if OF_THE_PROCESS.iter().any(is) {
-        return None;
-    }
-    ruby.find_encindex(name).ok()
-}
-
-/// The charset parameter (RFC 9110 §8.3.2), or UTF-8 for JSON (RFC 8259 §8.1).
-fn charset(content_type: &str) -> Option<&str> {
-    let mut parameters = content_type.split(';');
-    let media_type = parameters.next()?.trim();
-    let named = parameters.find_map(|parameter| {
-        let (name, value) = parameter.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("charset")
-            .then(|| value.trim().trim_matches('"'))
-    });
-    let named = named.filter(|name| !name.is_empty());
-    named.or(is_json(media_type).then_some("utf-8"))
-}
-
-/// Whether this is a name of UTF-8. `utf8` is not registered (RFC 3629 §8), but many servers write it.
-fn is_utf8(name: &str) -> bool {
-    name.eq_ignore_ascii_case("utf-8") || name.eq_ignore_ascii_case("utf8")
-}
-
-/// Whether this is JSON, or a media type based on JSON (RFC 6839 §3.1) such as `application/problem+json`.
-fn is_json(media_type: &str) -> bool {
-    let suffix = media_type.len().checked_sub("+json".len());
-    let suffix = suffix.and_then(|start| media_type.get(start..));
-    media_type.eq_ignore_ascii_case("application/json")
-        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+json"))
 }
 
 fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
@@ -289,7 +222,7 @@ fn written(ruby: &Ruby, attempts: &[Attempt], write: impl FnOnce(&mut Vec<u8>)) 
     record
 }
 
-/// Most bytes that a thread keeps of a buffer for the next record, or of a Content-Type. Most need a few hundred.
+/// Most bytes that a thread keeps of a buffer for the next record. Most need a few hundred.
 const MOST_KEPT: usize = 4096;
 
 fn add_method(record: &mut Vec<u8>, method: &Method) {
