@@ -145,8 +145,8 @@ module Hecaton
       self
     end
 
-    # For features: what selects a response that varies by a header: its value, or what a setting says of one that the
-    # engine adds (User-Agent, Accept-Encoding).
+    # For the cache: the value by which a header selects a response. The engine may add User-Agent and Accept-Encoding,
+    # and then it is what the settings say.
     def selecting(name) = headers[name] || @builder&.implied&.[](name)
 
     # For adopt.

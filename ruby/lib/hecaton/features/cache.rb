@@ -149,8 +149,14 @@ module Hecaton
 
       def stale(state) = state.entry.response(now, "hit; detail=stale-if-error")
 
-      # The response from an entry that a 304 has freshened (RFC 9111 §4.3.4).
+      # The response from an entry that a 304 has freshened (RFC 9111 §4.3.4). If the 304 is about another one, it
+      # changes nothing, and the next request is sent without conditions.
       def freshened(state, request, outcome)
+        unless state.entry.named_by?(outcome.headers)
+          delete(request.url)
+          return state.entry.response(now, "fwd=stale; fwd-status=304")
+        end
+
         entry = state.entry.updated(outcome.headers, state.sent_at, now)
         write(request, entry)
         entry.response(now, "fwd=stale; fwd-status=304")

@@ -24,14 +24,14 @@ module Hecaton
         "ecdsa-p384-sha384" => ->(key, text) { MessageSignature.raw(key.sign("SHA384", text), 48) }
       }.freeze
 
-      # What a key is for each algorithm: the curve, or OpenSSL's name of its kind.
+      # The kind of key that each algorithm needs: a curve, or a name of OpenSSL's.
       KINDS = {
         "ed25519" => "ED25519", "rsa-v1_5-sha256" => "rsaEncryption", "rsa-pss-sha512" => "rsaEncryption",
         "ecdsa-p256-sha256" => "prime256v1", "ecdsa-p384-sha384" => "secp384r1"
       }.freeze
       DERIVED = %w[@method @target-uri @authority @scheme @request-target @path @query].freeze
       FIELD = /\A[!#$%&'*+\-.^_`|~0-9a-z]+\z/
-      # What a text may be, and the name of a signature (RFC 8941 §3.3.3, §3.1.2).
+      # The forms of a text and of a label (RFC 8941 §3.3.3 and §3.1.2).
       TEXT = /\A[\x20-\x7e]*\z/
       LABEL = /\A[a-z*][a-z0-9_\-.*]*\z/
       private_constant :KINDS, :DERIVED, :FIELD, :TEXT, :LABEL

@@ -63,6 +63,11 @@ class CacheTest < ServerTest
       [{ "Cache-Control" => "max-age=99999999999999999999" }, 10_000] => true,
       [{ "Cache-Control" => "max-age=100", "Age" => "50" }, 49] => true,
       [{ "Cache-Control" => "max-age=100", "Age" => "50" }, 51] => false,
+      [{ "Cache-Control" => "max-age=100", "Age" => "7200.0" }, 50] => true, # Invalid, so ignored.
+      [{ "Cache-Control" => "max-age=100", "Age" => "90, 0" }, 50] => false,
+      [{ "Expires" => "Thursday, 18-Aug-50 02:01:18 GMT" }, 50] => true,
+      [{ "Expires" => "Sunday, 06-Nov-94 08:49:37 GMT" }, 50] => false,
+      [{ "Expires" => "Sun Nov  6 08:49:37 2044" }, 50] => true,
       [{ "Cache-Control" => "max-age=100", "Date" => date(-60) }, 50] => false,
       [{ "Cache-Control" => "s-maxage=1, max-age=100" }, 50] => true, # Of shared caches.
       [{ "Cache-Control" => "private, max-age=100" }, 50] => true,
@@ -127,6 +132,20 @@ class CacheTest < ServerTest
       @headers["ETag"] = '"b"'
       assert_equal "3", get(url)
       assert_equal "3", get(url)
+    end
+  end
+
+  def test_a_304_about_another_response_changes_nothing
+    replies = ['"a"', '"b"', '"c"'].map { |etag| { "ETag" => etag, "Cache-Control" => "max-age=0" } }
+    seen = []
+    Scripted.run("/" => lambda { |request|
+      seen << request[/^if-none-match: (.*)\r/i, 1]
+      Scripted.response(seen.size == 2 ? 304 : 200, replies[seen.size - 1].merge("X-Number" => seen.size.to_s), seen.size == 2 ? "" : seen.size.to_s)
+    }) do |server|
+      client = client(features: [Hecaton::Features::Cache.new])
+      responses = Array.new(3) { client.get("#{server.url}/") }
+      assert_equal([["1", '"a"', "1"], ["1", '"a"', "1"], ["3", '"c"', "3"]], responses.map { |each| [each.body, each.headers["etag"], each.headers["x-number"]] })
+      assert_equal [nil, '"a"', nil], seen
     end
   end
 

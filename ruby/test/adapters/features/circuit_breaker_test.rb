@@ -158,7 +158,8 @@ class CircuitBreakerTest < ServerTest
   def test_a_trial_whose_failure_code_raises_makes_way_for_another
     broken = false
     serve do |url, _|
-      client = client(features: [breaker(failure: ->(outcome) { broken ? raise("on purpose") : outcome.status == 500 })])
+      failure = ->(outcome) { broken ? raise("on purpose") : outcome.status == 500 }
+      client = client(features: [breaker(failure: failure)])
       2.times { client.get(url) }
       cool_down
       broken = true
@@ -170,7 +171,8 @@ class CircuitBreakerTest < ServerTest
   end
 
   def test_bad_arguments
-    [{ failures: 0 }, { failures: "3" }, { failures: nil }, { most: 0 }, { cooldown: -1 }, { cooldown: nil }, { failure: 3 }].each do |options|
+    [{ failures: 0 }, { failures: "3" }, { failures: nil }, { most: 0 }, { cooldown: -1 }, { cooldown: nil },
+     { failure: 3 }].each do |options|
       name, value = options.first
       error = assert_raises(ArgumentError) { Hecaton::Features::CircuitBreaker.new(**options) }
       assert_match(/\A#{name} is #{Regexp.escape(value.inspect)}: give /, error.message)

@@ -74,13 +74,13 @@ class MessageSignatureTest < ServerTest
     end
   end
 
-  # What a server builds from the request that it got: there the host is the header's.
+  # A server builds the target from the Host header that it received.
   def test_the_target_is_that_of_the_host_header
     feature = feature(key: "secret", key_id: "k", algorithm: "hmac-sha256", components: %w[@target-uri @authority])
     client(features: [feature]).get(url("/echo?a=b"), headers: { "Host" => "Other.Example:80" }).then do |response|
       headers = response.json["headers"].to_h { |name, value| [name.downcase, value] }
       base = ['"@target-uri": http://Other.Example:80/echo?a=b', '"@authority": other.example',
-        "\"@signature-params\": #{headers["signature-input"].delete_prefix("sig1=")}"].join("\n")
+              "\"@signature-params\": #{headers["signature-input"].delete_prefix("sig1=")}"].join("\n")
       assert_equal "sig1=:#{[OpenSSL::HMAC.digest("SHA256", "secret", base)].pack("m0")}:", headers["signature"]
     end
   end

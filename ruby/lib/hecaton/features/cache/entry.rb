@@ -70,7 +70,7 @@ module Hecaton
 
         # Seconds since the server made it (RFC 9111 §4.2.3).
         def age(now)
-          said = @headers.get_all("age").first.to_s.scrub[/\A\d+/].to_i
+          said = @headers.get_all("age").first.to_s.scrub[/\A\d+(?=\s*(,|\z))/].to_i
           apparent = [fields[:came] - (date || fields[:came]), 0].max
           corrected = said + (fields[:came] - fields[:sent])
           [apparent, corrected].max + (now - fields[:came])
@@ -88,6 +88,11 @@ module Hecaton
         # The headers that validate it; none without a validator.
         def conditions
           { "if-none-match" => @headers["etag"], "if-modified-since" => @headers.get_all("last-modified").first }.compact
+        end
+
+        # Whether a 304 with these headers may be about it: no other ETag is among them.
+        def named_by?(headers)
+          headers["etag"].nil? || headers["etag"].delete_prefix("W/") == @headers["etag"]&.delete_prefix("W/")
         end
 
         # The Entry after a 304 with these headers.
@@ -110,9 +115,18 @@ module Hecaton
         # A time in seconds since 1970, nil for none.
         def time(name)
           value = @headers.get_all(name).first
-          value && Time.httpdate(value).to_f
+          value && in_this_century(value, Time.httpdate(value)).to_f
         rescue ArgumentError
           nil
+        end
+
+        # The old form "Sunday, 06-Nov-94" has two digits of the year. It is in the past only if it would otherwise be more
+        # than 50 years ahead (RFC 9110 §5.6.7).
+        def in_this_century(value, time)
+          return time unless value.match?(/\A\w+, *\d+-/) && time.year < 2000
+
+          later = Time.utc(time.year + 100, time.month, time.day, time.hour, time.min, time.sec)
+          later.year > Time.at(fields[:came]).utc.year + 50 ? time : later
         end
       end
     end
