@@ -1,0 +1,52 @@
+# One batch that refills itself, for the gem on the load path. Prints JSON: seconds, and CPU seconds by thread.
+# Usage: work.rb URL CONCURRENCY COUNT CALLBACK [CA]
+require "hecaton"
+require "json"
+
+# Two programs: one looks at each response, the other also works for some 10 µs.
+LOOK = ->(response) { response.status == 200 && response.body.byteslice(-8, 8).hex }
+WORK = ->(response) { LOOK.call(response) && 200.times { |number| number.to_s } }
+CALLBACKS = { "look" => LOOK, "work" => WORK }.freeze
+
+def run(client, url, concurrency, count, callback)
+  left = count - concurrency
+  client.batch(concurrency: concurrency) do |batch|
+    again = lambda do |outcome|
+      callback.call(outcome.response)
+      batch.get(url).on_complete(&again) if (left -= 1) >= 0
+    end
+    concurrency.times { batch.get(url).on_complete(&again) }
+    yield
+  end
+end
+
+# Nanoseconds on a CPU of each thread by its id. A thread that has ended is missing, so this is called before the batch
+# ends.
+def cpu
+  Dir.children("/proc/self/task").to_h { |id| [id.to_i, File.read("/proc/self/task/#{id}/schedstat").to_i] }
+end
+
+def time = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+url, concurrency, count, chosen, ca = ARGV
+concurrency = Integer(concurrency)
+count = Integer(count)
+work = CALLBACKS.fetch(chosen)
+client = Hecaton::Client.new(timeout: 60, **(ca ? { ca: ca } : {}))
+run(client, url, concurrency, concurrency * 2, work) { nil } # Opens the connections.
+
+done = 0
+last = nil
+callback = lambda do |response|
+  work.call(response)
+  last = [cpu, time] if (done += 1) == count
+end
+before = began = nil
+run(client, url, concurrency, count, callback) do
+  before = cpu
+  began = time
+end
+after, ended = last
+spent = after.to_h { |id, nanoseconds| [id, nanoseconds - before.fetch(id, 0)] }
+main = spent.delete(Process.pid)
+puts JSON.generate(seconds: ended - began, main: main / 1e9, others: spent.values.sum / 1e9)
