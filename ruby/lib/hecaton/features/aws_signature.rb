@@ -25,8 +25,8 @@ module Hecaton
       # clock:: what has `call` and returns a Time. Default: Time.now.
       def initialize(access_key:, secret_key:, region:, service:, session_token: nil, headers: [], clock: Time.method(:now))
         given = { access_key: access_key, secret_key: secret_key, region: region, service: service }
-        name, value = given.find { |_, each| !each.is_a?(String) || each.empty? }
-        raise ArgumentError, "#{name} is of class #{value.class}: give a String that is not empty" if name
+        missing, value = given.find { |_, each| !each.is_a?(String) || each.empty? }
+        raise ArgumentError, "#{missing} is of class #{value.class}: give a String that is not empty" if missing
         raise ArgumentError, "headers is of class #{headers.class}: give an Array of names" unless headers.is_a?(Array)
 
         @access_key = access_key
