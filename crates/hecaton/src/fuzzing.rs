@@ -148,27 +148,37 @@ pub fn coded(bytes: &[u8]) {
     let coding = codings[usize::from(*coding) % codings.len()];
     let whole = decode(coding, bytes, bytes.len().max(1));
     let pieces = decode(coding, bytes, size);
-    assert_eq!(whole, pieces);
+    // An invalid body may give a mebibyte in one split and fail before in the other.
+    if let (Ok(whole), Ok(pieces)) = (whole, pieces) {
+        assert_eq!(whole, pieces);
+    }
 }
 
-/// The first of it, and whether that was all.
-fn decode(coding: &[u8], bytes: &[u8], size: usize) -> Option<Vec<u8>> {
+/// A body has more than a mebibyte, and is not decoded further.
+struct TooLong;
+
+/// The body; none if it is invalid.
+fn decode(coding: &[u8], bytes: &[u8], size: usize) -> Result<Option<Vec<u8>>, TooLong> {
     let fields = [b"content-encoding: ", coding, b"\r\n"].concat();
     let mut decoder = Decoder::of(Fields(&fields)).unwrap().unwrap();
     let mut decoded = Vec::new();
     for piece in bytes.chunks(size) {
         decoder.feed(Bytes::copy_from_slice(piece));
-        while let Step::Piece(piece) = decoder.step().ok()? {
-            assert!(piece.len() <= 64 << 10);
-            decoded.extend_from_slice(piece);
+        loop {
+            match decoder.step() {
+                Ok(Step::Piece(piece)) => {
+                    assert!(piece.len() <= 64 << 10);
+                    decoded.extend_from_slice(piece);
+                }
+                Ok(Step::Wanting) => break,
+                Err(_) => return Ok(None),
+            }
             if decoded.len() > 1 << 20 {
-                decoded.truncate(1 << 20);
-                return Some(decoded);
+                return Err(TooLong);
             }
         }
     }
-    decoder.end().ok()?;
-    Some(decoded)
+    Ok(decoder.end().is_ok().then_some(decoded))
 }
 
 /// URLs, references beside a base, and where redirects lead: what comes of them is clean.
