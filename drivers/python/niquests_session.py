@@ -1,53 +1,23 @@
-# niquests: as many threads as requests in flight, each with a Session of its own.
+# niquests: a Session for each thread, over HTTP/1.1.
 import asks
 import kit
 import niquests
-import workers
+import sessions
 
 HTTP1 = {"disable_http2": True, "disable_http3": True}
 
 
-def opened():
-    session = niquests.Session(**HTTP1)
-    session.trust_env = False  # no proxy of the environment, and no look at it for each request
-    return session
+class NiquestsDriver(sessions.Sessions):
+    def opened(self):
+        return niquests.Session(**HTTP1)
+
+    def once(self, method, url, **options):
+        with self.opened() as session:
+            session.trust_env = False
+            return session.request(method, url, **options)
 
 
-class NiquestsDriver(workers.Threads):
-    def sender(self, job):
-        session, trust = opened(), job.ca or True
-
-        def request(session, url):
-            method, headers, body = job.request()
-            response = session.request(method, url, data=body, timeout=job.timeout, headers=headers, verify=trust)
-            return response.status_code, response.content
-
-        def send(url):
-            if job.keepalive:
-                return request(session, url)
-            with opened() as own:  # as the quickstart does it: a session for each request
-                return request(own, url)
-
-        return send
-
-
-def ask(session, call):
-    follow = {} if call.follow is None else {"allow_redirects": call.follow}
-    response = session.request(
-        call.method,
-        call.url,
-        headers=call.fields,
-        data=call.body,
-        timeout=call.timeout,
-        verify=call.ca or True,
-        proxies=call.proxy and {"http": call.proxy, "https": call.proxy},
-        **follow,
-    )
-    return response.status_code, response.content
-
-
-WORDS = ["method", "body", "fields", "timeout", "redirects", "cookies", "gzip", "raw-url", "tls", "proxy", *asks.OWN]
-asks.asks(WORDS, lambda call: niquests.Session(**HTTP1), ask)
+asks.asks([*sessions.WORDS, *asks.OWN], lambda call: niquests.Session(**HTTP1), sessions.ask)
 kit.run(
     NiquestsDriver,
     name="niquests",
