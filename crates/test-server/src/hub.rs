@@ -121,7 +121,7 @@ impl Hub {
             item: None,
             stray: false,
             otherwise: false,
-            over_http2: request.version == 2,
+            version: request.version,
         };
         let (word, json) = {
             let script = self.script.borrow();

@@ -92,6 +92,9 @@ pub struct Interval {
     /// Requests that came over HTTP/2.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub over_http2: u64,
+    /// Requests that came over HTTP/1.0, whose clients need to read neither chunks nor interim responses.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub over_http1_0: u64,
     /// How long responses were held, without those that went out at once. A client cannot have received them sooner.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub held: Times,

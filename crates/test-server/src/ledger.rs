@@ -77,8 +77,8 @@ pub(crate) struct Arrival {
     pub(crate) stray: bool,
     /// It differs from the requests of the round.
     pub(crate) otherwise: bool,
-    /// It came over HTTP/2.
-    pub(crate) over_http2: bool,
+    /// The version of HTTP that it came over: 2, 1 for 1.1, or 0 for 1.0.
+    pub(crate) version: u8,
 }
 
 /// A request that has no response yet.
@@ -382,7 +382,8 @@ impl OpenInterval {
         tally.reused += u64::from(entry.carried > 0);
         tally.pipelined += u64::from(arrival.behind);
         tally.otherwise += u64::from(arrival.otherwise && belongs);
-        tally.over_http2 += u64::from(arrival.over_http2);
+        tally.over_http2 += u64::from(arrival.version == 2);
+        tally.over_http1_0 += u64::from(arrival.version == 0);
         entry.carried += 1;
         if belongs {
             if entry.round == self.number {
@@ -452,6 +453,7 @@ impl OpenInterval {
             tls_handshakes: tally.tls_handshakes,
             tls_resumed: tally.tls_resumed,
             over_http2: tally.over_http2,
+            over_http1_0: tally.over_http1_0,
             held: tally.held.clone(),
             held_ns: tally.held_ns,
             cycles: tally.cycles.clone(),

@@ -100,7 +100,7 @@ impl Reply<'_> {
     /// The variation of this response, if the request belongs to the round and this response is to be varied.
     fn varied(&self, request: &Request, receipt: Receipt) -> Option<Variation> {
         let may = receipt.belongs && request.version < 2 && !request.is_head;
-        // HTTP/1.0 has no interim responses.
+        // HTTP/1.0 has neither chunks nor interim responses.
         may.then(|| self.hub.varied.next(request.version == 1))
             .flatten()
     }

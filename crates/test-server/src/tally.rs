@@ -30,6 +30,7 @@ pub(crate) struct Tally {
     pub(crate) tls_handshakes: u64,
     pub(crate) tls_resumed: u64,
     pub(crate) over_http2: u64,
+    pub(crate) over_http1_0: u64,
     /// Connections opened in this interval that have carried nothing.
     pub(crate) unused: u64,
     pub(crate) peak_ahead: u64,
@@ -74,6 +75,7 @@ impl Tally {
             tls_handshakes: 0,
             tls_resumed: 0,
             over_http2: 0,
+            over_http1_0: 0,
             unused: 0,
             peak_ahead: 0,
             connections_open: 0,

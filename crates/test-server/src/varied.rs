@@ -71,19 +71,20 @@ impl Varied {
         self.interim.set(interim);
     }
 
-    /// A request of the round arrives; how its response is varied, if it is. `reads_interim`: its protocol has interim
+    /// A request of the round arrives; how its response is varied, if it is. `is_1_1`: its protocol has chunks and interim
     /// responses.
-    pub(crate) fn next(&self, reads_interim: bool) -> Option<Variation> {
+    pub(crate) fn next(&self, is_1_1: bool) -> Option<Variation> {
         let due = self.moments.is_due();
         match self.interim.get() {
-            Interim::Always => reads_interim.then_some(Variation::Early),
-            interim => due.then(|| self.draw_one(reads_interim && interim == Interim::Varied)),
+            Interim::Always => is_1_1.then_some(Variation::Early),
+            interim => due.then(|| self.draw_one(is_1_1, interim == Interim::Varied)),
         }
     }
 
-    fn draw_one(&self, interim: bool) -> Variation {
+    fn draw_one(&self, is_1_1: bool, interim: bool) -> Variation {
         let may = |variation: &Variation| match variation {
-            Variation::Early => interim,
+            Variation::Early => is_1_1 && interim,
+            Variation::Chunked => is_1_1,
             Variation::Refused => self.refuses.get(),
             _ => true,
         };
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn interim_responses_are_sent_only_over_protocols_that_have_them() {
+    fn chunks_and_interim_responses_are_sent_only_over_protocols_that_have_them() {
         let varied = Varied::default();
         for (interim, to, some) in [
             (Interim::Never, true, false),
@@ -227,6 +228,9 @@ mod tests {
             varied.draw(400, interim, 499);
             let has = kinds(&varied, 499, to).contains(&Variation::Early);
             assert_eq!(has, some, "{interim:?}");
+            varied.draw(400, interim, 499);
+            let has = kinds(&varied, 499, to).contains(&Variation::Chunked);
+            assert_eq!(has, to, "{interim:?}");
         }
         varied.draw(0, Interim::Always, 3);
         assert_eq!(kinds(&varied, 3, true), [Variation::Early; 3]);

@@ -25,8 +25,15 @@ fn is_ranked(document: &Value, client: &str) {
     assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
 }
 
+/// The warnings of a client's row.
+fn warnings(document: &Value, client: &str) -> String {
+    let mut rows = document["rows"].as_array().unwrap().iter();
+    let row = rows.find(|row| row["client"] == client).unwrap();
+    row["warnings"].to_string()
+}
+
 /// Cheats of a sweep, and words of the reason.
-const CHEATS: [(&str, &str); 4] = [
+const CHEATS: [(&str, &str); 5] = [
     // It runs as a user who may not read the lab's memory, so it knows no sum.
     ("reads-the-lab", "the checksum is wrong"),
     ("binds-ports", "descriptors open, and others need ports"),
@@ -36,6 +43,10 @@ const CHEATS: [(&str, &str); 4] = [
         "the checksum is wrong|requests failed|did not reply|status 503|never arrived",
     ),
     ("watches-the-lab", "though all share core"),
+    (
+        "speaks-http-1.0",
+        "came over HTTP/1.0, though HTTP/1.1 was required",
+    ),
 ];
 
 #[test]
@@ -245,4 +256,87 @@ fn who_reads_the_tail_of_gzip_has_no_check_value() {
     let says = reason(&document, "reads-the-tail-of-gzip");
     let reported = says.contains("the checksum") || says.contains("requests failed");
     assert!(reported, "{says:?}");
+}
+
+/// The cheat works ten times as long as the rule allows, by its own clock of CPU time, so a busy machine changes nothing.
+#[test]
+fn who_works_while_no_clock_runs_is_caught() {
+    let line = "sweep -c 1 -b 133 -d 0 --rounds 2 --time 50ms";
+    let (document, _) = measured(line, "honest,works-between-rounds");
+    let says = reason(&document, "works-between-rounds");
+    assert!(says.contains("put off until no clock ran"), "{says:?}");
+    is_ranked(&document, "honest");
+}
+
+#[test]
+fn connections_that_are_closed_after_the_round_are_mentioned() {
+    let line = "sweep -c 4 -b 133 -d 0 --rounds 2 --time 100ms";
+    let (document, _) = measured(line, "honest,closes-each,closes-later");
+    for (client, warned) in [("closes-each", false), ("closes-later", true)] {
+        is_ranked(&document, client);
+        let says = warnings(&document, client);
+        assert_eq!(
+            says.contains("still open when the round ended"),
+            warned,
+            "{says}"
+        );
+    }
+}
+
+/// A batch is short, and one in three has a response in another form.
+#[test]
+fn batches_need_a_client_that_parses_http() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    let line = "compare sync-async parses-no-http -m 6 -l 12 --delay 0 --quiet --out";
+    let ending = run(command.args(line.split(' ')).arg(folder.path()));
+    // Where it waits for bytes that do not come, there is no document.
+    let document = std::fs::read_to_string(folder.path().join("run.json")).ok();
+    let document = document.and_then(|text| serde_json::from_str(&text).ok());
+    let says = document.map_or(ending.stderr, |document| {
+        reason(&document, "parses-no-http")
+    });
+    let words = [
+        "the checksum",
+        "requests failed",
+        "did not reply",
+        "never arrived",
+    ];
+    assert!(words.iter().any(|words| says.contains(words)), "{says:?}");
+}
+
+#[test]
+fn who_looks_at_no_name_in_a_certificate_is_caught() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    let line =
+        "compare trusts-any-name trusts-once --set A:tls=on --set tls=on --rounds 6 --quiet --out";
+    run(command.args(line.split(' ')).arg(folder.path()));
+    let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let says = reason(&document, "trusts-any-name");
+    assert!(
+        says.contains("its certificate is for another host"),
+        "{says:?}"
+    );
+    is_ranked(&document, "trusts-once");
+
+    let checked = run(hecaton("cheats").args(["drivers", "check", "trusts-any-name"]));
+    checked.assert(1, &["docs/driver-protocol.md"]);
+    assert!(
+        checked.stdout.contains("is for another host"),
+        "{}",
+        checked.stdout
+    );
+}
+
+/// The lab ends a driver that takes many processes, before others can start none.
+#[test]
+fn nobody_takes_all_process_ids() {
+    let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 50ms";
+    let (document, ending) = measured(line, "honest,fills-the-process-table");
+    ending.assert(1, &["fills-the-process-table broke"]);
+    let says = reason(&document, "fills-the-process-table");
+    assert!(says.contains("more than 1032 processes"), "{says:?}");
+    is_ranked(&document, "honest");
 }

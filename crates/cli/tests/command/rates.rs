@@ -63,12 +63,17 @@ fn every_request_is_sent_when_it_is_due_and_the_server_says_how_late() {
 #[test]
 fn who_leaves_waiting_out_and_who_ignores_the_rate_are_rejected() {
     let document = document(
-        "sweep -c 1 -b 133 -d fixed:50ms --rate 40 --rounds 2 --time 1s --client honest,omits-its-delay,ignores-the-rate",
+        "sweep -c 1 -b 133 -d fixed:50ms --rate 40 --rounds 2 --time 1s --client honest,omits-its-delay,trims-its-tail,ignores-the-rate",
     );
     let reason = |client: &str| rows(&document, "rows", client)[0]["rejected"].to_string();
     assert_eq!(reason("honest"), "null");
-    let says = reason("omits-its-delay");
-    assert!(says.contains("after the request was due"), "{says}");
+    for client in ["omits-its-delay", "trims-its-tail"] {
+        let says = reason(client);
+        assert!(
+            says.contains("after the request was due"),
+            "{client}: {says}"
+        );
+    }
     let says = reason("ignores-the-rate");
     assert!(says.contains("came before they were due"), "{says}");
     let honest = rows(&document, "rates", "honest")[0];

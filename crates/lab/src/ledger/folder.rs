@@ -189,6 +189,8 @@ mod tests {
             trusted: false,
             no_interim: false,
             logged: None,
+            beside: None,
+            left_open: None,
             server_cpu_ns: None,
             later: None,
             probe: None,

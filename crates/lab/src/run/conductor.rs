@@ -11,7 +11,8 @@ use super::servers::Servers;
 use super::service::Late;
 use super::trial::Runner;
 use super::{
-    Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen, Start, effect,
+    Account, BesideRound, Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen,
+    Start, effect,
 };
 use crate::plan::{Cell, Trial, trials};
 use crate::spec::{BASELINE_LOADER, Manifest, Sweep, Target, Usage};
@@ -143,7 +144,7 @@ impl Session<'_> {
         let (patience, stop) = (self.setup.patience, self.setup.stop.clone());
         let trusted = self.setup.trusted.contains(&manifest.client);
         let mut driver = Driver::start(manifest, core, &log, patience, stop, trusted)?;
-        driver.limit_descriptors(self.sweep.highest_concurrency_of(name));
+        driver.limit(self.sweep.highest_concurrency_of(name));
         let hello = driver.hello()?;
         let boot = begun.elapsed();
         driver.fact(); // whoever has left the driver by now is known to be its own
@@ -231,10 +232,12 @@ impl Session<'_> {
         let Some(driver) = self.drivers.iter_mut().find(of_cell) else {
             return Ok(());
         };
+        let before = driver.work();
         let meanwhile = driver.resume();
         match runner.trial(driver, trial) {
             Ok(mut round) => {
                 driver.pause();
+                round.beside = Some(beside(&round, before, driver.work()));
                 round.facts.extend(meanwhile.map(Fact::Seen));
                 self.look_at_the_others(&mut round);
                 (self.observe)(Event::Measured(Box::new(round)))?;
@@ -332,6 +335,16 @@ impl Session<'_> {
             return Err(error);
         }
         (self.observe)(Event::Broke(broken))
+    }
+}
+
+/// The work of a turn without that of its measured part, which begins and ends with these counts.
+fn beside(round: &Round, before: (u64, Account), after: (u64, Account)) -> BesideRound {
+    let all = after.1.total_since(&before.1);
+    let measured = Duration::from_nanos(round.cpu_user_ns + round.cpu_system_ns);
+    BesideRound {
+        cpu_ns: u64::try_from(all.saturating_sub(measured).as_nanos()).unwrap_or(u64::MAX),
+        requests: (after.0 - before.0).saturating_sub(round.count),
     }
 }
 

@@ -36,6 +36,10 @@ const TO_FOLLOW: Duration = Duration::from_millis(500);
 const FEWEST_DESCRIPTORS: usize = 4096;
 const DESCRIPTORS_EACH: usize = 16;
 
+/// Most processes of a driver: so many, and so many for each request in flight.
+const FEWEST_PROCESSES: usize = 1024;
+const PROCESSES_EACH: usize = 4;
+
 /// CPU time that a driver may use while it should stand still: it is stopped a moment after the command.
 const AT_REST: Duration = Duration::from_millis(20);
 
@@ -60,8 +64,12 @@ pub struct Driver {
     at_rest: Option<(Account, Account)>,
     seen: Watched,
     trusted: bool,
+    /// Requests that it was told to send in its life.
+    requested: u64,
     /// Most descriptors of all its processes together.
     most_descriptors: usize,
+    /// Most processes that it may have.
+    most_processes: usize,
 }
 
 /// Observations of a driver's processes at random moments, since its peak of memory was last reset.
@@ -111,15 +119,18 @@ impl Driver {
             at_rest: None,
             seen: Watched::default(),
             trusted: trusted && user::of_its_own().is_some(),
+            requested: 0,
             most_descriptors: FEWEST_DESCRIPTORS,
+            most_processes: FEWEST_PROCESSES,
         })
     }
 
-    /// Sees to it that it cannot take all ports of the machine: a process of it has at most as many descriptors as this concurrency may
-    /// need, and so have all together.
-    pub fn limit_descriptors(&mut self, concurrency: usize) {
+    /// Sees to it that it cannot take all ports of the machine, nor all process ids. A process of it has at most as many descriptors as
+    /// this concurrency may need, and so have all together. It is ended if it has more processes than that.
+    pub fn limit(&mut self, concurrency: usize) {
         self.most_descriptors = FEWEST_DESCRIPTORS.max(DESCRIPTORS_EACH * concurrency);
         self.process.limit_descriptors(self.most_descriptors);
+        self.most_processes = FEWEST_PROCESSES + PROCESSES_EACH * concurrency;
     }
 
     /// The client's name.
@@ -238,6 +249,7 @@ impl Driver {
     /// # Errors
     /// [`DriverError`].
     pub fn go(&mut self, go: Go, expected: Duration) -> Result<(Claim, Duration)> {
+        self.requested += go.count;
         let (reply, wall): (GoReply, _) = self.send(&Command::Go(go), expected)?;
         Ok((reply.into(), wall))
     }
@@ -351,11 +363,20 @@ impl Driver {
     /// [`DriverError`].
     pub fn check_descriptors(&self) -> Result<()> {
         let most = self.most_descriptors;
-        let open = members::descriptors(&self.process.members(), most + 1);
-        match open > most {
+        match self.descriptors() > most {
             true => Err(self.error("go", Problem::TooManyOpen(most))),
             false => Ok(()),
         }
+    }
+
+    /// Descriptors that its processes have open together, as far as they are allowed.
+    pub fn descriptors(&self) -> usize {
+        members::descriptors(&self.process.members(), self.most_descriptors + 1)
+    }
+
+    /// Requests that it was told to send in its life, and the CPU time that its processes have used.
+    pub fn work(&self) -> (u64, Account) {
+        (self.requested, self.account())
     }
 
     /// Peak of its resident memory since then, in KiB.
@@ -386,7 +407,10 @@ impl Driver {
     }
 
     /// Looks at some of its processes in the midst of their work, for whoever leaves its core and comes back, or ends before the end.
-    fn look(&mut self) {
+    ///
+    /// # Errors
+    /// When it has so many processes that none may be left for others.
+    fn look(&mut self, command: &str) -> Result<()> {
         let members = match self.process.group() {
             Some(group) => group.processes(),
             None => {
@@ -394,11 +418,15 @@ impl Driver {
                 self.process.members()
             }
         };
+        if members.len() > self.most_processes {
+            return Err(self.error(command, Problem::TooManyProcesses(self.most_processes)));
+        }
         let seen = &mut self.seen;
         seen.peak_kib = seen.peak_kib.max(account::peak_memory_kib(&members));
         if seen.offence.is_none() {
             seen.offence = members::some_out_of_place(&members, self.core);
         }
+        Ok(())
     }
 
     fn send<T: DeserializeOwned>(
@@ -441,7 +469,7 @@ impl Driver {
             }
             let left = patience.saturating_sub(start.elapsed());
             if start.elapsed() >= look_after {
-                self.look();
+                self.look(command)?;
                 look_after = start.elapsed() + until_next_look();
             }
             let pause = GLANCE.min(look_after.saturating_sub(start.elapsed()));

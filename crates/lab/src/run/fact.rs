@@ -82,6 +82,9 @@ pub enum Seen {
         responded: u64,
         /// How many were requested.
         count: u64,
+        /// Whether its certificate was for another host; otherwise it came from another authority.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        of_another_host: bool,
     },
     /// The driver did not end as it should.
     Ended {

@@ -39,6 +39,8 @@ pub enum Problem {
     HoldsTooMany(u64),
     /// It has so many descriptors open that others may find no port.
     TooManyOpen(usize),
+    /// It has so many processes that others may be able to start none.
+    TooManyProcesses(usize),
 }
 
 impl DriverError {
@@ -58,6 +60,9 @@ impl DriverError {
             Problem::TooManyOpen(most) => format!(
                 "was ended: it had more than {most} descriptors open, and others need ports"
             ),
+            Problem::TooManyProcesses(most) => {
+                format!("was ended: it had more than {most} processes, and others need some too")
+            }
             Problem::NotStarted(error, _) => {
                 format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }

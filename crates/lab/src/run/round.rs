@@ -28,6 +28,17 @@ pub struct Claim {
     pub latencies_us: Times,
 }
 
+/// The work of a driver's processes in their turn, without the measured part: they get ready, are probed, and wait to be
+/// stopped. No other figure contains it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BesideRound {
+    /// Their CPU time, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Requests that the lab let the driver send meanwhile.
+    pub requests: u64,
+}
+
 /// One `go`, whole. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -50,6 +61,13 @@ pub struct Round {
     pub cpu_user_ns: u64,
     /// CPU time of the driver's process in the kernel.
     pub cpu_system_ns: u64,
+    /// The driver's work right before and after the round; absent in documents of before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beside: Option<BesideRound>,
+    /// Descriptors that the driver opened in the round and still had at its end, where each request has a connection of
+    /// its own; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_open: Option<u64>,
     /// Highest resident memory during the round, in KiB.
     pub peak_rss_kib: u64,
     /// The driver's account.

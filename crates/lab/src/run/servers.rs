@@ -1,15 +1,16 @@
 //! The test servers of a run, on this machine or on another: one for each kind of server that a cell needs.
 
 use std::cell::RefCell;
-use std::fs::Permissions;
 use std::net::ToSocketAddrs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use hecaton_test_server::{Interval, Options, Remote, RemoteServer, RoundSpec, TestServer};
+use hecaton_test_server::{
+    Flaw, Identity, Interval, Options, Remote, RemoteServer, RoundSpec, TestServer,
+    make_certificates,
+};
 
-use super::{Pinning, effect};
+use super::{Authorities, Pinning, effect};
 use crate::plan::{Cell, Load};
 use crate::spec::Sweep;
 
@@ -78,7 +79,9 @@ pub struct Servers {
     /// Why that connection is of no use any more.
     broken: RefCell<Option<String>>,
     /// The authorities of all that use TLS, in one file: some clients read it once in their life.
-    ca: Option<PathBuf>,
+    ca: Option<Authorities>,
+    /// A certificate for another host, of an authority in that file.
+    of_another_host: Option<Identity>,
 }
 
 impl Servers {
@@ -94,6 +97,7 @@ impl Servers {
             remote: None,
             broken: RefCell::default(),
             ca: None,
+            of_another_host: None,
         };
         servers.with_authorities()
     }
@@ -112,6 +116,7 @@ impl Servers {
                 .map(RefCell::new),
             broken: RefCell::default(),
             ca: None,
+            of_another_host: None,
         };
         let of_ours = sweep.cells.iter().filter(|_| sweep.target.is_test_server());
         for cell in of_ours {
@@ -132,19 +137,18 @@ impl Servers {
         servers.with_authorities()
     }
 
-    /// Writes the certificates of the authorities. Drivers may read the file, whoever they run as, and its name reveals
-    /// nothing to them.
+    /// Writes the certificates of the authorities.
     fn with_authorities(mut self) -> Result<Servers> {
         let servers = self.running.iter().map(|running| &running.server);
-        let pem: String = servers.filter_map(Server::ca_pem).collect();
+        let mut pem: String = servers.filter_map(Server::ca_pem).collect();
         if pem.is_empty() {
             return Ok(self);
         }
-        let path = std::env::temp_dir().join(format!("hecaton-{:016x}.pem", rand::random::<u64>()));
-        std::fs::write(&path, pem)
-            .and_then(|()| std::fs::set_permissions(&path, Permissions::from_mode(0o644)))
-            .with_context(|| format!("cannot write {}", path.display()))?;
-        self.ca = Some(path);
+        let identity =
+            make_certificates(&[], Flaw::WrongHost).context("no certificate was made")?;
+        pem += &identity.ca;
+        self.of_another_host = Some(identity);
+        self.ca = Some(Authorities::write(&pem)?);
         Ok(self)
     }
 
@@ -167,8 +171,13 @@ impl Servers {
     /// ours.
     pub(super) fn address(&self, cell: &Cell) -> Option<(String, Option<PathBuf>)> {
         let server = self.server(cell)?;
-        let ca = server.ca_pem().and(self.ca.clone());
-        Some((server.base_url(), ca))
+        let ca = server.ca_pem().and(self.ca.as_ref());
+        Some((server.base_url(), ca.map(|ca| ca.path().to_owned())))
+    }
+
+    /// A certificate that clients must refuse although they trust its authority; none without TLS.
+    pub(super) fn of_another_host(&self) -> Option<&Identity> {
+        self.of_another_host.as_ref()
     }
 
     /// Whether a cell is served over TLS by a test server of ours.
@@ -224,14 +233,6 @@ impl Servers {
     pub(super) fn abandon(&self) {
         for running in &self.running {
             self.close_of(&running.server);
-        }
-    }
-}
-
-impl Drop for Servers {
-    fn drop(&mut self) {
-        if let Some(ca) = &self.ca {
-            let _ = std::fs::remove_file(ca);
         }
     }
 }

@@ -5,29 +5,71 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use hecaton_test_server::{Options, TestServer, Tls};
+use hecaton_test_server::{Certificate, Identity, Options, TestServer, Tls};
 
 use super::{Driver, DriverError, Go, Prepare, Problem, Seen};
 
 /// One trial in this number connects to an untrusted server.
 const EVERY: u32 = 3;
 
+/// Why a server must not be trusted.
+pub enum Stranger<'a> {
+    /// Its certificate comes from an authority that nobody trusts.
+    OfAnotherAuthority,
+    /// Its certificate comes from the right authority, and is for another host.
+    OfAnotherHost(&'a Identity),
+}
+
+impl Stranger<'_> {
+    fn certificate(&self) -> Certificate {
+        match self {
+            Stranger::OfAnotherAuthority => Certificate::Valid,
+            Stranger::OfAnotherHost(identity) => Certificate::Given {
+                chain: identity.chain.clone(),
+                key: identity.key.clone(),
+            },
+        }
+    }
+}
+
 /// When whose turn is next.
 #[derive(Default)]
 pub struct Strangers {
-    /// For each client: its trials so far, and in which of the next few it gets an untrusted server.
-    trials: HashMap<String, (u32, u32)>,
+    clients: HashMap<String, Turns>,
+}
+
+/// The turns of a client.
+#[derive(Default)]
+struct Turns {
+    /// Its trials so far.
+    trials: u32,
+    /// In which of the next few it gets an untrusted server.
+    due: u32,
+    /// Whether that server's certificate is for another host.
+    of_another_host: bool,
 }
 
 impl Strangers {
-    /// Whether this trial of a client ends with one.
-    pub fn is_due(&mut self, client: &str) -> bool {
-        let (trials, due) = self.trials.entry(client.to_string()).or_default();
-        if *trials % EVERY == 0 {
-            *due = rand::random_range(0..EVERY);
+    /// The server that this trial of a client ends with, if it does. Both kinds take turns.
+    pub fn next<'a>(
+        &mut self,
+        client: &str,
+        of_another_host: Option<&'a Identity>,
+    ) -> Option<Stranger<'a>> {
+        let turns = self.clients.entry(client.to_string()).or_default();
+        if turns.trials == 0 {
+            turns.of_another_host = rand::random();
         }
-        *trials += 1;
-        (*trials - 1) % EVERY == *due
+        if turns.trials % EVERY == 0 {
+            turns.due = rand::random_range(0..EVERY);
+            turns.of_another_host ^= true;
+        }
+        turns.trials += 1;
+        let is_due = (turns.trials - 1) % EVERY == turns.due;
+        is_due.then_some(match of_another_host {
+            Some(identity) if turns.of_another_host => Stranger::OfAnotherHost(identity),
+            _ => Stranger::OfAnotherAuthority,
+        })
     }
 }
 
@@ -35,9 +77,17 @@ impl Strangers {
 ///
 /// # Errors
 /// When the server cannot be started, or the driver does neither send nor refuse.
-pub fn try_driver(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<Option<Seen>> {
+pub fn try_driver(
+    driver: &mut Driver,
+    prepare: &Prepare,
+    first: u64,
+    kind: Stranger<'_>,
+) -> Result<Option<Seen>> {
     let stranger = TestServer::start(Options {
-        tls: Some(Tls::default()),
+        tls: Some(Tls {
+            certificate: kind.certificate(),
+            ..Tls::default()
+        }),
         ..Options::default()
     });
     let stranger = stranger.context("a server for the check of certificates cannot start")?;
@@ -63,21 +113,36 @@ pub fn try_driver(driver: &mut Driver, prepare: &Prepare, first: u64) -> Result<
         Err(error) => return Err(error),
     };
     let responded = done.max(stranger.stop().items);
-    Ok((responded > 0).then_some(Seen::Untrusted { responded, count }))
+    Ok((responded > 0).then_some(Seen::Untrusted {
+        responded,
+        count,
+        of_another_host: matches!(kind, Stranger::OfAnotherHost(_)),
+    }))
 }
 
 #[cfg(test)]
 mod tests {
+    use hecaton_test_server::{Flaw, make_certificates};
+
     use super::*;
 
     #[test]
-    fn every_client_meets_one_in_each_few_trials() {
+    fn every_client_meets_both_kinds_in_turn() {
+        let identity = make_certificates(&[], Flaw::WrongHost).unwrap();
         let mut strangers = Strangers::default();
+        let mut met: HashMap<&str, Vec<bool>> = HashMap::new();
         for _ in 0..20 {
             for client in ["a", "b"] {
-                let due = (0..EVERY).filter(|_| strangers.is_due(client)).count();
-                assert_eq!(due, 1);
+                let trials = 0..EVERY;
+                let due = trials.filter_map(|_| strangers.next(client, Some(&identity)));
+                let kinds = due.map(|kind| matches!(kind, Stranger::OfAnotherHost(_)));
+                let kinds: Vec<bool> = kinds.collect();
+                assert_eq!(kinds.len(), 1);
+                met.entry(client).or_default().extend(kinds);
             }
+        }
+        for kinds in met.values() {
+            assert!(kinds.windows(2).all(|two| two[0] != two[1]), "{kinds:?}");
         }
     }
 }

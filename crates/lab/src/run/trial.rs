@@ -151,10 +151,8 @@ impl<'a> Runner<'a> {
             }
         };
         let mut round = self.measure(driver, trial, count, expected, probe, None)?;
-        if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
-            let says = stranger::try_driver(driver, &self.preparation(cell), draw_ids(count))?;
-            round.facts.extend(says.map(Fact::Seen));
-        }
+        let says = self.try_stranger(driver, cell, count)?;
+        round.facts.extend(says.map(Fact::Seen));
         self.counts.insert(
             cell.clone(),
             self.count_for(cell, count, Duration::from_nanos(round.wall_ns)),
@@ -187,11 +185,27 @@ impl<'a> Runner<'a> {
         let paced = Paced::new(rate, per_second, count)?;
         let expected = LEAD + paced.lasting() + self.wait(cell) + REQUEST_TIMEOUT;
         let mut round = self.measure(driver, trial, count, expected, probe, Some(&paced))?;
-        if self.servers.is_secure(cell) && self.strangers.is_due(&cell.client) {
-            let says = stranger::try_driver(driver, &self.preparation(cell), draw_ids(count))?;
-            round.facts.extend(says.map(Fact::Seen));
-        }
+        let says = self.try_stranger(driver, cell, count)?;
+        round.facts.extend(says.map(Fact::Seen));
         Ok(round)
+    }
+
+    /// Connects the client of a cell over TLS to a server that it must not trust, if it is its turn.
+    fn try_stranger(
+        &mut self,
+        driver: &mut Driver,
+        cell: &Cell,
+        count: u64,
+    ) -> Result<Option<Seen>> {
+        if !self.servers.is_secure(cell) {
+            return Ok(None);
+        }
+        let preparation = self.preparation(cell);
+        let of_another_host = self.servers.of_another_host();
+        match self.strangers.next(&cell.client, of_another_host) {
+            Some(kind) => stranger::try_driver(driver, &preparation, draw_ids(count), kind),
+            None => Ok(None),
+        }
     }
 
     /// The rate of a cell, and how many requests per second it is for this client. A percentage is a share of the
@@ -542,6 +556,7 @@ impl<'a> Runner<'a> {
         let before_it = driver.fact();
         driver.stirred(); // drops what happened before the round
         let of_service = self.service.begin()?;
+        let open = (!trial.cell.load.keepalive).then(|| driver.descriptors());
         let (before, moment) = (driver.account(), Moment::now());
         let (claim, wall) = driver.go(go.clone(), expected)?;
         // At a rate there is nothing to do until the first request is due. The round lasts until one more would be due.
@@ -553,6 +568,7 @@ impl<'a> Runner<'a> {
         let witnessed = self.service.end(of_service, &go, &claim, paced)?;
         self.service.judge(&trial.cell, trial.block, &go);
         driver.check_descriptors()?;
+        let left_open = open.map(|open| driver.descriptors().saturating_sub(open) as u64);
         let (user, system) = after.since(&before);
         let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
@@ -582,6 +598,8 @@ impl<'a> Runner<'a> {
             wall_ns: nanoseconds(wall),
             cpu_user_ns: nanoseconds(user),
             cpu_system_ns: nanoseconds(system),
+            beside: None,
+            left_open,
             peak_rss_kib,
             claim,
             seen,
@@ -720,7 +738,7 @@ impl<'a> Runner<'a> {
     /// How many responses come in another form: too few to affect the speed, and enough that a client must read each
     /// response as HTTP says. In a short round it is none or one, by chance.
     fn varied(&self, cell: &Cell, count: u64) -> u64 {
-        let judged = self.word_for(cell).is_some() && cell.load.mode.is_none();
+        let judged = self.word_for(cell).is_some();
         let some = u64::from(rand::random_bool(VARIED_OF_A_SHORT_ROUND));
         let few = (count / REQUESTS_OF_A_VARIED).clamp(some, MOST_VARIED);
         if judged && count > 1 { few } else { 0 }

@@ -197,7 +197,7 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
             })
         };
         #[rustfmt::skip]
-        let columns = vec![
+        let mut columns = vec![
             col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
             fact("requests\nplanned", false, |truth| truth.planned),
             fact("arrived", true, |truth| truth.arrived),
@@ -211,6 +211,11 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
             fact("most in\nflight", false, |truth| truth.in_flight),
             col("ledger", 0, |line: &&Witnessed| line.ledger.clone()).words(),
         ];
+        let beside = |line: &Witnessed| line.seen.as_ref().and_then(|seen| seen.beside);
+        if lines.iter().any(|line| beside(line).is_some()) {
+            let figure = move |line: &&Witnessed| optional(beside(line), count);
+            columns.push(col("CPU beside\nrounds, %", 0, figure));
+        }
         let look = |line: &mut Line, it: &&Witnessed| {
             line.look = if it.wrong {
                 Look::Rejected

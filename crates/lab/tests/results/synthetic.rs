@@ -185,6 +185,8 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         trusted: false,
         no_interim: false,
         logged: None,
+        beside: None,
+        left_open: None,
         server_cpu_ns: None,
         later: None,
         probe: Some(Interval {

@@ -78,25 +78,31 @@ pub(super) fn too_few_in_the_probe(round: &Round) -> Option<String> {
     })
 }
 
-/// Over HTTP/2 requests cost a client something else than over HTTP/1.1.
+/// Over HTTP/2 requests cost a client something else than over HTTP/1.1, and over HTTP/1.0 it need read neither chunks nor
+/// interim responses.
 pub(super) fn over_another_version(round: &Round) -> Option<String> {
     let shares = round.cell.load.shares_connections();
+    let required = if shares { "HTTP/2" } else { "HTTP/1.1" };
     find_interval(round, |interval, part| {
-        let others = match shares {
-            true => interval.requests.saturating_sub(interval.over_http2),
-            false => interval.over_http2,
-        };
-        let (requested, came) = match shares {
-            true => ("HTTP/2", "HTTP/1.1"),
-            false => ("HTTP/1.1", "HTTP/2"),
-        };
-        (others > 0).then(|| {
-            format!(
-                "{} of {} came over {came}{part}, though {requested} was required",
-                count(others),
-                plural(interval.requests, "request")
-            )
-        })
+        let (old, two) = (interval.over_http1_0, interval.over_http2);
+        let came = [
+            ("HTTP/1.0", old),
+            (
+                "HTTP/1.1",
+                if shares {
+                    interval.requests.saturating_sub(two + old)
+                } else {
+                    0
+                },
+            ),
+            ("HTTP/2", if shares { 0 } else { two }),
+        ];
+        let (version, others) = came.into_iter().find(|(_, others)| *others > 0)?;
+        Some(format!(
+            "{} of {} came over {version}{part}, though {required} was required",
+            count(others),
+            plural(interval.requests, "request")
+        ))
     })
 }
 

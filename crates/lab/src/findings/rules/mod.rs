@@ -18,10 +18,11 @@ use crate::run::Round;
 pub use latencies::sooner_than_the_loader;
 pub(super) use warnings::behind;
 pub use warnings::{in_flight, warnings};
+pub(super) use work::beside;
 pub use work::{Foreign, offence};
 
 /// Version of the rules, written in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
@@ -62,7 +63,8 @@ const RULES: [Rule; 31] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 8] = [
+const RULES_OF_A_ROW: [RuleOfARow; 9] = [
+    work::worked_beside,
     connections::reconnected,
     connections::another_in_the_probe,
     connections::waits_for_a_check,

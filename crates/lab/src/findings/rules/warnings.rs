@@ -42,6 +42,7 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
         sends_late,
         resumed,
         no_interim,
+        left_open,
         disturbed,
     ];
     all.iter().filter_map(|rule| rule(rounds)).collect()
@@ -235,6 +236,24 @@ fn no_interim(rounds: &[&Round]) -> Option<String> {
     none.then(|| {
         "it does not read interim responses (103), as RFC 9110 §15.2 requires of every client, so it was sent none".to_string()
     })
+}
+
+/// Connections that a client closes after the round are closed on nobody's account. One in twenty may still be on its way,
+/// as one for each request in flight.
+fn left_open(rounds: &[&Round]) -> Option<String> {
+    let many = |round: &&&Round| {
+        let open = round.left_open.unwrap_or_default();
+        open > round.cell.load.concurrency as u64 + round.count / 20
+    };
+    let worst = rounds
+        .iter()
+        .filter(many)
+        .max_by_key(|round| round.left_open)?;
+    Some(format!(
+        "{} of {} connections were still open when the round ended: closing them is in none of its figures",
+        count(worst.left_open.unwrap_or_default()),
+        count(worst.count)
+    ))
 }
 
 /// Connections that somebody opened in the name of a driver that has no user of its own.

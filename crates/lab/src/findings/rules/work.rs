@@ -168,9 +168,15 @@ pub fn offence(seen: &Seen) -> Option<String> {
             let ms = *ns as f64 / 1e6;
             format!("its first request came {ms:.2} ms before `go`")
         }
-        Seen::Untrusted { responded, count } => format!(
-            "certificates are not verified: {responded} of {count} requests went to a server that it must not trust"
-        ),
+        Seen::Untrusted { responded, count, of_another_host } => {
+            let whose = match of_another_host {
+                true => ": its certificate is for another host",
+                false => "",
+            };
+            format!(
+                "certificates are not verified: {responded} of {count} requests went to a server that it must not trust{whose}"
+            )
+        }
         Seen::Ended { happened } => format!("its driver {happened}"),
         Seen::Broke { happened } => {
             format!("its driver broke, and was left out of the rest: it {happened}")
@@ -201,6 +207,39 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
     }
     (round.peak_rss_kib == 0)
         .then(|| "nothing is known of the memory of the driver's processes".to_string())
+}
+
+/// So many times the CPU time of its rounds a driver may use beside them, the requests that it had to send there aside.
+const MOST_BESIDE: f64 = 4.0;
+
+/// A round counts with at least this CPU time there, in nanoseconds: a new client costs the same before a short round.
+const SHORT_NS: f64 = 50e6;
+
+/// CPU time beside the rounds of a row and in them, in nanoseconds; none in documents of before. Requests beside the rounds
+/// are taken away at the price of those in them.
+pub(in crate::findings) fn beside(rounds: &[&Round]) -> Option<(f64, f64)> {
+    let (mut beside, mut within) = (0.0, 0.0);
+    for round in rounds {
+        let of_round = (round.cpu_user_ns + round.cpu_system_ns) as f64;
+        let own = round.beside?;
+        let requests = of_round / round.count.max(1) as f64 * own.requests as f64;
+        beside += (own.cpu_ns as f64 - requests).max(0.0);
+        within += of_round.max(SHORT_NS);
+    }
+    (within > 0.0).then_some((beside, within))
+}
+
+/// Work that is put off until no clock runs is in no figure. A client must get ready before a round, and an honest one may
+/// clear up after it, so only a multiple of the round itself is held against a row.
+pub(super) fn worked_beside(rounds: &[&Round]) -> Option<String> {
+    let (beside, within) = beside(rounds)?;
+    (beside > MOST_BESIDE * within).then(|| {
+        format!(
+            "work was put off until no clock ran: between its rounds it used {} times the CPU time of the rounds, at most {} expected",
+            figure(beside / within),
+            figure(MOST_BESIDE)
+        )
+    })
 }
 
 #[cfg(test)]

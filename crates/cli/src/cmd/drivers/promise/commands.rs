@@ -4,20 +4,13 @@ use std::time::Duration;
 
 use anyhow::Result;
 use hecaton_lab::run::{Go, Prepare, Verify};
-use hecaton_test_server::{Delay, Options, RoundSpec, TestServer, Tls};
+use hecaton_test_server::{Delay, Options, RoundSpec, TestServer};
 
 /// First id of the rounds made here.
 pub(super) const FIRST: u64 = 5_000_000_000;
 
 pub(super) fn server() -> Result<TestServer> {
     Ok(TestServer::start(Options::default())?)
-}
-
-pub(super) fn secure_server() -> Result<TestServer> {
-    Ok(TestServer::start(Options {
-        tls: Some(Tls::default()),
-        ..Options::default()
-    })?)
 }
 
 pub(super) fn to(url: String, append_id: bool, verify: Verify) -> Prepare {

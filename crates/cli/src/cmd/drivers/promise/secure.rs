@@ -2,9 +2,10 @@
 
 use anyhow::{Context, Result};
 use hecaton_lab::plan::Load;
-use hecaton_lab::run::Verify;
+use hecaton_lab::run::{Authorities, Prepare, Verify};
+use hecaton_test_server::{Certificate, Options, TestServer, Tls};
 
-use super::commands::{secure_server, to};
+use super::commands::to;
 use super::failure::fails_whole;
 use super::work::{MOST, keeps_in_flight};
 use super::{Check, DriverProcess};
@@ -20,11 +21,29 @@ pub(super) fn supports_tls(check: &Check<'_>) -> Result<()> {
         ..Load::PLAIN
     };
     keeps_in_flight(check, 2, tls)?;
-    let server = secure_server()?;
-    let prepare = to(format!("{}/r/", server.base_url()), true, Verify::Tail);
-    // The process until now was told to trust the server's authority, so a new one is needed.
+    refuses(check, Certificate::Valid, false)
+        .context("on a server whose certificate it must not trust")?;
+    refuses(check, Certificate::WrongHost, true)
+        .context("on a server whose certificate is for another host")
+}
+
+/// All requests to a server with this certificate fail, whether its authority is the one to trust or not.
+fn refuses(check: &Check<'_>, certificate: Certificate, right_authority: bool) -> Result<()> {
+    let server = TestServer::start(Options {
+        tls: Some(Tls {
+            certificate,
+            ..Tls::default()
+        }),
+        ..Options::default()
+    })?;
+    let pem = server.ca_pem().filter(|_| right_authority);
+    let authorities = pem.map(Authorities::write).transpose()?;
+    let prepare = Prepare {
+        ca: authorities.as_ref().map(|file| file.path().to_owned()),
+        ..to(format!("{}/r/", server.base_url()), true, Verify::Tail)
+    };
+    // The process until now was told to trust another authority, so a new one is needed.
     fails_whole(check, &mut check.start()?.driver, &prepare)
-        .context("on a server whose certificate it must not trust")
 }
 
 /// HTTP/2 is negotiated by TLS; the server's log says over which version each request came.

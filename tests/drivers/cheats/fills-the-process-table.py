@@ -1,0 +1,23 @@
+# Takes all process ids of the machine, and other drivers can start nothing.
+import os
+import signal
+
+import cheat
+
+STARTED = []
+
+
+class FillsTheProcessTable(cheat.Cheat):
+    def __init__(self, job):
+        super().__init__(job)
+        while len(STARTED) < 6000:
+            try:
+                child = os.fork()
+            except OSError:
+                break
+            if child == 0:
+                signal.pause()
+            STARTED.append(child)
+
+
+cheat.run(FillsTheProcessTable, "fills-the-process-table")
