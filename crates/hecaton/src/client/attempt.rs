@@ -6,7 +6,7 @@ use super::body_reader::{BodyReader, Http1Body, Source, decoder};
 use super::http2::Reply;
 use super::open_response::{Body, OpenResponse, Order, Reading};
 use super::shared::Shared;
-use crate::content::buffered::{Buffered, Share};
+use crate::content::buffered::Buffered;
 use crate::h1::exchange::exchange;
 use crate::message::attempt::Trace;
 use crate::message::broken::Broken;
@@ -58,7 +58,6 @@ impl Shared {
         } else {
             http1.share = Buffered::share(&self.buffered);
             let whole = incoming.whole(http1, &self.config).await;
-            http1.share = Share::default();
             let report = |failure| incoming.with_received(failure, head.framing, http1);
             let whole = whole.map_err(|failure| Broken::Failed(report(failure)))?;
             trace.attempt().read_time = trace.lap();

@@ -5,13 +5,14 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::time::timeout;
 
 use crate::client::open_response::{Body, Reading};
 use crate::client::shared::Shared;
 use crate::config::Config;
 use crate::content::buffered::{Buffered, Share};
+use crate::content::growing::Growing;
 use crate::content::{Decoder, Step, Undecodable};
 use crate::h1::body::BodyError;
 use crate::h1::incoming::Incoming;
@@ -142,31 +143,27 @@ impl BodyReader {
     }
 
     async fn read_whole(&mut self) -> Result<Bytes, Failure> {
-        let (most, mut share) = (self.max_body(), self.share());
-        let mut whole = BytesMut::new();
+        let (most, likely) = (self.max_body(), self.likely());
+        let mut whole = Growing::new(self.share());
         let mut pieces = 0_u32;
         loop {
             // Decoding straight into the body saves a copy.
             let memory = self.memory();
-            let added = self.next(|piece: Piece<'_>| {
-                if piece.len() > most - whole.len() {
-                    return Err(BodyError::TooLarge.into_failure(most));
-                }
-                share.grow_to(whole.len() + piece.len() + memory)?;
-                whole.extend_from_slice(&piece);
-                Ok(())
+            let added = self.next(|piece: Piece<'_>| match piece.len() > most - whole.len() {
+                true => Err(BodyError::TooLarge.into_failure(most)),
+                false => whole.add(&piece, (likely, memory)),
             });
             match added.await? {
                 None => break,
                 Some(added) => added?,
             }
-            share.grow_to(whole.len() + self.memory())?;
+            whole.add(&[], (likely, self.memory()))?;
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
         }
-        Ok(whole.freeze())
+        Ok(whole.take())
     }
 
     /// The next piece, none at the end. Nothing is lost when the future is dropped.
@@ -211,6 +208,18 @@ impl BodyReader {
     /// Most bytes of a body that is held whole.
     pub fn max_body(&self) -> usize {
         self.config.max_body
+    }
+
+    /// Most bytes of a body that is held whole, or fewer if it announced its length.
+    pub fn likely(&self) -> usize {
+        let announced = match &self.source {
+            Source::Http1(body) => body.framing.length(),
+            Source::Http2(incoming) => incoming.length(),
+            Source::Given(_) => None,
+        };
+        let announced = announced.filter(|_| self.decoder.is_none());
+        let announced = announced.and_then(|length| usize::try_from(length).ok());
+        announced.map_or(self.max_body(), |length| length.min(self.max_body()))
     }
 
     /// Whether all of the body has been taken.

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::Method;
 use tokio::time::timeout_at;
 
@@ -10,6 +10,7 @@ use crate::client::body_reader::BodyReader;
 use crate::client::deadline::Deadline;
 use crate::client::open_response::{Body, OpenResponse};
 use crate::content::buffered::Share;
+use crate::content::growing::Growing;
 use crate::h1::body::BodyError;
 use crate::message::attempt::{Attempt, Ending, Trace};
 use crate::message::error::Error;
@@ -160,31 +161,25 @@ impl Streaming {
 
     /// Reads what is left, and makes a response of it. A body larger than `max_body` is an error.
     pub(crate) async fn whole(&mut self) -> Result<Response, Error> {
-        let most = match &self.state {
-            State::Going(reader) => reader.max_body(),
-            _ => 0,
+        let (most, likely, share) = match &self.state {
+            State::Going(reader) => (reader.max_body(), reader.likely(), reader.share()),
+            _ => (0, 0, Share::default()),
         };
-        let mut share = match &self.state {
-            State::Going(reader) => Some(reader.share()),
-            _ => None,
-        };
-        let mut body = BytesMut::new();
+        let mut body = Growing::new(share);
         let mut pieces = 0_u32;
         while let Some(piece) = self.chunk().await? {
             if piece.len() > most - body.len() {
                 return Err(self.failed(BodyError::TooLarge.into_failure(most)));
             }
-            let held = body.len() + piece.len() + self.memory();
-            let grown = share.as_mut().map_or(Ok(()), |share| share.grow_to(held));
-            grown.map_err(|failure| self.failed(failure))?;
-            body.extend_from_slice(&piece);
+            let added = body.add(&piece, (likely, self.memory()));
+            added.map_err(|failure| self.failed(failure))?;
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
         }
         let mut response = self.response();
-        response.body = body.freeze();
+        response.body = body.take();
         Ok(response)
     }
 

@@ -278,9 +278,10 @@ settings! {
     /// Most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB,
     /// counted after decoding.
     max_body: usize = 64 << 20, request, "Integer?", zero "only empty bodies";
-    /// Most bytes of response bodies that are held at once while they are received. All requests of the
-    /// client count together, with the memory that decoders need. A request that would exceed it is a BodyError, which
-    /// may be retried. Default none.
+    /// Most bytes of memory for response bodies while they are received. All requests of the client count
+    /// together, with the memory that decoders need. A body without an announced length may take twice its bytes, but
+    /// never more than max_body. The buffers of connections do not count, nor do the windows of streams over HTTP/2. A
+    /// request that would exceed the limit is a BodyError, which may be retried. Default none.
     max_buffered: Option<usize> = None, connection, "Integer?", zero "no body is held";
     /// Most fields in the head of a response; more is a ProtocolError. Default 2000.
     max_header_fields: usize = 2000, connection, "Integer?", zero "none allowed";

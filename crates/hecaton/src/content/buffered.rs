@@ -11,8 +11,8 @@ pub(crate) struct Buffered {
     held: AtomicUsize,
 }
 
-/// The share of one body, for as long as the body is held; empty without a limit. Small, because it is a part of every
-/// connection.
+/// The share of one body, for as long as the body is received; empty without a limit. Small, because each request in
+/// flight has one.
 #[derive(Default)]
 pub(crate) struct Share(Option<Box<Held>>);
 
@@ -40,12 +40,8 @@ impl Buffered {
 }
 
 impl Share {
-    /// The body holds this many bytes more. Fails when that is more than all may hold together.
-    pub fn add(&mut self, bytes: usize) -> Result<(), Failure> {
-        self.0.as_mut().map_or(Ok(()), |held| held.add(bytes))
-    }
-
-    /// The body and the memory of its decoder hold this many bytes. They never hold less than before.
+    /// The body and the memory of its decoder hold this many bytes. They never hold less than before. Fails when that is
+    /// more than all may hold together.
     pub fn grow_to(&mut self, bytes: usize) -> Result<(), Failure> {
         let held = self.0.as_mut();
         held.map_or(Ok(()), |held| held.add(bytes.saturating_sub(held.bytes)))
@@ -87,14 +83,14 @@ mod tests {
         let all = Buffered::new(10);
         let buffered = Some(all.clone());
         let (mut one, mut other) = (Buffered::share(&buffered), Buffered::share(&buffered));
-        assert!(one.add(4).is_ok() && other.grow_to(6).is_ok() && other.grow_to(3).is_ok());
+        assert!(one.grow_to(4).is_ok() && other.grow_to(6).is_ok() && other.grow_to(3).is_ok());
         assert!(other.0.as_ref().unwrap().bytes == 6);
-        let failure = one.add(1).unwrap_err();
+        let failure = one.grow_to(5).unwrap_err();
         assert!(failure.passing && failure.detail.contains("max_buffered"));
         drop(one);
         assert!(other.grow_to(10).is_ok());
         drop(other);
         assert_eq!(all.held.load(Ordering::Relaxed), 0);
-        assert!(Buffered::share(&None).add(usize::MAX).is_ok());
+        assert!(Buffered::share(&None).grow_to(usize::MAX).is_ok());
     }
 }

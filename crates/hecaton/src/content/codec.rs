@@ -1,7 +1,7 @@
 //! One content coding: decodes as many bytes as fit into the output.
 
 use brotli_decompressor::{
-    BrotliDecompressStream, BrotliResult, BrotliState, SliceWrapper, StandardAlloc,
+    BrotliDecompressStream, BrotliResult, BrotliState, HuffmanCode, SliceWrapper, StandardAlloc,
 };
 use flate2::{Decompress, FlushDecompress, Status};
 use zstd_safe::{DCtx, DParameter, InBuffer, OutBuffer};
@@ -13,6 +13,8 @@ const ZSTD_WINDOW: u32 = 23;
 /// The memory of gzip and deflate: a window of 32 KiB, and tables.
 const INFLATE: usize = 48 << 10;
 
+type Brotli = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
+
 /// A coding at work.
 pub(crate) enum Codec {
     Gzip(Decompress),
@@ -22,7 +24,7 @@ pub(crate) enum Codec {
         first: Option<u8>,
         inner: Option<Decompress>,
     },
-    Brotli(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>),
+    Brotli(Box<Brotli>),
     Zstd(DCtx<'static>),
 }
 
@@ -67,7 +69,7 @@ impl Codec {
     pub fn memory(&self) -> usize {
         match self {
             Codec::Gzip(_) | Codec::Deflate { .. } => INFLATE,
-            Codec::Brotli(state) => state.ringbuffer.slice().len(),
+            Codec::Brotli(state) => brotli_memory(state),
             Codec::Zstd(context) => context.sizeof(),
         }
     }
@@ -131,11 +133,7 @@ fn deflate(
     Some(progress)
 }
 
-fn brotli(
-    state: &mut BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>,
-    input: &[u8],
-    output: &mut [u8],
-) -> Option<Progress> {
+fn brotli(state: &mut Brotli, input: &[u8], output: &mut [u8]) -> Option<Progress> {
     let (mut left, mut room) = (input.len(), output.len());
     let (mut taken, mut given, mut total) = (0, 0, 0);
     let result = BrotliDecompressStream(
@@ -146,6 +144,17 @@ fn brotli(
         given,
         ended: matches!(result, BrotliResult::ResultSuccess),
     })
+}
+
+/// The window and the code trees, which a server can make some megabytes large.
+fn brotli_memory(state: &Brotli) -> usize {
+    let trees = [
+        &state.literal_hgroup,
+        &state.insert_copy_hgroup,
+        &state.distance_hgroup,
+    ];
+    let codes = trees.map(|group| group.codes.slice().len());
+    state.ringbuffer.slice().len() + codes.iter().sum::<usize>() * size_of::<HuffmanCode>()
 }
 
 fn zstd(context: &mut DCtx<'static>, input: &[u8], output: &mut [u8]) -> Option<Progress> {

@@ -10,6 +10,7 @@
 
 pub(crate) mod buffered;
 mod codec;
+pub(crate) mod growing;
 
 use bytes::{Buf, Bytes};
 

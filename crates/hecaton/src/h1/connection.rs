@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncReadExt, AsyncWrite};
 
 use crate::content::buffered::Share;
@@ -32,7 +32,8 @@ pub(crate) struct Connection {
     pub keep_alive_timeout: Option<Duration>,
     /// Whether a byte of the response has come.
     pub received: bool,
-    /// The share that the body being read has of `max_buffered`.
+    /// The share of `max_buffered` for the next body that is held whole. It stands here until the body begins, because
+    /// the future of a request must stay small.
     pub share: Share,
     /// Whether another owner may hold some of the input's buffer.
     lent: bool,
@@ -78,6 +79,17 @@ impl Connection {
             }
         }
         result
+    }
+
+    /// Gives the input exactly this much memory, if it has less. `BytesMut` would double it.
+    pub fn grow_input(&mut self, to: usize) {
+        if to <= self.input.capacity() {
+            return;
+        }
+        let mut bytes = Vec::from(std::mem::take(&mut self.input));
+        bytes.reserve_exact(to - bytes.len());
+        // The way through `Bytes` copies nothing.
+        self.input = BytesMut::from(Bytes::from(bytes));
     }
 
     /// Takes this many bytes off the input: in the buffer that they were read to, unless most of that

@@ -4,12 +4,14 @@ use std::future::poll_fn;
 use std::task::Poll;
 use std::time::Duration;
 
-use bytes::{Buf, BufMut, Bytes, BytesMut};
+use bytes::{Buf, Bytes};
 
 use super::body::{BodyError, BodyFraming, Ready};
 use super::connection::Connection;
 use super::outgoing::{Outgoing, Stopped};
 use crate::config::Config;
+use crate::content::buffered::Share;
+use crate::content::growing::{Growing, grown};
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::{Framing, Head};
@@ -61,39 +63,41 @@ impl Incoming {
         connection: &mut Connection,
         config: &Config,
     ) -> Result<Bytes, Failure> {
-        let mut body = self.room(config)?;
+        let mut body = self.room(std::mem::take(&mut connection.share), config)?;
         let mut timer = PhaseTimer::new(config);
         let mut pieces = 0_u32;
         // The steps are outside of the future, which stays small.
-        while self.take_ready(connection, &mut body, config)? {
+        loop {
+            if let Some(whole) = self.take_ready(connection, &mut body, config)? {
+                return Ok(whole);
+            }
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
             self.fill(connection, &mut timer).await?;
         }
-        Ok(body.freeze())
     }
 
     /// A buffer for the whole body, or an error if its length is too large. A length is only a promise, so memory
     /// beyond the usual is allocated as the bytes come.
-    fn room(&self, config: &Config) -> Result<BytesMut, Failure> {
+    fn room(&self, share: Share, config: &Config) -> Result<Growing, Failure> {
         match self.reader.expected() {
             expected if expected > config.max_body as u64 => {
                 Err(BodyError::TooLarge.into_failure(config.max_body))
             }
-            LEFT_IN_PLACE.. => Ok(BytesMut::new()),
-            expected => Ok(BytesMut::with_capacity(expected as usize)),
+            LEFT_IN_PLACE.. => Ok(Growing::new(share)),
+            expected => Ok(Growing::with_capacity(share, expected as usize)),
         }
     }
 
-    /// Takes the bytes that have come; true if more are to come.
+    /// Takes the bytes that have come; returns the body once it is whole.
     fn take_ready(
         &mut self,
         connection: &mut Connection,
-        body: &mut BytesMut,
+        body: &mut Growing,
         config: &Config,
-    ) -> Result<bool, Failure> {
+    ) -> Result<Option<Bytes>, Failure> {
         let most = config.max_body;
         loop {
             let expected = self.reader.expected();
@@ -102,25 +106,22 @@ impl Incoming {
                 Ready::Data(count) if count > most - body.len() => {
                     return Err(BodyError::TooLarge.into_failure(most));
                 }
-                Ready::Data(count) if body.is_empty() && expected >= LEFT_IN_PLACE => {
-                    connection.share.grow_to(count)?;
-                    let left = expected - count as u64;
-                    if left > 0 {
-                        let ahead = left.min(MOST_AHEAD) as usize;
-                        connection.input.reserve(ahead);
-                        return Ok(true);
+                Ready::Data(count) if body.len() == 0 && expected >= LEFT_IN_PLACE => {
+                    if (count as u64) < expected {
+                        make_room(connection, body, (count, expected))?;
+                        return Ok(None);
                     }
-                    *body = connection.take_input(count);
+                    body.count(count)?;
                     self.reader.taken(count);
+                    return Ok(Some(connection.take_input(count).freeze()));
                 }
                 Ready::Data(count) => {
-                    connection.share.add(count)?;
-                    body.put_slice(&connection.input[..count]);
+                    body.add(&connection.input[..count], (most, 0))?;
                     connection.input.advance(count);
                     self.reader.taken(count);
                 }
-                Ready::Wanting => return Ok(true),
-                Ready::End => return Ok(false),
+                Ready::Wanting => return Ok(None),
+                Ready::End => return Ok(Some(body.take())),
             }
         }
     }
@@ -214,4 +215,22 @@ impl Incoming {
             }
         }
     }
+}
+
+/// Makes room in the input for the rest of a body that stays there. The buffer of the first reads is as large for every
+/// response, so only the bytes in it count.
+fn make_room(
+    connection: &mut Connection,
+    body: &mut Growing,
+    (count, expected): (usize, u64),
+) -> Result<(), Failure> {
+    let ahead = (expected - count as u64).min(MOST_AHEAD) as usize;
+    let capacity = connection.input.capacity();
+    let memory = grown(capacity, count + ahead, expected as usize);
+    match memory > capacity {
+        true => body.count(memory)?,
+        false => body.count(count)?,
+    }
+    connection.grow_input(memory);
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::task::{Context, Poll};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use h2::RecvStream;
 
 use super::exchange::explain;
@@ -13,6 +13,7 @@ use super::upload::Upload;
 use super::window::Taken;
 use crate::config::Config;
 use crate::content::buffered::Share;
+use crate::content::growing::Growing;
 use crate::h1::body::BodyError;
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
@@ -58,32 +59,39 @@ impl Incoming {
     }
 
     /// Reads the body to its end. Fails at once when its length is known to be too much.
-    pub async fn whole(&mut self, config: &Config, mut share: Share) -> Result<Bytes, Failure> {
+    pub async fn whole(&mut self, config: &Config, share: Share) -> Result<Bytes, Failure> {
         let most = config.max_body;
         let too_large = || BodyError::TooLarge.into_failure(most);
         if self.body.is_some() && self.length.is_some_and(|length| length > most as u64) {
             return Err(too_large());
         }
         let mut timer = PhaseTimer::new(config);
-        let mut whole = BytesMut::new();
+        let likely = self
+            .length
+            .map_or(most, |length| length.min(most as u64) as usize);
+        let mut whole = Growing::new(share);
         let mut pieces = 0_u32;
         while let Some(piece) = self.next(&mut timer, config).await? {
-            if whole.len() + piece.len() > most {
+            if piece.len() > most - whole.len() {
                 return Err(too_large());
             }
-            share.add(piece.len())?;
-            whole.extend_from_slice(&piece);
+            whole.add(&piece, (likely, 0))?;
             pieces = pieces.wrapping_add(1);
             if pieces.is_multiple_of(PIECES_PER_TURN) {
                 yield_now().await;
             }
         }
-        Ok(whole.freeze())
+        Ok(whole.take())
     }
 
     /// Reads the next piece of the body, none at its end. Nothing is lost when the future is dropped.
     pub async fn piece(&mut self, config: &Config) -> Result<Option<Bytes>, Failure> {
         self.next(&mut PhaseTimer::new(config), config).await
+    }
+
+    /// The announced length of the body.
+    pub fn length(&self) -> Option<u64> {
+        self.length
     }
 
     /// Whether all of the body has been taken.

@@ -95,6 +95,16 @@ pub(crate) enum Framing {
     Close,
 }
 
+impl Framing {
+    /// The announced length.
+    pub fn length(self) -> Option<u64> {
+        match self {
+            Framing::Length(length) => Some(length),
+            Framing::Chunked | Framing::Close => None,
+        }
+    }
+}
+
 /// The facts in the fields that decide about framing and the connection.
 #[derive(Default)]
 struct Facts {

@@ -181,7 +181,7 @@ impl Bodies {
                 Came::TooLarge(response, why)
             }
             (State::InMemory(body, _, _), Ok(response)) => {
-                Came::Outcome(Ok(response.with_body(body.freeze())), None)
+                Came::Outcome(Ok(response.with_body(body.into())), None)
             }
             (State::OnDisk(partial), outcome) => on_disk(partial, end, outcome, pending),
             (_, outcome) => Came::Outcome(outcome, None),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use hecaton::Response;
 
 use crate::run::keep::Keeper;
@@ -25,7 +25,7 @@ pub(super) struct Receiving {
 pub(super) enum State {
     /// The head has not come. A part of the body may be there from an earlier response.
     Waiting(Option<Partial>),
-    InMemory(BytesMut, Option<Representation>, Response),
+    InMemory(Vec<u8>, Option<Representation>, Response),
     OnDisk(Partial),
     /// It was given up.
     Over(Over),
@@ -43,7 +43,7 @@ pub(super) enum Over {
 impl Receiving {
     pub fn in_memory(&self) -> usize {
         match &self.state {
-            State::InMemory(body, ..) => body.len(),
+            State::InMemory(body, ..) => body.capacity(),
             _ => 0,
         }
     }
@@ -70,9 +70,9 @@ impl Receiving {
                 State::Over(Over::Useless)
             }
             (Beginning::Whole(representation), _) => {
-                State::InMemory(BytesMut::new(), representation, response)
+                State::InMemory(Vec::new(), representation, response)
             }
-            (Beginning::Other, _) => State::InMemory(BytesMut::new(), None, response),
+            (Beginning::Other, _) => State::InMemory(Vec::new(), None, response),
         };
     }
 
@@ -100,7 +100,8 @@ impl Receiving {
             return Ok(());
         }
         match &mut self.state {
-            State::InMemory(body, ..) if length <= IN_MEMORY as u64 && piece.len() <= room => {
+            State::InMemory(body, ..) if has_room(body, piece.len(), room) => {
+                body.reserve_exact(memory(body, piece.len()) - body.len());
                 body.extend_from_slice(piece);
             }
             State::InMemory(body, representation, response) => {
@@ -117,5 +118,20 @@ impl Receiving {
             State::Waiting(_) | State::Over(_) => {}
         }
         Ok(())
+    }
+}
+
+/// Whether `more` bytes of a body may stay in memory, where all bodies may take `room` bytes more.
+fn has_room(body: &Vec<u8>, more: usize, room: usize) -> bool {
+    let memory = memory(body, more);
+    memory <= IN_MEMORY && memory - body.capacity() <= room
+}
+
+/// The memory that a body has once `more` bytes are added. It doubles, up to `IN_MEMORY`.
+fn memory(body: &Vec<u8>, more: usize) -> usize {
+    let (needed, capacity) = (body.len() + more, body.capacity());
+    match needed > capacity {
+        true => needed.max(IN_MEMORY.min(capacity * 2)),
+        false => capacity,
     }
 }

@@ -1,0 +1,72 @@
+//! `max_buffered` bounds the memory of bodies: what is allocated at most is counted while hostile bodies are received.
+//! Bytes are counted and not the process's pages, so the load of the machine changes nothing.
+
+use std::time::Duration;
+
+use hecaton::{Batch, Client, Config, Outcome, Protocol, Proxy, Reactor, Request};
+use hecaton_test_server::{Http2, Options, TestServer};
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static ALLOCATED: PeakAlloc = PeakAlloc;
+
+const AT_ONCE: usize = 100;
+
+const MAX_BUFFERED: usize = 64 << 20;
+
+const MAX_BODY: usize = 16 << 20;
+
+/// Memory of a request beside its body: the buffers of its connection, here and in the server.
+const OF_A_REQUEST: usize = 256 << 10;
+
+/// The largest body, while it is moved to twice the memory.
+const MOVED: usize = MAX_BODY / 2;
+
+/// Requests `AT_ONCE` bodies at once; returns how many were refused for their memory, and the most bytes that were allocated.
+fn receive(http: Protocol, path: &str) -> (usize, usize) {
+    let options = Options {
+        http2: (http == Protocol::Http2).then(Http2::default),
+        ..Options::default()
+    };
+    let server = TestServer::start(options).expect("a test server");
+    let mut config = Config::new(Duration::from_secs(60));
+    config.http = http;
+    config.proxy = Proxy::Off;
+    config.max_body = MAX_BODY;
+    config.max_buffered = Some(MAX_BUFFERED);
+    let mut batch = Batch::new(Client::new(config), AT_ONCE);
+    for tag in 0..AT_ONCE {
+        let url = format!("{}{path}", server.base_url());
+        batch.push(tag, Request::get(&url).expect("a URL"));
+    }
+    let reactor = Reactor::new().expect("a reactor");
+    let (mut outcomes, mut refused) = (Vec::new(), 0);
+    let before = ALLOCATED.current_usage();
+    ALLOCATED.reset_peak_usage();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+        refused += outcomes.drain(..).filter(|(_, it)| is_refused(it)).count();
+    }
+    (refused, ALLOCATED.peak_usage() - before)
+}
+
+fn is_refused(outcome: &Outcome) -> bool {
+    let error = outcome.as_ref().err();
+    error.is_some_and(|error| error.detail().contains("max_buffered"))
+}
+
+#[test]
+fn all_bodies_together_take_no_more_than_is_allowed() {
+    let most = MAX_BUFFERED + MOVED + AT_ONCE * OF_A_REQUEST;
+    for (http, path) in [
+        (Protocol::Http1, "/bomb/gzip/64"),
+        (Protocol::Http1, "/bytes/5000000"),
+        (Protocol::Http1, "/pieces/100/50000/0"),
+        (Protocol::Http2, "/bomb/gzip/64"),
+    ] {
+        let (refused, peak) = receive(http, path);
+        println!("{http:?} {path}: {refused} bodies were refused, and {peak} bytes were allocated");
+        assert!(peak < most, "{path}: {peak} bytes of {most}");
+        assert!(refused > 0, "{path}: no body was refused");
+    }
+}
