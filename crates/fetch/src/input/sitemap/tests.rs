@@ -55,16 +55,19 @@ fn a_bomb_is_not_read_to_its_end() {
 #[test]
 fn a_location_that_cannot_be_read_becomes_no_other_url() {
     let long = format!("http://a/{}", "x".repeat(LONGEST_URL));
-    for loc in [
-        "http://a/&unknown;x",
-        "http://a/&#xffffffff;x",
-        "http://a/<b>x</b>y",
-        &format!("http://a/&amp;{long}"),
+    for (loc, shown) in [
+        ("http://a/&unknown;x", "http://a/x"),
+        ("http://a/&#xffffffff;x", "http://a/x"),
+        ("http://a/<b>x</b>y", "http://a/xy"),
+        (&format!("http://a/&amp;{long}"), "http://a/&"),
     ] {
         let xml = format!("<urlset><url><loc>{loc}</loc></url></urlset>");
         let (found, read) = listed(xml.as_bytes());
         assert_eq!(read, Ok(()));
-        assert!(matches!(&found[..], [Listed::Bad(text, _)] if text.starts_with("http://a/")));
+        assert!(
+            matches!(&found[..], [Listed::Bad(text, _)] if text == shown),
+            "{shown}"
+        );
     }
     let beyond_any_line = format!("http://a/{}", "x".repeat(2 << 20));
     let lines = format!("http://a/1\n{long}\n{beyond_any_line}\nhttp://a/2\n");
@@ -80,7 +83,8 @@ fn a_location_that_cannot_be_read_becomes_no_other_url() {
 #[test]
 fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
     let index = "<sitemapindex><sitemap><loc>http://a/s1</loc></sitemap><sitemap><loc>http://a/s2</loc></sitemap>\
-        <sitemap><loc>http://a/index</loc></sitemap><sitemap><loc>http://b/s3</loc></sitemap></sitemapindex>";
+        <sitemap><loc>http://a/index</loc></sitemap><sitemap><loc>http://b/s3</loc></sitemap>\
+        <sitemap><loc>http://a/s4</loc></sitemap></sitemapindex>";
     let mut urls = Vec::new();
     let mut shown = Vec::new();
     let fetch = |url: &str| {
@@ -88,6 +92,7 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
         match url {
             "http://a/index" => Ok(index.into()),
             "http://a/s1" => Ok(b"http://A:8080/1\nhttp://169.254.169.254/\n".to_vec()),
+            "http://a/s2" => Ok(b"<urlset><url><loc>http://a/&x;</loc></url></urlset>".to_vec()),
             _ => Err("the status was 404".to_owned()),
         }
     };
@@ -99,14 +104,21 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
             Entry::Invalid(bad) => format!("{} {} {}", bad.number, bad.text, bad.reason),
         });
     }
-    assert_eq!(urls, ["http://a/index", "http://a/s1", "http://a/s2"]);
+    let fetched = [
+        "http://a/index",
+        "http://a/s1",
+        "http://a/s2",
+        "http://a/s4",
+    ];
+    assert_eq!(urls, fetched);
     assert_eq!(
         shown,
         [
             "0 http://b/s3 is a sitemap that is not on a, which lists it",
             "1:2 http://A:8080/1",
             "2 http://169.254.169.254/ is not on a, whose sitemap lists it",
-            "3 http://a/s2 is a sitemap that cannot be read: the status was 404",
+            "3 http://a/ has an entity that XML does not define",
+            "4 http://a/s4 is a sitemap that cannot be read: the status was 404",
         ]
     );
     let mut failing = walk("http://a/x", |_| Err("the status was 404".to_owned())).unwrap();
@@ -128,6 +140,32 @@ fn a_sitemap_that_lists_too_much_is_cut_off() {
         .collect();
     assert_eq!(entries.len(), 100_001);
     assert!(matches!(&entries[100_000], Entry::Invalid(bad) if bad.reason.contains("left out")));
+}
+
+#[test]
+fn a_site_with_too_many_sitemaps_has_one_entry_for_those_that_are_left_out() {
+    let of = |n: u32| format!("<sitemap><loc>http://a/s{n}</loc></sitemap>");
+    // Those that are known are listed once more at the end.
+    let list: String = (1..50_010).chain(1..10).map(of).collect();
+    let list = format!("<sitemapindex>{list}</sitemapindex>");
+    let mut fetched = 0;
+    let fetch = |url: &str| {
+        fetched += 1;
+        let is_list = matches!(url, "http://a/s0" | "http://a/s7");
+        Ok(if is_list {
+            list.clone().into_bytes()
+        } else {
+            Vec::new()
+        })
+    };
+    let entries: Vec<Entry> = walk("http://a/s0", fetch)
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    assert_eq!(fetched, 50_000);
+    assert!(
+        matches!(&entries[..], [Entry::Invalid(bad)] if bad.text == "http://a/s50000" && bad.reason.contains("left out"))
+    );
 }
 
 proptest! {

@@ -23,6 +23,8 @@ pub struct Walk<F> {
     first: Option<String>,
     waiting: VecDeque<String>,
     known: HashSet<String>,
+    /// Whether further sitemaps are left out.
+    is_full: bool,
     found: VecDeque<Entry>,
     number: u64,
     /// How many entries the current sitemap has listed.
@@ -41,6 +43,7 @@ where
         first: Some(first.to_owned()),
         waiting: VecDeque::from([first.to_owned()]),
         known: HashSet::from([first.to_owned()]),
+        is_full: false,
         found: VecDeque::new(),
         number: 0,
         listed: 0,
@@ -94,17 +97,24 @@ impl<F> Walk<F> {
                 let reason = format!("is a sitemap that is not on {host}, which lists it");
                 self.bad(next, reason);
             }
-            Listed::Sitemap(next) if self.known.len() >= MOST => {
-                self.bad(
-                    next,
-                    format!("is left out: {MOST} sitemaps of this site are already known"),
-                );
-            }
-            Listed::Sitemap(next) => {
-                if self.known.insert(next.clone()) {
-                    self.waiting.push_back(next);
-                }
-            }
+            Listed::Sitemap(next) => self.sitemap(next),
+        }
+    }
+
+    /// Notes a further sitemap. A site with too many sitemaps gets one invalid entry, which names the first that is left
+    /// out: nobody reads thousands of entries.
+    fn sitemap(&mut self, url: String) {
+        if self.known.contains(&url) {
+            return;
+        }
+        if self.known.len() < MOST {
+            self.known.insert(url.clone());
+            self.waiting.push_back(url);
+        } else if !std::mem::replace(&mut self.is_full, true) {
+            let reason = format!(
+                "stands behind {MOST} sitemaps of its site; it and all further sitemaps are left out"
+            );
+            self.bad(url, reason);
         }
     }
 
