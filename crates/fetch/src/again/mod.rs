@@ -62,7 +62,7 @@ pub fn condition(folder: &Folder) -> Result<String> {
 }
 
 /// Prepares a round, or finds one to resume. None when no record matches. If the option is set, its requests say which
-/// version of a response the job has.
+/// version of a response the job has. A new round holds the lock of the folder.
 ///
 /// # Errors
 /// When the job is not done, another round is not, or the expression cannot be read.
@@ -71,20 +71,18 @@ pub fn prepare(
     (matching, if_changed): (Option<&str>, bool),
     change: &dyn Fn(&mut Job),
 ) -> Result<Option<Started>> {
-    let base = start::load(folder.clone())?;
-    let left = base.plan.undone(folder).count();
-    if left > 0 {
-        return Err(Error::usage(format!(
-            "{} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {}` resumes it, and `again` comes after that",
-            folder.path().display(),
-            base.plan.parts.len(),
-            folder.path().display()
-        )));
+    let mut base = done(folder)?;
+    let mut held = None;
+    let mut begun = current(folder)?;
+    if begun.is_none() {
+        held = Some(start::lock(folder)?);
+        // Another process may have added inputs or begun a round before the lock was free.
+        base = done(folder)?;
+        begun = current(folder)?;
     }
-    if let Some(round) = current(folder)? {
+    if let Some(round) = begun {
         return resume(folder, round, matching, change).map(Some);
     }
-    let _lock = start::lock(folder)?;
     let round = folder.again();
     let usual = if if_changed { ALL_SENT } else { USUAL };
     let condition = matching.unwrap_or(usual);
@@ -117,8 +115,22 @@ pub fn prepare(
         job,
         plan,
         is_resumed: false,
-        lock: None,
+        lock: held,
     }))
+}
+
+/// The job of a folder, which must be done.
+fn done(folder: &Folder) -> Result<Started> {
+    let base = start::load(folder.clone())?;
+    let left = base.plan.undone(folder).count();
+    if left == 0 {
+        return Ok(base);
+    }
+    let path = folder.path().display();
+    Err(Error::usage(format!(
+        "{path} is not done yet, {left} of its {} parts are left: `hecaton fetch -o {path}` resumes it, and `again` comes after that",
+        base.plan.parts.len(),
+    )))
 }
 
 fn resume(
@@ -146,12 +158,23 @@ fn resume(
 /// When it cannot be done, or someone ended it.
 pub fn run(
     folder: &Folder,
-    round: &Started,
+    round: &mut Started,
     options: &Options,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    let lock = start::lock(folder)?;
+    let lock = match round.lock.take() {
+        Some(held) => held,
+        None => start::lock(folder)?,
+    };
+    // Another process may have finished this round before the lock was free, and begun another in its place.
+    let now = current(folder)?;
+    if now.is_none_or(|now| now.plan.round != round.plan.round) {
+        return Err(Error::failed(format!(
+            "another process has finished the round in {} meanwhile: run the same command again",
+            folder.path().display()
+        )));
+    }
     let summary = round.run(options, stop, observer)?;
     merge_if_done(folder, round, &lock)?;
     Ok(summary)

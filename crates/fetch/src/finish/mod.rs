@@ -9,6 +9,8 @@ mod stamp;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use self::stamp::Stamps;
 pub use self::stamp::digest as stamp;
@@ -24,6 +26,12 @@ use crate::start::{self, Lock, Started, lock_if_free};
 
 /// The most inputs of a job whose report is made without a request: the report reads every record.
 pub const MOST_REPORTED: u64 = 1_000_000;
+
+/// The longest that the end of a job waits for another process.
+const A_MOMENT: Duration = Duration::from_secs(5);
+
+/// How often it looks meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// The page that every job of a usual size gets.
 const PAGE: &str = "report.html";
@@ -64,20 +72,52 @@ fn settle_all(folder: &Folder, plan: &Plan) -> Result<()> {
     Ok(())
 }
 
+/// How far a look at the end of a job came.
+enum Reached {
+    /// Parts are left, of the job or of a round.
+    Parts,
+    /// Another process holds the folder.
+    Lock,
+    Products(Products),
+}
+
 /// Finishes a job whose parts are done: completes them, merges a finished round, and makes the products that are
-/// missing or stale. None if parts are left, or if another process holds the folder: then that process finishes the
-/// job.
+/// missing or stale. None if parts are left, or if another process holds the folder.
 ///
 /// # Errors
 /// When the folder holds no job, or something cannot be written.
 pub fn job(folder: &Folder) -> Result<Option<Products>> {
+    match look(folder)? {
+        Reached::Products(products) => Ok(Some(products)),
+        Reached::Parts | Reached::Lock => Ok(None),
+    }
+}
+
+/// Finishes a job as [`job`] does, for a process that may have done the last of its parts. If another process holds the
+/// folder for a moment, such as `report`, nobody else finishes the job, so this one waits. A process that holds it for
+/// longer does parts, and finishes the job itself.
+///
+/// # Errors
+/// As [`job`].
+pub fn last(folder: &Folder) -> Result<Option<Products>> {
+    let begun = Instant::now();
+    loop {
+        match look(folder)? {
+            Reached::Lock if begun.elapsed() < A_MOMENT => sleep(LOOK_EVERY),
+            Reached::Products(products) => return Ok(Some(products)),
+            Reached::Parts | Reached::Lock => return Ok(None),
+        }
+    }
+}
+
+fn look(folder: &Folder) -> Result<Reached> {
     let done = start::load(folder.clone())?;
     settle_all(folder, &done.plan)?;
     if done.plan.undone(folder).next().is_some() {
-        return Ok(None);
+        return Ok(Reached::Parts);
     }
     let Some(lock) = lock_if_free(folder)? else {
-        return Ok(None);
+        return Ok(Reached::Lock);
     };
     if let Some(round) = again::current(folder)? {
         settle_all(&round.folder, &round.plan)?;
@@ -90,16 +130,16 @@ pub fn job(folder: &Folder) -> Result<Option<Products>> {
         .as_ref()
         .is_some_and(|round| round.plan.follows_redirects);
     if follows || round.is_none() && again::follow_up(folder, &done, &lock)? {
-        return Ok(None);
+        return Ok(Reached::Parts);
     }
-    products(&done, &lock).map(Some)
+    products(&done, &lock).map(Reached::Products)
 }
 
-/// Finishes a job as [`job`] does, and follows the redirects that wait for a round of their own: each as the job says
+/// Finishes a job as [`last`] does, and follows the redirects that wait for a round of their own: each as the job says
 /// now.
 ///
 /// # Errors
-/// As [`job`], and when a round cannot be done.
+/// As [`last`], and when a round cannot be done.
 pub fn rounds(
     folder: &Folder,
     (now, options): (&Job, &Options),
@@ -107,7 +147,7 @@ pub fn rounds(
     observer: &mut dyn Observer,
 ) -> Result<Option<Products>> {
     loop {
-        let products = job(folder)?;
+        let products = last(folder)?;
         let round = again::current(folder)?;
         let Some(round) = round.filter(|round| products.is_none() && round.plan.follows_redirects)
         else {
@@ -117,7 +157,7 @@ pub fn rounds(
         observer.say(&format!(
             "following {inputs} redirects to hosts of other parts"
         ));
-        let round = Started {
+        let mut round = Started {
             job: Job {
                 pace: now.pace.clone(),
                 network: now.network.clone(),
@@ -125,7 +165,7 @@ pub fn rounds(
             },
             ..round
         };
-        again::run(folder, &round, options, stop, observer)?;
+        again::run(folder, &mut round, options, stop, observer)?;
     }
 }
 

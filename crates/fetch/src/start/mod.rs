@@ -35,7 +35,7 @@ pub struct Started {
     pub plan: Plan,
     /// Whether the plan was there before.
     pub is_resumed: bool,
-    /// Held since before the first byte of the plan, if this process made it.
+    /// Held since before the first byte of the plan, if this process made it or added to it.
     pub(crate) lock: Option<Lock>,
 }
 

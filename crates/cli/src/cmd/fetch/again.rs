@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let finished = finish::rounds(&folder, (&base, &options), &stop, &mut live);
     finished.inspect_err(|_| live.end())?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let Some(round) = again::prepare(
+    let Some(mut round) = again::prepare(
         &folder,
         (arguments.matching.as_deref(), arguments.if_changed),
         &change,
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         return planned(arguments, (round.plan.parts.len(), round.plan.inputs));
     }
     live.begin(&round);
-    let summary = again::run(&folder, &round, &options, &stop, &mut live);
+    let summary = again::run(&folder, &mut round, &options, &stop, &mut live);
     let summary = summary.inspect_err(|_| live.end())?;
     let finished = finish::rounds(&folder, (&round.job, &options), &stop, &mut live);
     live.end();

@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
     let started = open(&folder)?;
     let summary = run_one(arguments, &started)?;
-    finish::job(&folder)?;
+    finish::last(&folder)?;
     if !arguments.quiet {
         let ended = if summary.elsewhere.contains(&arguments.part) {
             "done by another worker".to_owned()

@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let folder = Folder::at(&arguments.home.folder);
     let started = open(&folder)?;
     let summary = work(arguments, &started)?;
-    finish::job(&folder)?;
+    finish::last(&folder)?;
     say(arguments, &folder.results(), &summary);
     verdict::judge(&load(folder)?, &started.job)
 }
