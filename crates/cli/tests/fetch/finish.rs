@@ -24,27 +24,45 @@ fn part(world: &World, number: u32) -> Command {
     command
 }
 
-/// Puts the results of a part back to where they are between its commit and the move, under this name.
-fn unsettle(world: &World, name: &str) {
+/// Puts the results of a part back to where they are between its commit and the move.
+fn unsettle(world: &World) {
     let result = world.out().join("results/part-000000.jsonl.zst");
-    let draft = world.out().join("parts/000000").join(name);
+    let draft = world.out().join("parts/000000/final-1.jsonl.zst");
     std::fs::rename(result, draft).expect("the results are there");
 }
 
 #[test]
 fn results_that_a_killed_worker_did_not_move_are_moved_by_any_other() {
-    for name in ["final-1.jsonl.zst", "sealed-1.jsonl.zst"] {
-        let world = World::new();
-        let list = world.list(0..40);
-        assert!(planned(&world, &list, &["--part-size", "20"]) > 1);
-        assert_eq!(ending(&mut part(&world, 0)).status, Some(0));
-        unsettle(&world, name);
-        let done = ending(&mut part(&world, 1));
-        assert_eq!(done.status, Some(0), "{}", done.stderr);
-        assert_eq!(world.records().len(), 40, "{name}");
-        let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
-        assert_eq!(shown.stdout.lines().count(), 40);
-    }
+    let world = World::new();
+    let list = world.list(0..40);
+    assert!(planned(&world, &list, &["--part-size", "20"]) > 1);
+    assert_eq!(ending(&mut part(&world, 0)).status, Some(0));
+    unsettle(&world);
+    let done = ending(&mut part(&world, 1));
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(world.records().len(), 40);
+    let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
+    assert_eq!(shown.stdout.lines().count(), 40);
+}
+
+#[test]
+fn a_folder_that_another_process_holds_for_a_moment_at_the_end_is_waited_for() {
+    let world = World::new();
+    let list = world.list(0..40);
+    let tables = ["--part-size", "20", "--final-tables", "csv"];
+    assert_eq!(planned(&world, &list, &tables), 2);
+    assert_eq!(ending(&mut part(&world, 0)).status, Some(0));
+    // A command that notes something, such as `report`.
+    let lock = std::fs::File::create(world.out().join("lock")).unwrap();
+    lock.lock().unwrap();
+    let last = part(&world, 1).spawn().unwrap();
+    until(|| world.out().join("results/part-000001.jsonl.zst").exists());
+    std::thread::sleep(Duration::from_millis(200));
+    drop(lock);
+    let done = end_of(last);
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    let table = std::fs::read_to_string(world.out().join("table.csv"));
+    assert_eq!(table.expect("a table").lines().count(), 41);
 }
 
 #[test]

@@ -246,23 +246,36 @@ fn a_duplicate_is_found_in_whatever_part_it_is() {
 }
 
 #[test]
-fn a_plan_that_knows_no_duplicates_is_done_too() {
+fn a_table_that_another_process_writes_is_waited_for() {
     let world = World::new();
-    let list = world.list((0..90).map(|n| n % 30));
-    let mut plan = hecaton(&["fetch", "plan"]);
-    let planned = ending(plan.arg(&list).arg("-o").arg(world.out()));
-    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
-    let path = world.out().join("plan.json");
-    let text = std::fs::read_to_string(&path).unwrap();
-    let mut plan: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(
-        plan.as_object_mut().unwrap().remove("repeats"),
-        Some(60.into())
-    );
-    std::fs::write(&path, plan.to_string()).unwrap();
-    std::fs::remove_file(world.out().join("plan/repeats")).unwrap();
-    let done = ending(hecaton(&["fetch", "-o"]).arg(world.out()));
-    assert_eq!(done.status, Some(0), "{}", done.stderr);
-    assert_eq!(world.records().len(), 90);
+    world.run(&world.list(0..30), &[]);
+    let table = world.path("table.csv");
+    let draft = fs::File::create(world.path("table.csv.draft")).unwrap();
+    draft.lock().unwrap();
+    let mut export = hecaton(&["fetch", "export", "--csv"]);
+    let mut second = export.arg(&table).arg(world.out()).spawn().unwrap();
+    // Time for the second to spoil the draft of the first, if it can.
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(second.try_wait().unwrap().is_none(), "it did not wait");
+    fs::rename(world.path("table.csv.draft"), &table).unwrap();
+    drop(draft);
+    let ended = end_of(second);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(rows(&fs::read_to_string(&table).unwrap()), 30);
+}
+
+#[test]
+fn a_job_that_another_version_planned_is_refused_with_its_version() {
+    let world = World::new();
+    let list = world.list(0..30);
+    world.run(&list, &[]);
+    fs::write(world.out().join("plan.json"), "{\"version\": 2}").unwrap();
+    for command in ["status", "report", "again"] {
+        let refused = ending(hecaton(&["fetch", command]).arg(world.out()));
+        assert_eq!(refused.status, Some(1), "{}", refused.stderr);
+        let why = "is of version 2, and this program knows version 3";
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+    }
+    assert!(world.run_to(1, &list, &[]).stderr.contains("version 2"));
     assert_eq!(world.server.summary().requests, 30);
 }

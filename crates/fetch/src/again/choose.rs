@@ -52,7 +52,7 @@ pub fn choose(
         round: Some(Uuid::new_v4().simple().to_string()[..8].to_owned()),
         inputs: parts.iter().map(|part| part.inputs).sum(),
         sources: Vec::new(),
-        repeats: Some(write_repeats(round, &repeats.unwrap_or_default())?),
+        repeats: write_repeats(round, &repeats.unwrap_or_default())?,
         parts,
         ..base.clone()
     })
@@ -159,7 +159,6 @@ impl Copying<'_> {
         Ok(Index {
             groups: extents.map(|extents| vec![extents]).collect(),
             numbers: index.numbers.clone(),
-            by_site: index.by_site,
         })
     }
 

@@ -59,8 +59,8 @@ pub fn extend(
     let repeats = repeats.map_err(at("read", &folder.digests()))?;
     if number > base.inputs {
         // A plan that is not replaced reads those of its own inputs, which are the same.
-        let found = repeats.unwrap_or_default() | base.repeated(folder)?.unwrap_or_default();
-        plan.repeats = Some(write_repeats(folder, &found)?);
+        let found = repeats.unwrap_or_default() | base.repeated(folder)?;
+        plan.repeats = write_repeats(folder, &found)?;
         let before = Before {
             parts: base.parts.len() as u32,
             addition: base.parts.iter().map(|part| part.added).max().unwrap_or(0) + 1,
@@ -95,11 +95,7 @@ fn note_known(
     repeats: &mut Repeats,
     route: Routing<'_>,
 ) -> Result<()> {
-    let Some(known) = base.repeated(folder)? else {
-        return Err(Error::usage(
-            "the job was planned by an earlier version of this program: use another folder for more inputs",
-        ));
-    };
+    let known = base.repeated(folder)?;
     let mut file = InputFile::open(folder)?;
     let mut frame = Vec::new();
     for part in &base.parts {

@@ -126,7 +126,7 @@ pub fn make(
         columns: fed.columns,
         sources,
         own_hosts,
-        repeats: Some(repeats),
+        repeats,
         parts,
     };
     write_plan(folder, &plan)?;
@@ -172,12 +172,7 @@ pub(super) fn write_indexes(
             vec![frames.iter().map(|(extent, _)| *extent).collect()]
         };
         let groups = frames.into_iter().map(extents).collect();
-        let text = serde_json::to_vec(&Index {
-            groups,
-            numbers,
-            by_site: true,
-        })
-        .expect("an index becomes JSON");
+        let text = serde_json::to_vec(&Index { groups, numbers }).expect("an index becomes JSON");
         write_whole(&folder.index(part.number), &text)?;
         parts.push(part);
     }
@@ -204,16 +199,7 @@ fn owned_groups(assigned: &[(Part, Frames)]) -> Vec<Vec<u16>> {
 /// The group of a host, by its canonical name. A site's hosts are in one group, so that a redirect from one of them to
 /// another stays in its part.
 pub fn group(host: &str) -> usize {
-    group_of(digest(site(host).as_bytes()))
-}
-
-/// The group of a host in a plan that was made before sites had groups.
-pub fn group_by_host(host: &str) -> usize {
-    group_of(digest(host.as_bytes()))
-}
-
-fn group_of(digest: u64) -> usize {
-    digest as usize % GROUPS
+    digest(site(host).as_bytes()) as usize % GROUPS
 }
 
 pub(super) struct Sorter {

@@ -21,7 +21,7 @@ use roaring::RoaringTreemap;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use self::make::{group, group_by_host};
+use self::make::group;
 
 pub use self::draft::{Draft, replace, sync_folder_of, write_whole};
 pub use self::entry::{Content, Earlier, Planned, Version, read_entry, write_entry, write_planned};
@@ -40,7 +40,7 @@ use crate::error::{Error, Result, at};
 use crate::frame::{Frame, first, pack_aside};
 
 /// The version of the folder's layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The content of `plan.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,19 +62,17 @@ pub struct Plan {
     /// The files that the inputs came from.
     pub sources: Vec<Identity>,
     /// Whether hosts of this machine or of a private network are among the inputs.
-    #[serde(default = "own_hosts")]
     pub own_hosts: bool,
-    /// How many inputs have the request of an earlier input. A plan of an earlier version does not say it, and those who read
-    /// its inputs find them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repeats: Option<u64>,
+    /// How many inputs have the request of an earlier input, and are not sent.
+    pub repeats: u64,
     /// The parts, by their numbers.
     pub parts: Vec<Part>,
 }
 
-/// A plan of an earlier version does not say it.
-fn own_hosts() -> bool {
-    true
+/// The field that a plan of any version has.
+#[derive(Deserialize)]
+struct Written {
+    version: u32,
 }
 
 /// Where the inputs of a part are: by group, by shard, the frames of `inputs.zst`.
@@ -83,21 +81,13 @@ pub struct Index {
     /// By group and by shard.
     pub groups: Vec<Vec<Vec<Extent>>>,
     /// The numbers of these groups, and of the empty groups that this part owns: redirects may lead to their hosts.
-    #[serde(default)]
     pub numbers: Vec<u16>,
-    /// Whether a group has all hosts of a site; a plan of an earlier version has each host in a group of its own.
-    #[serde(default)]
-    pub by_site: bool,
 }
 
 impl Index {
     /// Whether the limits of this host are this part's own business.
     pub fn has(&self, host: &str) -> bool {
-        let group = match self.by_site {
-            true => group(host),
-            false => group_by_host(host),
-        };
-        self.numbers.contains(&(group as u16))
+        self.numbers.contains(&(group(host) as u16))
     }
 }
 
@@ -112,20 +102,19 @@ impl Plan {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             read => read.map_err(at("read", &path))?,
         };
-        let plan: Plan = serde_json::from_slice(&text).map_err(|error| {
-            Error::failed(format!(
-                "{} is not a plan of this program: {error}",
-                path.display()
-            ))
-        })?;
-        if plan.version != VERSION {
+        let other = |error| {
+            let path = path.display();
+            Error::failed(format!("{path} is not a plan of this program: {error}"))
+        };
+        // First of all: a plan of another version has other fields.
+        let Written { version } = serde_json::from_slice(&text).map_err(other)?;
+        if version != VERSION {
             return Err(Error::failed(format!(
-                "{} is of version {}, and this program knows version {VERSION}: use the program that made it",
+                "{} is of version {version}, and this program knows version {VERSION}: use the program that made it, or begin the job in another folder",
                 path.display(),
-                plan.version
             )));
         }
-        Ok(Some(plan))
+        serde_json::from_slice(&text).map(Some).map_err(other)
     }
 
     /// The plan of a folder that must hold one.
@@ -150,15 +139,13 @@ impl Plan {
         })
     }
 
-    /// The inputs whose request an earlier input has; none if the plan does not know them.
+    /// The inputs whose request an earlier input has.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn repeated(&self, folder: &Folder) -> Result<Option<RoaringTreemap>> {
-        match self.repeats {
-            None => return Ok(None),
-            Some(0) => return Ok(Some(RoaringTreemap::new())),
-            Some(_) => {}
+    pub fn repeated(&self, folder: &Folder) -> Result<RoaringTreemap> {
+        if self.repeats == 0 {
+            return Ok(RoaringTreemap::new());
         }
         let path = folder.repeats();
         let bytes = std::fs::read(&path).map_err(at("read", &path))?;
@@ -167,7 +154,7 @@ impl Plan {
             _ => None,
         };
         let damaged = || Error::failed(format!("{} is damaged", path.display()));
-        found.ok_or_else(damaged).map(Some)
+        found.ok_or_else(damaged)
     }
 
     /// The part with this number.

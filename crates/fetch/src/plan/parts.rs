@@ -19,7 +19,6 @@ pub struct Part {
     #[serde(
         default,
         rename = "host_shard",
-        alias = "lane",
         skip_serializing_if = "Option::is_none"
     )]
     pub shard: Option<HostShard>,
@@ -219,14 +218,6 @@ mod tests {
             .filter_map(|(part, _)| Some(part.shard?.of))
             .collect();
         assert_eq!(shards, vec![parts.len() as u32; parts.len()]);
-    }
-
-    #[test]
-    fn a_part_of_an_older_version_is_read() {
-        let old = r#"{"number":1,"inputs":5,"lane":{"index":1,"of":2}}"#;
-        let part: Part = serde_json::from_str(old).unwrap();
-        assert_eq!(part.shard, Some(HostShard { index: 1, of: 2 }));
-        assert!(serde_json::to_string(&part).unwrap().contains("host_shard"));
     }
 
     #[test]

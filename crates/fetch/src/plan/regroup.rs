@@ -39,7 +39,7 @@ pub fn regroup(
         round: Some(Uuid::new_v4().simple().to_string()[..8].to_owned()),
         follows_redirects: true,
         // Each of them was the first of its request.
-        repeats: Some(0),
+        repeats: 0,
         inputs,
         sources: Vec::new(),
         parts,

@@ -21,12 +21,10 @@ pub struct Identity {
     pub modified: u128,
     /// `blake3:` and the digest of what it held.
     pub hash: String,
-    /// How many entries it had; a plan of an earlier version does not say it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inputs: Option<u64>,
+    /// How many entries it had.
+    pub inputs: u64,
     /// The digest of these entries, whatever their format.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entries: Option<String>,
+    pub entries: String,
 }
 
 /// The entries of a list, as they are read.
@@ -82,38 +80,29 @@ impl Identity {
             bytes,
             modified,
             hash: digest(path)?,
-            inputs: None,
-            entries: None,
+            inputs: 0,
+            entries: String::new(),
         })
     }
 
-    /// Adds the number of inputs and their digest.
+    /// Sets the number of inputs and their digest.
     pub fn holding(self, list: &Listed) -> Identity {
         Identity {
-            inputs: Some(list.inputs),
-            entries: Some(list.digest()),
+            inputs: list.inputs,
+            entries: list.digest(),
             ..self
         }
     }
 
     /// A stream that held this.
     pub fn of_stream(path: &Path, list: &Listed) -> Identity {
-        let stream = Identity {
+        Identity {
             path: path.to_owned(),
             bytes: list.inputs,
             modified: 0,
             hash: list.digest(),
-            inputs: None,
-            entries: None,
-        };
-        stream.holding(list)
-    }
-
-    /// How many entries it had, and their digest; none if that is not known.
-    pub fn list(&self) -> Option<(u64, &str)> {
-        match is_stream(&self.path) {
-            true => Some((self.bytes, &self.hash)),
-            false => Some((self.inputs?, self.entries.as_deref()?)),
+            inputs: list.inputs,
+            entries: list.digest(),
         }
     }
 }

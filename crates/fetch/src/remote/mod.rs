@@ -258,7 +258,7 @@ impl Remote {
         let (folder, home) = (&started.folder, self.state().plan.clone());
         let parts = started.plan.parts.iter();
         let names = parts.map(|part| format!("{:06}.json", part.number));
-        let has_repeats = started.plan.repeats.is_some_and(|repeats| repeats > 0);
+        let has_repeats = started.plan.repeats > 0;
         let repeats = has_repeats.then(|| "repeats".to_owned());
         for name in names.chain(repeats).chain(["inputs.zst".to_owned()]) {
             let path = folder.planned().join(&name);
@@ -293,7 +293,7 @@ impl Remote {
             fs::create_dir_all(&made).map_err(at("create", &made))?;
         }
         File::create(folder.inputs()).map_err(at("create", &folder.inputs()))?;
-        if started.plan.repeats.is_some_and(|repeats| repeats > 0) {
+        if started.plan.repeats > 0 {
             let name = format!("{}/repeats", self.state().plan);
             self.store.download(&name, &folder.repeats())?;
         }

@@ -1,20 +1,16 @@
-//! The inputs of a part, read group by group in turns, frame by frame. Finds the duplicates that the plan does not
-//! know.
+//! The inputs of a part, read group by group in turns, frame by frame.
 
-use std::collections::{HashSet, VecDeque};
-
-use foldhash::fast::FixedState;
+use std::collections::VecDeque;
 
 use crate::error::Result;
 use crate::plan::{Extent, InputFile, Planned, read_entry};
 
 /// The inputs of one group of hosts.
 pub struct Cursor {
-    /// By shard; equal requests are in one, if the plan does not know duplicates.
+    /// By shard.
     shards: VecDeque<VecDeque<Extent>>,
     frame: Vec<u8>,
     at: usize,
-    seen: HashSet<u128, FixedState>,
 }
 
 impl Cursor {
@@ -24,7 +20,6 @@ impl Cursor {
             shards: shards.into_iter().map(VecDeque::from).collect(),
             frame: Vec::new(),
             at: 0,
-            seen: HashSet::default(),
         }
     }
 
@@ -43,21 +38,12 @@ impl Cursor {
                     file.read(extent, &mut self.frame)?;
                     self.at = 0;
                 }
-                None => {
-                    self.shards.pop_front();
-                    // In another shard are other requests.
-                    self.seen = HashSet::default();
-                }
+                None => drop(self.shards.pop_front()),
             }
         }
         let mut rest = &self.frame[self.at..];
         let entry = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
         self.at = self.frame.len() - rest.len();
         Ok(Some(entry))
-    }
-
-    /// Whether a request with this digest was there before; notes it.
-    pub fn is_repeat(&mut self, digest: u128) -> bool {
-        !self.seen.insert(digest)
     }
 }

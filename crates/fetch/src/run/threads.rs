@@ -77,8 +77,8 @@ pub struct Shared<'a> {
     pub clients: &'a Clients,
     /// The proxies that requests take in turn.
     pub proxies: &'a Proxies,
-    /// The inputs that the plan found to be duplicates, if it looked.
-    pub repeats: Option<&'a RoaringTreemap>,
+    /// The inputs that the plan found to be duplicates.
+    pub repeats: &'a RoaringTreemap,
     pub supply: &'a SharedSupply,
     pub slots: &'a Slots,
     /// Someone ended the run.
@@ -189,7 +189,7 @@ fn on_threads(
         most_open: most.min(MOST_OPEN).div_ceil(threads).max(1),
         clients: &clients,
         proxies: &proxies,
-        repeats: repeats.as_ref(),
+        repeats: &repeats,
         supply: &supply,
         slots: &slots,
         stop,

@@ -161,10 +161,6 @@ impl Commit {
 pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
     let result = folder.result(commit.part);
     let draft = Commit::final_draft(folder, commit.part, commit.attempt);
-    let older = folder
-        .part(commit.part)
-        .join(format!("sealed-{}.jsonl.zst", commit.attempt));
-    let draft = if older.exists() { older } else { draft };
     match fs::rename(&draft, &result) {
         Ok(()) => sync_folder_of(&result).map_err(at("write", &result))?,
         // They were moved before. A file system that is read-only says something else than that there is no such draft.
@@ -191,7 +187,7 @@ pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
 fn is_working_file(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let begins = |name: &str| {
-        ["attempt-", "final-", "sealed-", "COMMIT-"]
+        ["attempt-", "final-", "COMMIT-"]
             .iter()
             .any(|prefix| name.starts_with(prefix))
     };
@@ -201,25 +197,6 @@ fn is_working_file(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn results_of_an_older_version_are_moved_too() {
-        let home = tempfile::tempdir().unwrap();
-        let folder = Folder::at(home.path());
-        fs::create_dir_all(folder.part(3)).unwrap();
-        fs::create_dir_all(folder.results()).unwrap();
-        let commit = Commit {
-            part: 3,
-            attempt: 2,
-            counts: Vec::new(),
-            tally: Tally::default(),
-            round: None,
-        };
-        fs::write(folder.part(3).join("sealed-2.jsonl.zst"), "records").unwrap();
-        assert!(commit.create(&folder).unwrap());
-        settle(&folder, &commit).unwrap();
-        assert_eq!(fs::read(folder.result(3)).unwrap(), b"records");
-    }
 
     #[test]
     fn one_of_two_commits_is_made() {

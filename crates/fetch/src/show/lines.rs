@@ -158,7 +158,7 @@ mod tests {
             inputs: 5,
             columns: Vec::new(),
             sources: Vec::new(),
-            repeats: None,
+            repeats: 0,
             own_hosts: true,
             parts: vec![Part {
                 number: 0,

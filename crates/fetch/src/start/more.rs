@@ -144,16 +144,8 @@ fn more_of(
         true => None,
         false => Some(Identity::of(path)?),
     };
-    let (count, digest) = match known.map(|known| known.list()) {
-        None => (0, String::new()),
-        Some(Some((count, digest))) => (count, digest.to_owned()),
-        Some(None) => {
-            return Err(has_changed(
-                path,
-                "is not as it was planned by an earlier version",
-            ));
-        }
-    };
+    let known = known.map(|known| (known.inputs, &*known.entries));
+    let (count, digest) = known.unwrap_or_default();
     let list = open(path, job, plan)?;
     let mut held = Listed::default();
     for entry in list {

@@ -68,7 +68,6 @@ impl Driver<'_> {
                 maker: &self.maker,
                 writer: &mut self.records,
                 robots: self.job.pace.robots,
-                keep_duplicates: self.job.input.keep_duplicates,
                 repeats: self.shared.repeats,
                 resend_unknown: self.shared.options.resend_unknown,
             };

@@ -42,11 +42,6 @@ impl Group {
         self.cursor.next(file)
     }
 
-    /// Whether a request with this digest was there before; notes it.
-    pub fn is_repeat(&mut self, digest: u128) -> bool {
-        self.cursor.is_repeat(digest)
-    }
-
     /// One more waits.
     pub fn joined(&mut self, pending: &Pending) {
         self.waiting += 1;

@@ -33,10 +33,8 @@ pub struct Reading<'a> {
     pub writer: &'a mut RecordWriter,
     /// Whether robots.txt decides what may be fetched.
     pub robots: bool,
-    /// Whether requests that were there before are sent again.
-    pub keep_duplicates: bool,
-    /// The inputs that the plan found to be duplicates, if it looked.
-    pub repeats: Option<&'a RoaringTreemap>,
+    /// The inputs that the plan found to be duplicates.
+    pub repeats: &'a RoaringTreemap,
     /// Whether requests of which nobody knows whether they were sent are sent again.
     pub resend_unknown: bool,
 }
@@ -152,21 +150,11 @@ impl OpenPart {
     }
 
     fn take(&mut self, planned: Planned, cursor: u16, reading: &mut Reading<'_>) {
-        let is_done = self.done.contains(planned.number);
-        if is_done && reading.repeats.is_some() {
+        if self.done.contains(planned.number) {
             return;
         }
         let rendered = reading.maker.render(&planned.held);
-        let is_repeat = match (&rendered, reading.repeats) {
-            (Ok(_), Some(repeats)) => repeats.contains(planned.number),
-            (Ok(rendered), None) if !reading.keep_duplicates => {
-                self.groups[usize::from(cursor)].is_repeat(rendered.digest())
-            }
-            _ => false,
-        };
-        if is_done {
-            return;
-        }
+        let is_repeat = reading.repeats.contains(planned.number);
         let unsent = match &rendered {
             Err(reason) => Some((Outcome::Invalid, reason.as_str())),
             Ok(_) if is_repeat => Some((Outcome::Skipped, "duplicate")),
