@@ -98,11 +98,17 @@ fn compressed_lists_are_read_with_all_their_members() {
     );
     let frame = |text: &str| zstd::encode_all(text.as_bytes(), 1).unwrap();
     let zstd = [frame("http://a/\n"), frame("http://b/\n")].concat();
-    assert_eq!(read(zstd, None), ["0:1 url=http://a/", "1:2 url=http://b/"]);
-    let torn = gzip[..gzip.len() - 6].to_vec();
-    let ended = Inputs::open(vec![stream(torn)], None).and_then(|inputs| inputs.last().unwrap());
-    let why = ended.unwrap_err().to_string();
-    assert!(why.contains("cut off or damaged"), "{why}");
+    assert_eq!(
+        read(zstd.clone(), None),
+        ["0:1 url=http://a/", "1:2 url=http://b/"]
+    );
+    for whole in [gzip, zstd] {
+        let torn = whole[..whole.len() - 6].to_vec();
+        let ended =
+            Inputs::open(vec![stream(torn)], None).and_then(|inputs| inputs.last().unwrap());
+        let why = ended.unwrap_err().to_string();
+        assert!(why.contains("cut off or damaged"), "{why}");
+    }
 }
 
 #[test]

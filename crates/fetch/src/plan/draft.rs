@@ -146,4 +146,14 @@ mod tests {
         drop(Draft::begin(&path).unwrap());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
+
+    #[test]
+    fn nothing_stays_of_a_draft_whose_writer_was_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("table.csv");
+        fs::write(folder.path().join("table.csv.draft"), "a longer table").unwrap();
+        write_whole(&path, b"short").unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"short");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }
