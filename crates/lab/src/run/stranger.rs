@@ -60,7 +60,7 @@ impl Strangers {
         if turns.trials == 0 {
             turns.of_another_host = rand::random();
         }
-        if turns.trials % EVERY == 0 {
+        if turns.trials.is_multiple_of(EVERY) {
             turns.due = rand::random_range(0..EVERY);
             turns.of_another_host ^= true;
         }
