@@ -49,6 +49,9 @@ fn documented_behaviours_are_of_clients_and_cases_that_exist() {
 #[test]
 fn a_case_is_found_by_its_older_name() {
     for name in [
+        "fresh-drop-get",
+        "fresh-drop-post",
+        "fresh-reset-post",
         "late-answer",
         "place-after-error",
         "place-after-time-out",

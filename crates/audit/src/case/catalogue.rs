@@ -98,7 +98,10 @@ impl Catalogue {
 }
 
 /// Names of cases that were renamed, and their names today.
-const RENAMED: [(&str, &str); 4] = [
+const RENAMED: [(&str, &str); 7] = [
+    ("fresh-drop-get", "new-drop-get"),
+    ("fresh-drop-post", "new-drop-post"),
+    ("fresh-reset-post", "new-reset-post"),
     ("late-answer", "late-response"),
     ("place-after-error", "slot-after-error"),
     ("place-after-time-out", "slot-after-time-out"),

@@ -217,11 +217,11 @@ fn again(
                     true
                 }
                 Class::Ended if get && stale && sins("repeats-stale-get-for-ever") => tries < 5,
-                Class::Ended if get && !stale && sins("repeats-fresh-get-for-ever") => tries < 5,
+                Class::Ended if get && !stale && sins("repeats-new-get-for-ever") => tries < 5,
                 Class::Ended if post && reused => first && sins("repeats-stale-post-after-fin"),
-                Class::Ended if post => first && sins("repeats-fresh-post-after-fin"),
+                Class::Ended if post => first && sins("repeats-new-post-after-fin"),
                 Class::Reset if post && reused => first && sins("repeats-stale-post-after-rst"),
-                Class::Reset if post => first && sins("repeats-fresh-post-after-rst"),
+                Class::Reset if post => first && sins("repeats-new-post-after-rst"),
                 Class::Broken if post && failure.text.contains("head") => {
                     first && sins("repeats-post-after-half-a-head")
                 }

@@ -23,15 +23,15 @@ pub const SINS: &[(&str, &str)] = &[
         "sends a POST again when a reused connection is reset",
     ),
     (
-        "repeats-fresh-get-for-ever",
+        "repeats-new-get-for-ever",
         "sends a GET five times when a new connection is closed",
     ),
     (
-        "repeats-fresh-post-after-fin",
+        "repeats-new-post-after-fin",
         "sends a POST again when a new connection is closed",
     ),
     (
-        "repeats-fresh-post-after-rst",
+        "repeats-new-post-after-rst",
         "sends a POST again when a new connection is reset",
     ),
     (
