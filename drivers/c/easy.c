@@ -58,8 +58,8 @@ void requests_close(void) {
     free(requests);
 }
 
-int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void), void (*ask)(const char *)) {
+int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void), void (*call)(const char *)) {
     curl_global_init(CURL_GLOBAL_DEFAULT);
-    const struct driver driver = {curl_version_info(CURLVERSION_NOW)->version, hello, prepare, go, close, ask};
+    const struct driver driver = {curl_version_info(CURLVERSION_NOW)->version, hello, prepare, go, close, call};
     return kit_run(argc, &driver);
 }

@@ -23,8 +23,8 @@ struct request *request_of(CURL *handle);
 // Counts what became of it.
 void request_ended(struct request *request, CURLcode code);
 
-// Replies to commands until `bye`, with a driver's description and its four functions: `ask` prints the members of a reply.
-int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void), void (*ask)(const char *));
+// Replies to commands until `bye`, with a driver's description and its four functions: `call` prints the members of a reply.
+int easy_run(int argc, const char *hello, void (*prepare)(const struct job *), void (*go)(void), void (*close)(void), void (*call)(const char *));
 // What it says, but for its name, its model and the most requests that it keeps in flight. libcurl re-sends what a reused
 // connection lost without a response.
 #define HELLO(name, model, most) \

@@ -60,8 +60,8 @@ int kit_run(int argc, const struct driver *driver) {
             round_begin(&job, number(line, "first"), number(line, "count"), number(line, "lat_every"));
             driver->go();
             round_reply();
-        } else if (!strcmp(cmd, "ask")) {
-            driver->ask(line);
+        } else if (!strcmp(cmd, "call")) {
+            driver->call(line);
         } else if (!strcmp(cmd, "bye")) {
             printf("\"ok\":true");
         } else {

@@ -38,6 +38,6 @@ struct driver {
     void (*prepare)(const struct job *);
     void (*go)(void);
     void (*close)(void);
-    void (*ask)(const char *line); // prints the members of the reply
+    void (*call)(const char *line); // prints the members of the reply
 };
 int kit_run(int argc, const struct driver *driver);

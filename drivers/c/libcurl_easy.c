@@ -1,5 +1,5 @@
 // libcurl's easy interface: as many threads as requests in flight, each with a handle and so a connection of its own.
-#include "asks.h"
+#include "calls.h"
 #include "easy.h"
 #include "pace.h"
 #include "threads.h"
@@ -24,5 +24,5 @@ static void close_all(void) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    return easy_run(argc, HELLO("libcurl-easy", "threads", "512") ",\"paces\":[\"rate\"]", prepare, threads_go, close_all, asks_easy);
+    return easy_run(argc, HELLO("libcurl-easy", "threads", "512") ",\"paces\":[\"rate\"]", prepare, threads_go, close_all, call_easy);
 }

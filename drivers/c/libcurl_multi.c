@@ -1,5 +1,5 @@
 // libcurl's multi interface: as many handles as requests in flight, each used again as soon as it has ended.
-#include "asks.h"
+#include "calls.h"
 #include "easy.h"
 #include "pace.h"
 
@@ -59,5 +59,5 @@ static void close_all(void) {
 
 int main(int argc, char **argv) {
     (void)argv;
-    return easy_run(argc, HELLO("libcurl-multi", "events", "10000") ",\"paces\":[\"rate\"]", prepare, go, close_all, asks_multi);
+    return easy_run(argc, HELLO("libcurl-multi", "events", "10000") ",\"paces\":[\"rate\"]", prepare, go, close_all, call_multi);
 }

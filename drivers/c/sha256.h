@@ -1,4 +1,4 @@
-// SHA-256 of a body, for `ask`.
+// SHA-256 of a body, for `call`.
 #pragma once
 #include <stddef.h>
 

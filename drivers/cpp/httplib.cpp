@@ -68,13 +68,13 @@ void close_all() {
     workers.clear();
 }
 
-void ask(const char *) { printf("\"ok\":false,\"error\":\"unsupported\",\"what\":\"ask\""); }
+void call(const char *) { printf("\"ok\":false,\"error\":\"unsupported\",\"what\":\"call\""); }
 
 } // namespace
 
 int main(int argc, char **) {
     const char *hello = "\"name\":\"cpp-httplib\",\"engine\":\"cpp-httplib\",\"models\":[\"threads\"],\"retries\":\"off\","
                         "\"max_concurrency\":512,\"paces\":[\"rate\"]";
-    const driver driver = {CPPHTTPLIB_VERSION, hello, prepare, threads_go, close_all, ask};
+    const driver driver = {CPPHTTPLIB_VERSION, hello, prepare, threads_go, close_all, call};
     return kit_run(argc, &driver);
 }

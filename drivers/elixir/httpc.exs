@@ -23,14 +23,14 @@ defmodule Httpc do
   end
 
   # A call of an audit, and a new profile for it: with cookies, because a case may need them.
-  def fresh(tuned) do
+  def renew(tuned) do
     :inets.stop(:httpc, @profile)
     {:ok, _pid} = :inets.start(:httpc, profile: @profile)
     if tuned, do: :httpc.set_options([max_sessions: 100, max_keep_alive_length: 0], @profile)
     :httpc.set_options([cookies: :enabled], @profile)
   end
 
-  def ask(call) do
+  def make(call) do
     {url, fields} = {String.to_charlist(call["url"]), for({name, value} <- call["fields"], do: {String.to_charlist(name), String.to_charlist(value)})}
     request = if call["body"] || call["method"] in ["POST", "PUT"], do: {url, fields, 'text/plain', call["body"] || ""}, else: {url, fields}
     options = [timeout: call["timeout_ms"] || :infinity, autoredirect: call["follow"] != false]
@@ -53,4 +53,4 @@ end
 {flow, most} = if mode == "sync", do: {&Httpc.sync/3, 1}, else: {&Httpc.async/3, 1000}
 name = Enum.join(["httpc", mode | tuned], "-")
 about = %{name: name, version: to_string(version), engine: "inets", models: [mode], max_concurrency: most}
-if tuned == ["--version"], do: IO.puts(version), else: Kit.run(about, &Httpc.open(&1, tuned != []), flow, &Httpc.close/0, {~w[method body fields timeout redirects cookies userinfo raw-url raw-method], fn -> Httpc.fresh(tuned != []) end, &Httpc.ask/1})
+if tuned == ["--version"], do: IO.puts(version), else: Kit.run(about, &Httpc.open(&1, tuned != []), flow, &Httpc.close/0, {~w[method body fields timeout redirects cookies userinfo raw-url raw-method], fn -> Httpc.renew(tuned != []) end, &Httpc.make/1})

@@ -1,5 +1,5 @@
 # The harness's side of every driver in Elixir: replies to commands, hands out requests, verifies and counts responses.
-Code.require_file("asks.exs", __DIR__)
+Code.require_file("calls.exs", __DIR__)
 
 defmodule Kit do
   @hello %{
@@ -8,11 +8,11 @@ defmodule Kit do
   }
 
   # Replies to commands until `bye`. `open` gets ready and returns `send`, which gives `{:ok, status, body}` or
-  # `{:error, kind}` for a URL; `flow` keeps requests in flight; `close` lets go; `asks` are those of an audit (see Asks).
-  def run(about, open, flow, close, asks) do
+  # `{:error, kind}` for a URL; `flow` keeps requests in flight; `close` lets go; `calls` are those of an audit (see Calls).
+  def run(about, open, flow, close, calls) do
     runtime = "elixir #{System.version()}, erlang/otp #{System.otp_release()}"
     hello = @hello |> Map.put(:runtime, runtime) |> Map.merge(about)
-    loop(%{hello: hello, open: open, flow: flow, close: close, asks: asks, job: nil, send: nil})
+    loop(%{hello: hello, open: open, flow: flow, close: close, calls: calls, job: nil, send: nil})
   end
 
   defp loop(state) do
@@ -31,7 +31,7 @@ defmodule Kit do
   defp reply("hello", _command, state), do: {state.hello, state}
   defp reply("bye", _command, state), do: {%{ok: true}, state}
 
-  defp reply("ask", command, state), do: {Asks.reply(command, state.asks), state}
+  defp reply("call", command, state), do: {Calls.reply(command, state.calls), state}
 
   defp reply("prepare", command, state) do
     if state.job, do: state.close.()

@@ -18,10 +18,10 @@ final class ApacheHttpClient {
   public static void main(String[] arguments) throws Exception {
     String version = VersionInfo.loadVersionInfo("org.apache.hc.client5", null).getRelease();
     var about = Map.<String, Object>of("name", "apache-httpclient", "version", version, "engine", "pure java");
-    Kit.run(arguments, about, ApacheHttpClient::open, new Asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method", ApacheHttpClient::caller));
+    Kit.run(arguments, about, ApacheHttpClient::open, new Calls("method body fields timeout redirects cookies gzip userinfo raw-url raw-method", ApacheHttpClient::caller));
   }
 
-  private static Asks.Caller caller(boolean tuned) {
+  private static Calls.Caller caller(boolean tuned) {
     var pool = PoolingHttpClientConnectionManagerBuilder.create();
     var client = HttpClients.custom().setConnectionManager((tuned ? pool.setMaxConnPerRoute(100).setMaxConnTotal(100) : pool).build()).build();
     return call -> {

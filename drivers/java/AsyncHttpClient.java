@@ -11,7 +11,7 @@ import org.asynchttpclient.RequestBuilder;
 final class AsyncHttpClient {
   public static void main(String[] arguments) throws Exception {
     Kit.run(arguments, Map.of("name", "async-http-client", "version", version(), "engine", "netty"), AsyncHttpClient::open,
-        new Asks("method body fields timeout redirects gzip userinfo raw-url raw-method", AsyncHttpClient::caller));
+        new Calls("method body fields timeout redirects gzip userinfo raw-url raw-method", AsyncHttpClient::caller));
   }
 
   /** As its package says; the constant that should say it has a placeholder. */
@@ -23,7 +23,7 @@ final class AsyncHttpClient {
     return properties.getProperty("version");
   }
 
-  private static Asks.Caller caller(boolean tuned) {
+  private static Calls.Caller caller(boolean tuned) {
     var client = Dsl.asyncHttpClient();
     return call -> {
       var request = new RequestBuilder(call.method()).setUrl(call.url()).setRequestTimeout(Duration.ofMillis(call.timeoutMs()));

@@ -15,10 +15,10 @@ final class JavaNetHttp {
     // It re-sends a GET whose reused connection turned out to be closed, and nothing switches that off; nor does
     // anything switch off that it keeps connections.
     Kit.run(arguments, Map.of("name", "java-net-http", "version", Runtime.version().toString(), "engine", "pure java",
-        "retries", "unknown", "keepalive", List.of(true)), JavaNetHttp::open, new Asks("method body fields timeout redirects cookies userinfo raw-url raw-method", JavaNetHttp::caller));
+        "retries", "unknown", "keepalive", List.of(true)), JavaNetHttp::open, new Calls("method body fields timeout redirects cookies userinfo raw-url raw-method", JavaNetHttp::caller));
   }
 
-  private static Asks.Caller caller(boolean tuned) {
+  private static Calls.Caller caller(boolean tuned) {
     var cookies = new CookieManager();
     var clients = Map.of(false, HttpClient.newBuilder().cookieHandler(cookies).build(),
         true, HttpClient.newBuilder().cookieHandler(cookies).followRedirects(HttpClient.Redirect.NORMAL).build());

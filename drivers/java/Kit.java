@@ -20,26 +20,26 @@ final class Kit {
 
   private final Map<String, Object> about;
   private final Opening opening;
-  private final Asks asks;
+  private final Calls calls;
   private final boolean tuned;
   private Job job;
   private Client client;
   private ExecutorService threads;
 
-  private Kit(Map<String, Object> about, Opening opening, Asks asks, boolean tuned) {
+  private Kit(Map<String, Object> about, Opening opening, Calls calls, boolean tuned) {
     this.about = about;
     this.opening = opening;
-    this.asks = asks;
+    this.calls = calls;
     this.tuned = tuned;
   }
 
   /** Replies to commands until `bye`, or prints the client's version for `--version`; `tuned` is the other argument. */
-  static void run(String[] arguments, Map<String, Object> about, Opening opening, Asks asks) throws Exception {
+  static void run(String[] arguments, Map<String, Object> about, Opening opening, Calls calls) throws Exception {
     if (arguments.length > 0 && arguments[arguments.length - 1].equals("--version")) {
       System.out.println(about.get("version"));
       return;
     }
-    Kit kit = new Kit(about, opening, asks, arguments.length > 0 && arguments[0].equals("tuned"));
+    Kit kit = new Kit(about, opening, calls, arguments.length > 0 && arguments[0].equals("tuned"));
     PrintStream out = System.out;
     System.setOut(System.err); // what a library prints must not stand between the responses
     BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
@@ -70,9 +70,9 @@ final class Kit {
       }
       case "prepare" -> prepare(command);
       case "go" -> reply.putAll(go(command));
-      case "ask" -> reply.putAll(asks.reply(command, tuned));
+      case "call" -> reply.putAll(calls.reply(command, tuned));
       case "bye" -> {}
-      default -> reply.putAll(Asks.refused(cmd));
+      default -> reply.putAll(Calls.refused(cmd));
     }
   }
 

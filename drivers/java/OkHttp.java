@@ -14,10 +14,10 @@ import okhttp3.internal.http.HttpMethod;
 
 final class OkHttp {
   public static void main(String[] arguments) throws Exception {
-    Kit.run(arguments, Map.of("name", "okhttp", "version", okhttp3.OkHttp.VERSION, "engine", "okio"), OkHttp::open, new Asks("method body fields timeout redirects gzip userinfo raw-url raw-method", OkHttp::caller));
+    Kit.run(arguments, Map.of("name", "okhttp", "version", okhttp3.OkHttp.VERSION, "engine", "okio"), OkHttp::open, new Calls("method body fields timeout redirects gzip userinfo raw-url raw-method", OkHttp::caller));
   }
 
-  private static Asks.Caller caller(boolean tuned) {
+  private static Calls.Caller caller(boolean tuned) {
     var client = new OkHttpClient.Builder().connectionPool(tuned ? new ConnectionPool(100, 5, TimeUnit.MINUTES) : new ConnectionPool()).build();
     return call -> {
       var body = call.body() == null && !HttpMethod.requiresRequestBody(call.method()) ? null : RequestBody.create(call.content());

@@ -15,10 +15,10 @@ final class UrlConnection {
     // It re-sends a GET whose reused connection turned out to be closed, and nothing switches that off. Whether
     // connections are reused is decided for the whole process when it starts.
     Kit.run(arguments, Map.of("name", "http-url-connection", "version", Runtime.version().toString(), "engine", "pure java",
-        "retries", "fixed:1", "keepalive", List.of(true), "tls", false), UrlConnection::open, new Asks("method body fields timeout redirects cookies userinfo raw-url raw-method", UrlConnection::caller));
+        "retries", "fixed:1", "keepalive", List.of(true), "tls", false), UrlConnection::open, new Calls("method body fields timeout redirects cookies userinfo raw-url raw-method", UrlConnection::caller));
   }
 
-  private static Asks.Caller caller(boolean tuned) {
+  private static Calls.Caller caller(boolean tuned) {
     CookieHandler.setDefault(new CookieManager());
     return call -> {
       var connection = connection(call.url(), call.method(), call.timeoutMs());

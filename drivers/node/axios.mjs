@@ -1,6 +1,6 @@
 // axios: one instance; an Agent keeps the connections.
 import axios from 'axios'
-import { asks } from './asks.mjs'
+import { calls } from './calls.mjs'
 import { agent, run } from './kit.mjs'
 
 const axiosClient = (job) => {
@@ -15,13 +15,13 @@ const axiosClient = (job) => {
   return { send, close: () => httpAgent.destroy() }
 }
 
-const ask = asks({
+const call = calls({
   words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip', 'userinfo'],
   open: () => axios.create({ responseType: 'arraybuffer', validateStatus: null }),
-  ask: async (client, { method, url, fields: headers, body: data, timeout, follow }) => {
+  make: async (client, { method, url, fields: headers, body: data, timeout, follow }) => {
     const response = await client.request({ method, url, headers, data, timeout, ...(follow === false && { maxRedirects: 0 }) })
     return { status: response.status, body: response.data }
   }
 })
 
-run(axiosClient, { ask, name: 'axios', version: axios.VERSION, engine: 'node:http, follow-redirects' })
+run(axiosClient, { call, name: 'axios', version: axios.VERSION, engine: 'node:http, follow-redirects' })

@@ -1,5 +1,5 @@
 // fetch as it comes with Node: undici under the standard's interface, its connections its own affair.
-import { asks } from './asks.mjs'
+import { calls } from './calls.mjs'
 import { run } from './kit.mjs'
 
 const fetchClient = (job) => {
@@ -11,13 +11,13 @@ const fetchClient = (job) => {
   return { send }
 }
 
-const ask = asks({
+const call = calls({
   words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip', 'parallel'],
-  ask: async (_, { method, url, fields, body, timeout, follow }) => {
+  make: async (_, { method, url, fields, body, timeout, follow }) => {
     const redirect = follow === false ? 'manual' : 'follow'
     const response = await fetch(url, { method, headers: fields, body, redirect, signal: AbortSignal.timeout(timeout) })
     return { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
   }
 })
 
-run(fetchClient, { ask, name: 'fetch', version: process.versions.node, engine: `undici/${process.versions.undici}`, tls: false, keepalive: [true] })
+run(fetchClient, { call, name: 'fetch', version: process.versions.node, engine: `undici/${process.versions.undici}`, tls: false, keepalive: [true] })

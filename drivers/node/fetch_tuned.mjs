@@ -1,7 +1,7 @@
 // fetch of the package undici, with an Agent of as many connections as requests in flight.
 import { createRequire } from 'node:module'
 import { Agent, fetch } from 'undici'
-import { asks } from './asks.mjs'
+import { calls } from './calls.mjs'
 import { run, undiciOptions } from './kit.mjs'
 
 const fetchClient = (job) => {
@@ -14,10 +14,10 @@ const fetchClient = (job) => {
   return { send, close: () => dispatcher.close() }
 }
 
-const ask = asks({
+const call = calls({
   words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip'],
   open: () => new Agent({ connections: 100 }),
-  ask: async (dispatcher, { method, url, fields: headers, body, timeout, follow }) => {
+  make: async (dispatcher, { method, url, fields: headers, body, timeout, follow }) => {
     const redirect = follow === false ? 'manual' : 'follow'
     const response = await fetch(url, { method, headers, body, dispatcher, redirect, signal: AbortSignal.timeout(timeout) })
     return { status: response.status, body: Buffer.from(await response.arrayBuffer()) }
@@ -25,4 +25,4 @@ const ask = asks({
 })
 
 const { version } = createRequire(import.meta.url)('undici/package.json')
-run(fetchClient, { ask, name: 'fetch-tuned', version, engine: 'undici' })
+run(fetchClient, { call, name: 'fetch-tuned', version, engine: 'undici' })

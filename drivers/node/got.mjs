@@ -1,7 +1,7 @@
 // got: one extended instance, its retries off; an Agent keeps the connections.
 import { readFileSync } from 'node:fs'
 import got from 'got'
-import { asks } from './asks.mjs'
+import { calls } from './calls.mjs'
 import { agent, run } from './kit.mjs'
 
 const gotClient = (job) => {
@@ -17,9 +17,9 @@ const gotClient = (job) => {
   return { send, close: () => pooled.destroy() }
 }
 
-const ask = asks({
+const call = calls({
   words: ['method', 'body', 'fields', 'timeout', 'redirects', 'gzip', 'userinfo'],
-  ask: async (_, { method, url, fields: headers, body, timeout: request, follow }) => {
+  make: async (_, { method, url, fields: headers, body, timeout: request, follow }) => {
     const options = { method, headers, body, timeout: { request }, throwHttpErrors: false, responseType: 'buffer' }
     const response = await got(url, follow === false ? { ...options, followRedirect: false } : options)
     return { status: response.statusCode, body: Buffer.from(response.body) }
@@ -27,4 +27,4 @@ const ask = asks({
 })
 
 const { version } = JSON.parse(readFileSync(new URL('node_modules/got/package.json', import.meta.url)))
-run(gotClient, { ask, name: 'got', version, engine: 'node:http' })
+run(gotClient, { call, name: 'got', version, engine: 'node:http' })

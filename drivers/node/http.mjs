@@ -1,7 +1,7 @@
 // node:http with an Agent that keeps connections, or with one that does not: always with `plain`.
 import http from 'node:http'
 import https from 'node:https'
-import { asks } from './asks.mjs'
+import { calls } from './calls.mjs'
 import { agent, run } from './kit.mjs'
 
 const plain = process.argv[2] === 'plain'
@@ -20,9 +20,9 @@ const httpClient = (job) => {
   return { send, close: () => options.agent.destroy() }
 }
 
-const ask = asks({
+const call = calls({
   words: ['method', 'body', 'fields', 'timeout', 'tls', 'parallel'],
-  ask: (_, { method, url, fields, body, timeout, ca }) => new Promise((resolve, reject) => {
+  make: (_, { method, url, fields, body, timeout, ca }) => new Promise((resolve, reject) => {
     const { request } = url.startsWith('https:') ? https : http
     const sent = request(url, { method, headers: fields, timeout, ca }, (response) => {
       const parts = []
@@ -34,4 +34,4 @@ const ask = asks({
 })
 
 const [name, keepalive] = plain ? ['node-http-plain', [false]] : ['node-http', [true, false]]
-run(httpClient, { name, ask, version: process.versions.node, engine: `llhttp/${process.versions.llhttp}`, keepalive })
+run(httpClient, { name, call, version: process.versions.node, engine: `llhttp/${process.versions.llhttp}`, keepalive })

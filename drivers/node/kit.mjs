@@ -80,9 +80,9 @@ export const undiciOptions = (job) =>
 export async function run (client, about) {
   let driver, job
   const reply = async (command) => {
-    if (command.cmd === 'hello') return { ...HELLO, asks: about.ask?.words ?? [], ...about }
+    if (command.cmd === 'hello') return { ...HELLO, calls: about.call?.words ?? [], ...about }
     if (command.cmd === 'bye') return { ok: true }
-    if (command.cmd === 'ask' && about.ask) return await about.ask(command)
+    if (command.cmd === 'call' && about.call) return await about.call(command)
     if (command.cmd === 'go') return await go(job, driver.send, command)
     if (command.cmd !== 'prepare') return { ok: false, error: 'unsupported', what: command.cmd }
     await driver?.close?.()

@@ -1,7 +1,7 @@
 // undici: its request() on an Agent of as many connections as requests in flight, as its documentation advises for speed.
 import { createRequire } from 'node:module'
 import { Agent, request } from 'undici'
-import { asks } from './asks.mjs'
+import { calls } from './calls.mjs'
 import { run, undiciOptions } from './kit.mjs'
 
 const undiciClient = (job) => {
@@ -13,14 +13,14 @@ const undiciClient = (job) => {
   return { send, close: () => dispatcher.close() }
 }
 
-const ask = asks({
+const call = calls({
   words: ['method', 'body', 'fields', 'timeout'],
   open: () => new Agent(),
-  ask: async (dispatcher, { method, url, fields: headers, body, timeout }) => {
+  make: async (dispatcher, { method, url, fields: headers, body, timeout }) => {
     const response = await request(url, { method, headers, body, dispatcher, headersTimeout: timeout, bodyTimeout: timeout })
     return { status: response.statusCode, body: Buffer.from(await response.body.arrayBuffer()) }
   }
 })
 
 const { version } = createRequire(import.meta.url)('undici/package.json')
-run(undiciClient, { ask, name: 'undici', version, engine: 'llhttp' })
+run(undiciClient, { call, name: 'undici', version, engine: 'llhttp' })

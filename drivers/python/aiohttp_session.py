@@ -4,7 +4,7 @@ import ssl
 import sys
 
 import aiohttp
-import asks
+import calls
 import kit
 import workers
 
@@ -35,11 +35,11 @@ class AiohttpDriver(workers.Tasks):
         await self.session.close()
 
 
-async def fresh(_):
+async def open_session(_):
     return aiohttp.ClientSession(connector=aiohttp.TCPConnector(**({"limit": 1000} if TUNED else {})))
 
 
-async def ask(session, call):
+async def make(session, call):
     options = {} if call.follow is None else {"allow_redirects": call.follow}
     limit = aiohttp.ClientTimeout(total=call.timeout)
     async with session.request(
@@ -48,7 +48,7 @@ async def ask(session, call):
         return response.status, await response.read()
 
 
-asks.asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), fresh, ask)
+calls.calls("method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split(), open_session, make)
 kit.run(
     AiohttpDriver,
     name="aiohttp-uvloop" if UVLOOP else "aiohttp-tuned" if TUNED else "aiohttp",

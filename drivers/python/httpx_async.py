@@ -2,7 +2,7 @@
 import ssl
 import sys
 
-import asks
+import calls
 import httpx
 import kit
 import workers
@@ -31,7 +31,7 @@ class HttpxDriver(workers.Tasks):
         await self.client.aclose()
 
 
-async def ask(client, call):
+async def make(client, call):
     response = await client.request(
         call.method,
         call.url,
@@ -49,7 +49,7 @@ def open_client(call):
 
 
 words = "method body fields timeout redirects cookies gzip userinfo raw-url raw-method tls proxy parallel close".split()
-asks.asks(words, open_client, ask)
+calls.calls(words, open_client, make)
 kit.run(
     HttpxDriver,
     name="httpx-tuned" if TUNED else "httpx",

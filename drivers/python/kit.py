@@ -10,7 +10,7 @@ import threading
 import time
 from types import SimpleNamespace
 
-import asks
+import calls
 from pace import Pace
 
 HELLO = {
@@ -106,7 +106,7 @@ class Round:  # One `go`.
         }
 
 
-EACH_REQUEST = [*HELLO["knows"], "requests", "id_field"]  # of drivers that ask `Job.request` each time
+EACH_REQUEST = [*HELLO["knows"], "requests", "id_field"]  # of drivers that call `Job.request` each time
 
 
 def fields(path):  # The header fields of a file, a line each.
@@ -125,7 +125,7 @@ def run(driver_class, **about):  # Replies to commands until `bye`.
         command, reply = json.loads(line), {"ok": True}
         try:
             if command["cmd"] == "hello":
-                reply = {**HELLO, "paces": getattr(driver_class, "paces", []), "asks": asks.words(), **about}
+                reply = {**HELLO, "paces": getattr(driver_class, "paces", []), "calls": calls.words(), **about}
             elif command["cmd"] == "prepare":
                 driver = driver and driver.close()
                 optional = {"ca": None, "fields": None, "body": None, "urls": None, "expect": None}
@@ -144,8 +144,8 @@ def run(driver_class, **about):  # Replies to commands until `bye`.
             elif command["cmd"] == "go":
                 driver.go(round := Round(job, command))
                 reply = round.reply()
-            elif command["cmd"] == "ask":
-                reply = asks.reply(command)
+            elif command["cmd"] == "call":
+                reply = calls.reply(command)
             elif command["cmd"] != "bye":
                 reply = {"ok": False, "error": "unsupported", "what": command["cmd"]}
         except Exception as error:

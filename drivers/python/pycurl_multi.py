@@ -2,7 +2,7 @@
 import io
 import time
 
-import asks
+import calls
 import kit
 import pycurl
 
@@ -58,7 +58,7 @@ class PycurlDriver:
         self.multi.close()
 
 
-def ask(curl, call):
+def make(curl, call):
     curl.reset()  # connections and cookies stay
     body, sent = io.BytesIO(), io.BytesIO(call.body or b"")
     post = ("POSTFIELDS", call.body or b"")
@@ -75,7 +75,7 @@ def ask(curl, call):
 
 
 words = "method body fields timeout redirects cookies gzip userinfo raw-url raw-method".split()
-asks.asks(words, lambda _: pycurl.Curl(), ask)
+calls.calls(words, lambda _: pycurl.Curl(), make)
 kit.run(
     PycurlDriver,
     name="pycurl",

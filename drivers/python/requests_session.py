@@ -1,7 +1,7 @@
 # requests: a Session for each thread. With `get`, each request has a session, as its documentation begins.
 import sys
 
-import asks
+import calls
 import kit
 import requests
 import sessions

@@ -2,7 +2,7 @@
 import logging
 import sys
 
-import asks
+import calls
 import kit
 import urllib3
 import workers
@@ -30,7 +30,7 @@ class Urllib3Driver(workers.Threads):
         self.http.clear()
 
 
-def ask(http, call):
+def make(http, call):
     follow = {} if call.follow is None else {"redirect": call.follow}
     response = http.request(
         call.method, call.url, headers=call.fields or None, body=call.body, timeout=call.timeout, **follow
@@ -47,8 +47,8 @@ def open_pool(call):
     return urllib3.ProxyManager(call.proxy, proxy_headers=login, ca_certs=call.ca, **size)
 
 
-WORDS = ["method", "body", "fields", "timeout", "redirects", "gzip", "raw-url", "tls", "proxy", "pool-size", *asks.OWN]
-asks.asks(WORDS, open_pool, ask)
+WORDS = ["method", "body", "fields", "timeout", "redirects", "gzip", "raw-url", "tls", "proxy", "pool-size", *calls.OWN]
+calls.calls(WORDS, open_pool, make)
 logging.disable()  # it warns of every connection that it throws away
 kit.run(
     Urllib3Driver,

@@ -20,7 +20,7 @@ class CurbEasyDriver < Kit::Threads
   end
 end
 
-Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url], close: :close) do |call|
+Kit.calls(*%w[method body fields timeout redirects cookies gzip userinfo raw-url], close: :close) do |call|
   easy = call.client { Curl::Easy.new { |new| new.enable_cookies, new.encoding = true, "gzip" } }
   easy.url, easy.headers, easy.timeout_ms = call.url, call.fields, call.timeout_ms
   easy.follow_location = call.follow == true

@@ -41,7 +41,7 @@ class EmHttpRequestDriver
   def options(url) = { path: URI(url).request_uri, head: @job.headers, keepalive: true }
 end
 
-Kit.asks(*%w[method body fields timeout redirects gzip], close: :close) do |call|
+Kit.calls(*%w[method body fields timeout redirects gzip], close: :close) do |call|
   STARTED.pop unless EM.reactor_running?
   uri, limits, ended = URI(call.url), { connect_timeout: call.timeout, inactivity_timeout: call.timeout }, Queue.new
   head = { "accept-encoding" => "gzip" }.merge(call.fields)

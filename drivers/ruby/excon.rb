@@ -19,7 +19,7 @@ class ExconDriver < Kit::Threads
   def shut(connection) = connection.reset
 end
 
-Kit.asks(*%w[method body fields timeout gzip raw-url]) do |call|
+Kit.calls(*%w[method body fields timeout gzip raw-url]) do |call|
   uri = URI(call.url)
   limits = { connect_timeout: call.timeout, read_timeout: call.timeout, write_timeout: call.timeout }
   excon = call.client { Excon.new("http://#{uri.host}:#{uri.port}", persistent: true, **limits) }

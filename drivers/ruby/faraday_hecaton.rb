@@ -1,7 +1,7 @@
 # Faraday on Hecaton: requests in parallel that refill themselves, each finished request queueing the next.
 # At a rate: threads that share the connection.
 require "hecaton/faraday"
-require_relative "faraday_asks"
+require_relative "faraday_calls"
 require_relative "single"
 
 class FaradayHecatonDriver
@@ -37,6 +37,6 @@ class FaradayHecatonDriver
   end
 end
 
-Kit.faraday_asks(:hecaton)
+Kit.faraday_calls(:hecaton)
 Kit.run(FaradayHecatonDriver, name: "faraday-hecaton", version: Faraday::VERSION, engine: "hecaton",
   models: ["callbacks"], tls: true, keepalive: [true, false], max_concurrency: 1000)

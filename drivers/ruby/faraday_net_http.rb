@@ -1,6 +1,6 @@
 # Faraday on Net::HTTP: as many threads as requests in flight; this adapter opens a connection for each request.
 require "faraday"
-require_relative "faraday_asks"
+require_relative "faraday_calls"
 require_relative "threads"
 
 class FaradayNetHttpDriver < Kit::Threads
@@ -20,6 +20,6 @@ class FaradayNetHttpDriver < Kit::Threads
   end
 end
 
-Kit.faraday_asks(:net_http)
+Kit.faraday_calls(:net_http)
 Kit.run(FaradayNetHttpDriver, name: "faraday-net-http", version: Faraday::VERSION, engine: "net/http",
   models: ["threads"], tls: true, keepalive: [false], max_concurrency: 512)

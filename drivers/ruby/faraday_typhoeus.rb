@@ -3,7 +3,7 @@
 require "typhoeus"
 require "faraday"
 require "typhoeus/adapters/faraday"
-require_relative "faraday_asks"
+require_relative "faraday_calls"
 require_relative "single"
 
 class FaradayTyphoeusDriver
@@ -40,7 +40,7 @@ class FaradayTyphoeusDriver
   def kind(env) = env[:typhoeus_return_message] || "timeout"
 end
 
-Kit.faraday_asks(:typhoeus)
+Kit.faraday_calls(:typhoeus)
 Kit.run(FaradayTyphoeusDriver, name: "faraday-typhoeus", version: Faraday::VERSION,
   engine: Ethon::Curl.version[/libcurl\S+/], models: ["callbacks"], tls: true,
   keepalive: [true, false], max_concurrency: 1000)

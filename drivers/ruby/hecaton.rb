@@ -45,7 +45,7 @@ class HecatonDriver
   end
 end
 
-Kit.asks(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method], *Kit::OWN,
+Kit.calls(*%w[method body fields timeout redirects cookies gzip userinfo raw-url raw-method], *Kit::OWN,
   *%w[tls h2 proxy proxy-environment hosts pool-size idle-timeout expect]) do |call|
   client = call.client do
     Hecaton::Client.new(timeout: 5, cookies: true, proxy: call.proxy || (call.environment ? nil : false), ca: call.ca,

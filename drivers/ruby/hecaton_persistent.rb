@@ -6,7 +6,7 @@ class HecatonPersistentDriver < Kit::Persistent
   private def pool = Hecaton::Persistent
 end
 
-Kit.asks_persistent(Hecaton::Persistent)
+Kit.calls_persistent(Hecaton::Persistent)
 Kit.run(HecatonPersistentDriver, name: "hecaton-persistent", version: Hecaton::VERSION, engine: "hecaton",
   models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
   max_concurrency: 512)

@@ -26,7 +26,7 @@ class HttpRbDriver < Kit::Threads
   def shut(client) = client.close
 end
 
-Kit.asks(*%w[method body fields timeout redirects userinfo raw-url]) do |call|
+Kit.calls(*%w[method body fields timeout redirects userinfo raw-url]) do |call|
   uri = URI(call.url)
   http = call.client { HTTP.persistent("http://#{uri.host}:#{uri.port}").timeout(call.timeout) }
   http = http.follow if call.follow

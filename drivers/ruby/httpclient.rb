@@ -28,7 +28,7 @@ class HttpclientDriver < Kit::Threads
   end
 end
 
-Kit.asks(*%w[method body fields timeout redirects cookies raw-url], close: :reset_all) do |call|
+Kit.calls(*%w[method body fields timeout redirects cookies raw-url], close: :reset_all) do |call|
   http = call.client { HTTPClient.new }
   http.connect_timeout = http.send_timeout = http.receive_timeout = call.timeout
   options = { header: call.fields, body: call.body, follow_redirect: call.follow == true }

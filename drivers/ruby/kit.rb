@@ -1,6 +1,6 @@
 # The harness's side of every Ruby driver: replies to commands, hands out requests, verifies and counts responses.
 require "json"
-require_relative "asks"
+require_relative "calls"
 require_relative "differing"
 require_relative "pace"
 
@@ -18,7 +18,7 @@ module Kit
   Job = Struct.new(:method, :url, :append_id, :concurrency, :keepalive, :verify, :timeout_ms, :ca, :fields, :body,
     :urls, :expect, :requests, :id_field, :http, keyword_init: true) do
     def initialize(...) = super.tap { extend(Differing) if differs? }
-    # Whether each request is asked for by itself.
+    # Whether each request is described by itself.
     def differs? = !(requests || id_field).nil?
     def timeout = timeout_ms / 1000.0
     def gzip? = verify == "gzip"
@@ -102,10 +102,10 @@ module Kit
 
   def self.reply(command, driver, about)
     case command[:cmd]
-    when "hello" then { ok: true, **HELLO, asks: asked_words, **about }
+    when "hello" then { ok: true, **HELLO, calls: call_words, **about }
     when "prepare" then prepare(command, driver, HELLO.merge(about))
     when "go" then { ok: true, **Round.new(@job, **command).tap { |round| @driver.go(round) }.reply }
-    when "ask" then asked(command)
+    when "call" then call_reply(command)
     when "bye" then { ok: true }
     else { ok: false, error: "unsupported", what: command[:cmd] }
     end

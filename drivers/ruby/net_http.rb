@@ -32,7 +32,7 @@ end
 
 # Hecaton instead of it has a pool of connections, whatever is finished.
 keepalive = defined?(Hecaton) ? [true] : [true, false]
-Kit.asks(*%w[method body fields timeout gzip raw-url tls proxy expect fork close], close: :finish) do |call|
+Kit.calls(*%w[method body fields timeout gzip raw-url tls proxy expect fork close], close: :finish) do |call|
   uri = URI(call.url)
   Kit.drop_client if call.keep[:client] && call.keep[:client].port != uri.port # it belongs to one host and port
   http = call.client do

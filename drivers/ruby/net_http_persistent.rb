@@ -12,7 +12,7 @@ class NetHttpPersistentDriver < Kit::Persistent
   private def pool = Once
 end
 
-Kit.asks_persistent(Net::HTTP::Persistent)
+Kit.calls_persistent(Net::HTTP::Persistent)
 Kit.run(NetHttpPersistentDriver, name: "net-http-persistent", version: Net::HTTP::Persistent::VERSION,
   engine: "net/http", models: ["threads"], tls: true, verify: Kit::DECODING, keepalive: [true, false],
   max_concurrency: 512)

@@ -4,8 +4,8 @@ require_relative "threads"
 
 module Kit
   # `pool` is the class that an audit's calls use, with its own retries.
-  def self.asks_persistent(pool)
-    asks(*%w[method body fields timeout gzip raw-url], close: :shutdown) do |call|
+  def self.calls_persistent(pool)
+    calls(*%w[method body fields timeout gzip raw-url], close: :shutdown) do |call|
       http, uri = call.client { pool.new(name: "audit") }, URI(call.url)
       http.open_timeout = http.read_timeout = http.write_timeout = call.timeout
       request = Net::HTTP.const_get(call.method.capitalize).new(uri, call.fields)

@@ -18,7 +18,7 @@ class RestClientDriver < Kit::Threads
   end
 end
 
-Kit.asks(*%w[method body fields timeout redirects gzip userinfo raw-url]) do |call|
+Kit.calls(*%w[method body fields timeout redirects gzip userinfo raw-url]) do |call|
   redirects = { max_redirects: call.redirects(10) }.compact
   response = RestClient::Request.execute(method: call.method.downcase.to_sym, url: call.url, headers: call.fields,
     payload: call.body, timeout: call.timeout, **redirects)

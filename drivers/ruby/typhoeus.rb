@@ -50,7 +50,7 @@ class TyphoeusDriver
 end
 
 engine = defined?(Hecaton) ? "hecaton" : Ethon::Curl.version[/libcurl\S+/]
-Kit.asks(*%w[method body fields timeout redirects gzip raw-url]) do |call|
+Kit.calls(*%w[method body fields timeout redirects gzip raw-url]) do |call|
   call.client { Typhoeus::Pool.clear || true } # once for all calls of a case, whatever it returns
   options = { method: call.method.downcase.to_sym, headers: call.fields, body: call.body, timeout_ms: call.timeout_ms,
               followlocation: call.follow == true, accept_encoding: "gzip" }

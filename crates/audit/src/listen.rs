@@ -2,7 +2,7 @@
 
 use crate::case::{Call, Case, Outcome, Verdict};
 use crate::facts::facts;
-use crate::run::{ask, filled};
+use crate::run::{filled, options};
 use crate::server::{Log, Server};
 
 /// Calls that need a driver: no single command of curl can make them, or a server with several cases cannot tell to
@@ -34,17 +34,23 @@ pub fn is_for_hands(case: &Case) -> bool {
 /// How to try a case by hand: a command of curl, which may be translated to any client.
 pub fn by_hand(case: &Case, server: &Server) -> String {
     let calls = case.calls.iter().map(|call| {
-        let ask = ask(case, call, false, server);
+        let options = options(case, call, false, server);
         let mut words = Vec::new();
-        if ask.method != "GET" {
-            words.push(format!("-X {}", quoted(&ask.method)));
+        if options.method != "GET" {
+            words.push(format!("-X {}", quoted(&options.method)));
         }
         words.extend(
-            ask.fields
+            options
+                .fields
                 .iter()
                 .map(|(name, value)| format!("-H {}", quoted(&format!("{name}: {value}")))),
         );
-        words.extend(ask.body.iter().map(|body| format!("-d {}", quoted(body))));
+        words.extend(
+            options
+                .body
+                .iter()
+                .map(|body| format!("-d {}", quoted(body))),
+        );
         words.extend(
             call.timeout_ms
                 .map(|limit| format!("-m {}", limit.div_ceil(1000))),
@@ -55,7 +61,7 @@ pub fn by_hand(case: &Case, server: &Server) -> String {
         if call.follow == Some(true) {
             words.push("-L".into());
         }
-        words.push(quoted(&ask.url));
+        words.push(quoted(&options.url));
         words.join(" ")
     });
     format!("curl -s {}", calls.collect::<Vec<_>>().join(" --next -s "))

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::case::{Call, Case, Facts, Severity, Verdict};
 use crate::facts::facts;
 use crate::server::{Log, Server};
-use crate::subject::{Ask, Reported, Subject};
+use crate::subject::{CallOptions, Reported, Subject};
 
 /// How often each case runs.
 pub const RUNS: usize = 3;
@@ -36,7 +36,7 @@ pub struct Run {
     /// The verdict's sentence.
     pub says: String,
     /// What was requested.
-    pub asked: Vec<Ask>,
+    pub calls: Vec<CallOptions>,
     /// The client's claims.
     pub reported: Vec<Reported>,
     /// The facts that were seen and claimed.
@@ -49,7 +49,7 @@ pub struct Run {
 impl Run {
     /// Forgets what was said and seen.
     pub fn empty(&mut self) {
-        (self.asked, self.reported) = (Vec::new(), Vec::new());
+        (self.calls, self.reported) = (Vec::new(), Vec::new());
         self.facts.clear();
         self.log.entries.clear();
         self.verdict = Verdict::LeftOut;
@@ -168,7 +168,7 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     let server = Server::start(vec![case.clone()], Some(case.budget))?;
     let longest = Duration::from_secs(case.budget.seconds);
     let ca = Authority::write(server.ca())?;
-    let (mut asked, mut reported): (Vec<Ask>, Vec<Reported>) = (Vec::new(), Vec::new());
+    let (mut calls, mut reported): (Vec<CallOptions>, Vec<Reported>) = (Vec::new(), Vec::new());
     let mut waited = Vec::new();
     for (index, call) in case.calls.iter().enumerate() {
         if index > 0 {
@@ -178,19 +178,19 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
             }
             std::thread::sleep(notice.max(Duration::from_millis(call.after_ms)));
         }
-        let mut ask = ask(case, call, index == 0, &server);
-        ask.ca = ca.as_ref().map(Authority::path);
+        let mut options = options(case, call, index == 0, &server);
+        options.ca = ca.as_ref().map(Authority::path);
         server.make_current(&call.name);
         let began = Instant::now();
-        let reply = subject.ask(&ask)?;
+        let reply = subject.make(&options)?;
         waited.push(began.elapsed());
         if call.down {
             server.come_up()?;
         }
         let refused = matches!(reply, Reported::Unsupported { .. });
         // Reports need not show megabytes.
-        ask.body = ask.body.map(|body| body.chars().take(SHOWN).collect());
-        asked.push(ask);
+        options.body = options.body.map(|body| body.chars().take(SHOWN).collect());
+        calls.push(options);
         reported.push(reply);
         if refused {
             break;
@@ -209,23 +209,23 @@ pub fn once(case: &Case, subject: &mut dyn Subject, notice: Duration) -> Result<
     Ok(Run {
         verdict,
         says,
-        asked,
+        calls,
         reported,
         facts,
         log,
     })
 }
 
-/// The `ask` of a call.
-pub(crate) fn ask(case: &Case, call: &Call, fresh: bool, server: &Server) -> Ask {
+/// The options of a call.
+pub(crate) fn options(case: &Case, call: &Call, new_client: bool, server: &Server) -> CallOptions {
     let addresses = server.addresses(case, &call.name);
     let fill = |text: &String| addresses.fill(text);
     let pairs = |all: &[(String, String)]| {
         let filled = all.iter().map(|(name, value)| (fill(name), fill(value)));
         filled.collect::<Vec<_>>()
     };
-    Ask {
-        fresh,
+    CallOptions {
+        new_client,
         method: addresses.fill(&call.method),
         url: addresses.fill(&call.url),
         fields: pairs(&call.fields),
@@ -297,8 +297,8 @@ fn judge(case: &Case, log: &Log, reported: &[Reported], facts: &Facts) -> (Verdi
         );
     }
     // If the call itself is the fault, making the call applied it.
-    let asked = case.calls.iter().zip(reported).any(|(call, _)| call.fault);
-    if !asked && !log.fault_applied(&case.id) {
+    let made = case.calls.iter().zip(reported).any(|(call, _)| call.fault);
+    if !made && !log.fault_applied(&case.id) {
         return (
             Verdict::SetupFailed,
             "The server's fault was not applied.".into(),

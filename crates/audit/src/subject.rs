@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
-use hecaton_lab::run::{Asked, Driver, DriverError, Interrupted, Problem};
+use hecaton_lab::run::{CallReply, Driver, DriverError, Interrupted, Problem};
 use hecaton_lab::spec::Manifest;
 use serde::Serialize;
 
@@ -16,11 +16,11 @@ const MOST_BREAKS: usize = 8;
 /// How much longer than its limit a call may take before its driver is given up.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// One call that a client makes.
+/// The options of one call that a client makes.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Ask {
+pub struct CallOptions {
     /// Whether a new client with a new pool makes the call.
-    pub fresh: bool,
+    pub new_client: bool,
     /// The method.
     pub method: String,
     /// The URL.
@@ -127,7 +127,7 @@ pub trait Subject {
     ///
     /// # Errors
     /// If the client cannot make calls any more.
-    fn ask(&mut self, ask: &Ask) -> Result<Reported>;
+    fn make(&mut self, call: &CallOptions) -> Result<Reported>;
 }
 
 impl Subject for Driver {
@@ -135,26 +135,26 @@ impl Subject for Driver {
         self.client()
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Reported> {
-        let line = hecaton_lab::run::Ask {
-            fresh: ask.fresh,
-            method: ask.method.clone(),
-            url: ask.url.clone(),
-            fields: form(&ask.fields),
-            body: ask.body.as_ref().map(|body| percent(body)),
-            timeout_ms: ask.timeout_ms,
-            follow: ask.follow,
-            ca: ask.ca.clone(),
-            verify: ask.verify,
-            http: ask.http.clone(),
-            proxy: ask.proxy.clone(),
-            environment: (!ask.environment.is_empty()).then(|| form(&ask.environment)),
-            hosts: ask.hosts.clone(),
-            parallel: ask.parallel,
-            pool_size: ask.pool_size,
-            idle_ms: ask.idle_ms,
-            by: ask.by.clone(),
-            needs: ask.needs.join(","),
+    fn make(&mut self, call: &CallOptions) -> Result<Reported> {
+        let line = hecaton_lab::run::Call {
+            new_client: call.new_client,
+            method: call.method.clone(),
+            url: call.url.clone(),
+            fields: form(&call.fields),
+            body: call.body.as_ref().map(|body| percent(body)),
+            timeout_ms: call.timeout_ms,
+            follow: call.follow,
+            ca: call.ca.clone(),
+            verify: call.verify,
+            http: call.http.clone(),
+            proxy: call.proxy.clone(),
+            environment: (!call.environment.is_empty()).then(|| form(&call.environment)),
+            hosts: call.hosts.clone(),
+            parallel: call.parallel,
+            pool_size: call.pool_size,
+            idle_ms: call.idle_ms,
+            by: call.by.clone(),
+            needs: call.needs.join(","),
         };
         match self.call(&line) {
             Ok(reply) => Ok(reported(reply)),
@@ -172,7 +172,7 @@ impl Subject for Driver {
     }
 }
 
-fn reported(reply: Asked) -> Reported {
+fn reported(reply: CallReply) -> Reported {
     if let Some(responses) = reply.responses {
         return Reported::Several {
             responses,
@@ -244,16 +244,16 @@ impl Process {
             driver: None,
             breaks: 0,
         };
-        let unknown = Ask {
-            fresh: true,
+        let unknown = CallOptions {
+            new_client: true,
             method: "GET".into(),
             url: "http://127.0.0.1:1/".into(),
             needs: vec![format!("word-{}", std::process::id())],
-            ..Ask::default()
+            ..CallOptions::default()
         };
-        match process.driver()?.ask(&unknown)? {
-            Reported::Unsupported { what } if what == "ask" => bail!(
-                "{} cannot be audited: its driver has no `ask`; docs/driver-protocol.md says how to add it",
+        match process.driver()?.make(&unknown)? {
+            Reported::Unsupported { what } if what == "call" => bail!(
+                "{} cannot be audited: its driver has no command `call`; docs/driver-protocol.md says how to add it",
                 manifest.client
             ),
             Reported::Unsupported { .. } => Ok(process),
@@ -286,8 +286,8 @@ impl Subject for Process {
         &self.manifest.client
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Reported> {
-        match self.driver()?.ask(ask) {
+    fn make(&mut self, call: &CallOptions) -> Result<Reported> {
+        match self.driver()?.make(call) {
             Err(error) if error.is::<Interrupted>() => Err(error),
             // The driver hangs or has ended, so another one is started.
             Err(error) => {

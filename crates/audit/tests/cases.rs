@@ -10,7 +10,7 @@ use hecaton_audit::case::{Case, Catalogue, Verdict, hash};
 use hecaton_audit::clients::{Client, SINS};
 use hecaton_audit::report::table_of_cases;
 use hecaton_audit::run::{Run, once};
-use hecaton_audit::subject::{Ask, Reported, Subject};
+use hecaton_audit::subject::{CallOptions, Reported, Subject};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -202,7 +202,7 @@ impl Subject for Liar {
         "liar"
     }
 
-    fn ask(&mut self, _: &Ask) -> anyhow::Result<Reported> {
+    fn make(&mut self, _: &CallOptions) -> anyhow::Result<Reported> {
         Ok(Reported::Response {
             status: 200,
             bytes: 2,
@@ -220,7 +220,7 @@ impl Subject for Idler {
         "idler"
     }
 
-    fn ask(&mut self, _: &Ask) -> anyhow::Result<Reported> {
+    fn make(&mut self, _: &CallOptions) -> anyhow::Result<Reported> {
         Ok(Reported::Error {
             class: "Error".into(),
             text: String::new(),

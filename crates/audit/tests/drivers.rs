@@ -28,17 +28,20 @@ fn every_installed_driver_refuses_a_word_that_nobody_knows() {
         }
     });
     let refused = refused.into_inner();
-    assert!(refused > 0, "no driver with `ask` is installed");
+    assert!(
+        refused > 0,
+        "no driver with the command `call` is installed"
+    );
 }
 
-/// Whether it refuses the word, and not `ask` as a whole.
+/// Whether it refuses the word, and not `call` as a whole.
 fn refuses(manifest: &Manifest, logs: &Path) -> bool {
     // Starting it sends such a call, and fails unless the driver refuses it.
     match Process::start(manifest, logs.join(&manifest.client), Arc::default(), false) {
         Ok(_) => true,
         Err(error) => {
             let says = format!("{error:#}");
-            assert!(says.contains("its driver has no `ask`"), "{says}");
+            assert!(says.contains("its driver has no command `call`"), "{says}");
             false
         }
     }

@@ -31,12 +31,12 @@ func (c client) Send(url string) (int, []byte, error) {
 
 func (c client) Close() { c.CloseIdleConnections() }
 
-func fresh(call *kit.Call) client {
+func open(call *kit.Call) client {
 	idle := call.Idle(fasthttp.DefaultMaxIdleConnDuration)
 	return client{Client: &fasthttp.Client{TLSConfig: call.TLS(), MaxConnsPerHost: call.PoolSize, MaxIdleConnDuration: idle}}
 }
 
-func ask(c client, call *kit.Call) (int, []byte, error) {
+func makeCall(c client, call *kit.Call) (int, []byte, error) {
 	request, response := &fasthttp.Request{}, &fasthttp.Response{}
 	request.SetRequestURI(call.URL)
 	request.Header.SetMethod(call.Method)
@@ -52,6 +52,6 @@ func ask(c client, call *kit.Call) (int, []byte, error) {
 }
 
 func main() {
-	kit.Asks("method body fields timeout redirects raw-url raw-method tls pool-size idle-timeout"+kit.Own, fresh, ask)
+	kit.Calls("method body fields timeout redirects raw-url raw-method tls pool-size idle-timeout"+kit.Own, open, makeCall)
 	kit.Run("fasthttp", kit.VersionOf("github.com/valyala/fasthttp"), "pure go", "off", open)
 }

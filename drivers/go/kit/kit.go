@@ -83,8 +83,8 @@ func Run(name, version, engine, retries string, open func(*Job) Client) {
 			job, client = command, open(command)
 		case "go":
 			reply = send(job, client, command)
-		case "ask":
-			reply = asked(lines.Bytes())
+		case "call":
+			reply = called(lines.Bytes())
 		case "bye":
 		default:
 			reply = refused(command.Cmd)

@@ -44,7 +44,7 @@ func (c client) Send(url string) (int, []byte, error) {
 func (c client) Close() { c.CloseIdleConnections() }
 
 // With the default Transport, and a jar because a case may need one.
-func fresh(call *kit.Call) *http.Client {
+func open(call *kit.Call) *http.Client {
 	transport := transport(100)
 	transport.Proxy, transport.TLSClientConfig = http.ProxyURL(call.ProxyURL()), call.TLS()
 	transport.MaxConnsPerHost, transport.IdleConnTimeout = call.PoolSize, call.Idle(transport.IdleConnTimeout)
@@ -52,15 +52,15 @@ func fresh(call *kit.Call) *http.Client {
 	return &http.Client{Transport: transport, Jar: jar}
 }
 
-func ask(c *http.Client, call *kit.Call) (int, []byte, error) {
+func makeCall(c *http.Client, call *kit.Call) (int, []byte, error) {
 	one := *c // calls that are made at once share its Transport and its Jar
 	one.Timeout, one.CheckRedirect = call.Timeout(), call.Redirects()
 	return call.Through(&one)
 }
 
 func main() {
-	kit.Asks("method body fields timeout redirects cookies gzip userinfo raw-url raw-method tls h2 proxy pool-size idle-timeout expect"+
-		kit.Own, fresh, ask)
+	kit.Calls("method body fields timeout redirects cookies gzip userinfo raw-url raw-method tls h2 proxy pool-size idle-timeout expect"+
+		kit.Own, open, makeCall)
 	kit.Versions = []string{"1.1", "2"}
 	kit.Run("go-net-http", runtime.Version(), "pure go", "unknown", open)
 }

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 
 use crate::case::hash;
-use crate::subject::{Ask, Reported, Subject};
+use crate::subject::{CallOptions, Reported, Subject};
 use connection::Connection;
 use cookies::Jar;
 use route::Route;
@@ -158,11 +158,11 @@ impl Subject for Client {
         }
     }
 
-    fn ask(&mut self, ask: &Ask) -> Result<Reported> {
-        if let Some(what) = ask.needs.iter().find(|word| !CAN.contains(&word.as_str())) {
+    fn make(&mut self, call: &CallOptions) -> Result<Reported> {
+        if let Some(what) = call.needs.iter().find(|word| !CAN.contains(&word.as_str())) {
             return Ok(Reported::Unsupported { what: what.clone() });
         }
-        if ask.fresh {
+        if call.new_client {
             let sins = std::mem::take(&mut self.sins);
             *self = Client {
                 sins,
@@ -170,29 +170,29 @@ impl Subject for Client {
             };
         }
         let sessions = std::mem::take(&mut self.route.sessions);
-        self.route = Route::of(ask, &self.sins);
+        self.route = Route::of(call, &self.sins);
         self.route.sessions = sessions;
         let began = Instant::now();
-        let limit = ask.timeout_ms.map_or(PATIENCE, Duration::from_millis);
-        match ask.by.as_deref() {
+        let limit = call.timeout_ms.map_or(PATIENCE, Duration::from_millis);
+        match call.by.as_deref() {
             Some("close") => return Ok(self.close()),
             Some("fork") if !self.sins.has("child-uses-connections-of-parent") => {
                 // A child begins with a pool of its own.
                 let idle = std::mem::take(&mut self.idle);
-                let child = Ask {
+                let child = CallOptions {
                     by: None,
-                    ..ask.clone()
+                    ..call.clone()
                 };
-                let reported = self.ask(&child);
+                let reported = self.make(&child);
                 self.idle = idle;
                 return reported;
             }
             _ => {}
         }
-        if let Some(count) = ask.parallel {
-            return Ok(several::send(self, ask, count, began + limit));
+        if let Some(count) = call.parallel {
+            return Ok(several::send(self, call, count, began + limit));
         }
-        let reported = redirects::follow(self, ask, began + limit);
+        let reported = redirects::follow(self, call, began + limit);
         let ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(match reported {
             Ok(response) => Reported::Response {

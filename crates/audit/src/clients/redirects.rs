@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::connection::Clock;
 use super::{Class, Client, Failure, Response, Sins, exchange, failed};
-use crate::subject::Ask;
+use crate::subject::CallOptions;
 
 /// Most redirects that are followed.
 const MOST: usize = 20;
@@ -137,12 +137,12 @@ impl Hop {
 
 impl Hop {
     /// The first request of a call.
-    pub(super) fn first(ask: &Ask, sins: &Sins) -> Result<Hop, Failure> {
+    pub(super) fn first(call: &CallOptions, sins: &Sins) -> Result<Hop, Failure> {
         Ok(Hop {
-            method: ask.method.clone(),
-            url: Url::parse(&ask.url, sins.has("fragment-in-target"), sins)?,
-            fields: ask.fields.clone(),
-            body: ask.body.clone(),
+            method: call.method.clone(),
+            url: Url::parse(&call.url, sins.has("fragment-in-target"), sins)?,
+            fields: call.fields.clone(),
+            body: call.body.clone(),
         })
     }
 }
@@ -150,17 +150,17 @@ impl Hop {
 /// Makes a call with its redirects.
 pub(super) fn follow(
     client: &mut Client,
-    ask: &Ask,
+    call: &CallOptions,
     deadline: Instant,
 ) -> Result<Response, Failure> {
     let mut clock = Clock::new(deadline);
-    let mut hop = Hop::first(ask, &client.sins)?;
+    let mut hop = Hop::first(call, &client.sins)?;
     let first = hop.clone();
     let mut hops = 0;
     loop {
         let response = exchange::send(client, &hop, &mut clock)?;
         client.jar.store(&hop.url, &response.fields, &client.sins);
-        let follows = ask.follow != Some(false) || client.sins.has("follows-without-being-told");
+        let follows = call.follow != Some(false) || client.sins.has("follows-without-being-told");
         let Some(location) = location(&response, &client.sins).filter(|_| follows) else {
             return Ok(response);
         };

@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::connection::{Clock, Connection};
 use super::redirects::{Hop, Url};
 use super::{Class, Failure, Sins, failed, http2, response, secure};
-use crate::subject::Ask;
+use crate::subject::CallOptions;
 
 /// How long an address may take until the next one is tried.
 const PATIENCE: Duration = Duration::from_millis(250);
 
-/// The parts of an `ask` that concern connections.
+/// The parts of a call that concern connections.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Route {
     pub(super) ca: Option<String>,
@@ -29,22 +29,22 @@ pub(super) struct Route {
 }
 
 impl Route {
-    pub(super) fn of(ask: &Ask, sins: &Sins) -> Route {
-        let proxy = ask.proxy.clone().or_else(|| of_environment(ask, sins));
+    pub(super) fn of(call: &CallOptions, sins: &Sins) -> Route {
+        let proxy = call.proxy.clone().or_else(|| of_environment(call, sins));
         let proxy = proxy.as_ref().map(|url| {
             let rest = url.trim_start_matches("http://").trim_end_matches('/');
             let (user, authority) = rest.rsplit_once('@').unwrap_or(("", rest));
             (user.to_owned(), authority.to_owned())
         });
-        let hosts = ask.hosts.iter().flat_map(|hosts| hosts.split(','));
+        let hosts = call.hosts.iter().flat_map(|hosts| hosts.split(','));
         Route {
-            ca: ask.ca.clone(),
-            verify: ask.verify != Some(false),
-            http2: ask.http.as_deref() == Some("2"),
+            ca: call.ca.clone(),
+            verify: call.verify != Some(false),
+            http2: call.http.as_deref() == Some("2"),
             proxy,
             hosts: hosts.map(str::to_owned).collect(),
-            pool_size: ask.pool_size.unwrap_or(usize::MAX),
-            idle: ask.idle_ms.map(Duration::from_millis),
+            pool_size: call.pool_size.unwrap_or(usize::MAX),
+            idle: call.idle_ms.map(Duration::from_millis),
             sessions: secure::Sessions::default(),
         }
     }
@@ -112,7 +112,7 @@ impl Route {
             };
         }
         let socket = connection.into_socket(clock)?;
-        // A sinner sends the first line of a POST before it knows with whom it speaks.
+        // A sinner sends the first line of a POST before it knows whom it has reached.
         let early = match hop.method == "POST" && !self.http2 && sins.has("post-in-early-data") {
             true => format!("POST {} HTTP/1.1\r\n", hop.url.path),
             false => String::new(),
@@ -252,12 +252,12 @@ impl Route {
 }
 
 /// The proxy that the environment names for the host of a call.
-fn of_environment(ask: &Ask, sins: &Sins) -> Option<String> {
+fn of_environment(call: &CallOptions, sins: &Sins) -> Option<String> {
     let variable = |name: &str| {
-        let found = ask.environment.iter().find(|(found, _)| found == name);
+        let found = call.environment.iter().find(|(found, _)| found == name);
         found.map(|(_, value)| value.as_str())
     };
-    let rest = ask.url.strip_prefix("http://")?;
+    let rest = call.url.strip_prefix("http://")?;
     let host = rest.split([':', '/']).next().unwrap_or_default();
     let mut exceptions = variable("no_proxy").unwrap_or_default().split(',');
     let direct = exceptions.any(|exception| exception == host) && !sins.has("ignores-no-proxy");

@@ -5,15 +5,20 @@ use std::time::{Duration, Instant};
 use super::connection::{Clock, Connection};
 use super::redirects::Hop;
 use super::{Class, Client, Failure, Response, exchange, failed, http2, response};
-use crate::subject::{Ask, Reported};
+use crate::subject::{CallOptions, Reported};
 
 type Outcome = Result<Response, Failure>;
 
 /// Makes the calls.
-pub(super) fn send(client: &mut Client, ask: &Ask, count: usize, deadline: Instant) -> Reported {
+pub(super) fn send(
+    client: &mut Client,
+    call: &CallOptions,
+    count: usize,
+    deadline: Instant,
+) -> Reported {
     let began = Instant::now();
     let mut clock = Clock::new(deadline);
-    let outcomes = match Hop::first(ask, &client.sins) {
+    let outcomes = match Hop::first(call, &client.sins) {
         Ok(hop) => outcomes(client, &hop, count, &mut clock),
         Err(failure) => vec![Err(failure)],
     };

@@ -26,15 +26,15 @@ const FRAMES: [&str; 10] = [
 /// The run, line by line.
 pub fn wire(run: &Run) -> String {
     let mut out = String::new();
-    for (ask, reported) in run.asked.iter().zip(&run.reported) {
-        let limit = ask
+    for (call, reported) in run.calls.iter().zip(&run.reported) {
+        let limit = call
             .timeout_ms
             .map_or(String::new(), |limit| format!(", limit {limit} ms"));
         let _ = writeln!(
             out,
             "requested  {} {}{limit}",
-            ask.method,
-            ask.url.escape_debug()
+            call.method,
+            call.url.escape_debug()
         );
         let _ = writeln!(out, "claimed    {}", claim(reported));
     }

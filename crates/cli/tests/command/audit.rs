@@ -190,7 +190,7 @@ fn a_client_that_is_used_by_hand_gets_its_verdicts_from_the_log() {
 fn driver(folder: &Path, name: &str, body: &str) {
     let kit = root().canonicalize().unwrap().join("drivers/ruby/kit");
     let program = format!(
-        "require {kit:?}\nrequire 'net/http'\nKit.asks('method') {{ |call| {body} }}\n\
+        "require {kit:?}\nrequire 'net/http'\nKit.calls('method') {{ |call| {body} }}\n\
          Kit.run(Object, name: {name:?}, version: '1', engine: 'none', models: ['threads'], max_concurrency: 1)\n"
     );
     write(folder.join(format!("{name}.rb")), program).unwrap();

@@ -17,8 +17,8 @@ use super::lines::{LONGEST_LINE, Line};
 use super::process::Process;
 use super::wire::{self, Command, Envelope, GoReply};
 use super::{
-    Account, Ask, Asked, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, Seen, account,
-    members, user, words,
+    Account, Call, CallReply, Claim, DriverError, Go, Hello, Interrupted, PROTO, Prepare, Seen,
+    account, members, user, words,
 };
 use crate::spec::Manifest;
 
@@ -258,9 +258,9 @@ impl Driver {
     ///
     /// # Errors
     /// [`DriverError`], also when its client does not support this.
-    pub fn call(&mut self, ask: &Ask) -> Result<Asked> {
-        let limit = Duration::from_millis(ask.timeout_ms.unwrap_or_default());
-        self.send(&Command::Ask(ask.clone()), limit)
+    pub fn call(&mut self, call: &Call) -> Result<CallReply> {
+        let limit = Duration::from_millis(call.timeout_ms.unwrap_or_default());
+        self.send(&Command::Call(call.clone()), limit)
             .map(|(reply, _)| reply)
     }
 

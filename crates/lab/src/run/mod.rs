@@ -6,6 +6,7 @@ mod ask;
 mod authorities;
 pub mod baseline;
 mod built;
+mod call;
 mod cgroup;
 mod conductor;
 mod cores;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use hecaton_test_server::Times;
 use serde::{Deserialize, Serialize};
 
-use super::{Ask, Claim};
+use super::{Call, Claim};
 
 /// Version of the protocol that this harness implements.
 pub const PROTO: u32 = 2;
@@ -52,9 +52,9 @@ pub struct Hello {
     /// How else than in the closed loop it can send requests: `rate`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paces: Vec<String>,
-    /// What the client can be asked in an audit: the words that `needs` of `ask` may have.
+    /// Which calls the client can make in an audit: the words that `needs` of `call` may have.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asks: Vec<String>,
+    pub calls: Vec<String>,
 }
 
 impl Hello {
@@ -170,7 +170,7 @@ pub enum Command {
     /// Send.
     Go(Go),
     /// Make one call, and report its outcome.
-    Ask(Ask),
+    Call(Call),
     /// End.
     Bye,
     /// A word that no driver knows, to see what it replies.
@@ -183,7 +183,7 @@ impl fmt::Display for Command {
             Command::Hello { .. } => "hello",
             Command::Prepare(_) => "prepare",
             Command::Go(_) => "go",
-            Command::Ask(_) => "ask",
+            Command::Call(_) => "call",
             Command::Bye => "bye",
             Command::Unknown => "unknown_command",
         })

@@ -1,6 +1,6 @@
 //! The harness's side of every driver in Rust: replies to commands, hands out requests, verifies and counts responses.
 
-pub mod asks;
+pub mod calls;
 mod hello;
 mod pace;
 mod round;
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-pub use asks::{Asks, Call};
+pub use calls::{Calls, Call};
 use hello::{hello, version};
 pub use round::Round;
 
@@ -80,7 +80,7 @@ pub fn run_with_calls<D: Driver>(
     name: &str,
     package: &str,
     about: Value,
-    mut asks: Option<Asks<'_>>,
+    mut calls: Option<Calls<'_>>,
     open: impl Fn(Arc<Job>) -> D,
 ) {
     if std::env::args().any(|argument| argument == "--version") {
@@ -92,7 +92,7 @@ pub fn run_with_calls<D: Driver>(
         let mut reply = match (command["cmd"].as_str().unwrap_or_default(), &mut ready) {
             ("hello", _) => {
                 let mut hello = hello(name, package, &about);
-                hello["asks"] = json!(asks.as_ref().map_or(&[][..], |(words, _)| *words));
+                hello["calls"] = json!(calls.as_ref().map_or(&[][..], |(words, _)| *words));
                 hello
             }
             ("prepare", _) => {
@@ -106,9 +106,9 @@ pub fn run_with_calls<D: Driver>(
                 driver.go(&round);
                 round.reply()
             }
-            ("ask", _) => {
-                let asks = asks.as_mut().map(|(words, make)| (*words, &mut **make as &mut _));
-                asks::reply(&command, asks)
+            ("call", _) => {
+                let calls = calls.as_mut().map(|(words, make)| (*words, &mut **make as &mut _));
+                calls::reply(&command, calls)
             }
             ("bye", _) => json!({ "ok": true }),
             (other, _) => json!({ "ok": false, "error": "unsupported", "what": other }),

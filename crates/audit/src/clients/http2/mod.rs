@@ -77,7 +77,7 @@ struct Exchange<'a> {
     open: Vec<Stream>,
     done: Vec<Option<Outcome>>,
     /// Whether a frame came.
-    heard: bool,
+    received: bool,
 }
 
 /// Begins HTTP/2 on a new connection, and waits for the server's settings.
@@ -105,7 +105,7 @@ pub(super) fn begin(
         waiting: VecDeque::new(),
         open: Vec::new(),
         done: Vec::new(),
-        heard: false,
+        received: false,
     };
     while exchange.read(clock)? != SETTINGS {}
     let state = exchange.state;
@@ -131,11 +131,11 @@ pub(super) fn exchange(
         waiting: messages.into_iter().enumerate().collect(),
         open: Vec::new(),
         done: vec![None; count],
-        heard: false,
+        received: false,
     };
     let failure = exchange.run(clock).err();
     // A connection that was silent for the whole time may be dead.
-    let silent = !exchange.heard && !sins.has("keeps-silent-connection");
+    let silent = !exchange.received && !sins.has("keeps-silent-connection");
     if let Some(failure) = &failure {
         if failure.class == Class::Late && !sins.has("never-cancels-a-stream") {
             for stream in &exchange.open {

@@ -95,7 +95,7 @@ impl Exchange<'_> {
                 .map_or(0, |[a, b, c]| u32::from_be_bytes([0, *a, *b, *c]) as usize);
             if input.len() >= 9 + length {
                 let frame: Vec<u8> = self.connection.input.drain(..9 + length).collect();
-                self.heard = true;
+                self.received = true;
                 self.take(&frame, clock)?;
                 return Ok(frame[3]);
             }

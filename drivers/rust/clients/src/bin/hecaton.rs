@@ -44,7 +44,7 @@ fn request(round: &Round, url: &str) -> Request {
 
 /// One call, with the engine's defaults.
 fn make_call(client: &mut Option<Hecaton>, call: &Call) -> drivers::Outcome {
-    if call.fresh || client.is_none() {
+    if call.new_client || client.is_none() {
         let mut config = Config::new(Duration::from_secs(5));
         config.cookies = Some(Cookies::default());
         config.http = if call.http2 { Protocol::Http2 } else { Protocol::Auto };
@@ -97,10 +97,10 @@ const CAN: [&str; 14] = [
 
 fn main() {
     let mut client = None;
-    let mut asks = |call: &Call| make_call(&mut client, call);
+    let mut calls = |call: &Call| make_call(&mut client, call);
     let about = json!({ "models": ["batch"] });
-    let asks: drivers::Asks<'_> = (&CAN, &mut asks);
-    drivers::run_with_calls("hecaton-rust", "hecaton", about, Some(asks), open);
+    let calls: drivers::Calls<'_> = (&CAN, &mut calls);
+    drivers::run_with_calls("hecaton-rust", "hecaton", about, Some(calls), open);
 }
 
 fn open(job: Arc<Job>) -> Hecaton {

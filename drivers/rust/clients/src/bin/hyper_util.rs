@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use drivers::workers::{Tasks, within};
-use drivers::{Call, Job, Outcome, asks, words};
+use drivers::{Call, Job, Outcome, calls, words};
 use http_body_util::{BodyExt, Empty, Full};
 use hyper::Request;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -14,31 +14,31 @@ use serde_json::json;
 
 type HttpsClient = Client<HttpsConnector<HttpConnector>, Empty<Bytes>>;
 
-type Asked = Client<HttpConnector, Full<Bytes>>;
+type Pooled = Client<HttpConnector, Full<Bytes>>;
 
 /// One call, with the client's defaults.
-fn make_call(stored: &mut Option<Asked>, call: &Call) -> Outcome {
-    let fresh = || {
+fn make_call(stored: &mut Option<Pooled>, call: &Call) -> Outcome {
+    let new_client = || {
         Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build_http()
     };
-    let client = stored.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    let client = stored.take().filter(|_| !call.new_client).unwrap_or_else(new_client);
     *stored = Some(client.clone());
     let request = call.request(|body| Full::new(Bytes::from(body)))?;
     let limit = call.timeout.unwrap_or(std::time::Duration::from_secs(60));
-    asks::done(within(limit, received(client.request(request))))
+    calls::done(within(limit, received(client.request(request))))
 }
 
 fn main() {
     let about = json!({ "engine": "hyper" });
     let mut stored = None;
-    let mut asks = |call: &Call| make_call(&mut stored, call);
-    let asks: drivers::Asks<'_> = (
+    let mut calls = |call: &Call| make_call(&mut stored, call);
+    let calls: drivers::Calls<'_> = (
         &["method", "body", "fields", "timeout", "raw-url", "raw-method"],
-        &mut asks,
+        &mut calls,
     );
-    drivers::run_with_calls("hyper-util", "hyper-util", about, Some(asks), |job| {
+    drivers::run_with_calls("hyper-util", "hyper-util", about, Some(calls), |job| {
         Tasks::new(|| {
             let connector = HttpsConnectorBuilder::new().with_tls_config(job.tls()).https_or_http();
             let mut builder = Client::builder(TokioExecutor::new());

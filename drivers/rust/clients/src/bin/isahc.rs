@@ -1,7 +1,7 @@
 //! isahc, a client on libcurl: one HttpClient, as many tasks as requests in flight.
 
 use drivers::workers::Tasks;
-use drivers::{Call, Job, Outcome, asks, words};
+use drivers::{Call, Job, Outcome, calls, words};
 use isahc::config::{RedirectPolicy, VersionNegotiation};
 use isahc::prelude::*;
 use isahc::tls::{TlsConfig, TrustStore};
@@ -10,8 +10,8 @@ use serde_json::json;
 
 /// One call, with the client's defaults, which follow no redirect.
 fn make_call(stored: &mut Option<HttpClient>, call: &Call) -> Outcome {
-    let fresh = || HttpClient::new().expect("a client");
-    let client = stored.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    let new_client = || HttpClient::new().expect("a client");
+    let client = stored.take().filter(|_| !call.new_client).unwrap_or_else(new_client);
     *stored = Some(client.clone());
     let fields = call.fields.iter();
     let builder = Request::builder().method(call.method.as_str()).uri(&call.url);
@@ -26,7 +26,7 @@ fn make_call(stored: &mut Option<HttpClient>, call: &Call) -> Outcome {
     };
     let body = call.body.clone().map_or(AsyncBody::empty(), AsyncBody::from);
     let request = builder.body(body).map_err(words)?;
-    asks::done(async move { whole(client.send_async(request).await).await })
+    calls::done(async move { whole(client.send_async(request).await).await })
 }
 
 /// The response with its body.
@@ -55,10 +55,10 @@ const CAN: [&str; 7] = ["method", "body", "fields", "timeout", "redirects", "gzi
 
 fn main() {
     let mut stored = None;
-    let mut asks = |call: &Call| make_call(&mut stored, call);
+    let mut calls = |call: &Call| make_call(&mut stored, call);
     // libcurl re-sends what a reused connection lost without a response.
     let about = json!({ "engine": "libcurl", "retries": "fixed:5" });
-    drivers::run_with_calls("isahc", "isahc", about, Some((&CAN, &mut asks)), |job| {
+    drivers::run_with_calls("isahc", "isahc", about, Some((&CAN, &mut calls)), |job| {
         Tasks::new(|| {
             let client = client(&job);
             move |url: String| {

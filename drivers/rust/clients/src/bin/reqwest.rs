@@ -1,7 +1,7 @@
 //! reqwest: one Client, as many tasks as requests in flight.
 
 use drivers::workers::Tasks;
-use drivers::{Call, asks, words};
+use drivers::{Call, calls, words};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Method};
 use serde_json::json;
@@ -13,8 +13,8 @@ fn make_call(stored: &mut Option<Client>, call: &Call) -> drivers::Outcome {
     } else {
         Policy::default()
     };
-    let fresh = || Client::builder().redirect(redirects).build().expect("a client");
-    let client = stored.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    let new_client = || Client::builder().redirect(redirects).build().expect("a client");
+    let client = stored.take().filter(|_| !call.new_client).unwrap_or_else(new_client);
     let method: Method = call.method.parse().map_err(words)?;
     let fields = call.fields.iter();
     let request = fields.fold(client.request(method, &call.url), |request, (name, value)| {
@@ -29,7 +29,7 @@ fn make_call(stored: &mut Option<Client>, call: &Call) -> drivers::Outcome {
         .timeout
         .iter()
         .fold(request, |request, limit| request.timeout(*limit));
-    asks::done(async move {
+    calls::done(async move {
         let response = request.send().await.map_err(|error| format!("{error:?}"))?;
         Ok((
             response.status().as_u16(),
@@ -52,8 +52,8 @@ const CAN: [&str; 8] = [
 fn main() {
     let about = json!({ "engine": "hyper-util" });
     let mut stored = None;
-    let mut asks = |call: &Call| make_call(&mut stored, call);
-    drivers::run_with_calls("reqwest", "reqwest", about, Some((&CAN, &mut asks)), |job| {
+    let mut calls = |call: &Call| make_call(&mut stored, call);
+    drivers::run_with_calls("reqwest", "reqwest", about, Some((&CAN, &mut calls)), |job| {
         Tasks::new(|| {
             let retry = reqwest::retry::never();
             let mut builder = Client::builder().timeout(job.timeout()).no_proxy().retry(retry);

@@ -9,8 +9,8 @@ use ureq::{Agent, AsSendBody};
 
 /// One call, with the client's defaults.
 fn make_call(stored: &mut Option<Agent>, call: &Call) -> Outcome {
-    let fresh = || Agent::config_builder().http_status_as_error(false).build().into();
-    let agent: Agent = stored.take().filter(|_| !call.fresh).unwrap_or_else(fresh);
+    let new_client = || Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: Agent = stored.take().filter(|_| !call.new_client).unwrap_or_else(new_client);
     *stored = Some(agent.clone());
     let most = if call.follow == Some(false) { 0 } else { 10 };
     match call.body {
@@ -42,9 +42,9 @@ const CAN: [&str; 8] = [
 
 fn main() {
     let mut stored = None;
-    let mut asks = |call: &Call| make_call(&mut stored, call);
+    let mut calls = |call: &Call| make_call(&mut stored, call);
     let about = json!({ "engine": "ureq-proto", "models": ["threads"], "max_concurrency": 512 });
-    drivers::run_with_calls("ureq", "ureq", about, Some((&CAN, &mut asks)), |job| {
+    drivers::run_with_calls("ureq", "ureq", about, Some((&CAN, &mut calls)), |job| {
         let mut config = Agent::config_builder()
             .timeout_global(Some(job.timeout()))
             .http_status_as_error(false)

@@ -1,12 +1,12 @@
-//! The command `ask`: one call of a client, for an audit.
+//! The command `call`: one call of a client, for an audit.
 
 use serde::{Deserialize, Serialize};
 
 /// One call for an audit, made with the client's own defaults where nothing else is said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Ask {
+pub struct Call {
     /// Whether a new client with a new pool makes it.
-    pub fresh: bool,
+    pub new_client: bool,
     /// The method.
     pub method: String,
     /// The URL.
@@ -56,9 +56,9 @@ pub struct Ask {
     pub needs: String,
 }
 
-/// A driver's response to `ask`.
+/// A driver's response to `call`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Asked {
+pub struct CallReply {
     /// The status; 0 with an error.
     #[serde(default)]
     pub status: u16,

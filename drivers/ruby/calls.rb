@@ -1,4 +1,4 @@
-# The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+# The command `call`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 require "digest"
 require "json"
 require "uri"
@@ -21,23 +21,23 @@ module Kit
   OWN = %w[parallel fork close].freeze
 
   # Says which calls a client can make: the words, and a block that makes a call and returns the status and the body.
-  def self.asks(*words, close: :close, &ask)
-    @asks = { words: words, ask: ask, close: close, keep: {} }
+  def self.calls(*words, close: :close, &make)
+    @calls = { words: words, make: make, close: close, keep: {} }
   end
 
   # The words, for `hello`.
-  def self.asked_words = @asks ? @asks[:words] : []
+  def self.call_words = @calls ? @calls[:words] : []
 
-  # The reply to `ask`.
-  def self.asked(line)
-    return { ok: false, error: "unsupported", what: "ask" } unless @asks
+  # The reply to `call`.
+  def self.call_reply(line)
+    return { ok: false, error: "unsupported", what: "call" } unless @calls
 
-    refused = line[:needs].split(",").find { |word| !@asks[:words].include?(word) }
+    refused = line[:needs].split(",").find { |word| !@calls[:words].include?(word) }
     refused ? { ok: false, error: "unsupported", what: refused } : { ok: true, **outcome(line) }
   end
 
   def self.outcome(line)
-    drop_client if line[:fresh] || line[:by] == "close"
+    drop_client if line[:new_client] || line[:by] == "close"
     return { responses: 0, errors: 0, ms: 0 } if line[:by] == "close"
 
     call = call_of(line)
@@ -56,7 +56,7 @@ module Kit
     rest = line.values_at(:timeout_ms, :follow, :ca, :verify, :http, :proxy, :hosts, :pool_size, :idle_ms,
       :environment)
     URI.decode_www_form(line[:environment].to_s).each { |name, value| ENV[name] = value }
-    Call.new(line[:method], line[:url], fields, body, *rest, @asks[:keep])
+    Call.new(line[:method], line[:url], fields, body, *rest, @calls[:keep])
   end
 
   # Equal calls from as many threads.
@@ -84,7 +84,7 @@ module Kit
   end
 
   def self.claim_of(call)
-    status, body = @asks[:ask].call(call)
+    status, body = @calls[:make].call(call)
     body = body.to_s.b
     { status: status, bytes: body.bytesize, sha256: Digest::SHA256.hexdigest(body) }
   rescue StandardError => error
@@ -93,8 +93,8 @@ module Kit
 
   # Closes the client; the next call makes a new one.
   def self.drop_client
-    client = @asks[:keep].delete(:client)
-    client.public_send(@asks[:close]) if client.respond_to?(@asks[:close])
+    client = @calls[:keep].delete(:client)
+    client.public_send(@calls[:close]) if client.respond_to?(@calls[:close])
   rescue StandardError
     nil # it may be closed already
   end

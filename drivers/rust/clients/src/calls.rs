@@ -1,4 +1,4 @@
-//! The command `ask`: one call for an audit, with the client's own defaults, and its outcome.
+//! The command `call`: one call for an audit, with the client's own defaults, and its outcome.
 
 use std::future::Future;
 use std::sync::LazyLock;
@@ -12,7 +12,7 @@ use crate::{Outcome, words};
 /// The call to make.
 pub struct Call {
     /// Whether a new client with a new pool is to make the call.
-    pub fresh: bool,
+    pub new_client: bool,
     pub method: String,
     pub url: String,
     pub fields: Vec<(String, String)>,
@@ -67,12 +67,12 @@ pub fn done<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static)
 }
 
 /// Makes calls: the words that the client understands, and the function that makes one call.
-pub type Asks<'a> = (&'a [&'a str], &'a mut dyn FnMut(&Call) -> Outcome);
+pub type Calls<'a> = (&'a [&'a str], &'a mut dyn FnMut(&Call) -> Outcome);
 
-/// The reply to `ask`.
-pub(crate) fn reply(line: &Value, asks: Option<Asks<'_>>) -> Value {
-    let Some((words, make)) = asks else {
-        return refused("ask");
+/// The reply to `call`.
+pub(crate) fn reply(line: &Value, calls: Option<Calls<'_>>) -> Value {
+    let Some((words, make)) = calls else {
+        return refused("call");
     };
     let text = |key: &str| line[key].as_str().unwrap_or_default();
     let mut needs = text("needs").split(',').filter(|need| !need.is_empty());
@@ -81,7 +81,7 @@ pub(crate) fn reply(line: &Value, asks: Option<Asks<'_>>) -> Value {
     }
     let pairs = text("fields").split('&').filter_map(|pair| pair.split_once('='));
     let call = Call {
-        fresh: line["fresh"] == true,
+        new_client: line["new_client"] == true,
         method: text("method").to_owned(),
         url: text("url").to_owned(),
         fields: pairs.map(|(name, value)| (plain(name), plain(value))).collect(),

@@ -1,6 +1,6 @@
 package kit
 
-// The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+// The command `call`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 
 import (
 	"crypto/sha256"
@@ -19,7 +19,7 @@ import (
 
 // Call is the call to make.
 type Call struct {
-	Fresh       bool
+	NewClient   bool `json:"new_client"`
 	Method, URL string
 	Fields      string
 	Body        *string
@@ -114,18 +114,18 @@ func (call *Call) Follows(usual bool) bool {
 	return *call.Follow
 }
 
-var asking struct {
-	words  []string
-	ready  func(*Call) // makes or closes the client
-	answer func(*Call) (int, []byte, error)
+var calling struct {
+	words []string
+	ready func(*Call) // makes or closes the client
+	send  func(*Call) (int, []byte, error)
 }
 
-// Asks says which calls a client can make: the words, how a client is made, and how it makes a call.
-func Asks[C interface{ CloseIdleConnections() }](words string, open func(*Call) C, ask func(C, *Call) (int, []byte, error)) {
+// Calls says which calls a client can make: the words, how a client is made, and how it makes a call.
+func Calls[C interface{ CloseIdleConnections() }](words string, open func(*Call) C, makeCall func(C, *Call) (int, []byte, error)) {
 	var client *C
-	asking.words = strings.Fields(words)
-	asking.ready = func(call *Call) {
-		if client != nil && (call.Fresh || call.By == "close") {
+	calling.words = strings.Fields(words)
+	calling.ready = func(call *Call) {
+		if client != nil && (call.NewClient || call.By == "close") {
 			(*client).CloseIdleConnections()
 			client = nil
 		}
@@ -134,24 +134,24 @@ func Asks[C interface{ CloseIdleConnections() }](words string, open func(*Call) 
 			client = &opened
 		}
 	}
-	asking.answer = func(call *Call) (int, []byte, error) { return ask(*client, call) }
+	calling.send = func(call *Call) (int, []byte, error) { return makeCall(*client, call) }
 }
 
-// The reply to `ask`.
-func asked(line []byte) message {
-	if asking.answer == nil {
-		return refused("ask")
+// The reply to `call`.
+func called(line []byte) message {
+	if calling.send == nil {
+		return refused("call")
 	}
 	call := new(Call)
 	if err := json.Unmarshal(line, call); err != nil {
 		return message{"ok": false, "error": "bad_request", "what": err.Error()}
 	}
 	for _, word := range split(call.Needs, ',') {
-		if !slices.Contains(asking.words, word) {
+		if !slices.Contains(calling.words, word) {
 			return refused(word)
 		}
 	}
-	asking.ready(call)
+	calling.ready(call)
 	if call.By == "close" {
 		return message{"ok": true, "responses": 0, "errors": 0, "ms": 0}
 	}
@@ -184,7 +184,7 @@ func atOnce(call *Call) message {
 }
 
 func outcome(call *Call) message {
-	status, body, err := asking.answer(call)
+	status, body, err := calling.send(call)
 	if err != nil {
 		return message{"class": class(err), "text": shown(err.Error())}
 	}

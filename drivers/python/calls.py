@@ -1,4 +1,4 @@
-# The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+# The command `call`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 import asyncio
 import concurrent.futures
 import hashlib
@@ -27,19 +27,19 @@ def done(result):
     return asyncio.run_coroutine_threadsafe(result, _loop).result()
 
 
-def asks(words, open_state, ask):
-    """Says which calls a client can make: the words, `open_state(call)` makes a client, and `ask(client, call)` gives
+def calls(words, open_state, make):
+    """Says which calls a client can make: the words, `open_state(call)` makes a client, and `make(client, call)` gives
     the status and the body. The last two may be coroutines."""
-    _state.update(words=words, open=open_state, ask=ask)
+    _state.update(words=words, open=open_state, make=make)
 
 
 def words():
     return _state.get("words", [])
 
 
-def reply(line):  # To `ask`.
+def reply(line):  # To `call`.
     if not _state:
-        return {"ok": False, "error": "unsupported", "what": "ask"}
+        return {"ok": False, "error": "unsupported", "what": "call"}
     for word in filter(None, line["needs"].split(",")):
         if word not in _state["words"]:
             return {"ok": False, "error": "unsupported", "what": word}
@@ -49,7 +49,7 @@ def reply(line):  # To `ask`.
             os.environ.pop(name, None)
     _state["variables"] = dict(urllib.parse.parse_qsl(line.get("environment", "")))
     os.environ.update(_state["variables"])
-    if line["fresh"] or by == "close" or "client" not in _state:
+    if line["new_client"] or by == "close" or "client" not in _state:
         close_client()
     if by == "close":
         return {"ok": True, "responses": 0, "errors": 0, "ms": 0}
@@ -107,7 +107,7 @@ def of_child(call):  # A call from a child of this process.
 
 def outcome(call):
     try:
-        status, body = done(_state["ask"](_state["client"], call))
+        status, body = done(_state["make"](_state["client"], call))
     except Exception as error:
         return {"class": type(error).__name__, "text": ascii(str(error))[1:-1][:500]}
     return {"status": status, "bytes": len(body), "sha256": hashlib.sha256(body).hexdigest()}

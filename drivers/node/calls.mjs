@@ -1,24 +1,24 @@
-// The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+// The command `call`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
 const unsupported = (what) => ({ ok: false, error: 'unsupported', what })
 
-// Which calls a client can make: `words`, `open(call)` makes a client, `ask(client, call)` gives a status and the body as a Buffer.
-export function asks ({ words, open = () => null, ask }) {
+// Which calls a client can make: `words`, `open(call)` makes a client, `make(client, call)` gives a status and the body as a Buffer.
+export function calls ({ words, open = () => null, make }) {
   let client
   const reply = async (line) => {
     const refused = line.needs.split(',').find((word) => word && !words.includes(word))
     if (refused) return unsupported(refused)
     const call = callOf(line)
-    if (line.fresh || line.by === 'close') {
+    if (line.new_client || line.by === 'close') {
       await client?.close?.()
       client = undefined
     }
     if (line.by === 'close') return { ok: true, responses: 0, errors: 0, ms: 0 }
     client ??= await open(call)
     const from = performance.now()
-    const claim = line.parallel ? await atOnce(line.parallel, ask, client, call) : await outcome(ask, client, call)
+    const claim = line.parallel ? await atOnce(line.parallel, make, client, call) : await outcome(make, client, call)
     return { ok: true, ...claim, ms: Math.round(performance.now() - from) }
   }
   return Object.assign(reply, { words })
@@ -32,15 +32,15 @@ function callOf (line) {
 }
 
 // Equal calls at once.
-async function atOnce (count, ask, client, call) {
-  const claims = await Promise.all(Array.from({ length: count }, () => outcome(ask, client, call)))
+async function atOnce (count, make, client, call) {
+  const claims = await Promise.all(Array.from({ length: count }, () => outcome(make, client, call)))
   const errors = claims.filter((claim) => claim.class)
   return { responses: count - errors.length, errors: errors.length, ...errors.at(-1) }
 }
 
-async function outcome (ask, client, call) {
+async function outcome (make, client, call) {
   try {
-    const { status, body } = await ask(client, call)
+    const { status, body } = await make(client, call)
     return { status, bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') }
   } catch (error) {
     const cause = error.cause ?? error

@@ -1,11 +1,11 @@
-# The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
-defmodule Asks do
-  # The reply to `ask`: `words` say which calls the client can make, `open` makes a new client, and `make` makes a call
+# The command `call`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+defmodule Calls do
+  # The reply to `call`: `words` say which calls the client can make, `open` makes a new client, and `make` makes a call
   # and gives `{:ok, status, body}` or `{:error, class, text}`.
   def reply(command, {words, open, make}) do
     case command["needs"] |> String.split(",", trim: true) |> Enum.find(&(&1 not in words)) do
       nil ->
-        if command["fresh"], do: open.()
+        if command["new_client"], do: open.()
         call = %{command | "fields" => fields(command["fields"])} |> Map.replace_lazy("body", &URI.decode_www_form/1)
         began = System.monotonic_time(:millisecond)
         claim = claim(make, call)

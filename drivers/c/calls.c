@@ -1,5 +1,5 @@
-// The command `ask`: makes one call for an audit, with libcurl's own defaults, and reports its outcome.
-#include "asks.h"
+// The command `call`: makes one call for an audit, with libcurl's own defaults, and reports its outcome.
+#include "calls.h"
 #include "easy.h"
 #include "sha256.h"
 
@@ -228,7 +228,7 @@ static void close_client(void) {
 
 static void make(const cJSON *line, CURLcode (*perform)(CURL *)) {
     bool closes = !strcmp(text(line, "by"), "close");
-    if (closes || cJSON_IsTrue(cJSON_GetObjectItem(line, "fresh"))) close_client();
+    if (closes || cJSON_IsTrue(cJSON_GetObjectItem(line, "new_client"))) close_client();
     printf("\"ok\":true,");
     if (closes) {
         printf("\"responses\":0,\"errors\":0,\"ms\":0");
@@ -268,5 +268,5 @@ static void reply(const char *text_of_line, CURLcode (*perform)(CURL *)) {
     cJSON_Delete(line);
 }
 
-void asks_easy(const char *line) { reply(line, curl_easy_perform); }
-void asks_multi(const char *line) { reply(line, perform_multi); }
+void call_easy(const char *line) { reply(line, curl_easy_perform); }
+void call_multi(const char *line) { reply(line, perform_multi); }

@@ -1,4 +1,4 @@
-// The command `ask`: makes one call for an audit, with the client's own defaults, and reports its outcome.
+// The command `call`: makes one call for an audit, with the client's own defaults, and reports its outcome.
 
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiConsumer;
 
-/** Which calls an audit may ask for: the words, and how a client is made that makes them. */
-record Asks(String words, Opening opening) {
+/** Which calls an audit may make: the words, and how a client is made that makes them. */
+record Calls(String words, Opening opening) {
   interface Opening { Caller open(boolean tuned) throws Exception; }
 
   /** A client with a pool of its own; it may be AutoCloseable. */
@@ -33,7 +33,7 @@ record Asks(String words, Opening opening) {
     for (String word : line.get("needs").getAsString().split(",")) {
       if (!word.isEmpty() && !List.of(words.split(" ")).contains(word)) return refused(word);
     }
-    if (line.get("fresh").getAsBoolean() || caller == null) {
+    if (line.get("new_client").getAsBoolean() || caller == null) {
       if (caller instanceof AutoCloseable closing) closing.close();
       caller = opening.open(tuned);
     }
@@ -59,7 +59,7 @@ record Asks(String words, Opening opening) {
   private static Call call(JsonObject line) {
     JsonElement body = line.get("body"), limit = line.get("timeout_ms"), follow = line.get("follow");
     List<String[]> fields = Arrays.stream(line.get("fields").getAsString().split("&")).filter(pair -> !pair.isEmpty())
-        .map(pair -> Arrays.stream(pair.split("=", 2)).map(Asks::plain).toArray(String[]::new)).toList();
+        .map(pair -> Arrays.stream(pair.split("=", 2)).map(Calls::plain).toArray(String[]::new)).toList();
     return new Call(line.get("method").getAsString(), line.get("url").getAsString(), fields,
         body == null ? null : plain(body.getAsString()).getBytes(StandardCharsets.UTF_8), limit == null ? 0 : limit.getAsInt(),
         follow == null ? null : follow.getAsBoolean());
