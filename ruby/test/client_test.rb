@@ -134,7 +134,7 @@ class ClientTest < ServerTest
   def test_idle_connections_give_way_when_descriptors_run_out
     server = TCPServer.new("0.0.0.0", 0)
     responding = Thread.new do
-      loop { Thread.new(server.accept) { |connection| answer_once(connection) } }
+      loop { Thread.new(server.accept) { |connection| respond_once(connection) } }
     rescue IOError
       nil # The end.
     end
@@ -178,7 +178,7 @@ class ClientTest < ServerTest
 
   def test_a_local_address_may_have_a_zone
     server = TCPServer.new("::1", 0)
-    seen = Thread.new { server.accept.tap { |peer| answer_once(peer) } }
+    seen = Thread.new { server.accept.tap { |peer| respond_once(peer) } }
     response = client(local_address: "::1%lo").get("http://[::1]:#{server.addr[1]}/")
     assert_equal "::1", response.attempts.last.local.address
     error = assert_raises(ArgumentError) { client(local_address: "fe80::1%") }
@@ -189,7 +189,7 @@ class ClientTest < ServerTest
   end
 
   # Keeps the connection open until the client closes it.
-  def answer_once(connection)
+  def respond_once(connection)
     connection.readpartial(4096)
     connection.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     connection.read

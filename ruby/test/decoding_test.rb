@@ -30,7 +30,7 @@ class DecodingTest < ServerTest
     end
   end
 
-  def test_a_bomb_meets_the_cap_and_not_the_memory
+  def test_a_bomb_is_stopped_by_the_cap_and_takes_no_memory
     client = client(max_body: 4 << 20)
     CODINGS.each { |coding| client.get(url("/bomb/#{coding}/1")) }
     before = resident

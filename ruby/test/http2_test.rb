@@ -67,7 +67,7 @@ class Http2Test < Minitest::Test
     assert_equal 1, @summary["connections"]
   end
 
-  def test_what_the_server_refused_moves_and_is_listed
+  def test_what_the_server_refused_is_resent_and_listed
     serving("--http2-refuse-first") do |url|
       attempts = client.post("#{url}/r/1", body: "abc").attempts
       assert_equal %i[resent status], attempts.map(&:ending)

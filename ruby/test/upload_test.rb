@@ -268,7 +268,7 @@ class UploadTest < ServerTest
     assert error.sent? # The reset behind the response came first.
   end
 
-  def test_a_body_that_is_slow_to_read_meets_the_deadline
+  def test_a_body_that_is_slow_to_read_ends_at_the_deadline
     reader, writer = IO.pipe
     drip = -> { Enumerator.new { |yielder| 600.times { yielder << "x"; sleep 0.1 } } }
     client = client(timeout: 0.5)

@@ -84,7 +84,7 @@ fn every_stage_is_in_lib_rs_in_the_order_of_the_flow() {
 }
 
 #[test]
-fn the_lab_meets_the_engine_only_as_a_client() {
+fn the_lab_uses_the_engine_only_as_a_client() {
     let manifest: toml::Table = fs::read_to_string(here().join("Cargo.toml"))
         .unwrap()
         .parse()

@@ -270,7 +270,7 @@ impl Remote {
             delay: options.delay,
             seed: options.seed,
         });
-        match self.ask(&command)? {
+        match self.request(&command)? {
             Reply::Started { port, ca } => {
                 let scheme = if ca.is_some() { "https" } else { "http" };
                 let base_url = format!("{scheme}://{}", SocketAddr::new(self.address, port));
@@ -302,7 +302,7 @@ impl Remote {
     /// # Errors
     /// A sentence when the connection broke.
     pub fn close_round(&mut self, server: usize) -> Result<Interval, String> {
-        match self.ask(&Command::Close { server })? {
+        match self.request(&Command::Close { server })? {
             Reply::Closed {
                 interval,
                 first_read_ns,
@@ -319,10 +319,10 @@ impl Remote {
     }
 
     fn done(&mut self, command: &Command) -> Result<(), String> {
-        self.ask(command).map(|_| ())
+        self.request(command).map(|_| ())
     }
 
-    fn ask(&mut self, command: &Command) -> Result<Reply, String> {
+    fn request(&mut self, command: &Command) -> Result<Reply, String> {
         let broken = |error: io::Error| {
             format!(
                 "the connection to the test server at {} broke ({error})",

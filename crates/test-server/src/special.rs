@@ -189,7 +189,7 @@ fn basic(detail: &Detail, is_head: bool) -> Option<SpecialResponse> {
         )));
     }
     let mut small = Small::status(401, is_head);
-    let challenge = "Basic realm=\"origin\", charset=\"UTF-8\"".to_owned();
+    let challenge = "Basic realm=\"test server\", charset=\"UTF-8\"".to_owned();
     small.fields.push(("WWW-Authenticate".into(), challenge));
     Some(SpecialResponse::Small(small))
 }

@@ -26,7 +26,7 @@ module Hecaton
 
     # For the engine: reads a piece if one is needed.
     def fill
-      return unless @native.wanted?
+      return unless @native.needed?
 
       begin_again if @native.rewound?
       given = piece

@@ -175,7 +175,7 @@ const WRONGED: [(&str, &str); 3] = [
 ];
 
 #[test]
-fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
+fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let wronged = WRONGED.map(|(client, _)| client);
     let others: Vec<&str> = wronged.into_iter().chain(["honest"]).collect();
@@ -186,24 +186,24 @@ fn without_a_delay_cheats_are_caught_and_the_clumsy_are_ranked_with_a_mark() {
         let row = row(&document, client);
         assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
     }
-    let mut unmarked: Vec<_> = WRONGED.into_iter().collect();
-    unmarked.retain(|(client, words)| !is_marked(&document, client, words));
+    let mut without_warning: Vec<_> = WRONGED.into_iter().collect();
+    without_warning.retain(|(client, words)| !has_warning(&document, client, words));
     for _ in TIMES_MS {
-        if unmarked.is_empty() {
+        if without_warning.is_empty() {
             break;
         }
         let again = tempfile::tempdir().unwrap();
-        let document = sweep(again.path(), "8", "0", &unmarked, &["honest"]);
-        unmarked.retain(|(client, words)| !is_marked(&document, client, words));
+        let document = sweep(again.path(), "8", "0", &without_warning, &["honest"]);
+        without_warning.retain(|(client, words)| !has_warning(&document, client, words));
     }
-    assert!(unmarked.is_empty(), "{unmarked:?}");
+    assert!(without_warning.is_empty(), "{without_warning:?}");
 }
 
 /// How long the rounds are that are made again.
 const TIMES_MS: [u32; 4] = [100, 200, 400, 800];
 
 /// Whether a client is ranked with these words; it must not be rejected.
-fn is_marked(document: &Value, client: &str, words: &str) -> bool {
+fn has_warning(document: &Value, client: &str, words: &str) -> bool {
     let row = row(document, client);
     let rejected = row["rejected"].as_str().unwrap_or_default();
     // A constant less may be less than the baseline loader needs, which refutes it.
@@ -217,12 +217,12 @@ fn is_marked(document: &Value, client: &str, words: &str) -> bool {
 /// The delays decide how long a wave lasts, and the machine little: a wave waits for its slowest, and so half of it is
 /// in flight.
 #[test]
-fn a_client_that_sends_in_waves_is_ranked_with_a_mark() {
+fn a_client_that_sends_in_waves_is_ranked_with_a_warning() {
     let folder = tempfile::tempdir().unwrap();
     let line = "sweep -c 8 -b 133 -d uniform:1ms..200ms --rounds 3 --time 2s --client";
     let document = swept(folder.path(), line, "sends-in-waves,honest");
     let words = "of 8 requests were in flight on average";
-    assert!(is_marked(&document, "sends-in-waves", words), "{document}");
+    assert!(has_warning(&document, "sends-in-waves", words), "{document}");
     assert_eq!(row(&document, "honest")["verified"], true);
 }
 

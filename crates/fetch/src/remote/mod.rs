@@ -286,7 +286,7 @@ impl Remote {
     ///
     /// # Errors
     /// When there is no job, or it cannot be read.
-    pub fn work(self: &Arc<Remote>, scratch: &Scratch) -> Result<Started> {
+    pub fn prepare(self: &Arc<Remote>, scratch: &Scratch) -> Result<Started> {
         let mut started = self.load(scratch)?;
         let folder = started.folder.clone();
         for made in [folder.results(), folder.planned()] {

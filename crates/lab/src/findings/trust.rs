@@ -64,8 +64,8 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
     }
 }
 
-/// The rows behind the verdicts.
-fn spoken_of(findings: &Findings) -> impl Iterator<Item = &Row> {
+/// The rows behind the verdicts: those that are recommended.
+fn recommended(findings: &Findings) -> impl Iterator<Item = &Row> {
     findings.rows.iter().filter(|row| {
         let mut advice = findings.recommendations.iter();
         !row.is_baseline_loader() && advice.any(|advice| advice.cell() == row.cell())
@@ -74,7 +74,7 @@ fn spoken_of(findings: &Findings) -> impl Iterator<Item = &Row> {
 
 /// For each figure, the value of the worst row.
 fn worst_server(findings: &Findings) -> Option<Server> {
-    let own = spoken_of(findings).filter_map(|row| row.server);
+    let own = recommended(findings).filter_map(|row| row.server);
     own.reduce(|a, b| Server {
         busy: a.busy.max(b.busy),
         late_ms: a.late_ms.max(b.late_ms),
@@ -83,7 +83,7 @@ fn worst_server(findings: &Findings) -> Option<Server> {
 }
 
 fn headroom(findings: &Findings) -> Option<Headroom> {
-    let rows = spoken_of(findings);
+    let rows = recommended(findings);
     let rows: Vec<&Row> = rows
         .filter(|row| row.baseline_loader_ratio.is_some())
         .collect();

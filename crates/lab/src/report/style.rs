@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn asks_the_environment() {
+    fn reads_the_environment() {
         assert_eq!(
             detect(&[("LANG", "en_GB.UTF-8"), ("TERM", "xterm-256color")], true),
             (true, true)

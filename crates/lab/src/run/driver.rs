@@ -150,7 +150,7 @@ impl Driver {
     pub fn hello(&mut self) -> Result<Hello> {
         let command = Command::Hello { proto: PROTO };
         let greeted = self.send_within(&command, TO_START * self.patience);
-        let (mut hello, _): (Hello, _) = greeted.map_err(|error| self.never_spoke(error))?;
+        let (mut hello, _): (Hello, _) = greeted.map_err(|error| self.ended_at_start(error))?;
         if hello.proto != PROTO || hello.name != self.reports {
             let response = format!("proto {} and name {}", hello.proto, hello.name);
             let why = format!("proto {PROTO} and name {} were expected", self.reports);
@@ -161,12 +161,12 @@ impl Driver {
     }
 
     /// A driver that ends before its first word may only lack the right to read its files.
-    fn never_spoke(&self, mut error: anyhow::Error) -> anyhow::Error {
+    fn ended_at_start(&self, mut error: anyhow::Error) -> anyhow::Error {
         if let Some(DriverError { problem, .. }) = error.downcast_mut()
             && let Problem::Ended(status) = problem
             && self.process.user().is_some()
         {
-            *problem = Problem::NeverSpoke(std::mem::take(status));
+            *problem = Problem::EndedAtStart(std::mem::take(status));
         }
         error
     }

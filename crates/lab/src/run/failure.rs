@@ -26,7 +26,7 @@ pub enum Problem {
     /// It could not be started. True if it should have had a user of its own.
     NotStarted(std::io::Error, bool),
     /// Its process, which had a user of its own, ended before its first word.
-    NeverSpoke(String),
+    EndedAtStart(String),
     /// Its process ended.
     Ended(String),
     /// It gave no response in time.
@@ -51,7 +51,7 @@ impl DriverError {
             Problem::NotStarted(error, true) if error.kind() == ErrorKind::PermissionDenied => {
                 format!("cannot be started ({error}); {}", readable(&self.client))
             }
-            Problem::NeverSpoke(status) => {
+            Problem::EndedAtStart(status) => {
                 format!(
                     "ended ({status}) before its first word; {}",
                     readable(&self.client)

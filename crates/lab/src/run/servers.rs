@@ -191,7 +191,7 @@ impl Servers {
         match self.server(cell) {
             Some(Server::Here(server)) => server.open_round(round),
             Some(Server::Elsewhere(server)) => {
-                self.ask(|remote| remote.open_round(server.number, round));
+                self.request(|remote| remote.open_round(server.number, round));
             }
             None => {}
         }
@@ -205,12 +205,12 @@ impl Servers {
     fn close_of(&self, server: &Server) -> Option<Interval> {
         match server {
             Server::Here(server) => Some(server.close_round()),
-            Server::Elsewhere(server) => self.ask(|remote| remote.close_round(server.number)),
+            Server::Elsewhere(server) => self.request(|remote| remote.close_round(server.number)),
         }
     }
 
     /// Says something to the other machine; what went wrong is kept for [`Servers::check`].
-    fn ask<T>(&self, say: impl FnOnce(&mut Remote) -> Result<T, String>) -> Option<T> {
+    fn request<T>(&self, say: impl FnOnce(&mut Remote) -> Result<T, String>) -> Option<T> {
         let mut remote = self.remote.as_ref()?.borrow_mut();
         match say(&mut remote) {
             Ok(replied) => Some(replied),

@@ -102,7 +102,7 @@ impl Load {
         rate: None,
     };
 
-    /// As much as possible of this load for the baseline loader, which keeps connections, speaks HTTP/1.1, and parses and decodes nothing.
+    /// As much as possible of this load for the baseline loader, which keeps connections, uses HTTP/1.1, and parses and decodes nothing.
     /// It reads plain bodies of the same size instead of documents and gzip. Its rounds always fill their time, except in a batch.
     #[must_use]
     pub fn of_loader(self) -> Load {

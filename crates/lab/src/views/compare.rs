@@ -158,7 +158,7 @@ fn of_round_trips(trips: &[RoundTrip]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         col("round\ntrip", 0, |it: &RoundTrip| format!("{} ms{}", it.round_trip_ms, mark(&it.rejected))),
-        col("keep-alive\nms", 0, |it: &RoundTrip| optional(it.keep_alive_ms, |kept| small(kept.value))),
+        col("keep-alive\nms", 0, |it: &RoundTrip| optional(it.keep_alive_ms, |time| small(time.value))),
         col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_keep_alive_ms, small)),
         col("new\nms", 0, |it: &RoundTrip| optional(it.new_ms, |new| small(new.value))),
         col("pre-\ndicted", 2, |it: &RoundTrip| optional(it.predicted_new_ms, small)),
@@ -254,7 +254,7 @@ fn pair_bars(run: &Document, rows: &[Row], pair: &Pair) -> Chart {
 /// Milliseconds of a request on new and on keep-alive connections, each round trip on a scale of its own.
 fn trip_bars(trips: &[RoundTrip]) -> Chart {
     let group = |trip: &RoundTrip| {
-        let (kept, new) = (trip.keep_alive_ms?, trip.new_ms?);
+        let (keep_alive, new) = (trip.keep_alive_ms?, trip.new_ms?);
         let gain = trip.gain.map_or("rejected".to_owned(), |gain| {
             format!("{} {}", times(gain.value), interval(&gain))
         });
@@ -278,7 +278,7 @@ fn trip_bars(trips: &[RoundTrip]) -> Chart {
             ),
             bars: vec![
                 bar(0, "new", new, trip.predicted_new_ms),
-                bar(1, "keep-alive", kept, trip.predicted_keep_alive_ms),
+                bar(1, "keep-alive", keep_alive, trip.predicted_keep_alive_ms),
             ],
         })
     };

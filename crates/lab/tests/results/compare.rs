@@ -305,7 +305,7 @@ fn batches_sent_at_once_are_as_much_faster_as_they_are_large() {
 }
 
 #[test]
-fn a_pool_smaller_than_the_batch_is_seen_by_the_origin() {
+fn a_pool_smaller_than_the_batch_is_seen_by_the_server() {
     let found = of_batches(&batches(2));
     let limit = found
         .verdict

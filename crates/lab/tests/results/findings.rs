@@ -263,7 +263,7 @@ fn a_baseline_loader_slower_than_the_client_is_not_called_the_limit() {
 }
 
 #[test]
-fn waiting_for_the_origin_is_named_as_the_limit() {
+fn waiting_for_the_server_is_named_as_the_limit() {
     let shape = [(1, (98.0, 2.0)), (10, (980.0, 9.0))];
     let verdicts = judge(&Machine::default().rounds("mri", 133, &shape), &ten_ms()).verdicts;
     assert!(

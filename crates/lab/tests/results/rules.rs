@@ -283,7 +283,7 @@ fn the_end_of_a_round_is_not_held_against_the_client() {
 /// A thread that waits for its turn to run claims that time too, while others use the connection that its response came
 /// on.
 #[test]
-fn who_waits_in_the_client_is_ranked_with_a_mark() {
+fn who_waits_in_the_client_is_ranked_with_a_warning() {
     let reported = |cycle_us: u32| {
         let mut rounds = Machine::default().rounds("mri", 133, &[(10, (1500.0, 50.0))]);
         for round in &mut rounds {

@@ -267,7 +267,7 @@ where
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = crate::define::<BodySource>(ruby, native, "BodySource")?;
     class.define_singleton_method("new", function!(BodySource::new, 2))?;
-    class.define_method("wanted?", method!(BodySource::is_needed, 0))?;
+    class.define_method("needed?", method!(BodySource::is_needed, 0))?;
     class.define_method("rewound?", method!(BodySource::take_rewound, 0))?;
     class.define_method("give", method!(BodySource::give, 1))?;
     class.define_method("read_when_ready", method!(BodySource::read_when_ready, 1))

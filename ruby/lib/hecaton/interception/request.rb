@@ -35,7 +35,7 @@ module Hecaton
         URI.decode_www_form(@url[/\?(.*)\z/m, 1].to_s)
       end
 
-      # Anything that interceptors want to remember of it, by their names.
+      # Anything that interceptors need to remember of it, by their names.
       def notes = @notes ||= {}
 
       # Method and URL, short.

@@ -89,7 +89,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
         return Ok(());
     }
     let scratch = Scratch::new(None)?;
-    let mut started = remote.work(&scratch)?;
+    let mut started = remote.prepare(&scratch)?;
     change(&mut started.job);
     let way = Way::new(arguments.quiet, &arguments.watching);
     finish_elsewhere((&remote, &started), &stop, &way)

@@ -135,7 +135,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
         return planned(arguments, (round.parts, round.inputs));
     }
     let scratch = Scratch::new(None)?;
-    let mut started = round.remote.work(&scratch)?;
+    let mut started = round.remote.prepare(&scratch)?;
     (started.job, started.is_resumed) = (round.job, round.is_resumed);
     let mut way = Way::new(arguments.quiet, &arguments.watching);
     way.threads = arguments.threads.threads;

@@ -101,7 +101,7 @@ fn elsewhere(arguments: &Run, url: &str) -> Result<()> {
     let remote = Remote::open(url)?;
     let is_planned = is_new && !remote.plan(&Scratch::new(None)?, job.job()?)?.is_resumed;
     let scratch = Scratch::new(None)?;
-    let mut started = remote.work(&scratch)?;
+    let mut started = remote.prepare(&scratch)?;
     started.is_resumed = !is_planned;
     match is_new {
         true => started.job = job.job()?,

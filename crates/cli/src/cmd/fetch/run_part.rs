@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
 fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     use hecaton_fetch::remote::{Notes, Remote, Scratch};
     let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
-    let started = remote.work(&scratch)?;
+    let started = remote.prepare(&scratch)?;
     let (folder, part) = (&started.folder, started.plan.part(arguments.part)?.number);
     let ended = if remote.complete(folder, part)? {
         "done already".to_owned()

@@ -65,7 +65,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     use super::verdict;
 
     let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
-    let started = remote.work(&scratch)?;
+    let started = remote.prepare(&scratch)?;
     remote.refresh(&started.folder)?;
     let notes = Notes::begin(&remote, &started.folder, true)?;
     let ended = work(arguments, &started);

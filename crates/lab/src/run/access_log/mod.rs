@@ -80,7 +80,7 @@ pub(super) struct AccessLog {
     skips: bool,
     /// Rounds that have been judged: the first id, and how many.
     judged: Vec<(u64, u64)>,
-    /// Lines that came for a judged round since somebody asked, by its place among all.
+    /// Lines that came for a judged round since `late` was called last, by its place among all.
     late: BTreeMap<usize, u64>,
     /// Which of the requests that take turns the log has named as they were sent. A service behind a proxy may never do that.
     known: HashSet<usize>,

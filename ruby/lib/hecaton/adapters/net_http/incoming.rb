@@ -59,7 +59,7 @@ module Hecaton
         # The version is in the record, which is not read where only HTTP/1.1 is possible.
         response = response(outcome.status, NetHTTP.http == "1.1" ? "1.1" : outcome.http_version || "1.1")
         add_fields(response, outcome, record)
-        http.hecaton_answered = record || ""
+        http.hecaton_record = record || ""
         response.decode_content = request.decode_content
         response.body_encoding = http.response_body_encoding if http.respond_to?(:response_body_encoding)
         response.uri = request.uri

@@ -84,12 +84,12 @@ module Hecaton
         return unless use_ssl? && started?
 
         Settings.refuse_setting(:peer_cert,
-          "it is known once a response has come: send a request first") unless @hecaton_answered
-        @hecaton_answered.empty? ? nil : Record.attempts(@hecaton_answered).last.tls&.certificate
+          "it is known once a response has come: send a request first") unless @hecaton_record
+        @hecaton_record.empty? ? nil : Record.attempts(@hecaton_record).last.tls&.certificate
       end
 
       # For Incoming: the record of the last response, empty for one that was given in a test.
-      attr_writer :hecaton_answered
+      attr_writer :hecaton_record
 
       # Whether this object's requests go through Hecaton, or will when it is started.
       def hecaton? = started? ? @hecaton == true : is_a?(NetHTTP) || NetHTTP.replaced?
@@ -101,7 +101,7 @@ module Hecaton
         @hecaton = is_a?(NetHTTP) || NetHTTP.replaced?
         return super unless @hecaton
 
-        @socket = @last_communicated = @hecaton_answered = nil
+        @socket = @last_communicated = @hecaton_record = nil
         hecaton_client
         on_connect
       end
