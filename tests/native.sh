@@ -17,7 +17,7 @@ for library in "$root"/target/gem-native/lib/hecaton/*/hecaton_native.so; do
   ! objdump --syms "$library" | grep -q 'F .text' || fail "not stripped"
 done
 
-# What runs in the folder: `gem install` from the file, then a program. Nothing of this may find a compiler.
+# Runs in the folder: `gem install` from the file, then a program. Neither may find a compiler.
 # shellcheck disable=SC2016 # it is for the shell inside
 use='
   for tool in cargo rustc cc gcc clang make; do ! command -v "$tool" || { echo "$tool is there, so this shows nothing"; exit 1; }; done

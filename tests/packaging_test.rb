@@ -132,7 +132,7 @@ end
 class NoEngineTest < PackagingTest
   ABI = RUBY_VERSION[/\A\d+\.\d+/]
 
-  # What loading says where the gem has these engines.
+  # The message of loading where the gem has these engines.
   def said(*engines)
     FileUtils.mkdir_p("#{@folder}/lib/hecaton")
     FileUtils.cp("#{ROOT}/ruby/lib/hecaton/native.rb", "#{@folder}/lib/hecaton")

@@ -1,4 +1,4 @@
-# What bin/release has made, as others use it: the files of target/release-files alone, in folders of packages that
+# The files of bin/release, as others use them: the files of target/release-files alone, in folders of packages that
 # have no compiler.
 # It looks at what is there: the step `release` of bin/test makes all of it first.
 require "digest"

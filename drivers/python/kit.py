@@ -71,7 +71,7 @@ class Round:  # One `go`.
                 url = self.job.url_of(self.next)
                 position = self.next - self.first
                 self.next, timed, self.untimed = self.next + 1, self.untimed == 0, (self.untimed or self.every) - 1
-            # Who sends a request at a rate waits until it is due.
+            # A sender at a rate waits until the request is due.
             yield url, self.pace.due(position) if self.pace else timed and time.perf_counter_ns()
 
     def done(self, status, body, taken):  # Counts a response whose body has been read.

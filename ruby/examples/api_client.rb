@@ -4,7 +4,7 @@
 require "json"
 require "hecaton"
 
-# What a program would keep for an API: share it between threads, it has one pool of connections.
+# A program keeps one of these for an API. Threads can share it: it has one pool of connections.
 class Items
   def initialize(base)
     @client = Hecaton::Client.new(

@@ -7,7 +7,7 @@ require "hecaton"
 base = ARGV[0] || ENV.fetch("BASE_URL")
 pages = 100
 
-# What a page leads to. Here each number leads to two others; a real one would look for links in response.body.
+# The URLs that a page links to. Here each number leads to two others; a real one would look for links in response.body.
 links = ->(url, _response) { [1, 2].map { |step| url.sub(/\d+\z/) { |id| (id.to_i * 2 + step).to_s } } }
 
 client = Hecaton::Client.new(timeout: 10, base_url: base)

@@ -6,7 +6,7 @@ require "tmpdir"
 
 class OneReactorTest < ServerTest
   LIB = File.expand_path("../lib", __dir__)
-  # What the programs of these tests use.
+  # The helpers of the programs in these tests.
   GIVEN = <<~RUBY.freeze
     require "hecaton"
     def descriptors = Dir.children("/proc/self/fd").map { |number| File.readlink("/proc/self/fd/\#{number}") rescue nil }.compact

@@ -161,7 +161,7 @@ def check(browser, url, reader, screenshots):
     page.open(url)
     if screenshots:
         keep(page, screenshots / f"{name}.png", width)
-    # A key press waits for the next frame, and tables have some hundred columns. What a key does, no colour decides.
+    # A key press waits for the next frame, and tables have some hundred columns. Keys do the same in all colours.
     used = scripts and scheme == "light"
     return said(f"{width} px, {scheme}{'' if scripts else ', scripts off'}", problems(page, url, used))
 

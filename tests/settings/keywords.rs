@@ -173,7 +173,7 @@ fn limit(setting: &Setting) -> Option<String> {
     }
 }
 
-/// What the bridge reads for a field of the engine.
+/// The value that the bridge reads for a field of the engine.
 fn native(setting: &Setting) -> &'static str {
     if setting.name == "timeout" {
         return "Float";

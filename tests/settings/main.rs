@@ -200,7 +200,7 @@ fn symbols(text: &str) -> String {
     text
 }
 
-/// What `{:#?}` shows of each field of a struct, on one line.
+/// Each field of a struct as `{:#?}` shows it, on one line.
 fn values(shown: &str) -> Vec<(String, String)> {
     let mut values: Vec<(String, String)> = Vec::new();
     for line in shown.lines() {

@@ -15,8 +15,9 @@ use crate::subject::{CallOptions, Reported, Subject};
 /// How often each case runs.
 pub const RUNS: usize = 3;
 
-/// How long a client may take to notice that the server closed an idle connection, between two calls. No verdict depends on it:
-/// a client that has not noticed gets the fault on its reused connection, which is what the case is about.
+/// How long a client may take to notice that the server closed an idle connection, between two calls. No verdict
+/// depends on it: a client that has not noticed gets the fault on its reused connection, which is what the case is
+/// about.
 pub const TO_NOTICE: Duration = Duration::from_millis(30);
 
 /// How much coarser the clock of a driver may be.

@@ -51,7 +51,7 @@ pub struct CallOptions {
     pub idle_ms: Option<u64>,
     /// The most connections that the client may open.
     pub pool_size: Option<usize>,
-    /// Who makes the call: `fork` for a child of the process, `close` to close the client instead.
+    /// The caller: `fork` for a child of the process, `close` to close the client instead.
     pub by: Option<String>,
     /// Abilities that the client needs.
     pub needs: Vec<String>,

@@ -1,4 +1,5 @@
-//! The auditor is audited: the saint passes every case, each case catches its sin and no other, and says if its fault is missing.
+//! The auditor is audited: the saint passes every case, each case catches its sin and no other, and says if its fault
+//! is missing.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -56,7 +57,8 @@ fn assert_none(wrong: &[String]) {
     );
 }
 
-/// Runs a case again if its fault was not applied: on a busy machine a client may give up before the server comes to it.
+/// Runs a case again if its fault was not applied: on a busy machine a client may give up before the server comes to
+/// it.
 fn run_applied(case: &Case, client: impl Fn() -> Client) -> Run {
     let first = run(case, client());
     (0..2).fold(first, |last, _| match last.verdict {
@@ -120,7 +122,8 @@ fn assert_not_caught(pairs: &[(&Case, &str)]) {
 /// Each case is tried with every sixteenth sin of other groups, and each sin with every sixteenth case of them.
 const SAMPLE: usize = 16;
 
-/// All sins of a case's own group, which resemble its own, and a sample of the others. `HECATON_PAIRS=all` takes all of them.
+/// All sins of a case's own group, which resemble its own, and a sample of the others. `HECATON_PAIRS=all` takes all of
+/// them.
 #[test]
 fn no_case_catches_another_sin() {
     let cases = cases();

@@ -33,7 +33,7 @@ pub enum Progress {
         bar: ProgressBar,
         /// What is counted.
         unit: &'static str,
-        /// What has been measured.
+        /// The measurements so far.
         table: LiveTable,
     },
     /// Plain lines.

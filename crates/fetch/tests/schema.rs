@@ -1,5 +1,6 @@
-//! `docs/schemas/record.schema.json` and the table of fields in `docs/fetch.md` are made of the declaration of records: a test
-//! fails when they say anything else, and `HECATON_UPDATE=1 cargo test -p hecaton-fetch --test schema` writes them anew.
+//! `docs/schemas/record.schema.json` and the table of fields in `docs/fetch.md` are made of the declaration of records:
+//! a test fails when they say anything else, and `HECATON_UPDATE=1 cargo test -p hecaton-fetch --test schema` writes
+//! them anew.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! The test server on another machine: a control connection starts it, opens its rounds, and reads what it saw.
 //!
 //! Both sides send a JSON object a line. The first line of the lab has the token; a connection without it ends. Each
-//! later line is answered by exactly one line. The servers of a connection end with it, and serve no other machine than
-//! the lab's.
+//! later line gets exactly one line as its reply. The servers of a connection end with it, and serve no other machine
+//! than the lab's.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -28,7 +28,7 @@ const SILENCE: Duration = Duration::from_secs(600);
 /// Version of these lines.
 const PROTO: u32 = 2;
 
-/// What the lab says.
+/// A line of the lab.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "cmd", rename_all = "lowercase")]
 enum Command {
@@ -55,7 +55,7 @@ struct Start {
     seed: u64,
 }
 
-/// What the other machine replies.
+/// A reply of the other machine.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Reply {

@@ -42,7 +42,7 @@ module Hecaton
     end
   end
 
-  # What a TLS handshake agreed on. Equal if all of it is.
+  # The result of a TLS handshake. Equal if all of it is.
   class TLS
     # String: the version of TLS, "1.2" or "1.3".
     attr_reader :version

@@ -24,8 +24,8 @@ module Hecaton
     # A client with these settings instead of this one's, on the same connections. It shares the pool, its limits, the
     # counters (stats) and the nonces of digest authentication, so it costs next to nothing. This one stays as it is.
     #
-    # settings:: the keywords of new. The value nil is the engine's default. headers are added to this client's: a name
-    #   replaces the same one here, a nil value drops it, and headers: nil drops all. One of basic_auth, bearer and
+    # settings:: the keywords of new. The value nil is the engine's default. headers are added to this client's. A field
+    #   replaces the one with its name, a nil value drops it, and headers: nil drops all. One of basic_auth, bearer and
     #   digest_auth replaces the one here. cookies are this client's jar unless others are given. All else is replaced
     #   whole: so headers and credentials go to a base_url that is given, even if it is another server's.
     #

@@ -186,7 +186,7 @@ module Hecaton
       nil
     end
 
-    # What a feature made of the Request.
+    # The Request as a feature returned it.
     def changed(value, before)
       return before if value.nil? || value.equal?(before)
       return value.in_place_of(before) if value.is_a?(Request)

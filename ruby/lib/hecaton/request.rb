@@ -78,7 +78,7 @@ module Hecaton
     # A copy with changes.
     #
     # http_method::, url:: instead of this one's.
-    # headers:: are added: a name replaces the same name here, and nil as its value leaves it out, even if the
+    # headers:: are added. A field replaces the one with its name. A field whose value is nil is left out, even if the
     #   client has it.
     # body::, json::, form::, multipart:: each replaces all others. A body keeps the Content-Type that there is.
     #

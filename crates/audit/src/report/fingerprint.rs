@@ -27,7 +27,7 @@ pub struct Value {
     pub case: String,
     /// The fact.
     pub fact: String,
-    /// What the number counts.
+    /// The thing that the number counts.
     #[serde(default)]
     pub unit: String,
 }

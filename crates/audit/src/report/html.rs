@@ -1,4 +1,5 @@
-//! The page of a run: findings first, the worst on top, each with its evidence. For several clients, a matrix stands above them.
+//! The page of a run: findings first, the worst on top, each with its evidence. For several clients, a matrix stands
+//! above them.
 
 use std::fmt::Write;
 

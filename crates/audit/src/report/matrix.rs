@@ -122,7 +122,7 @@ fn cell(out: &mut String, client: &str, finding: Option<&Finding>) {
     );
 }
 
-/// What was measured of each client, a row each.
+/// The measurements of each client, a row each.
 fn fingerprints(clients: &[Audited], fingerprint: &Fingerprint) -> String {
     let values = fingerprint.of(clients);
     if values.is_empty() {

@@ -1,6 +1,6 @@
 //! The ClientHello of TLS as it was sent, read as far as cases look at it.
 
-/// What a ClientHello says.
+/// The contents of a ClientHello.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Hello {
     /// The name of the server; empty if there is none.

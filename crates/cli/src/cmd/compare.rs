@@ -29,8 +29,8 @@ enum Preset {
     /// Compares keep-alive connections with a new one for each request, over TLS, at round trips of 0, 1, 20 and 100
     /// ms.
     ///
-    /// The round trips are simulated, because loopback has none: the server waits one before each response, and two
-    /// more before the first response of a connection (one for TCP, one for TLS 1.3). The report shows what was
+    /// The round trips are simulated, because loopback has none. The server waits one before each response. Before the
+    /// first response of a connection it waits two more, one for TCP and one for TLS 1.3. The report shows what was
     /// measured, and beside it what arithmetic predicts.
     Keepalive(KeepaliveArguments),
     /// Compares batches of 1 to 60 requests, sent one after another and all at once.

@@ -41,9 +41,9 @@ pub struct Arguments {
     concurrency: Vec<usize>,
     /// Send requests at these rates instead of each when another has ended, separated by commas.
     ///
-    /// 500 is requests per second, the same for every client. 80% is a share of what the client itself does in the
-    /// closed loop. poisson:500 and poisson:80% draw the arrivals by chance. Latencies count from when a request is
-    /// due. --concurrency is then the most that may be in flight [default: 50].
+    /// The rate 500 is in requests per second, and is equal for all clients. The rate 80% is a share of the client's
+    /// own speed in the closed loop. With poisson:500 and poisson:80%, arrivals are random. Latencies count from when a
+    /// request is due. --concurrency is then the most that may be in flight [default: 50].
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     rate: Vec<Rate>,
     /// The p99 that you allow, as in 50ms. Only a concurrency within it is recommended; with --rate, the highest such

@@ -222,7 +222,10 @@ fn a_client_that_sends_in_waves_is_ranked_with_a_warning() {
     let line = "sweep -c 8 -b 133 -d uniform:1ms..200ms --rounds 3 --time 2s --client";
     let document = swept(folder.path(), line, "sends-in-waves,honest");
     let words = "of 8 requests were in flight on average";
-    assert!(has_warning(&document, "sends-in-waves", words), "{document}");
+    assert!(
+        has_warning(&document, "sends-in-waves", words),
+        "{document}"
+    );
     assert_eq!(row(&document, "honest")["verified"], true);
 }
 

@@ -1,7 +1,7 @@
 //! Files that are there whole or not at all: each is written as a draft beside its name, and then renamed.
 //!
-//! Two processes may write the same file at the same time, such as a report. The draft is locked, so that the second begins
-//! when the first has renamed its own, and no file mixes the two.
+//! Two processes may write the same file at the same time, such as a report. The draft is locked, so that the second
+//! begins when the first has renamed its own, and no file mixes the two.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -96,7 +96,8 @@ pub fn write_whole(path: &Path, content: &[u8]) -> Result<()> {
     write().map_err(at("write", path))
 }
 
-/// Writes a file that whoever reads finds whole; of a power cut it knows nothing, and so it is quick. One process writes it.
+/// Writes a file that whoever reads finds whole; of a power cut it knows nothing, and so it is quick. One process
+/// writes it.
 ///
 /// # Errors
 /// When the system refuses.

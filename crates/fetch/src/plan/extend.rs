@@ -1,8 +1,8 @@
 //! Adds inputs to a plan: new parts behind the others, in the same files.
 //!
-//! The new frames go behind the old ones in `inputs.zst`, and `plan.json` is replaced last: after a crash before that, nothing was
-//! added. The parts of an addition begin only when all earlier parts are done, because their hosts are the same. Duplicates are
-//! found among all inputs, old and new.
+//! The new frames go behind the old ones in `inputs.zst`, and `plan.json` is replaced last: after a crash before that,
+//! nothing was added. The parts of an addition begin only when all earlier parts are done, because their hosts are the
+//! same. Duplicates are found among all inputs, old and new.
 
 use std::fs::File;
 use std::path::Path;

@@ -13,7 +13,8 @@ const AGAIN: &str = "again";
 #[derive(Clone)]
 pub struct Folder(PathBuf, Option<Arc<dyn Mirror>>);
 
-/// Where the state of a job is, if its folder is only one worker's copy: each decision is made there, and not in the folder.
+/// Where the state of a job is, if its folder is only one worker's copy: each decision is made there, and not in the
+/// folder.
 pub trait Mirror: Send + Sync {
     /// Where that is, as shown to people.
     fn shown(&self) -> &str;
@@ -24,15 +25,16 @@ pub trait Mirror: Send + Sync {
     /// When it cannot be reached.
     fn inputs(&self, folder: &Folder, part: u32) -> Result<()>;
 
-    /// Brings what other workers did of a part into the folder: the segments of attempts before `attempt`, the names of those
-    /// after it, and the `COMMIT`. It takes a request for each piece of a segment, so it is for the begin of an attempt.
+    /// Brings what other workers did of a part into the folder: the segments of attempts before `attempt`, the names of
+    /// those after it, and the `COMMIT`. It takes a request for each piece of a segment, so it is for the begin of an
+    /// attempt.
     ///
     /// # Errors
     /// When it cannot be reached.
     fn pull(&self, folder: &Folder, part: u32, attempt: u32) -> Result<()>;
 
-    /// Brings the name of the attempt after this one into the folder, and the `COMMIT`, if they are there. It takes as little
-    /// as it can, because it is called for each batch of requests that must not be repeated.
+    /// Brings the name of the attempt after this one into the folder, and the `COMMIT`, if they are there. It takes as
+    /// little as it can, because it is called for each batch of requests that must not be repeated.
     ///
     /// # Errors
     /// When it cannot be reached.
@@ -44,7 +46,8 @@ pub trait Mirror: Send + Sync {
     /// When it cannot be reached.
     fn claim(&self, part: u32, attempt: u32) -> Result<bool>;
 
-    /// Returns when the files are there that these lines of results name as bodies. They are not in the folder any more then.
+    /// Returns when the files are there that these lines of results name as bodies. They are not in the folder any more
+    /// then.
     ///
     /// # Errors
     /// When it cannot be reached.
@@ -56,8 +59,8 @@ pub trait Mirror: Send + Sync {
     /// When it cannot be reached.
     fn keep(&self, folder: &Folder, part: u32, attempt: u32, bytes: u64) -> Result<()>;
 
-    /// Commits a part whose results are in this file; false if another worker did. The `COMMIT` is in the folder then, whoever
-    /// made it.
+    /// Commits a part whose results are in this file; false if another worker did. The `COMMIT` is in the folder then,
+    /// whoever made it.
     ///
     /// # Errors
     /// When it cannot be reached.

@@ -1,5 +1,6 @@
-//! The fields of a record, each declared here and nowhere else. A field has a key in the lines of the results, a type, a writer, and
-//! names in expressions and tables. The JSON Schema and the table in `docs/fetch.md` are made of this too.
+//! The fields of a record, each declared here and nowhere else. A field has a key in the lines of the results, a type,
+//! a writer, and names in expressions and tables. The JSON Schema and the table in `docs/fetch.md` are made of this
+//! too.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};
@@ -101,7 +102,8 @@ macro_rules! fields {
             )*
         }
 
-        /// The fields, in the order in which they are written. The first four are read without the rest (`segment::head_of`, `is_followed`).
+        /// The fields, in the order in which they are written. The first four are read without the rest
+        /// (`segment::head_of`, `is_followed`).
         pub static FIELDS: &[Field] = &[$(Field {
             key: stringify!($key),
             about: &[$($about),+],
@@ -115,8 +117,10 @@ fields! {
     /// The number of the input, from 0 over the whole job.
     n: u64 = Written::Value,
         [name("n", Integer, |it| it.n.into(), |it| it.number.into())];
-    /// How it ended: `response`, `unchanged` (a response of an earlier round that still holds), `onward` (a redirect that is still to be followed), `error`, `skipped` (with `why`), `unreached` (its host was down for too long), `unknown` (a POST or
-    /// PATCH that may or may not have arrived) or `invalid` (with `why`).
+    /// How it ended: `response`, `unchanged`, `onward`, `error`, `skipped`, `unreached`, `unknown` or `invalid`. After
+    /// `unchanged`, a response of an earlier round still holds. `onward` is a redirect that is still to be followed.
+    /// `unreached` means that the host was down for too long. After `unknown`, a POST or PATCH may or may not have
+    /// arrived. `skipped` and `invalid` have a `why`.
     outcome: Outcome = Written::Value,
         [name("outcome", Choice, |it| it.outcome.name().into(), |it| it.outcome.name().into())];
     /// Whether there is a response that passes the check.
@@ -148,9 +152,10 @@ fields! {
     /// The status of the response.
     status: Option<u16> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("status", Integer, |it| it.status.map(u64::from).into(), |it| it.response.map(|it| u64::from(it.status())).into())];
-    /// The headers of the response that `--keep-header` names, in lower case; all values of each, with commas between them.
+    /// The headers of the response that `--keep-header` names, in lower case; all values of each, with commas between
+    /// them.
     headers: BTreeMap<String, String> [default, skip_serializing_if = "BTreeMap::is_empty"] = Written::By(headers), [];
-    /// What went wrong: `kind`, `phase` and `message`.
+    /// The failure: `kind`, `phase` and `message`.
     error: Option<Failure> [default, skip_serializing_if = "Option::is_none"] = Written::Object, [
         name("error", Text, |it| it.error.as_ref().map(|it| &*it.kind).into(), |it| it.failure.map(|it| it.0).into()).inside("kind"),
         name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.map(|it| it.1).into()),
@@ -203,7 +208,7 @@ fields! {
             _ => Cell::Nothing,
         }),
     ];
-    /// What names this version of the response, `etag` and `modified`: `again --if-changed` sends it.
+    /// The validators of this version of the response, `etag` and `modified`: `again --if-changed` sends it.
     validators: Option<Validators> [default, skip_serializing_if = "Option::is_none"] =
         Written::By(|it, line| json(line, it.validators.as_ref())), [];
     /// The values that were taken from the body, by name.

@@ -1,7 +1,7 @@
 //! An input, and its record: one line of the results.
 //!
-//! `fields` declares the fields of a record, once for all. `ending` has what is known when a record is written, `write` writes
-//! it, and `cell` is one value.
+//! `fields` declares the fields of a record, once for all. `ending` has what is known when a record is written, `write`
+//! writes it, and `cell` is one value.
 
 mod cell;
 mod ending;

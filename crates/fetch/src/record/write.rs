@@ -1,4 +1,5 @@
-//! A record → its line. By hand, because there are many: the tests of `run/line.rs` compare it with [`Record`](super::Record).
+//! A record → its line. By hand, because there are many: the tests of `run/line.rs` compare it with
+//! [`Record`](super::Record).
 
 use serde::Serialize;
 

@@ -54,7 +54,7 @@ struct Chosen {
     at: Instant,
 }
 
-/// Whose failure an outcome is, if it is one.
+/// The party whose failure an outcome is, if it is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// That of the host, as far as anyone knows.
@@ -196,14 +196,14 @@ impl Batches {
     }
 }
 
-/// What a proxy said, as far as an outcome shows it.
+/// The response of a proxy, as far as an outcome shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Said {
     /// There was no connection to it.
     Unconnected,
     /// It accepted a connection and did not say in time whether it connects to the host.
     Nothing,
-    /// Something. What it refuses may be the host's doing.
+    /// Something. A refusal of it may be the host's doing.
     Something,
     /// Nobody knows: it passes on what the host says, and nothing came.
     Unclear,

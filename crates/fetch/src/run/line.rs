@@ -231,7 +231,7 @@ impl RecordWriter {
     }
 }
 
-/// What is known of a response before anything is decided about it.
+/// The facts about a response before anything is decided about it.
 pub fn of_response<'a>(
     about: (&'a Planned, &'a Rendered<'_>),
     tried: &'a Tried,
@@ -260,7 +260,7 @@ fn of_try<'a>(
     }
 }
 
-/// What is known of every input.
+/// The facts about every input.
 fn of<'a>(
     (planned, rendered): (&'a Planned, Option<&'a Rendered<'_>>),
     outcome: Outcome,

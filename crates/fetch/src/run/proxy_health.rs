@@ -12,7 +12,7 @@ const FIRST_REST: Duration = Duration::from_secs(1);
 /// The longest rest.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// What is known of a proxy.
+/// The facts about a proxy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Health {
     /// Failures in a row.

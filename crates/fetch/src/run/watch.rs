@@ -50,7 +50,7 @@ pub struct Watch<'a> {
     plan: &'a Plan,
     options: &'a Options,
     observer: &'a mut dyn Observer,
-    /// What was done before this run.
+    /// The counts before this run.
     before: Progress,
     threads: Vec<Progress>,
     /// The trouble that was reported last.

@@ -182,8 +182,8 @@ pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
     Ok(())
 }
 
-/// Whether a file of a part is of no use once the part is committed. Another process may merge a round into the part at the same
-/// time, so its drafts are left alone.
+/// Whether a file of a part is of no use once the part is committed. Another process may merge a round into the part at
+/// the same time, so its drafts are left alone.
 fn is_working_file(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let begins = |name: &str| {

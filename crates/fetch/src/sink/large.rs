@@ -21,7 +21,7 @@ pub const LARGE: &str = "-large-";
 /// A block of a tar file.
 const BLOCK: u64 = 512;
 
-/// What a WARC file has before a body, beside the headers.
+/// The part of a WARC file before a body, beside the headers.
 const WARC_HEAD: u64 = 4096;
 
 /// Archives of one large response each.

@@ -45,7 +45,7 @@ impl Next {
         })
     }
 
-    /// What a response says of its next page; none if it is the last. `links` are the values of its `Link` headers.
+    /// The next page that a response names; none if it is the last. `links` are the values of its `Link` headers.
     ///
     /// # Errors
     /// Why nobody knows.

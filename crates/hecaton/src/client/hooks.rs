@@ -30,7 +30,7 @@ pub struct Upcoming {
 /// Headers to set: a value replaces all fields of that name, and none removes them.
 pub type Changes = Vec<(String, Option<Vec<u8>>)>;
 
-/// What a program gives for an attempt that it intercepts.
+/// A program's response to an attempt that it intercepts.
 #[derive(Clone, Debug)]
 pub enum Given {
     /// Nothing: the attempt is made on the network. If `observed`, [`Hooks::observe`] receives its response, unless the

@@ -55,7 +55,7 @@ impl Shared {
         Ok(made.unwrap_or_else(|_| Err(Broken::Failed(late()))))
     }
 
-    /// What the program gives for an attempt; none if the attempt is made on the network.
+    /// The program's response to an attempt; none if the attempt is made on the network.
     async fn given(
         self: &Arc<Self>,
         request: &Request,

@@ -103,7 +103,7 @@ impl Pem {
     }
 }
 
-/// What is wrong with the form of a text.
+/// The fault in the form of a text.
 fn broken(error: &pem::Error) -> String {
     let why = match error {
         pem::Error::MissingSectionEnd { end_marker } => {

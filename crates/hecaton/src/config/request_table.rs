@@ -1,10 +1,10 @@
 //! The table of what a request may have beside its method and its URL, in Ruby's words.
 //!
 //! `tests/settings` makes of it the list of these keywords (`ruby/lib/hecaton/settings.rb`), the signatures of all
-//! methods that take them (`ruby/sig/hecaton/verbs.rbs`) and the section "Of a request" of `docs/settings.md`. What
-//! each of them does is in `ruby/lib/hecaton/request_builder.rb`.
+//! methods that take them (`ruby/sig/hecaton/verbs.rbs`) and the section "Of a request" of `docs/settings.md`. Each is
+//! implemented in `ruby/lib/hecaton/request_builder.rb`.
 
-/// What the table says of an option of a request.
+/// A row of the table: an option of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct RequestOption {
     /// The keyword.
@@ -57,7 +57,7 @@ options! {
     redirects: "Integer | bool | nil";
     /// Whether a status of 400 or more is a StatusError, instead of the client's.
     raise_for_status: "bool?";
-    /// What JSON.generate takes, or an object with a to_json of its own; anything else raises. It is sent with its
+    /// A value that JSON.generate takes, or an object with its own to_json; anything else raises. It is sent with its
     /// Content-Type unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3).
     /// Give JSON's null as `body`.
     json: "untyped";

@@ -1,14 +1,15 @@
 //! The table of all settings of a client: everything else that names them is made from it.
 //!
-//! A row has the text for people, the name, the type in the engine and the default. Then it says whether the setting is of
-//! connections or of each request, and the type in Ruby (as in RBS). Where 0 has a special meaning, the row says which.
-//! The settings below `gem` are Ruby's. The engine gets them with each request, or not at all; the type behind `engine` is
-//! what it gets.
+//! A row has the text for people, the name, the type in the engine and the default. Then it says whether the setting is
+//! of connections or of each request, and the type in Ruby (as in RBS). Where 0 has a special meaning, the row says
+//! which. The settings below `gem` are Ruby's. The engine gets them with each request, or not at all; the type behind
+//! `engine` is what it gets.
 //!
-//! The table yields [`Config`] with its defaults, the settings that a derived client may change, and what the bridge reads
-//! (`for_each_setting`). `tests/settings` writes three files from it: Ruby's keywords (`ruby/lib/hecaton/settings.rb`), their
-//! signatures (`ruby/sig/hecaton/settings.rbs`) and `docs/settings.md`. The texts are written for Ruby. Where one names a
-//! `ConnectError`, a program in Rust gets an error of kind [`Connect`](crate::Kind::Connect); nil is the default.
+//! The table yields [`Config`] with its defaults, the settings that a derived client may change, and what the bridge
+//! reads (`for_each_setting`). `tests/settings` writes three files from it: Ruby's keywords
+//! (`ruby/lib/hecaton/settings.rb`), their signatures (`ruby/sig/hecaton/settings.rbs`) and `docs/settings.md`. The
+//! texts are written for Ruby. Where one names a `ConnectError`, a program in Rust gets an error of kind
+//! [`Connect`](crate::Kind::Connect); nil is the default.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -22,7 +23,7 @@ use super::{Protocol, TlsVersion};
 use crate::message::retry::Retry;
 use crate::message::zone::ZonedAddress;
 
-/// What the table says of a setting.
+/// A row of the table: a setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The name, in Ruby too.
@@ -33,7 +34,7 @@ pub struct Setting {
     pub engine: Option<&'static str>,
     /// The type in Ruby, as in RBS.
     pub ruby: &'static str,
-    /// What 0 means, where that is not clear from the number.
+    /// The meaning of 0, where it is not clear from the number.
     pub zero: Option<&'static str>,
     /// The text for people.
     pub text: &'static str,
@@ -105,7 +106,8 @@ macro_rules! settings {
             },)+
         ];
 
-        /// Calls a macro with the names of the engine's settings, which are fields of [`Config`]: for code that reads each of them.
+        /// Calls a macro with the names of the engine's settings, which are fields of [`Config`]: for code that reads
+        /// each of them.
         #[macro_export]
         macro_rules! for_each_setting {
             ($d each:ident) => { $d each! { $($name)+ } };
@@ -139,8 +141,9 @@ settings! {
     /// this limit and others at once: { total: 5, connect: 1, first_byte: 2 }. Its keys are the names below without
     /// _timeout.
     timeout: Duration = timeout, request, "seconds | limits", zero "every request fails";
-    /// The longest time that opening a connection may take. Default 3, which survives one lost SYN. If the name has several addresses,
-    /// each is tried when the one before failed or had 0.25 s alone (RFC 8305), all within this time.
+    /// The longest time that opening a connection may take. Default 3, which survives one lost SYN. If the name has
+    /// several addresses, each is tried when the one before failed or had 0.25 s alone (RFC 8305), all within this
+    /// time.
     connect_timeout: Duration = Duration::from_secs(3), connection, "seconds?", zero "no time";
     /// The longest time that turning a name into addresses may take. Default none, as for the other timeouts below: only
     /// the total deadline holds. Each ends in a TimeoutError whose phase says which.
@@ -214,12 +217,12 @@ settings! {
     /// head of a response that is read in pieces. It runs in the thread that waits. An exception in it leaves the
     /// request, or the batch.
     retry: Option<Retry> = None, request, "bool | Integer | retry_options | nil", zero "each is sent once";
-    /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new
-    /// connection. This happens when its connection ended before a byte of the response (RFC 9110 §9.2.2). The server
-    /// may have closed an idle connection just then, or be reloading. The attempt is listed as :resent and is no retry, so
-    /// it does not depend on retry. Default true. Any request is sent once more, too, if a new connection ended before
-    /// anything was sent, or if the server says that it processed nothing of it (RFC 9113 §8.7). Once a byte was sent,
-    /// POST and PATCH are sent again for no other reason.
+    /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new connection. This
+    /// happens when its connection ended before a byte of the response (RFC 9110 §9.2.2). The server may have closed an
+    /// idle connection just then, or be reloading. The attempt is listed as :resent and is no retry, so it does not
+    /// depend on retry. Default true. Any request is sent once more, too, if a new connection ended before anything was
+    /// sent, or if the server says that it processed nothing of it (RFC 9113 §8.7). Once a byte was sent, POST and
+    /// PATCH are sent again for no other reason.
     reconnect: bool = true, request, "bool?";
     /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10.
     /// Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError.
@@ -289,8 +292,8 @@ settings! {
     /// 256 KiB. Over HTTP/2 that ends the stream alone, unless the head is more than four times as large: such a server
     /// loses the connection.
     max_header_bytes: usize = 256 << 10, connection, "Integer?", zero "refused";
-    /// Whether malformed responses over HTTP/1.1 that browsers and curl accept are accepted, as long as the end of the body stays
-    /// certain. Default false: they are a ProtocolError or a BodyError. Accepted are:
+    /// Whether malformed responses over HTTP/1.1 that browsers and curl accept are accepted, as long as the end of the
+    /// body stays certain. Default false: they are a ProtocolError or a BodyError. Accepted are:
     ///
     /// - `Transfer-Encoding: identity`,
     /// - several spaces in the status line, and a space before the colon of a field,
@@ -304,8 +307,8 @@ settings! {
     /// Whether bodies in gzip, deflate, br and zstd are requested and decoded. Default true. A request with an
     /// Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
     decode: bool = true, request, "bool?";
-    /// Requests in flight in a batch. Default 200. Over HTTP/1.1 each has a connection of its own. A server of a few threads may leave most of them waiting until they time
-    /// out; per_origin limits that.
+    /// Requests in flight in a batch. Default 200. Over HTTP/1.1 each has a connection of its own. A server of a few
+    /// threads may leave most of them waiting until they time out; per_origin limits that.
     concurrency: usize = 200, request, "Integer?", zero "counts as 1";
     /// The `User-Agent` of requests that carry none. Default app_name, or else "hecaton/VERSION".
     user_agent: String = concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(), request, "String?";
@@ -324,16 +327,15 @@ settings! {
         app_name: request, "name?";
         /// The environment of the program, "staging" and the like: sent as X-App-Env. Default none.
         app_env: request, "name?";
-        /// Fields for every request, as in #request. A request's own field replaces the one here, and
-        /// nil there leaves it out. With a base_url these fields go only to its scheme, host and port, but for public ones.
-        /// Without a base_url they go to every requested URL. Redirects to elsewhere take along public ones alone.
+        /// Fields for every request, as in #request. A request's own field replaces the one here, and nil there leaves
+        /// it out. With a base_url these fields go only to its scheme, host and port, but for public ones. Without a
+        /// base_url they go to every requested URL. Redirects to elsewhere take along public ones alone.
         headers: request, "fields?", engine "Array[String]";
-        /// Array of names of headers that may go anywhere, and whose values the log shows. Default none.
-        /// These always may: Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection,
-        /// Content-Digest, Content-Disposition, Content-Encoding, Content-Language, Content-MD5, Content-Range,
-        /// Content-Type, Digest, Expect, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Pragma,
-        /// Prefer, Priority, Range, Repr-Digest, TE and User-Agent. Authorization, Cookie and Proxy-Authorization never
-        /// may.
+        /// Array of names of headers that may go anywhere, and whose values the log shows. Default none. These always
+        /// may: Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection, Content-Digest,
+        /// Content-Disposition, Content-Encoding, Content-Language, Content-MD5, Content-Range, Content-Type, Digest,
+        /// Expect, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Pragma, Prefer, Priority,
+        /// Range, Repr-Digest, TE and User-Agent. Authorization, Cookie and Proxy-Authorization never may.
         public_headers: request, "Array[name]?", engine "Array[String]?";
         /// What the URLs of requests are relative to. "users" beside "http://host/v1" is "http://host/v1/users",
         /// with a slash at the end of the base or without. "/users" is "http://host/users", and "" is the base with a slash.

@@ -5,8 +5,8 @@
 //!
 //! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. Bytes behind a coding's
 //! end are an error, as behind a response, unless the format allows them: members of gzip, frames of zstd. A stream
-//! also holds the decoder's window: 32 KiB (gzip, deflate), at most 16 MiB (br) or 8 MiB (zstd, RFC 9659). zstd is the
-//! library in C, the others are in Rust (`docs/decisions/zstd-in-c.md`).
+//! also holds the decoder's window: 32 KiB for gzip and deflate, at most 16 MiB for br, at most 8 MiB for zstd (RFC
+//! 9659). The decoder of zstd is the library in C; the others are in Rust (`docs/decisions/zstd-in-c.md`).
 
 pub(crate) mod buffered;
 mod codec;

@@ -123,8 +123,8 @@ impl Sourced {
     }
 
     /// The next piece, never empty, none at the end. Fails when the source does, or when it does not have the announced
-    /// length. No surplus byte is returned. The piece that completes the announced length is returned when the source has
-    /// ended: a server that has all of a request may respond before it turns out that the body was too long.
+    /// length. No surplus byte is returned. The piece that completes the announced length is returned when the source
+    /// has ended. A server that has the whole request may respond, and the body may still turn out to be too long.
     pub fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         let mut state = self.lock();
         state.begun = true;

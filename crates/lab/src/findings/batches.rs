@@ -1,4 +1,5 @@
-//! Batches of each size, one request after another against all at once: how long they take, and what the test server saw.
+//! Batches of each size, one request after another against all at once: how long they take, and what the test server
+//! saw.
 
 use std::collections::BTreeSet;
 

@@ -7,7 +7,7 @@ use super::stats::{Estimate, Statement};
 use super::words::{plural, times};
 use crate::run::Round;
 
-/// What is compared, and what is said of a clear difference.
+/// A measure that is compared, and the words for a clear difference.
 struct Measure {
     name: &'static str,
     value: fn(&Round) -> f64,

@@ -12,7 +12,8 @@ const PERCENTS: [f64; 7] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9];
 pub struct Percentiles {
     /// How many latencies there are.
     pub n: u64,
-    /// Pairs of a percentile and its latency in milliseconds, ascending. Percentiles that need more latencies are absent.
+    /// Pairs of a percentile and its latency in milliseconds, ascending. Percentiles that need more latencies are
+    /// absent.
     #[serde(rename = "ms", serialize_with = "pairs")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<(f64, f64)>"))]
     pub at: Vec<Percentile>,

@@ -1,4 +1,5 @@
-//! Which rates a client keeps: its latencies at each, counted from when requests were due, and the highest within a budget.
+//! Which rates a client keeps: its latencies at each, counted from when requests were due, and the highest within a
+//! budget.
 
 use serde::Serialize;
 

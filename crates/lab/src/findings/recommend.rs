@@ -49,8 +49,8 @@ impl Recommendation {
     }
 }
 
-/// One recommendation per client, body and use of connections that has a row within the budget which is not rejected; none for the
-/// baseline loader.
+/// One recommendation per client, body and use of connections that has a row within the budget which is not rejected;
+/// none for the baseline loader.
 pub(super) fn recommendations(cells: &Cells, rows: &[Row], budget: &Budget) -> Vec<Recommendation> {
     let series = |row: &Row| {
         let load = Load {

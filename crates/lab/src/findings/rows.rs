@@ -89,7 +89,8 @@ pub struct Row {
     /// Whether the access log of one's own service has the requests that the client claims; absent where none was read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub logged: bool,
-    /// CPU milliseconds of one's own service per request that ended well, median over the rounds; absent where its process was not named.
+    /// CPU milliseconds of one's own service per request that ended well, median over the rounds; absent where its
+    /// process was not named.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_cpu_ms_per_request: Option<f64>,
     /// `baseline_loader_ratio` with its interval.

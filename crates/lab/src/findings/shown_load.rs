@@ -1,5 +1,5 @@
-//! A load as documents and tables show it: under the names and in the order of [`Load`], without the factors that are as usual in the
-//! run. A new factor needs nothing here.
+//! A load as documents and tables show it: under the names and in the order of [`Load`], without the factors that are
+//! as usual in the run. A new factor needs nothing here.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -13,7 +13,7 @@ const ALWAYS: [&str; 2] = ["body_bytes", "concurrency"];
 /// The mean delay, which is no factor of its own.
 const MEAN_DELAY: &str = "delay_ms";
 
-/// What is shown of a load; factors that are as in the load of the plan are left out.
+/// The part of a load that is shown; factors that are as in the load of the plan are left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShownLoad {
     load: Load,

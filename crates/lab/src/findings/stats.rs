@@ -1,9 +1,8 @@
 //! Medians, percentiles, and the interval of a paired ratio.
 //!
-//! Ratios are Hodges–Lehmann estimates on paired log-ratios: the median of all means of two
-//! differences, with the interval that inverts the Wilcoxon signed-rank test (Hollander, Wolfe and
-//! Chicken, *Nonparametric Statistical Methods*, 3rd ed., §3.2–3.3). Measurements of one block share
-//! the machine's drift; their ratio does not contain it.
+//! Ratios are Hodges–Lehmann estimates on paired log-ratios: the median of all means of two differences. The interval
+//! inverts the Wilcoxon signed-rank test. Both are in Hollander, Wolfe and Chicken, *Nonparametric Statistical
+//! Methods*, 3rd ed., §3.2–3.3. Measurements of one block share the machine's drift; their ratio does not contain it.
 
 use serde::Serialize;
 
@@ -131,8 +130,8 @@ pub fn centre(values: &[Sample]) -> Option<Estimate> {
     processes::ratio(values, CONFIDENCE)
 }
 
-/// A ratio where `together` of them are compared, from the ratios of all blocks: each interval is so wide that all of them hold the truth
-/// with [`CONFIDENCE`] (Bonferroni).
+/// A ratio where `together` of them are compared, from the ratios of all blocks: each interval is so wide that all of
+/// them hold the truth with [`CONFIDENCE`] (Bonferroni).
 ///
 /// None without ratios, or when one is not a positive number.
 pub fn ratio_of(ratios: &[Sample], together: usize) -> Option<Estimate> {

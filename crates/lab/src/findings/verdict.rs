@@ -109,7 +109,7 @@ fn sentence(
     )
 }
 
-/// What the recommended concurrency keeps; empty where nobody gave a limit.
+/// The limits that the recommended concurrency keeps; empty where nobody gave a limit.
 fn within(budget: &Budget) -> String {
     match budget.limits() {
         true => format!(", which keeps {}", limit_words(budget)),

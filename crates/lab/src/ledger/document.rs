@@ -79,7 +79,7 @@ pub struct PlanRecord {
     #[serde(with = "as_text")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub seed: u64,
-    /// What the recommendation must keep.
+    /// The limits that the recommendation must keep.
     #[serde(flatten)]
     pub budget: Budget,
     /// Where requests went.

@@ -59,13 +59,15 @@ pub struct ClientRecord {
     pub models: Vec<String>,
     /// Whether the client repeats failed requests.
     pub retries: String,
-    /// The language of its users, by its manifest; absent for the baseline loader, and in documents from before it was written.
+    /// The language of its users, by its manifest; absent for the baseline loader, and in documents from before it was
+    /// written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How its driver uses it, by its manifest; absent likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approach: Option<Approach>,
-    /// Why its rows may be rejected though its driver does nothing wrong, by its manifest; absent where nothing is known.
+    /// Why its rows may be rejected though its driver does nothing wrong, by its manifest; absent where nothing is
+    /// known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pitfall: Option<String>,
 }

@@ -145,7 +145,8 @@ impl Folder {
         Ok(path)
     }
 
-    /// The SHA-256 of `run.json` in hexadecimal digits: who stores it can prove later that nobody has changed the document.
+    /// The SHA-256 of `run.json` in hexadecimal digits: who stores it can prove later that nobody has changed the
+    /// document.
     ///
     /// # Errors
     /// When the run is not finished.

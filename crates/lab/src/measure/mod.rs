@@ -67,7 +67,7 @@ pub struct Measured {
 /// Measures an experiment, and reports to `progress` how far it is.
 ///
 /// # Errors
-/// Whatever goes wrong first. What was measured until then stays on disk, and the sentence says where.
+/// Whatever goes wrong first. The rounds until then stay on disk, and the sentence says where.
 pub fn measure(
     experiment: &Experiment,
     conditions: &Conditions,

@@ -11,7 +11,7 @@ use crate::report;
 use crate::run::{self, DriverError, Event, Round, Seen};
 use crate::spec::{Experiment, Manifest, Sweep};
 
-/// What is known so far.
+/// The facts so far.
 pub(super) struct Record {
     pub(super) folder: Folder,
     pub(super) document: Document,

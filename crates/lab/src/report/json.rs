@@ -70,8 +70,8 @@ pub fn document<'a>(run: &'a Document, findings: &'a Findings) -> FullDocument<'
     }
 }
 
-/// A comparison's cells are no range of concurrencies; of half a run, or of one that others disturbed throughout, nothing is
-/// recommended.
+/// A comparison's cells are no range of concurrencies; of half a run, or of one that others disturbed throughout,
+/// nothing is recommended.
 fn recommends(run: &Document) -> bool {
     run.plan.comparison.is_none() && run.unfinished.is_none() && !is_all_noise(run)
 }

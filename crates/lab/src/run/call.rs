@@ -49,10 +49,10 @@ pub struct Call {
     /// How long an idle connection may be kept, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_ms: Option<u64>,
-    /// Who makes the call: `fork` for a child of the process, `close` to close the client instead.
+    /// The caller: `fork` for a child of the process, `close` to close the client instead.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What the client must be able to do: words with commas between them.
+    /// The abilities that the client needs: words with commas between them.
     pub needs: String,
 }
 

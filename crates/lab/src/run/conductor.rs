@@ -51,7 +51,7 @@ pub enum Event<'a> {
     Ready(Start),
     /// A fact about a driver in an invocation, seen after its rounds were measured.
     Seen(String, u32, Seen),
-    /// What the last process of a client did in a cell after its last round.
+    /// The work of the last process of a client in a cell, after its last round.
     Later(Cell, Later),
     /// A round has been measured.
     Measured(Box<Round>),

@@ -25,8 +25,8 @@ use crate::spec::Manifest;
 /// How often a waiting harness looks whether it should stop.
 const GLANCE: Duration = Duration::from_millis(100);
 
-/// How many times its patience a driver may take until it says hello: a virtual machine starts for 5 s of processor time, which
-/// others may need too.
+/// How many times its patience a driver may take until it says hello: a virtual machine starts for 5 s of processor
+/// time, which others may need too.
 const TO_START: u32 = 4;
 
 /// How long what a driver started may take to end after it.
@@ -43,8 +43,8 @@ const PROCESSES_EACH: usize = 4;
 /// CPU time that a driver may use while it should stand still: it is stopped a moment after the command.
 const AT_REST: Duration = Duration::from_millis(20);
 
-/// How long it takes on average until a driver is looked at again. The time is drawn from an exponential distribution: however long
-/// ago the last look was, the next is as near as ever.
+/// How long it takes on average until a driver is looked at again. The time is drawn from an exponential distribution:
+/// however long ago the last look was, the next is as near as ever.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 
 /// A client's driver: its process, and the conversation with it.
@@ -86,8 +86,8 @@ struct Watched {
 }
 
 impl Driver {
-    /// Starts the driver, as a user of its own, or if the user of the lab trusts it, as that one. A response may take three times
-    /// what is expected and `patience` more; when `stop` becomes true, waiting ends with [`Interrupted`].
+    /// Starts the driver, as a user of its own, or if the user of the lab trusts it, as that one. A response may take
+    /// three times what is expected and `patience` more; when `stop` becomes true, waiting ends with [`Interrupted`].
     ///
     /// # Errors
     /// [`DriverError`] when it cannot be started.
@@ -176,7 +176,8 @@ impl Driver {
         self.process.user()
     }
 
-    /// Whether it runs as the lab's own user although it could have had one of its own: it may read and stop all others.
+    /// Whether it runs as the lab's own user although it could have had one of its own: it may read and stop all
+    /// others.
     pub fn is_trusted(&self) -> bool {
         self.trusted
     }
@@ -191,8 +192,8 @@ impl Driver {
         self.process.group().is_some()
     }
 
-    /// The most telling fact about its processes now and in earlier observations: the harm first, for to leave the tree is only a way
-    /// to do it.
+    /// The most telling fact about its processes now and in earlier observations: the harm first, for to leave the tree
+    /// is only a way to do it.
     pub fn fact(&mut self) -> Option<Seen> {
         let seen = self.seen.offence.take();
         self.process.find_strays();
@@ -393,7 +394,8 @@ impl Driver {
         self.at_rest = Some((self.at_rest.map_or(now, |(first, _)| first), now));
     }
 
-    /// Resumes its processes. Returns what they did while they should have waited; nothing where others might have woken them.
+    /// Resumes its processes. Returns what they did while they should have waited; nothing where others might have
+    /// woken them.
     pub fn resume(&mut self) -> Option<Seen> {
         let before = self.at_rest.take();
         let used = before.map_or(Duration::ZERO, |(first, _)| {

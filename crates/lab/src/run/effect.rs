@@ -1,6 +1,5 @@
-//! The effects of a load's factors on a trial. They decide which test server it needs, what the driver is told, and
-//! what the driver must be able to do. The delay, the body and the like are told to the server in each round
-//! (`trial.rs`).
+//! The effects of a load's factors on a trial. They decide which test server it needs, which keys the driver gets, and
+//! what the driver must be able to do. The server gets the delay, the body and the like in each round (`trial.rs`).
 
 use std::collections::BTreeMap;
 
@@ -23,8 +22,8 @@ pub fn server(load: &Load) -> Options {
     }
 }
 
-/// What `prepare` says of a load beside the keys that it always has.
-pub(super) fn told(load: &Load) -> BTreeMap<String, Value> {
+/// The optional keys of `prepare` that a load needs.
+pub(super) fn optional_keys(load: &Load) -> BTreeMap<String, Value> {
     let version = load.http2.then(|| ("http".into(), "2".into()));
     version.into_iter().collect()
 }

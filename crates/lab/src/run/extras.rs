@@ -1,5 +1,6 @@
-//! What requests to one's own service have besides a URL, as files that drivers read. Nobody else learns their names,
-//! which are drawn by chance in a folder that cannot be listed.
+//! The files that drivers read for requests to one's own service: header fields, a body, and the like.
+//!
+//! Nobody else learns their names, which are drawn by chance in a folder that cannot be listed.
 
 use std::fs::{self, Permissions};
 use std::io;

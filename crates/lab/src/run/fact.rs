@@ -1,4 +1,5 @@
-//! Facts about a driver's processes and requests in a round, as the lab saw them. Which of them are offences is for the rules to say.
+//! Facts about a driver's processes and requests in a round, as the lab saw them. Which of them are offences is for the
+//! rules to say.
 
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +99,7 @@ pub enum Seen {
     },
 }
 
-/// What a round's driver shared with no other.
+/// The things that a round's driver shared with no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Isolation {

@@ -80,7 +80,7 @@ impl DriverError {
     }
 }
 
-/// What to do where a driver may lack the right to read its files.
+/// Advice for a driver that may lack the right to read its files.
 fn readable(client: &str) -> String {
     format!(
         "it runs as a user of its own, who must be able to read all of its files; make them readable for everybody, \

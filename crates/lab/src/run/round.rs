@@ -55,7 +55,8 @@ pub struct Round {
     pub order: u32,
     /// Requests of the plan.
     pub count: u64,
-    /// From writing `go` to reading the reply. At a rate, from when the first request was due, and at least until one more would be.
+    /// From writing `go` to reading the reply. At a rate, from when the first request was due, and at least until one
+    /// more would be.
     pub wall_ns: u64,
     /// CPU time of the driver's process in user mode.
     pub cpu_user_ns: u64,
@@ -85,10 +86,12 @@ pub struct Round {
     /// means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trusted: bool,
-    /// Whether its client was sent no interim responses, because it could not read the one that it was tried with; absent means no.
+    /// Whether its client was sent no interim responses, because it could not read the one that it was tried with;
+    /// absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_interim: bool,
-    /// The work of the process in this cell after the round. Absent unless it is the last round of a client in one cell.
+    /// The work of the process in this cell after the round. Absent unless it is the last round of a client in one
+    /// cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
     /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
@@ -97,7 +100,7 @@ pub struct Round {
     /// Requests per second at which they were due; absent where each followed the end of another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_second: Option<f64>,
-    /// What the access log of one's own service says; absent where none was read.
+    /// The facts from the access log of one's own service; absent where none was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<LogEntries>,
     /// CPU time of one's own service; absent where its process was not named.
@@ -106,7 +109,7 @@ pub struct Round {
     /// Facts about the driver's processes and requests that may be offences.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offences")]
     pub facts: Vec<Fact>,
-    /// What the driver shared with no other; absent in documents of before.
+    /// The things that the driver shared with no other; absent in documents of before.
     #[serde(default, alias = "place", skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Disturbances by others, in sentences; this client is not to blame. Its figures may have suffered.

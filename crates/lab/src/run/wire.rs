@@ -43,10 +43,10 @@ pub struct Hello {
     pub verify: Vec<Verify>,
     /// Methods that it can send.
     pub methods: Vec<String>,
-    /// What else its requests can have: `fields` and `body`.
+    /// Optional parts of its requests: `fields` and `body`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<String>,
-    /// What else `prepare` may have: `expect`, `urls`, `requests`, `id_field`.
+    /// Optional keys of `prepare`: `expect`, `urls`, `requests`, `id_field`.
     #[serde(default)]
     pub knows: Vec<String>,
     /// How else than in the closed loop it can send requests: `rate`.
@@ -131,7 +131,7 @@ pub struct Prepare {
     /// say they know it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<String>,
-    /// What the factors of a load add. Only for drivers that say they know it.
+    /// The keys that the factors of a load add. Only for drivers that say they know it.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
 }

@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 /// A concurrency is too slow if it is shown to have less than this share of the best speed.
 ///
-/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher. To require that a row surely has
-/// as much would lead to the highest of the plateau: its ratio to itself is the only one without an interval.
+/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher. To require
+/// that a row surely has as much would lead to the highest of the plateau: its ratio to itself is the only one without
+/// an interval.
 pub const ENOUGH: f64 = 0.95;
 
-/// What is recommended must keep it. A limit that nobody gave is absent.
+/// The limits that a recommendation must keep. A limit that nobody gave is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Budget {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Rate;
 
-/// What a client must do in one cell. A factor that is not set has the value of the plan.
+/// The work of a client in one cell. A factor that is not set has the value of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
@@ -18,8 +18,8 @@ pub struct Load {
     pub keepalive: bool,
     /// Requests that the driver must hold in flight; at a rate, the most that may be.
     pub concurrency: usize,
-    /// The test server's delay before each response. Documents of before leave it out where it is the plan's, and then they leave out
-    /// the factors below too.
+    /// The test server's delay before each response. Documents of before leave it out where it is the plan's, and then
+    /// they leave out the factors below too.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "leave_out"))]
     // for documents of before
@@ -33,8 +33,8 @@ pub struct Load {
     /// Whether each TLS handshake is whole, because the test server resumes no session; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_resumption: bool,
-    /// Milliseconds of a round trip that the test server plays, in front of every response and for opening a connection; absent if none
-    /// is played.
+    /// Milliseconds of a round trip that the test server plays, in front of every response and for opening a
+    /// connection; absent if none is played.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_ms: Option<u64>,
     /// How a batch of a known size is sent; absent where requests are no batch.
@@ -102,8 +102,9 @@ impl Load {
         rate: None,
     };
 
-    /// As much as possible of this load for the baseline loader, which keeps connections, uses HTTP/1.1, and parses and decodes nothing.
-    /// It reads plain bodies of the same size instead of documents and gzip. Its rounds always fill their time, except in a batch.
+    /// As much as possible of this load for the baseline loader, which keeps connections, uses HTTP/1.1, and parses and
+    /// decodes nothing. It reads plain bodies of the same size instead of documents and gzip. Its rounds always fill
+    /// their time, except in a batch.
     #[must_use]
     pub fn of_loader(self) -> Load {
         Load {
@@ -125,8 +126,8 @@ impl Load {
         }
     }
 
-    /// What is not usual of it: factors that have the usual value are as in [`Load::PLAIN`]. Two runs that required the same of their
-    /// clients are compared by it.
+    /// The load with its unusual factors alone: the others are as in [`Load::PLAIN`]. Two runs that required the
+    /// same of their clients are compared by it.
     #[must_use]
     pub fn beyond(&self, usual: &Load) -> Load {
         let mut own = *self;

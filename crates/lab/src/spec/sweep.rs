@@ -26,7 +26,7 @@ pub struct SweepRequest {
     pub concurrency: Vec<usize>,
     /// Rates at which requests are sent; empty means the closed loop.
     pub rates: Vec<Rate>,
-    /// What the recommendation must keep.
+    /// The limits that the recommendation must keep.
     pub budget: Budget,
     /// Sizes of bodies; empty means those of the scenario.
     pub body_bytes: Vec<usize>,
@@ -49,7 +49,7 @@ pub struct SweepRequest {
 pub struct Sweep {
     /// The clients, without the baseline loader.
     pub clients: Vec<Manifest>,
-    /// What is measured, the baseline loader's included.
+    /// The cells that are measured, the baseline loader's included.
     pub cells: Vec<Cell>,
     /// Cells that measure the run itself, besides the others.
     pub controls: Vec<Cell>,
@@ -65,7 +65,7 @@ pub struct Sweep {
     pub warm_up: Duration,
     /// Seed of the order and of the delays.
     pub seed: u64,
-    /// What the recommendation must keep.
+    /// The limits that the recommendation must keep.
     pub budget: Budget,
     /// Where requests go.
     pub target: Target,
@@ -282,7 +282,7 @@ pub(super) fn possible(load: &Load, usual: &Load, target: &Target) -> Result<(),
         .map_or(Ok(()), |why| Err(Usage(why.into())))
 }
 
-/// What a client does of a load: where it cannot reuse connections, it opens a new one for each request.
+/// The part of a load that a client can do: where it cannot reuse connections, it opens a new one for each request.
 pub(super) fn as_it_can(client: &Manifest, load: Load) -> Load {
     let keepalive = load.keepalive && client.can.contains(&Ability::KeepAlive);
     Load { keepalive, ..load }

@@ -25,13 +25,14 @@ pub enum Target {
         url: String,
         /// Requests of one round; 0 for as many as fill its time.
         requests: u64,
-        /// What else requests have.
+        /// The other parts of requests.
         #[serde(flatten)]
         extras: Box<Extras>,
     },
 }
 
-/// What requests to one's own service have besides a method and a URL. What may be a secret is in no document.
+/// The parts of requests to one's own service besides a method and a URL. No document contains a part that may be a
+/// secret.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Extras {
@@ -118,8 +119,8 @@ impl Extras {
         })
     }
 
-    /// Lets the requests of a HAR file take turns, with the header fields that were given in place of their own. Returns the method and
-    /// the URL of the first.
+    /// Lets the requests of a HAR file take turns, with the header fields that were given in place of their own.
+    /// Returns the method and the URL of the first.
     ///
     /// # Errors
     /// [`Usage`] when it is no HAR, or has no request that can be sent.
@@ -144,7 +145,8 @@ impl Extras {
         self.requests_in_turn.or(self.urls).unwrap_or(1)
     }
 
-    /// Lets the URLs of a text take turns, a line each; empty lines and those that begin with `#` are none. Returns the first URL.
+    /// Lets the URLs of a text take turns, a line each; empty lines and those that begin with `#` are none. Returns the
+    /// first URL.
     ///
     /// # Errors
     /// [`Usage`] when there is none, or when two are of different origins: a client keeps connections to one.

@@ -1,7 +1,7 @@
 //! `Hecaton::Native::BodySource`: hands the pieces of a request's body from Ruby to the engine, one at a time.
 //!
-//! The engine runs without the GVL, so it cannot call Ruby. It reports that it needs a piece, which ends the wait. Ruby's
-//! thread reads one and waits again.
+//! The engine runs without the GVL, so it cannot call Ruby. It reports that it needs a piece, which ends the wait.
+//! Ruby's thread reads one and waits again.
 
 use std::future::poll_fn;
 use std::io;
@@ -83,8 +83,8 @@ impl BodySource {
         }
     }
 
-    /// There is no piece yet: the reading thread is woken when this descriptor is readable. The engine waits for that with
-    /// everything else.
+    /// There is no piece yet: the reading thread is woken when this descriptor is readable. The engine waits for that
+    /// with everything else.
     fn read_when_ready(ruby: &Ruby, this: &BodySource, descriptor: i32) -> Result<(), Error> {
         let duplicate = gvl::duplicate(ruby, descriptor)?;
         let mut slot = this.0.lock();

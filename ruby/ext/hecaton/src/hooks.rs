@@ -1,7 +1,7 @@
 //! Calls Ruby while a request is under way: its retry predicate, its features, and who intercepts its attempts.
 //!
-//! The engine runs without the GVL, so a call that is due ends the wait, as a needed piece of a body does. Ruby's thread makes it and
-//! waits again.
+//! The engine runs without the GVL, so a call that is due ends the wait, as a needed piece of a body does. Ruby's
+//! thread makes it and waits again.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -39,7 +39,7 @@ pub enum About {
     Outcome(Box<Outcome>, Decision<bool>),
     /// How an attempt is to be made.
     Attempt(Upcoming, Decision<Option<Changes>>),
-    /// What an interceptor gives for an attempt.
+    /// An interceptor's response to an attempt.
     Interception(Upcoming, Decision<Given>),
     /// A response of the network, for observers.
     Observation(Box<Response>, Decision<()>),
@@ -156,8 +156,8 @@ impl HookCalls {
         })
     }
 
-    /// The oldest call whose request still waits for the result; each is returned once. The number of another request may
-    /// have become that of one which has ended.
+    /// The oldest call whose request still waits for the result; each is returned once. The number of another request
+    /// may have become that of one which has ended.
     pub fn next(&self) -> Option<HookCall> {
         let mut pending = lock(&self.pending);
         loop {
@@ -238,8 +238,8 @@ impl<T> Decision<T> {
     }
 }
 
-/// An attempt as `FeatureRun#before_attempt` and `Interception::Run#respond` take it: number, method, URL, headers as a flat list,
-/// whether there is a body, and whether a coded response is decoded.
+/// An attempt as `FeatureRun#before_attempt` and `Interception::Run#respond` take it: number, method, URL, headers as a
+/// flat list, whether there is a body, and whether a coded response is decoded.
 pub fn upcoming(ruby: &Ruby, attempt: &Upcoming) -> Result<RArray, Error> {
     let fields = ruby.ary_new();
     for (name, value) in &attempt.headers {
@@ -304,8 +304,8 @@ fn pairs(list: RArray) -> Result<Changes, Error> {
     Ok(pairs)
 }
 
-/// A failure from the name of its class, its phase, whether the request was sent, and whether the connection ended before a
-/// response. Ruby has the Error itself.
+/// A failure from the name of its class, its phase, whether the request was sent, and whether the connection ended
+/// before a response. Ruby has the Error itself.
 fn failure(list: RArray) -> Result<GivenFailure, Error> {
     let kind: String = list.entry(0)?;
     let phase: String = list.entry(1)?;

@@ -10,9 +10,9 @@
 //! headers on demand, and `who_answered` its certificates. `process` separates values that a fork would share.
 //!
 //! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it
-//! holds the GVL: a deadlock. magnus looks up the class of a type behind such a lock, at its first use. Two threads
-//! whose first POST came at the same time waited for ever. So all classes are looked up when the library is loaded. No
-//! lock of ours is held across a call of Ruby that may switch threads.
+//! holds the GVL: a deadlock. The library magnus looks up the class of a type behind such a lock, at its first use. Two
+//! threads whose first POST came at the same time waited for ever. So all classes are looked up when the library is
+//! loaded. No lock of ours is held across a call of Ruby that may switch threads.
 
 // Only the two entry points that the macro makes for Ruby are public.
 #![allow(missing_docs)]

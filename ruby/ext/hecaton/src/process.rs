@@ -18,8 +18,8 @@ use crate::gvl;
 /// This process's id, once it was looked up. None where the kernel does not wipe it at a fork.
 static KNOWN: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
 
-/// The id of this process. Most requests ask for it, and some twice, so it takes no system call: the kernel wipes the known id
-/// in a child, whatever forked it.
+/// The id of this process. Most requests ask for it, and some twice, so it takes no system call: the kernel wipes the
+/// known id in a child, whatever forked it.
 pub fn id() -> u32 {
     let Some(known) = KNOWN.get_or_init(gvl::word_wiped_at_fork) else {
         return process::id();
@@ -56,8 +56,8 @@ impl<T> ProcessLocal<T> {
         };
     }
 
-    /// The value, whichever process it belongs to. This is for code that only touches memory, and runs so often that a system
-    /// call to get the process would be measurable.
+    /// The value, whichever process it belongs to. This is for code that only touches memory, and runs so often that a
+    /// system call to get the process would be measurable.
     pub fn anywhere(&mut self) -> Option<&mut T> {
         self.value.as_mut()
     }
@@ -73,7 +73,8 @@ impl<T> ProcessLocal<T> {
 }
 
 impl ProcessLocal<Waker> {
-    /// Wakes what waits in this process. A waiter of the parent must not be woken, because its descriptors are closed here.
+    /// Wakes what waits in this process. A waiter of the parent must not be woken, because its descriptors are closed
+    /// here.
     pub fn wake(mut self) {
         if let Some(waker) = self.get() {
             waker.wake_by_ref();

@@ -1,4 +1,4 @@
-//! What all clients of a process share: the reactor that threads wait on, and the waits of fibers.
+//! The parts that all clients of a process share: the reactor that threads wait on, and the waits of fibers.
 //!
 //! The first client makes it, and it ends with the last engine: a process without clients has no thread and no
 //! descriptor of ours. A child of `fork` makes another at its first request.

@@ -60,7 +60,7 @@ pub(super) struct Message {
 struct Stream {
     place: usize,
     id: u32,
-    /// What is left of the request's body.
+    /// The rest of the request's body.
     left: Vec<u8>,
     window: i64,
     head: Option<Vec<Field>>,

@@ -28,7 +28,7 @@ pub struct Arguments {
     /// Clients; or `explain CASE`; or `compare BEFORE AFTER` with two run.json.
     #[arg(value_name = "CLIENT")]
     words: Vec<String>,
-    /// All clients that are installed, several side by side. What is found is tried again alone.
+    /// All clients that are installed, several side by side. Each finding is tried again alone.
     #[arg(long)]
     all: bool,
     /// Only cases of these groups, separated by commas.

@@ -11,8 +11,8 @@ use super::arguments::{duration, set, set_some};
 /// The options that say how a job is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
-    /// End with status 3 if this is true of the job's counts when it is done, as in 'errors > 1 %' or 'ok < 99 % or
-    /// unknown > 0' [default: only if no response is good].
+    /// End with status 3 if this is true of the counts of the finished job, as in 'errors > 1 %'. Terms can be
+    /// combined, as in 'ok < 99 % or unknown > 0' [default: only if no response is good].
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Option<String>,
     /// The most requests in flight [default: 200]

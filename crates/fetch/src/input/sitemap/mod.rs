@@ -1,7 +1,7 @@
 //! Sitemaps (sitemaps.org): XML or lines, compressed or not, and indexes of sitemaps.
 //!
-//! Fetching is the caller's. A sitemap comes from the network: no more of it is read than the protocol allows, and it lists
-//! only what is on its own host.
+//! Fetching is the caller's. A sitemap comes from the network: no more of it is read than the protocol allows, and it
+//! lists only what is on its own host.
 
 use std::io::{BufRead, BufReader, Read};
 

@@ -1,4 +1,5 @@
-//! Why a row is rejected, or ranked with a warning: each rule compares one claim with what the server's log says, and names both numbers.
+//! Why a row is rejected, or ranked with a warning: each rule compares one claim with what the server's log says, and
+//! names both numbers.
 //!
 //! A rejected row stays visible with its reason and is never ranked. The order of [`RULES`] is the order
 //! of causes: a request that never arrived also spoils the checksum, so it is reported first.

@@ -19,8 +19,8 @@ const FULL_AT_A_CHECK: f64 = 0.9;
 /// A median latency below this share of the time from one request to the next on a connection is mentioned.
 const FULL_OF_A_CYCLE: f64 = 0.5;
 
-/// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most the requested number;
-/// none without latencies.
+/// Requests in flight on average, as the claimed latencies and the speed say (Little's law), at most the requested
+/// number; none without latencies.
 pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
     let requested = rounds.first()?.cell.load.concurrency as f64;
     claimed_in_flight(rounds).map(|in_flight| in_flight.min(requested))

@@ -27,7 +27,7 @@ const DURATIONS: [&str; 3] = ["request_time", "duration", "elapsed"];
 const METHODS: [&str; 2] = ["method", "request_method"];
 const TARGETS: [&str; 4] = ["uri", "request_uri", "path", "url"];
 
-/// What a line says of one request.
+/// The facts of one request, from its line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Logged {
     /// The id of the request.

@@ -28,7 +28,7 @@ const PERIOD: Duration = Duration::from_millis(5);
 /// Longest line that is read; the rest of a longer one is skipped.
 const LONGEST: usize = 64 << 10;
 
-/// What the log says about the requests of one round.
+/// The facts from the log about the requests of one round.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LogEntries {
@@ -42,14 +42,15 @@ pub struct LogEntries {
     /// Lines by status, as far as they have one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<u16, u64>,
-    /// Ids whose lines name another method or path than was to be sent, where the log has named that request of the run as it was sent.
+    /// Ids whose lines name another method or path than was to be sent, where the log has named that request of the run
+    /// as it was sent.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub otherwise: u64,
     /// Lines with an id of the round that came when it had been judged. No other count has them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub late: u64,
-    /// How long after it was due each request arrived at the service. Only of rounds at a rate and of logs with times to the
-    /// millisecond.
+    /// How long after it was due each request arrived at the service. Only of rounds at a rate and of logs with times
+    /// to the millisecond.
     #[serde(default, skip_serializing_if = "Times::is_empty")]
     pub behind: Times,
 }
@@ -66,7 +67,8 @@ pub(super) struct Expectation<'a> {
     pub(super) is_success: &'a dyn Fn(u16) -> bool,
     /// When the request at a position is due, since 1970; none in the closed loop.
     pub(super) due: Option<&'a dyn Fn(u64) -> Duration>,
-    /// The requests that take turns by their ids: method and path, or none where clients may write the path in different ways.
+    /// The requests that take turns by their ids: method and path, or none where clients may write the path in
+    /// different ways.
     pub(super) turns: &'a [Option<(String, String)>],
 }
 
@@ -82,7 +84,8 @@ pub(super) struct AccessLog {
     judged: Vec<(u64, u64)>,
     /// Lines that came for a judged round since `late` was called last, by its place among all.
     late: BTreeMap<usize, u64>,
-    /// Which of the requests that take turns the log has named as they were sent. A service behind a proxy may never do that.
+    /// Which of the requests that take turns the log has named as they were sent. A service behind a proxy may never do
+    /// that.
     known: HashSet<usize>,
 }
 
@@ -226,7 +229,7 @@ fn is_zero(value: &u64) -> bool {
     *value == 0
 }
 
-/// What was found so far.
+/// The findings so far.
 #[derive(Default)]
 struct Found {
     /// Whether the last line of each id has a status of success; none if it has no status.

@@ -18,9 +18,9 @@ module Hecaton
     # retry_block:: called before each further try as Faraday's :retry calls it, the exception nil after a status.
     #
     # All tries and waits share the request's timeout. Each try has the time that is left. If the wait before a try
-    # would use up that time, the last response is returned instead, or the last error is raised.
-    # <code>response.env[:hecaton_tries]</code> is an Array of Try, and so is `tries` of an error. Requests in
-    # in_parallel are not tried again, and no request is tried again after on_data was called.
+    # would use up that time, the last response is returned instead, or the last error is raised. The tries are an Array
+    # of Try, in <code>response.env[:hecaton_tries]</code> and in `tries` of an error. Requests in in_parallel are not
+    # tried again, and no request is tried again after on_data was called.
     class Retry < Faraday::Middleware
       # The exceptions after which a request is tried again by default. retry_options adds its own to these.
       EXCEPTIONS = [Faraday::ConnectionFailed, Faraday::TimeoutError].freeze

@@ -76,7 +76,7 @@ module Hecaton
         fields.each { |name, values| response.add_field(name, values) } if response.to_hash.size < fields.size
       end
 
-      # What decodes the body, if it is compressed.
+      # The decoder of the body, if it is compressed.
       private_class_method def decoder(http, request, response)
         return unless request.response_body_permitted? && response.class.body_permitted? && Decoding.applies_to?(response)
 
