@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::terminal::shortened;
 use crate::findings::words::plural;
-use crate::views::BENCH;
 use crate::views::form::*;
 
 /// A run, or other results, below the folder.
@@ -38,7 +37,10 @@ const OTHER: &str = "Other measurements";
 pub fn index(entries: &[Entry]) -> String {
     let mut groups: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
     for entry in entries {
-        groups.entry(entry.question()).or_default().push(entry);
+        groups
+            .entry(entry.question(entries))
+            .or_default()
+            .push(entry);
     }
     let mut groups: Vec<(&str, Vec<&Entry>)> = groups.into_iter().collect();
     for (_, entries) in &mut groups {
@@ -64,10 +66,14 @@ pub fn index(entries: &[Entry]) -> String {
 }
 
 impl Entry {
-    /// The parts of a benchmark stand below it.
-    fn question(&self) -> &str {
+    /// The question by which it is grouped. The parts of a benchmark stand below it.
+    fn question(&self, all: &[Entry]) -> &'static str {
+        let is_whole = |other: &&Entry| other.folder() == self.folder() && other.depth() == 1;
         match &self.what {
-            What::Run(_) if self.depth() > 1 => BENCH,
+            What::Run(view) if self.depth() > 1 => all
+                .iter()
+                .find(is_whole)
+                .map_or(view.question, |whole| whole.question(all)),
             What::Run(view) => view.question,
             What::Other { .. } => OTHER,
         }

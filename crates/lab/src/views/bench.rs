@@ -2,14 +2,15 @@
 
 use serde_json::{Value, json};
 
+use super::builds::{self, Builds};
 use super::common::*;
 use super::form::*;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::{Document, Environment};
 
-/// The question of a benchmark.
-pub(crate) const QUESTION: &str = "How does the gem compare with its peers?";
+/// The question of a benchmark of the gem beside its peers.
+const QUESTION: &str = "How does the gem compare with its peers?";
 
 /// Columns that only the page of each part has.
 const DETAILS: [&str; 3] = ["TCP\nconns", "in flight,\nmean", "peak in\nflight"];
@@ -24,8 +25,15 @@ pub struct Part<'a> {
     pub run: &'a Document,
 }
 
-/// All parts, then what became of the goals, in sentences, and what was left out.
+/// All parts, then what became of the goals, in sentences, and what was left out. The goals of two builds follow from
+/// the parts, so a benchmark of builds needs none.
 pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
+    let builds = Builds::of(parts);
+    let of_builds = builds.as_ref().map(Builds::sentences);
+    let goals = match &of_builds {
+        Some(sentences) if goals.is_empty() => sentences,
+        _ => goals,
+    };
     let mut sections = Vec::new();
     let mut records = Vec::new();
     let mut all_facts = Vec::new();
@@ -70,8 +78,10 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     );
     let first = parts.first().map(|part| part.run);
     View {
-        finding: finding(goals),
-        question: QUESTION,
+        finding: builds
+            .as_ref()
+            .map_or_else(|| finding(goals), Builds::finding),
+        question: builds.map_or(QUESTION, |_| builds::QUESTION),
         job: format!(
             "{}, each a run of its own",
             plural(parts.len() as u64, "part")

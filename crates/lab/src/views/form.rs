@@ -406,12 +406,12 @@ pub(crate) struct Across {
     pub(crate) grid: Vec<f64>,
     /// Whether a doubling is always as far.
     pub(crate) log: bool,
-    /// What is written at each value of the grid; the numbers themselves if empty.
+    /// The labels at the values of the grid; the numbers themselves if empty.
     pub(crate) labels: Vec<String>,
 }
 
 impl Across {
-    /// What is written at a value.
+    /// The label at a value.
     pub(crate) fn label(&self, value: f64) -> String {
         let place = self.grid.iter().position(|at| *at == value);
         let label = place.and_then(|place| self.labels.get(place));

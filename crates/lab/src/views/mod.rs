@@ -3,6 +3,7 @@
 
 mod again;
 mod bench;
+mod builds;
 mod changed;
 mod common;
 mod compare;
@@ -13,7 +14,6 @@ mod shootout;
 mod sweep;
 mod warnings;
 
-pub(crate) use bench::QUESTION as BENCH;
 pub use bench::{Part, bench};
 pub use changed::changed;
 pub use form::View;

@@ -1,4 +1,4 @@
-//! What each client does at each rate: the finding, and a table.
+//! The results of each client at each rate: the finding, and a table.
 
 use super::common::{optional, small};
 use super::form::*;

@@ -265,3 +265,22 @@ fn a_goal_of_a_build_that_was_not_measured_is_open() {
         assert!(judgement.sentence.ends_with(why), "{}", judgement.sentence);
     }
 }
+
+#[test]
+fn the_page_of_two_builds_names_them_and_says_how_many_figures_are_worse() {
+    let page = |times| {
+        let rounds = of_builds(1, 24, times);
+        let run = document(rounds, "10ms", json!({ "kind": "test_server" }));
+        let part = report::Part {
+            title: "A part",
+            subject: "gem@checkout",
+            run: &run,
+        };
+        report::bench(&[part], &[], &[]).html()
+    };
+    let worse = "Builds of the gem: checkout is worse than 1a2b3c4 in";
+    assert!(page(0.85).contains(&format!("{worse} 6 of 6 figures")));
+    assert!(page(1.15).contains(&format!("{worse} none of 6 figures")));
+    assert!(page(0.85).contains("gem@checkout ÷ gem@1a2b3c4 at 1, 133 B, requests/s: 0.85×"));
+    assert!(!page(0.85).contains("peers"));
+}

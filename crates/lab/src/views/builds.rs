@@ -1,0 +1,67 @@
+//! Two builds of one client beside each other, as `bin/bench --against` names them: `NAME@BUILD`.
+
+use super::bench::Part;
+use crate::findings::words::plural;
+use crate::findings::{Judgement, judge_goal, judge_run};
+use crate::spec::{Goal, Promise};
+
+/// The question of a benchmark of two builds.
+pub(super) const QUESTION: &str = "How do two builds of the gem compare?";
+
+/// The two builds of a part: the subject's and the other one; none if its clients are no builds.
+fn builds<'a>(part: &Part<'a>) -> Option<[(&'a str, &'a str); 2]> {
+    let (name, own) = part.subject.split_once('@')?;
+    let clients = part.run.plan.clients.iter();
+    let mut others = clients.filter_map(|client| client.split_once('@'));
+    let other = others.find(|(of, build)| *of == name && *build != own)?;
+    Some([(name, own), other])
+}
+
+/// The comparison of two builds, over all parts.
+pub(super) struct Builds {
+    names: [String; 2],
+    judgements: Vec<Judgement>,
+}
+
+impl Builds {
+    /// The comparison; none if the parts are not about two builds.
+    pub(super) fn of(parts: &[Part]) -> Option<Builds> {
+        let first = parts.first().and_then(builds)?;
+        Some(Builds {
+            names: first.map(|(_, build)| build.to_owned()),
+            judgements: parts.iter().flat_map(judged).collect(),
+        })
+    }
+
+    /// Each judgement in a line.
+    pub(super) fn sentences(&self) -> Vec<String> {
+        let said = |judgement: &Judgement| judgement.sentence.clone();
+        self.judgements.iter().map(said).collect()
+    }
+
+    /// The result in one line.
+    pub(super) fn finding(&self) -> String {
+        let [own, other] = &self.names;
+        let worse = self.judgements.iter().filter(|one| one.met == Some(false));
+        let all = plural(self.judgements.len() as u64, "figure");
+        let worse = match worse.count() {
+            0 => "none".to_owned(),
+            some => some.to_string(),
+        };
+        format!("Builds of the gem: {own} is worse than {other} in {worse} of {all}")
+    }
+}
+
+fn judged(part: &Part) -> Vec<Judgement> {
+    let Some(builds) = builds(part) else {
+        return Vec::new();
+    };
+    let [client, than] = builds.map(|(name, build)| format!("{name}@{build}"));
+    let goal = Goal {
+        part: part.title.to_owned(),
+        concurrency: None,
+        body_bytes: None,
+        promise: Promise::NotSlower { client, than },
+    };
+    judge_goal(&goal, &part.run.rounds, &judge_run(part.run).rows)
+}
