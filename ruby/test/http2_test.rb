@@ -32,7 +32,7 @@ class Http2Test < Minitest::Test
     assert_equal [160, 1], @summary.values_at("requests", "connections")
   end
 
-  def test_a_response_says_what_was_spoken
+  def test_a_response_names_its_version_of_http
     serving do |url|
       response = client.post("#{url}/echo", body: "abc")
       assert_equal "2", response.http_version

@@ -67,7 +67,7 @@ class RetryTest < ServerTest
   PATIENCE = { seconds: -> { "1" }, date: -> { (Time.now + 2).httpdate } }.freeze
 
   PATIENCE.each do |form, field|
-    define_method("test_a_server_that_asks_for_patience_in_#{form}_gets_it_and_nobody_else_waits") do
+    define_method("test_a_server_that_demands_patience_in_#{form}_gets_it_and_nobody_else_waits") do
       order = []
       waited = nil
       busy(field) do |address|

@@ -99,11 +99,11 @@ fn an_idempotent_request_is_resent_at_once_from_a_connection_that_ended_without_
                 "{method}"
             );
             let response = outcome.unwrap();
-            let [stale, fresh] = response.attempts() else {
+            let [stale, new] = response.attempts() else {
                 panic!("two attempts")
             };
-            assert!(stale.reused && stale.sent && !fresh.reused && fresh.sent);
-            assert_ne!(stale.connection, fresh.connection);
+            assert!(stale.reused && stale.sent && !new.reused && new.sent);
+            assert_ne!(stale.connection, new.connection);
             assert_eq!(arrived, 3);
         }
     }

@@ -7,10 +7,10 @@ class Verifies < OverTLS
   def verify_mode = OpenSSL::SSL::VERIFY_PEER
 
   def perform(_http, url)
-    fresh = open.tap { |one| one.ca_file = @job.ca } # a context of its own: no session to resume
-    super(fresh, url)
+    other = open.tap { |one| one.ca_file = @job.ca } # a context of its own: no session to resume
+    super(other, url)
   ensure
-    shut(fresh)
+    shut(other)
   end
 end
 

@@ -53,9 +53,9 @@ module Servers
       end
       none_failed(failures, responses.size + failures.size)
       must(responses.size > 50, "only #{responses.size} GETs got a response")
-      fresh = client.stats[:opened]
-      must(fresh > needed, "the reload closed no connection (#{fresh} opened), so the check shows nothing")
-      note(resent(responses), "#{responses.size} GETs, #{fresh} connections")
+      opened = client.stats[:opened]
+      must(opened > needed, "the reload closed no connection (#{opened} opened), so the check shows nothing")
+      note(resent(responses), "#{responses.size} GETs, #{opened} connections")
     end
   end
 
@@ -97,10 +97,10 @@ module Servers
       succeeded.each { |outcome, id| verify_id(outcome.response, id) }
       none_failed(failed.map { |outcome,| outcome.error }, outcomes.size)
       must(succeeded.size > 50, "only #{succeeded.size} GETs got a response")
-      fresh = client.stats[:opened]
-      must(fresh > (endpoint.options[:http] == "2" ? 1 : 50),
-        "the reload closed no connection (#{fresh} opened), so the check shows nothing")
-      note(succeeded.sum { |outcome,| resent([outcome]) }, "#{succeeded.size} GETs, #{fresh} connections")
+      opened = client.stats[:opened]
+      must(opened > (endpoint.options[:http] == "2" ? 1 : 50),
+        "the reload closed no connection (#{opened} opened), so the check shows nothing")
+      note(succeeded.sum { |outcome,| resent([outcome]) }, "#{succeeded.size} GETs, #{opened} connections")
     end
 
     # The number of connections that a batch at 50 opens if the server closes none.

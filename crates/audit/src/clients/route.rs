@@ -210,7 +210,7 @@ impl Route {
         failed(Class::Ended, "the connection could not be opened")
     }
 
-    /// Asks the proxy for a tunnel; false to go without the proxy.
+    /// Requests a tunnel from the proxy; false to go without the proxy.
     fn tunnel(
         &self,
         connection: &mut Connection,

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_bodies_and_headers_change_as_the_way_asks() {
+    fn methods_bodies_and_headers_change_as_the_way_demands() {
         let original = request("POST", "http://a.example/x?y");
         let first = to(step((307, Some(b"/z")), &original, None, 5));
         assert_eq!(

@@ -18,7 +18,7 @@ use crate::gvl;
 /// This process's id, once it was looked up. None where the kernel does not wipe it at a fork.
 static KNOWN: OnceLock<Option<&'static AtomicU32>> = OnceLock::new();
 
-/// The id of this process. Most requests ask for it, and some twice, so it takes no system call: the kernel wipes the
+/// The id of this process. Most requests need it, and some twice, so it takes no system call: the kernel wipes the
 /// known id in a child, whatever forked it.
 pub fn id() -> u32 {
     let Some(known) = KNOWN.get_or_init(gvl::word_wiped_at_fork) else {

@@ -241,7 +241,7 @@ pub fn audit_one(
     Ok(audited)
 }
 
-/// The line of a finding, and the wire if it was asked for.
+/// The line of a finding, and the wire if `--wire` was given.
 fn line(finding: &Finding, arguments: &Arguments) -> Result<()> {
     if is_doubtful(finding) || !arguments.case.is_empty() {
         let says = finding.says.replace(['\r', '\n'], " ");
