@@ -1,10 +1,9 @@
 //! The plan of a job, made before anything is sent: inputs → parts by the hash of their host.
 //!
-//! A host's inputs are in one part, so that one worker keeps its limits. `spool` writes the inputs in frames, by 256
-//! groups of hosts. `parts` puts small groups together, up to about 100,000 inputs, and divides a giant group into host
-//! shards. Each has its share of every limit, and the shares add up. `repeats` finds duplicates. `sources` notices
-//! changed inputs. `plan.json` is written last: without it there is no plan, and nothing has been sent. `extend` adds
-//! inputs later, as parts of their own.
+//! A host's inputs are in one part, so that one worker keeps its limits. `spool` writes the inputs in frames, by 256 groups of
+//! hosts. `parts` puts small groups together, up to about 100,000 inputs, and divides a giant group into host shards. Each
+//! has its share of every limit, and the shares add up. `repeats` finds duplicates. `sources` notices changed inputs. `plan.json` is written last: without it there is no plan, and
+//! nothing has been sent. `extend` adds inputs later, as parts of their own.
 
 mod draft;
 mod entry;
@@ -177,8 +176,7 @@ impl Plan {
         parts.filter(|part| part.inputs > 0 && !folder.commit(part.number).exists())
     }
 
-    /// The parts that may begin now: not those of an addition while parts before it are not done, because their hosts
-    /// are the same.
+    /// The parts that may begin now: not those of an addition while parts before it are not done, because their hosts are the same.
     pub fn startable<'a>(&'a self, folder: &'a Folder) -> impl Iterator<Item = &'a Part> {
         let first = self.undone(folder).map(|part| part.added).min();
         self.undone(folder)

@@ -34,8 +34,8 @@ const REQUESTS_OF_A_CUT: u64 = 1000;
 const MOST_CUTS: u64 = 2;
 const MOST_CUT_TOGETHER: u64 = 8;
 
-/// How often the server sends a response in another form: one in `REQUESTS_OF_A_VARIED`, at most `MOST_VARIED` a round.
-/// A round with fewer requests has one with the probability `VARIED_OF_A_SHORT_ROUND`.
+/// How often the server sends a response in another form: one in `REQUESTS_OF_A_VARIED`, at most `MOST_VARIED` a round. A
+/// round with fewer requests has one with the probability `VARIED_OF_A_SHORT_ROUND`.
 const REQUESTS_OF_A_VARIED: u64 = 200;
 const MOST_VARIED: u64 = 16;
 const VARIED_OF_A_SHORT_ROUND: f64 = 0.3;
@@ -289,8 +289,8 @@ impl<'a> Runner<'a> {
         Ok(taken)
     }
 
-    /// Sends a client an interim response, once. Every client must be able to read one (RFC 9110 §15.2), and some
-    /// cannot: those are sent none while they are measured, and their rows say so.
+    /// Sends a client an interim response, once. Every client must be able to read one (RFC 9110 §15.2), and some cannot: those are sent
+    /// none while they are measured, and their rows say so.
     fn try_interim(&mut self, driver: &mut Driver, cell: &Cell) -> Result<()> {
         if self.interim.contains_key(driver.client()) || self.word_for(cell).is_none() {
             return Ok(());
