@@ -12,11 +12,15 @@ Gem::Specification.new do |spec|
   spec.homepage = "https://rubygems.org/gems/hecaton"
   spec.licenses = ["MIT", "Apache-2.0"]
   spec.metadata = { "rubygems_mfa_required" => "true" }
-  spec.files = Dir.chdir(__dir__) { Dir["lib/**/*.rb", "sig/**/*.rbs", "examples/*.rb", "docs/**/*.md", "*.md", "LICENSE-*", "THIRD_PARTY_LICENSES"] }
+  spec.files = Dir.chdir(__dir__) {
+    Dir["lib/**/*.rb", "sig/**/*.rbs", "examples/*.rb", "docs/**/*.md", "*.md", "LICENSE-*", "THIRD_PARTY_LICENSES"]
+  }
   if File.exist?(File.join(__dir__, "ext"))
     spec.required_ruby_version = ">= 3.1"
     spec.requirements = ["Rust >= 1.87", "libclang"]
-    spec.files += Dir.chdir(__dir__) { Dir["ext/**/*.{rb,rs,toml}", "crates/**/*.{rs,toml}", "Cargo.{toml,lock}", "rustfmt.toml"] }
+    spec.files += Dir.chdir(__dir__) {
+      Dir["ext/**/*.{rb,rs,toml}", "crates/**/*.{rs,toml}", "Cargo.{toml,lock}", "rustfmt.toml"]
+    }
     spec.extensions = ["ext/hecaton/extconf.rb"]
   else # the precompiled gem, for the platform and the Rubies that it was compiled for
     libraries = Dir.chdir(__dir__) { Dir["lib/hecaton/*/hecaton_native.{so,bundle}"] }

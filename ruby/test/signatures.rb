@@ -18,7 +18,9 @@ module Signatures
     @files ||= begin
       script = 'require "hecaton"; require "hecaton/interception/engine"; puts $LOADED_FEATURES'
       loaded = IO.popen([RbConfig.ruby, "-I#{LIBRARY}", "-e", script], &:readlines).map(&:chomp)
-      loaded.grep(/\A#{Regexp.escape(LIBRARY)}\/.*\.rb\z/).map { |path| path.delete_prefix("#{LIBRARY}/").delete_suffix(".rb") }
+      loaded.grep(/\A#{Regexp.escape(LIBRARY)}\/.*\.rb\z/).map { |path|
+        path.delete_prefix("#{LIBRARY}/").delete_suffix(".rb")
+      }
     end
   end
 

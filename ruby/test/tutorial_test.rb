@@ -7,7 +7,9 @@ class TutorialTest < ServerTest
   LIB = File.expand_path("../lib", __dir__)
   # Each title with its programs: [title, number, program, output].
   PROGRAMS = PAGE.split(/^## /).drop(1).flat_map do |section|
-    section.scan(/^```ruby\n(.*?)^```\n\n```text\n(.*?)^```/m).each_with_index.map { |program, number| [section.lines.first.chomp, number, *program] }
+    section.scan(/^```ruby\n(.*?)^```\n\n```text\n(.*?)^```/m).each_with_index.map { |program, number|
+      [section.lines.first.chomp, number, *program]
+    }
   end
 
   def test_no_program_is_left_out
@@ -17,7 +19,8 @@ class TutorialTest < ServerTest
 
   PROGRAMS.each do |title, number, program, output|
     define_method("test_#{title.downcase.gsub(/\W+/, "_")}_#{number}") do
-      printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "-", stdin_data: program.gsub("http://127.0.0.1:8080", real_server.url))
+      printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "-",
+        stdin_data: program.gsub("http://127.0.0.1:8080", real_server.url))
       assert_predicate status, :success?, complaints
       assert_equal [output, ""], [printed, complaints]
     end

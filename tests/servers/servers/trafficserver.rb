@@ -26,7 +26,9 @@ module Servers
     # A root folder of its own, with all files that Traffic Server expects there.
     def lay(name, **settings)
       root = File.join(dir, name)
-      folders = %w[bin sbin config cache lib libexec run log include share].to_h { |folder| [folder, File.join(root, folder)] }
+      folders = %w[bin sbin config cache lib libexec run log include share].to_h { |folder|
+        [folder, File.join(root, folder)]
+      }
       FileUtils.mkdir_p(folders.values)
       FileUtils.chmod_R(0o777, root)
       File.write(File.join(root, "runroot.yaml"), <<~YAML)

@@ -8,7 +8,9 @@ class FaradayDocumentsTest < Minitest::Test
   LIBRARY = File.expand_path("../../../lib", __dir__)
 
   def setup
-    @server = Server.new { |request| request.path == "/slow" ? :hang : [200, {}, "#{request.verb} #{request.query} #{request.body}"] }
+    @server = Server.new { |request|
+      request.path == "/slow" ? :hang : [200, {}, "#{request.verb} #{request.query} #{request.body}"]
+    }
   end
 
   def teardown = @server.stop

@@ -29,7 +29,9 @@ class TyphoeusHtmlProoferTest < ServerTest
 
   def test_it_finds_the_same
     Dir.mktmpdir do |folder|
-      links = %w[/r/1 /status/404 /status/500 /redirect/302/1 /r/2#nowhere].map { |path| "<a href='#{url(path)}'>x</a>" }
+      links = %w[/r/1 /status/404 /status/500 /redirect/302/1 /r/2#nowhere].map { |path|
+        "<a href='#{url(path)}'>x</a>"
+      }
       File.write("#{folder}/index.html", "<html><body>#{links.join}<a href='http://127.0.0.1:1/'>x</a></body></html>")
       found = proof(folder, "-rtyphoeus")
       assert_match(/found 4 failures/, found)

@@ -13,7 +13,8 @@ class TyphoeusParamsDecoderTest < DropInTest
   def test_arrays_come_back
     sent = { a: %w[x y z], b: { c: [{ d: "1" }, { d: "2" }] }, e: { "1" => "one" } }
     query = Typhoeus::Request.new("http://x/", params: sent).url.split("?").last
-    assert_equal({ "a" => %w[x y z], "b" => { "c" => [{ "d" => "1" }, { "d" => "2" }] }, "e" => { "1" => "one" } }, params(query))
+    assert_equal({ "a" => %w[x y z], "b" => { "c" => [{ "d" => "1" }, { "d" => "2" }] }, "e" => { "1" => "one" } },
+      params(query))
   end
 
   def test_by_itself

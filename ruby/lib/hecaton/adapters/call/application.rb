@@ -16,7 +16,9 @@ module Hecaton
 
         # "MyShop::Application" is "my-shop".
         name = ::Rails.application.class.name.delete_suffix("::Application")
-        name.gsub("::", "/").gsub(/([A-Z]+)([A-Z][a-z])|([a-z\d])([A-Z])/) { "#{$1 || $3}-#{$2 || $4}" }.tr("_", "-").downcase
+        name.gsub("::", "/").gsub(/([A-Z]+)([A-Z][a-z])|([a-z\d])([A-Z])/) {
+          "#{$1 || $3}-#{$2 || $4}"
+        }.tr("_", "-").downcase
       end
 
       private_class_method def rails?(method) = defined?(::Rails) && ::Rails.respond_to?(method)
