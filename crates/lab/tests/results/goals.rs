@@ -281,6 +281,6 @@ fn the_page_of_two_builds_names_them_and_says_how_many_figures_are_worse() {
     let worse = "Builds of the gem: checkout is worse than 1a2b3c4 in";
     assert!(page(0.85).contains(&format!("{worse} 6 of 6 figures")));
     assert!(page(1.15).contains(&format!("{worse} none of 6 figures")));
-    assert!(page(0.85).contains("gem@checkout ÷ gem@1a2b3c4 at 1, 133 B, requests/s: 0.85×"));
+    assert!(page(0.85).contains("gem@checkout ÷ gem@1a2b3c4 at 1, 133 B, requests/s: 0.8"));
     assert!(!page(0.85).contains("peers"));
 }
