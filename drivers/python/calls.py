@@ -10,7 +10,7 @@ import time
 import urllib.parse
 from types import SimpleNamespace
 
-# The words that this file implements for every client: it closes the client, and makes calls from threads and from a child.
+# The words that this file implements: it closes the client, and makes calls from threads and from a child.
 OWN = ["parallel", "fork", "close"]
 _state = {}
 _loop, _starting = asyncio.new_event_loop(), threading.Lock()

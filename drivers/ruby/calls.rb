@@ -17,7 +17,7 @@ module Kit
     def addresses = hosts && { "#{URI(url).host}:#{URI(url).port}" => hosts.split(",") }
   end
   BUILDING = Mutex.new
-  # The words that this file implements for every client: it closes the client, and makes calls from threads and from a child.
+  # The words that this file implements: it closes the client, and makes calls from threads and from a child.
   OWN = %w[parallel fork close].freeze
 
   # Says which calls a client can make: the words, and a block that makes a call and returns the status and the body.

@@ -31,7 +31,7 @@ func (c client) Send(url string) (int, []byte, error) {
 
 func (c client) Close() { c.CloseIdleConnections() }
 
-func open(call *kit.Call) client {
+func newClient(call *kit.Call) client {
 	idle := call.Idle(fasthttp.DefaultMaxIdleConnDuration)
 	return client{Client: &fasthttp.Client{TLSConfig: call.TLS(), MaxConnsPerHost: call.PoolSize, MaxIdleConnDuration: idle}}
 }
@@ -52,6 +52,6 @@ func makeCall(c client, call *kit.Call) (int, []byte, error) {
 }
 
 func main() {
-	kit.Calls("method body fields timeout redirects raw-url raw-method tls pool-size idle-timeout"+kit.Own, open, makeCall)
+	kit.Calls("method body fields timeout redirects raw-url raw-method tls pool-size idle-timeout"+kit.Own, newClient, makeCall)
 	kit.Run("fasthttp", kit.VersionOf("github.com/valyala/fasthttp"), "pure go", "off", open)
 }

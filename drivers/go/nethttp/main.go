@@ -44,7 +44,7 @@ func (c client) Send(url string) (int, []byte, error) {
 func (c client) Close() { c.CloseIdleConnections() }
 
 // With the default Transport, and a jar because a case may need one.
-func open(call *kit.Call) *http.Client {
+func newClient(call *kit.Call) *http.Client {
 	transport := transport(100)
 	transport.Proxy, transport.TLSClientConfig = http.ProxyURL(call.ProxyURL()), call.TLS()
 	transport.MaxConnsPerHost, transport.IdleConnTimeout = call.PoolSize, call.Idle(transport.IdleConnTimeout)
@@ -60,7 +60,7 @@ func makeCall(c *http.Client, call *kit.Call) (int, []byte, error) {
 
 func main() {
 	kit.Calls("method body fields timeout redirects cookies gzip userinfo raw-url raw-method tls h2 proxy pool-size idle-timeout expect"+
-		kit.Own, open, makeCall)
+		kit.Own, newClient, makeCall)
 	kit.Versions = []string{"1.1", "2"}
 	kit.Run("go-net-http", runtime.Version(), "pure go", "unknown", open)
 }
