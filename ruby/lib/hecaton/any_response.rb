@@ -31,8 +31,8 @@ module Hecaton
     def charset = ContentType.charset(headers.get_all("content-type").first)
 
     # Array of Cookie: the cookies that the response set and that a jar of its own would keep (see Cookies). Expired
-    # cookies are left out, and so are cookies for a host that the server may not set. The cookies of a response that was
-    # made by hand without a URL are for the host "invalid".
+    # cookies are left out, and so are cookies for a host that the server may not set. The cookies of a response that
+    # was made by hand without a URL are for the host "invalid".
     def cookies
       values = headers.get_all("set-cookie")
       return [] if values.empty?
