@@ -124,12 +124,12 @@ void go() {
 
 void close_all() { workers.clear(); }
 
-void ask(const char *) { printf("\"ok\":false,\"error\":\"unsupported\",\"what\":\"ask\""); }
+void call(const char *) { printf("\"ok\":false,\"error\":\"unsupported\",\"what\":\"call\""); }
 
 } // namespace
 
 int main(int argc, char **) {
     const char *hello = "\"name\":\"beast\",\"engine\":\"boost.beast\",\"models\":[\"async\"],\"retries\":\"off\",\"max_concurrency\":1000";
-    const driver driver = {BOOST_LIB_VERSION, hello, prepare, go, close_all, ask};
+    const driver driver = {BOOST_LIB_VERSION, hello, prepare, go, close_all, call};
     return kit_run(argc, &driver);
 }

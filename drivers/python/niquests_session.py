@@ -1,5 +1,5 @@
 # niquests: a Session for each thread, over HTTP/1.1.
-import asks
+import calls
 import kit
 import niquests
 import sessions
@@ -17,7 +17,7 @@ class NiquestsDriver(sessions.Sessions):
             return session.request(method, url, **options)
 
 
-asks.asks([*sessions.WORDS, *asks.OWN], lambda call: niquests.Session(**HTTP1), sessions.ask)
+calls.calls([*sessions.WORDS, *calls.OWN], lambda call: niquests.Session(**HTTP1), sessions.make)
 kit.run(
     NiquestsDriver,
     name="niquests",

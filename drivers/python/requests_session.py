@@ -17,7 +17,7 @@ class RequestsDriver(sessions.Sessions):
         return requests.request(method, url, **options)
 
 
-asks.asks([*sessions.WORDS, "proxy-environment", *asks.OWN], lambda call: requests.Session(), sessions.ask)
+calls.calls([*sessions.WORDS, "proxy-environment", *calls.OWN], lambda call: requests.Session(), sessions.make)
 kit.run(
     RequestsDriver,
     name="requests-get" if GET else "requests",

@@ -27,7 +27,7 @@ class Sessions(workers.Threads):
 
 
 # One call of the audit.
-def ask(session, call):
+def make(session, call):
     follow = {} if call.follow is None else {"allow_redirects": call.follow}
     response = session.request(
         call.method,

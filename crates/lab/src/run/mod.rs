@@ -2,7 +2,6 @@
 
 mod access_log;
 mod account;
-mod ask;
 mod authorities;
 pub mod baseline;
 mod built;
@@ -39,8 +38,8 @@ mod words;
 pub use crate::plan::Cell;
 pub use access_log::{ID_PREFIX, LogEntries};
 pub use account::Account;
-pub use ask::{Ask, Asked};
 pub use authorities::Authorities;
+pub use call::{Call, CallReply};
 pub use conductor::{Event, Setup, sweep};
 pub use cores::{Pinning, choose_cores, on_core};
 pub use driver::Driver;
