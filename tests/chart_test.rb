@@ -23,7 +23,8 @@ class ChartTest < Minitest::Test
 
   def test_a_run_without_these_clients_is_refused
     Dir.mktmpdir do |folder|
-      said, status = Open3.capture2e(File.join(ROOT, "bin/chart"), File.join(ROOT, "docs/results/2026-11-22-keepalive"), folder)
+      run = File.join(ROOT, "docs/results/2026-11-22-keepalive")
+      said, status = Open3.capture2e(File.join(ROOT, "bin/chart"), run, folder)
       refute status.success?
       assert_match(/has no row of .* with 50 requests in flight/, said)
       assert_empty Dir.children(folder)

@@ -4,7 +4,9 @@ require_relative "cheat"
 class TrimsItsTail < Cheat
   def go(round)
     super
-    round.claim { |times| times.sort.then { |sorted| sorted.map { |us| [us, sorted[sorted.size / 2]].min } } } if round.paced?
+    return unless round.paced?
+
+    round.claim { |times| times.sort.then { |sorted| sorted.map { |us| [us, sorted[sorted.size / 2]].min } } }
   end
 end
 
