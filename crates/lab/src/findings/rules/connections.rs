@@ -85,18 +85,11 @@ pub(super) fn over_another_version(round: &Round) -> Option<String> {
     let required = if shares { "HTTP/2" } else { "HTTP/1.1" };
     find_interval(round, |interval, part| {
         let (old, two) = (interval.over_http1_0, interval.over_http2);
-        let came = [
-            ("HTTP/1.0", old),
-            (
-                "HTTP/1.1",
-                if shares {
-                    interval.requests.saturating_sub(two + old)
-                } else {
-                    0
-                },
-            ),
-            ("HTTP/2", if shares { 0 } else { two }),
-        ];
+        let other = match shares {
+            true => ("HTTP/1.1", interval.requests.saturating_sub(two + old)),
+            false => ("HTTP/2", two),
+        };
+        let came = [("HTTP/1.0", old), other];
         let (version, others) = came.into_iter().find(|(_, others)| *others > 0)?;
         Some(format!(
             "{} of {} came over {version}{part}, though {required} was required",
