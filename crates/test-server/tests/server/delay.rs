@@ -18,20 +18,16 @@ fn delayed(text: &str, count: u64) -> RoundSpec {
 fn no_response_comes_before_its_delay() {
     let server = support::server();
     server.open_round(delayed("30ms", 5));
-    let mut client = Client::new(&server);
-    for id in 1..=5 {
-        let start = Instant::now();
-        client.get(&format!("/r/{id}"));
-        assert!(
-            start.elapsed() >= Duration::from_millis(30),
-            "{:?}",
-            start.elapsed()
-        );
-    }
+    let delay = Duration::from_millis(30);
+    let mut times = times(&mut Client::new(&server), 1..6);
+    assert!(times.iter().all(|time| *time >= delay), "{times:?}");
     let interval = server.close_round();
     assert!(interval.span_ns >= 150_000_000, "{interval:?}");
-    // Lateness is measured from the planned instant: it does not contain the delay.
-    assert!(interval.lateness_p50_us < 30_000, "{interval:?}");
+    // Lateness is measured from the planned instant: it does not contain the delay. The server states it to two digits.
+    times.sort();
+    let median_us = (times[2] - delay).as_micros() as u64;
+    let most = median_us + median_us / 50 + 1;
+    assert!(interval.lateness_p50_us <= most, "{interval:?} {times:?}");
 }
 
 #[test]
@@ -117,20 +113,31 @@ fn times(client: &mut Client, ids: std::ops::Range<u64>) -> Vec<Duration> {
     ids.map(timed).collect()
 }
 
+/// Whether one of twenty tries takes less than `limit`, and each at least `least`: a busy machine makes some of them longer.
+fn within(least: Duration, limit: Duration, mut time: impl FnMut() -> Duration) -> bool {
+    (0..20).any(|_| {
+        let took = time();
+        assert!(took >= least, "{took:?}");
+        took < limit
+    })
+}
+
 #[test]
 fn each_response_waits_one_round_trip_and_the_first_of_a_connection_one_more() {
     let server = support::server();
     let round_trip = Duration::from_millis(300);
     server.open_round(RoundSpec {
         round_trip,
-        ..round(1, 2)
+        ..round(1, 21)
     });
-    let times = times(&mut Client::new(&server), 1..3);
-    assert!(times[0] >= 2 * round_trip, "{times:?}");
-    assert!(
-        (round_trip..2 * round_trip).contains(&times[1]),
-        "{times:?}"
-    );
+    let mut client = Client::new(&server);
+    let mut ids = 1..;
+    let mut next = || {
+        let id = ids.next().unwrap();
+        times(&mut client, id..id + 1)[0]
+    };
+    assert!(next() >= 2 * round_trip);
+    assert!(within(round_trip, 2 * round_trip, next));
 }
 
 #[test]
@@ -139,11 +146,14 @@ fn a_connection_used_before_the_round_waits_no_round_trip_of_opening() {
     let mut client = Client::new(&server);
     client.get("/r/1");
     let round_trip = Duration::from_millis(300);
-    server.open_round(RoundSpec {
-        round_trip,
-        ..delayed("100ms", 1)
-    });
-    let times = times(&mut client, 1..2);
     let whole = round_trip + Duration::from_millis(100);
-    assert!((whole..whole + round_trip).contains(&times[0]), "{times:?}");
+    assert!(within(whole, whole + round_trip, || {
+        server.open_round(RoundSpec {
+            round_trip,
+            ..delayed("100ms", 1)
+        });
+        let took = times(&mut client, 1..2)[0];
+        server.close_round();
+        took
+    }));
 }
