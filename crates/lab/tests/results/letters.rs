@@ -176,7 +176,7 @@ fn kept(folder: &str) -> Document {
 /// Eight clients and their tuned twins, which at one request at a time do the same.
 #[test]
 fn twins_of_a_kept_shootout_share_a_letter() {
-    let run = kept("2026-11-22-shootout");
+    let run = kept("2026-11-24-shootout");
     let ranking = rank(&run.rounds);
     let names = || ranking.ranked.iter().map(|entry| entry.row.client.as_str());
     let twins: Vec<(&str, String)> = names()
@@ -193,7 +193,7 @@ fn twins_of_a_kept_shootout_share_a_letter() {
 /// Machines that compile while they run were measured cold in that run; programs that do not were not.
 #[test]
 fn rows_of_a_recorded_shootout_that_were_still_warming_get_a_warning() {
-    let run = kept("2026-11-22-shootout");
+    let run = kept("2026-11-24-shootout");
     let ranking = rank(&run.rounds);
     let entries = || ranking.ranked.iter().map(|entry| &entry.row);
     let warned: Vec<&str> = entries()
@@ -201,10 +201,9 @@ fn rows_of_a_recorded_shootout_that_were_still_warming_get_a_warning() {
         .map(|row| &*row.client)
         .collect();
     for name in [
-        "java-net-http",
-        "okhttp",
         "jruby-net-http",
         "node-http",
+        "undici",
         "fetch-tuned",
     ] {
         assert!(warned.contains(&name), "{name} of {warned:?}");
