@@ -118,7 +118,7 @@ def problems(page, url, used=True):
         (not found["spilled"], f"text sticks out of its chart: {found['spilled']}"),
         (found["tables"] > 0 and found["figures"] > 0, "no table with figures"),
         (found["sortable"] > 0, "no table can be sorted"),
-        (not found["narrowed"], f"tables that are not folded are cut: {found['narrowed']}"),
+        (not found["narrowed"], f"tables are cut: {found['narrowed']}"),
         (found["verdicts"], "no verdict"),
         (not found["faint"], f"contrast below 4.5: {found['faint'][:5]}"),
         (found["overflow"] <= 0, f"the page is {found['overflow']} px wider than its {found['width']} px"),

@@ -46,8 +46,8 @@
     }).map(words)),
     hidden,
     cut: tables.filter((t) => t.getBoundingClientRect().right > document.documentElement.clientWidth).map(words),
-    // A folded table may scroll sideways; the tables that every reader sees may not, if they are cards on a telephone.
-    narrowed: tables.filter((t) => !t.closest("details") && (innerWidth > 560 || t.classList.contains("cards")) &&
+    // On a telephone a table without cards may scroll in its box, beside its first column.
+    narrowed: tables.filter((t) => (innerWidth > 560 || t.classList.contains("cards")) &&
       t.scrollWidth > t.parentElement.clientWidth + 1).map(words),
     sortable: tables.filter((t) => t.classList.contains("sort")).length,
     tables: tables.filter((t) => t.tHead && t.tBodies[0].rows.length > 0).length,
@@ -56,7 +56,7 @@
     faint: texts.filter((e) => contrast(e) < 4.5).map((e) => `${words(e)} ${contrast(e).toFixed(2)}`),
     width: innerWidth,
     overflow: Math.max(closed, document.documentElement.scrollWidth) - innerWidth,
-    data: typeof JSON.parse(document.getElementById("run").textContent).rows,
+    data: typeof JSON.parse(document.getElementById("run")?.textContent || "{}").rows,
     scripts: [...document.scripts].filter((s) => s.type !== "application/json").map((s) => s.textContent),
     policy: document.querySelector("meta[http-equiv=Content-Security-Policy]")?.content || "",
   };

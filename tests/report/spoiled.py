@@ -39,7 +39,14 @@ SPOILS = {
     "too wide": (after_main('<div style="width:2000px">wide</div>'), "wider than its"),
     "a wide table": (
         after_main('<table class="cards" style="width:2000px"><tbody><tr><td>1</td></tr></tbody></table>'),
-        "not folded are cut",
+        "tables are cut",
+    ),
+    "a wide folded table": (
+        after_main(
+            '<details><summary>more</summary><div style="overflow:auto">'
+            '<table style="width:2000px"><tbody><tr><td>1</td></tr></tbody></table></div></details>'
+        ),
+        "tables are cut",
     ),
     "tiny text": (lambda page: page.replace("</style>", "text{font-size:5px!important}</style>"), "px small"),
     "text outside": (lambda page: re.sub(r'(<text class="axis[^"]*" x=")', r"\g<1>9", page), "sticks out"),
