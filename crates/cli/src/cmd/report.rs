@@ -9,7 +9,7 @@ use console::Term;
 use hecaton_lab::findings::judge_run;
 use hecaton_lab::ledger::{self, Bench, Document, read, runs_below};
 use hecaton_lab::report::{self, Beside, View, beside};
-use hecaton_lab::spec::Usage;
+use hecaton_lab::spec::{BenchScenario, Usage, project_root};
 
 use crate::ending::Worse;
 
@@ -117,16 +117,31 @@ fn opened(path: &Path) -> Result<Document> {
 }
 
 fn of_bench(bench: &Bench) -> View {
+    let titles = titles();
+    let title = |name: &str| titles.iter().find(|(part, _)| part == name);
     let parts: Vec<report::Part> = bench
         .parts
         .iter()
         .map(|part| report::Part {
-            title: &part.title,
+            title: title(&part.title).map_or(&part.title, |(_, title)| title),
             subject: &part.subject,
             run: &part.run,
         })
         .collect();
     report::bench(&parts, &bench.goals, &bench.left_out)
+}
+
+/// The titles of the parts that a benchmark has, by their names: a folder of a part has its name alone.
+fn titles() -> Vec<(String, String)> {
+    let Ok(root) = project_root() else {
+        return Vec::new();
+    };
+    let scenarios = [
+        BenchScenario::load(&root),
+        BenchScenario::against(&root, ""),
+    ];
+    let parts = scenarios.into_iter().flatten().flat_map(|it| it.part);
+    parts.map(|part| (part.name, part.title)).collect()
 }
 
 /// Writes the page of every run below a folder, and the page that links them.

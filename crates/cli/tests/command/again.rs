@@ -159,7 +159,11 @@ fn the_folder_of_a_benchmark_is_shown_with_all_its_parts() {
     let folder = root().join("docs/results/2026-11-22-bench");
     let ending = run(hecaton("cheats").arg("report").arg(&folder));
     ending.assert(0, &[]);
-    for part in ["many", "memory", "one", "ten-thousand", "tls"] {
+    for part in [
+        "Many at once",
+        "Memory of a new process, 200 at once",
+        "One request after another",
+    ] {
         assert!(
             ending.stdout.contains(&format!("\n{part}\n")),
             "{part}: {}",

@@ -7,6 +7,9 @@ use super::stats::{Estimate, Statement};
 use super::words::{plural, times};
 use crate::run::Round;
 
+/// Words of every sentence about builds that may be equal.
+pub const NOT_APART: &str = "not told apart";
+
 /// A measure that is compared, and the words for a clear difference.
 struct Measure {
     name: &'static str,
@@ -59,11 +62,11 @@ fn judgement(what: String, found: &Estimate, measure: &Measure) -> Judgement {
     let said = match statement {
         Statement::More => measure.more.into(),
         Statement::Less => measure.less.into(),
-        Statement::Same => "not told apart, equivalent (within ±2 %)".into(),
-        Statement::Unclear => "not told apart, more --rounds may".to_owned(),
+        Statement::Same => format!("{NOT_APART}, equivalent (within ±2 %)"),
+        Statement::Unclear => format!("{NOT_APART}, more --rounds may help"),
         Statement::TooFew => {
             let rounds = plural(found.samples as u64, "round");
-            format!("not told apart, {rounds} are too few")
+            format!("{NOT_APART}, {rounds} are too few")
         }
     };
     let worse = if measure.costs {

@@ -26,13 +26,13 @@ pub struct Part<'a> {
 }
 
 /// All parts, then what became of the goals, in sentences, and what was left out. The goals of two builds follow from
-/// the parts, so a benchmark of builds needs none.
+/// the parts.
 pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     let builds = Builds::of(parts);
     let of_builds = builds.as_ref().map(Builds::sentences);
-    let goals = match &of_builds {
-        Some(sentences) if goals.is_empty() => sentences,
-        _ => goals,
+    let said = |media| match &builds {
+        Some(builds) => builds.sections(media),
+        None => vec![Section::new("Goals", media, vec![Verdict::list(goals)])],
     };
     let mut sections = Vec::new();
     let mut records = Vec::new();
@@ -45,9 +45,8 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
             vec![Block::List(Tone::Plain, lines.to_vec())],
         ));
     }
-    let said = || Verdict::list(goals);
-    if !goals.is_empty() {
-        sections.push(Section::new("Goals", Media::PAPER, vec![said()]));
+    if builds.is_some() || !goals.is_empty() {
+        sections.extend(said(Media::PAPER));
     }
     for part in parts {
         let findings = judge_run(part.run);
@@ -62,7 +61,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         );
         records.extend(findings.rows.iter().map(|row| record(part, row)));
     }
-    sections.push(Section::new("Goals", Media::TERMINAL, vec![said()]));
+    sections.extend(said(Media::TERMINAL));
     let items = missing
         .iter()
         .map(|why| [String::new(), why.clone()])
@@ -94,7 +93,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         facts: all_facts,
         sections,
         data: vec![(
-            json!({ "rows": records, "goals": goals }),
+            json!({ "rows": records, "goals": of_builds.as_deref().unwrap_or(goals) }),
             "Each part's run.json has its rounds.",
         )],
         records,
@@ -162,6 +161,7 @@ fn tables(part: &Part, findings: &Findings) -> Vec<Table> {
 
 fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     let Part { subject, run, .. } = part;
+    let of_builds = builds::own(part);
     let named = |row: &&Row| match row.load.keepalive {
         true => name(&row.client),
         false => format!("{} *", name(&row.client)),
@@ -174,7 +174,7 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     let mut figures = figures(|row: &&Row| row).into_iter();
     columns.extend(figures.next());
     let ratio = col(
-        &format!("{}\n÷ this", in_lines(subject)),
+        &format!("{}\n÷ this", of_builds.unwrap_or(*subject)),
         0,
         |row: &&Row| against(row, rows, run, subject),
     );
@@ -210,14 +210,6 @@ fn without_details<'a, T: 'a>(column: Shown<'a, T>) -> Shown<'a, T> {
     match DETAILS.contains(&column.title()) {
         true => column.on(Media::TEXT),
         false => column,
-    }
-}
-
-/// A long name in two lines, so that a column is not as wide as its title.
-fn in_lines(name: &str) -> String {
-    match name.rfind('-') {
-        Some(dash) if name.len() > 16 => format!("{}\n{}", &name[..=dash], &name[dash + 1..]),
-        _ => name.to_owned(),
     }
 }
 

@@ -1,8 +1,9 @@
 //! Two builds of one client beside each other, as `bin/bench --against` names them: `NAME@BUILD`.
 
 use super::bench::Part;
+use super::form::{Block, Media, Section, Verdict};
 use crate::findings::words::plural;
-use crate::findings::{Judgement, judge_goal, judge_run};
+use crate::findings::{Judgement, NOT_APART, Tone, judge_goal, judge_run};
 use crate::spec::{Goal, Promise};
 
 /// The question of a benchmark of two builds.
@@ -15,6 +16,11 @@ fn builds<'a>(part: &Part<'a>) -> Option<[(&'a str, &'a str); 2]> {
     let mut others = clients.filter_map(|client| client.split_once('@'));
     let other = others.find(|(of, build)| *of == name && *build != own)?;
     Some([(name, own), other])
+}
+
+/// The build that a part is about, for a column's title: both of its clients have the same name before the build's.
+pub(super) fn own<'a>(part: &Part<'a>) -> Option<&'a str> {
+    builds(part).map(|[(_, build), _]| build)
 }
 
 /// The comparison of two builds, over all parts.
@@ -37,6 +43,27 @@ impl Builds {
     pub(super) fn sentences(&self) -> Vec<String> {
         let said = |judgement: &Judgement| judgement.sentence.clone();
         self.judgements.iter().map(said).collect()
+    }
+
+    /// The figures in which the builds differ, and those in which they may be equal.
+    pub(super) fn sections(&self, media: Media) -> Vec<Section> {
+        let sentences = self.sentences().into_iter();
+        let (equal, mut apart): (Vec<String>, Vec<String>) =
+            sentences.partition(|sentence| sentence.contains(NOT_APART));
+        if apart.is_empty() {
+            apart.push("In no figure.".into());
+        }
+        let title = format!("Not told apart: {}", plural(equal.len() as u64, "figure"));
+        let equal = equal.into_iter().map(|words| [String::new(), words]);
+        let equal = Block::List(Tone::Plain, equal.collect());
+        vec![
+            Section::new(
+                "Where the builds differ",
+                media,
+                vec![Verdict::list(&apart)],
+            ),
+            Section::new(title, media, vec![equal]).folded(),
+        ]
     }
 
     /// The result in one line.

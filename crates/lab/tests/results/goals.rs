@@ -282,5 +282,7 @@ fn the_page_of_two_builds_names_them_and_says_how_many_figures_are_worse() {
     assert!(page(0.85).contains(&format!("{worse} 6 of 6 figures")));
     assert!(page(1.15).contains(&format!("{worse} none of 6 figures")));
     assert!(page(0.85).contains("gem@checkout ÷ gem@1a2b3c4 at 1, 133 B, requests/s: 0.8"));
+    assert!(page(0.85).contains(">checkout<br>÷ this</th>"));
+    assert!(page(0.85).contains("<summary>Not told apart: 0 figures</summary>"));
     assert!(!page(0.85).contains("peers"));
 }
