@@ -9,6 +9,7 @@ use clap::Args;
 use console::Term;
 use hecaton_lab::ledger::{Folder, holds_run};
 use hecaton_lab::measure::{self, Conditions, Measured, Progress};
+use hecaton_lab::plan::assumed_response;
 use hecaton_lab::report::{self, View};
 use hecaton_lab::run::Elsewhere;
 use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Usage, parse_duration, project_root};
@@ -18,6 +19,7 @@ use crate::stop;
 
 /// Options of every verb that measures.
 #[derive(Args)]
+#[command(next_help_heading = "Run and output")]
 pub struct Common {
     /// Seed of the order of rounds and of the delays [default: a random one, which the document keeps].
     #[arg(long)]
@@ -151,7 +153,10 @@ fn begins(experiment: &Experiment, rounds: u64, time: Duration) -> String {
     let clients = plural(experiment.sweep.clients.len(), "client");
     let (rounds, time) = (plural(rounds as usize, "round"), words(time));
     let seed = experiment.sweep.seed;
-    format!("{clients}, {rounds}, about {time}, seed {seed}")
+    let condition = assumed_response(&experiment.sweep)
+        .map(|time| format!(" if a response takes {} ms", time.as_millis()))
+        .unwrap_or_default();
+    format!("{clients}, {rounds}, about {time}{condition}, seed {seed}")
 }
 
 /// Prints the result first, so that it is not lost if the disk is full or the folder is gone.

@@ -45,6 +45,18 @@ pub fn estimate(sweep: &Sweep) -> Duration {
     Duration::from_secs_f64(invocations + measured + later(sweep))
 }
 
+/// The time of a response that [`estimate`] assumes, because the lab does not know the service. None if it matters to no
+/// round.
+pub fn assumed_response(sweep: &Sweep) -> Option<Duration> {
+    let Target::Foreign { requests, .. } = sweep.target else {
+        return None;
+    };
+    let is_counted = |load: &Load| load.requests.is_some() || (requests > 0 && load.rate.is_none());
+    let mut cells = sweep.cells.iter();
+    let matters = cells.any(|cell| is_counted(&cell.load));
+    matters.then(|| Duration::from_secs_f64(1.0 / FOREIGN_RATE))
+}
+
 /// Whether it must be found out how many requests fill a round.
 fn is_calibrated(sweep: &Sweep, load: &Load) -> bool {
     sweep.target.is_test_server() && load.requests.is_none()
