@@ -151,14 +151,17 @@ impl Usual {
     }
 }
 
-/// Renames the baseline loader, which older documents call `raw`.
+/// Renames the baseline loader, which older documents call `raw`, in values and as a key of the clients.
 fn renamed(value: Value) -> Value {
     match value {
         Value::String(name) if name == "raw" => BASELINE_LOADER.into(),
         Value::Array(items) => items.into_iter().map(renamed).collect(),
         Value::Object(fields) => fields
             .into_iter()
-            .map(|(key, value)| (key, renamed(value)))
+            .map(|(key, value)| match key.as_str() {
+                "raw" => (BASELINE_LOADER.into(), renamed(value)),
+                _ => (key, renamed(value)),
+            })
             .collect(),
         other => other,
     }

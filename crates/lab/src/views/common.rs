@@ -72,10 +72,10 @@ pub(super) fn standing<'a, T: 'a>(
         };
         format!("{doubt}{advice}")
     };
-    let ledger = col("ledger", 0, move |it| words(it).to_owned());
+    let log = col("server's\nlog", 0, move |it| words(it).to_owned());
     vec![
         col("", 0, mark).words().on(Media::TEXT),
-        ledger.words().on(Media::PAGE),
+        log.words().on(Media::PAGE),
     ]
 }
 
@@ -209,7 +209,7 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
             fact("opened in\nrounds", false, |truth| truth.opened),
             fact("in flight,\nplanned", false, |truth| truth.concurrency),
             fact("most in\nflight", false, |truth| truth.in_flight),
-            col("ledger", 0, |line: &&Witnessed| line.ledger.clone()).words(),
+            col("server's\nlog", 0, |line: &&Witnessed| line.ledger.clone()).words(),
         ];
         let beside = |line: &Witnessed| line.seen.as_ref().and_then(|seen| seen.beside);
         if lines.iter().any(|line| beside(line).is_some()) {
@@ -317,7 +317,7 @@ fn clients(run: &Document) -> Table {
     let words = |title: &str, value: fn(&Client) -> String| col(title, 0, value).words();
     #[rustfmt::skip]
     let columns = vec![
-        words("client", |it| it.0.clone()),
+        words("client", |it| name(it.0)),
         words("language", |it| optional(it.1.language.clone(), |name| name)),
         words("used as", |it| optional(it.1.approach, |approach| approach.words().into())),
         words("version", |it| it.1.version.clone()),

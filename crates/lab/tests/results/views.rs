@@ -90,6 +90,36 @@ fn a_client_does_not_choose_where_its_chart_is_written() {
     );
 }
 
+/// The headings of a page's tables, each in one line.
+fn headings(page: &str) -> Vec<String> {
+    let cells = page.split("<th ").skip(1);
+    let cells = cells.filter_map(|cell| cell.split_once('>')?.1.split_once("</th>"));
+    cells
+        .map(|(title, _)| title.replace("<br>", " "))
+        .filter(|title| !title.is_empty())
+        .collect()
+}
+
+#[test]
+fn the_tutorial_of_the_lab_explains_every_column_of_the_kept_pages() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let tutorial = std::fs::read_to_string(docs.join("lab.md")).unwrap();
+    let explained: Vec<&str> = tutorial
+        .lines()
+        .filter_map(|line| line.strip_prefix("| ")?.split_once(" |"))
+        .map(|(title, _)| title)
+        .collect();
+    for (name, run) in hecaton_lab::ledger::runs_below(&docs.join("results")).unwrap() {
+        let page = report::view(&run, &judge(&run.rounds, &run.plan.delay)).html();
+        let headings = headings(&page);
+        assert!(headings.len() > 10, "{name}: {headings:?}");
+        for heading in headings {
+            let is_there = explained.iter().any(|title| title.contains(&heading));
+            assert!(is_there, "{name}: docs/lab.md does not explain {heading:?}");
+        }
+    }
+}
+
 #[test]
 fn kept_runs_are_read_and_every_speed_is_in_every_view() {
     let results = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
@@ -98,7 +128,8 @@ fn kept_runs_are_read_and_every_speed_is_in_every_view() {
     for (name, run) in runs {
         // Whatever they were called when the run was written.
         assert!(
-            !run.plan.clients.iter().any(|client| client == "raw"),
+            !run.plan.clients.iter().any(|client| client == "raw")
+                && !run.environment.clients.contains_key("raw"),
             "{name}"
         );
         let verified = run.plan.target == hecaton_lab::spec::Target::TestServer;

@@ -24,7 +24,7 @@ pub(super) fn advised(run: &Document, groups: &[Group]) -> Table {
         col("response", 0, response),
         col("use", 0, row(|row| row.load.concurrency.to_string())),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
-        col("speed-\nup", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
+        col("speed-up", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
         col("of\nbaseline", 3, row(|row| optional(row.baseline_loader_ratio, percent))),
         col("CPU\n%", 4, row(|row| figure(row.cpu_percentage))),
         col("p99\nms", 4, row(p99_words)).intervals(9),
