@@ -21,7 +21,7 @@ use crate::run::verdict::{classify, wait};
 use crate::run::watch::News;
 use crate::sink::Whole;
 
-/// What became of a response's body.
+/// The fate of a response's body.
 enum Stored {
     /// It was received whole: into this file, or, with none, into the memory of the response.
     Whole(Option<Whole>),
@@ -348,17 +348,25 @@ fn sentence(host: &str, change: &Change, outcome: &hecaton::Outcome) -> Option<S
     match change {
         Change::Rests(failures, rest) => Some(format!(
             "{host}: {failures} failures in a row, {last}; the next request is sent in {}",
-            humantime::format_duration(*rest)
+            rounded(*rest)
         )),
         Change::GivenUp(after) => Some(format!(
             "{host}: given up after it was down for {}, {last}; its other inputs are unreached, and `again` sends them",
-            humantime::format_duration(Duration::from_secs(after.as_secs()))
+            rounded(*after)
         )),
         // Short pauses are usual; only long ones are reported.
         Change::Paused(pause) if *pause >= Duration::from_secs(5) => Some(format!(
             "{host}: the server requests a pause of {}",
-            humantime::format_duration(*pause)
+            rounded(*pause)
         )),
         Change::Paused(_) => None,
     }
+}
+
+/// A time for a person: whole seconds, or whole milliseconds below a second.
+fn rounded(time: Duration) -> humantime::FormattedDuration {
+    humantime::format_duration(match time.as_secs() {
+        0 => Duration::from_millis(time.as_millis() as u64),
+        seconds => Duration::from_secs(seconds),
+    })
 }
