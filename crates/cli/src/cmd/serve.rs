@@ -24,8 +24,8 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// Serve the lab of another machine: listen for its control connection, and start and stop servers as it says.
-    /// TOKEN is what it must say, as in `hecaton sweep --server HOST:PORT --server-token TOKEN`. Nothing is encrypted,
-    /// so use it in a network of yours.
+    /// That machine must send TOKEN, as with `hecaton sweep --server HOST:PORT --server-token TOKEN`. Nothing is
+    /// encrypted, so use it in a network of yours.
     #[arg(long, value_name = "TOKEN")]
     remote: Option<String>,
     /// Let other machines connect: needed to listen beyond loopback. Connections then have deadlines, and limits by
@@ -50,12 +50,13 @@ pub struct Arguments {
     #[arg(long, value_name = "PATH")]
     unix: Option<PathBuf>,
     /// Use TLS, with this certificate: valid (the default of --tls), expired, not-yet-valid, wrong-host or self-signed.
-    #[arg(long, value_name = "CERTIFICATE", num_args = 0..=1, require_equals = true, default_missing_value = "valid")]
+    #[arg(long, value_name = "CERTIFICATE", num_args = 0..=1, require_equals = true, default_missing_value = "valid",
+          help_heading = TLS)]
     tls: Option<Certificate>,
     #[command(flatten)]
     secure: Secure,
     /// Support HTTP/2 too: by prior knowledge without TLS, by ALPN with it.
-    #[arg(long)]
+    #[arg(long, help_heading = HTTP2)]
     http2: bool,
     #[command(flatten)]
     streams: Streams,
@@ -68,8 +69,13 @@ pub struct Arguments {
     close_after: u32,
 }
 
+/// Headings of the help.
+const TLS: &str = "TLS";
+const HTTP2: &str = "HTTP/2";
+
 /// Options that need `--http2`.
 #[derive(Args)]
+#[command(next_help_heading = HTTP2)]
 struct Streams {
     /// Most streams open at once on a connection.
     #[arg(long, value_name = "STREAMS", requires = "http2")]
@@ -84,6 +90,7 @@ struct Streams {
 
 /// Options that need `--tls`.
 #[derive(Args)]
+#[command(next_help_heading = TLS)]
 struct Secure {
     /// Write the certificate authority that clients must trust to this file, as PEM.
     #[arg(long, value_name = "FILE", requires = "tls")]

@@ -8,6 +8,7 @@ use hecaton_lab::spec::{Expected, Extras, Har, Target, Usage};
 
 /// The parts of requests to a user's own server besides method and URL.
 #[derive(Args)]
+#[command(next_help_heading = "A service of your own")]
 pub struct ServiceArguments {
     /// A header field of every request to a URL, as in 'Accept: text/html'; repeat it for several. Its value is in no
     /// file.

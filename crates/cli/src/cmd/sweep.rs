@@ -59,8 +59,8 @@ pub struct Arguments {
     /// Bytes of a response's body, separated by commas [default: 133 and 13801].
     #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
-    /// How long the server waits before each response [default: lognormal:p50=10ms,p99=20ms]. 15ms is the median of a
-    /// log-normal distribution whose p99 is twice as long, and 0 is no wait. Other forms: fixed:15ms,
+    /// How long the server waits before each response [default: lognormal:p50=10ms,p99=20ms]. A time alone, as 15ms, is
+    /// the median of a log-normal distribution whose p99 is twice as long. 0 is no wait. Other forms: fixed:15ms,
     /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms.
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,

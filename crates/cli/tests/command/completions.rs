@@ -56,6 +56,28 @@ fn the_help_as_markdown_has_a_page_for_each_verb_and_an_anchor_for_each_option()
 }
 
 #[test]
+fn the_help_of_a_measurement_is_in_groups() {
+    let output = hecaton("cheats").args(["sweep", "-h"]).output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let groups = [
+        "\nOptions:\n",
+        "\nRun and output:\n",
+        "\nA service of your own:\n",
+    ];
+    let options = ["  -c, --concurrency", "  -q, --quiet", "  -H, --header"];
+    let expected: Vec<&str> = groups
+        .iter()
+        .zip(&options)
+        .flat_map(|(a, b)| [*a, *b])
+        .collect();
+    let places: Vec<Option<usize>> = expected.iter().map(|words| help.find(words)).collect();
+    assert!(
+        places.is_sorted() && places.iter().all(Option::is_some),
+        "{help}"
+    );
+}
+
+#[test]
 fn each_shell_has_its_own_and_the_manual_has_a_section_for_each_verb() {
     for (kind, mark) in [
         ("zsh", "#compdef hecaton"),
