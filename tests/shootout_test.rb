@@ -28,7 +28,7 @@ class ShootoutTest < Minitest::Test
 
   def standings = document["ranking"]["clients"].to_h { |client| [client["client"], client] }
 
-  def test_every_client_is_verified_and_ranked_and_the_raw_loader_is_not
+  def test_every_client_is_verified_and_ranked_and_the_baseline_loader_is_not
     assert_equal [*CLIENTS, "baseline-loader"].sort, standings.keys.sort
     standings.each_value { |client| assert_equal STANDING_KEYS, client.keys }
     assert_equal [1, 2, 3], standings.values_at(*CLIENTS).map { |client| client["place"] }.sort

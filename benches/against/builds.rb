@@ -1,7 +1,7 @@
 # Builds the gem of this checkout and that of another revision, and writes a manifest for each of their clients.
 #
-# Each build has a target folder of its own. In a shared folder, Cargo would take a file of one build for that of the
-# other, and compile it again only if it is newer. The clients are the drivers of this checkout, once with each library.
+# Each build has a target folder of its own. In a shared folder, Cargo would mix up the two builds, because it compiles a
+# file again only if the file is newer. The clients are the drivers of this checkout, once with each library.
 require "fileutils"
 require "json"
 require "open3"

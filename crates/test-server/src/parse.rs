@@ -7,7 +7,7 @@ pub(crate) const MAX_HEAD: usize = 32 * 1024;
 /// Most header lines that are read; more get a 431.
 const MAX_HEADERS: usize = 100;
 
-/// What is at the start of a buffer.
+/// The start of a buffer, as it was understood.
 #[derive(Debug)]
 pub(crate) enum Parsed<'b> {
     Whole(Head<'b>),

@@ -124,7 +124,7 @@ module Hecaton
           "hecaton.phase" => attempt.phase.to_s, "hecaton.ending" => attempt.ending.to_s)
       end
 
-      # The outcome's error is that of the last attempt. What went wrong in the others is not known.
+      # The outcome's error is that of the last attempt. The errors of the others are not known.
       def failure(outcome, attempt) = attempt.equal?(outcome.attempts.last) && outcome.error ? outcome.error.class.name : "_OTHER"
 
       def common(method, status, attempt)

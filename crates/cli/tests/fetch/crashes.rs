@@ -41,8 +41,8 @@ fn ten_kills_lose_nothing_and_repeat_little() {
     assert_eq!(count(&records, "response") as u64, INPUTS);
     let seen = world.server.summary();
     assert_eq!(seen.distinct, INPUTS);
-    // A kill repeats the requests in flight, and those whose records were not on the disk: what 20 in flight, at 5 ms
-    // each, complete in the 20 ms of a frame, and in another 20 ms that the disk may take.
+    // A kill repeats the requests in flight, and those whose records were not on the disk. A frame lasts 20 ms, and the
+    // disk may take another 20 ms. At 5 ms a request, 20 in flight complete so many in that time.
     let most = 10 * (IN_FLIGHT + 2 * IN_FLIGHT * 20 / 5);
     assert!(seen.duplicates <= most, "{} were repeated", seen.duplicates);
 }

@@ -18,7 +18,7 @@ const CONSUMER: &str = "workers";
 /// A message that was published twice because a reply was lost is recognized for this long.
 const DUPLICATES: Duration = Duration::from_secs(120);
 
-/// What to do without a server, for messages.
+/// How to start a server and name it, for messages.
 const HOW: &str = "`nats-server -js -sd FOLDER` starts one (Debian: apt install nats-server, or bin/setup fetch), and --nats names it, as nats://127.0.0.1:4222";
 
 /// The URL of a server without its user and password, for messages.

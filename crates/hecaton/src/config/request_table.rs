@@ -29,13 +29,13 @@ options! {
     /// Symbol underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body,
     /// whose connection is closed. With Expect: 100-continue, see `expect_timeout`.
     headers: "fields?";
-    /// String; an IO, read from its position to its end, in pieces while it is sent; a Pathname; or an object that
-    /// yields Strings by `each`. It has a Content-Length where the size is known (files but those of /proc and /sys,
-    /// StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Only a body that can be read
-    /// again is sent again (`retry`, redirects 307 and 308): no pipe, no Enumerator. An exception from reading ends the
-    /// request and is raised. A size that turns out wrong is a BodyError. The last bytes of a known size are therefore
-    /// sent once the IO, or the object with `each`, has ended. A Hash, or another value, is encoded as the Content-Type
-    /// among headers says, if that is registered with Hecaton::MIME.
+    /// A String, an IO, a Pathname, or an object that yields Strings by `each`. An IO is read from its position to its
+    /// end, in pieces while it is sent. The body has a Content-Length where the size is known (files but those of /proc
+    /// and /sys, StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Only a body that can
+    /// be read again is sent again (`retry`, redirects 307 and 308): no pipe, no Enumerator. An exception from reading
+    /// ends the request and is raised. A size that turns out wrong is a BodyError. The last bytes of a known size are
+    /// therefore sent once the IO, or the object with `each`, has ended. A Hash, or another value, is encoded as the
+    /// Content-Type among headers says, if that is registered with Hecaton::MIME.
     body: "body?";
     /// Seconds for this request instead of the client's.
     timeout: "seconds?";
@@ -66,11 +66,12 @@ options! {
     /// By RFC 7578; an Array as value repeats the name. A value is text; an IO or a
     /// Pathname, sent as a file under its own name; or { content:, filename:, type: } of these.
     multipart: "multipart?";
-    /// User and password for digest authentication (RFC 7616; MD5, SHA-256 and SHA-512/256, also -sess; qop
-    /// auth, and auth-int for bodies that are Strings). When the server demands it by a 401, the request is sent once
-    /// more with the credentials, and again if the server only calls the nonce old. Later requests carry the
-    /// credentials at once. Both attempts are listed, and share the timeout. A body that can be read only once is a
-    /// BodyError then. All else is as for `basic_auth`. A redirect does not take the credentials to another server.
+    /// User and password for digest authentication (RFC 7616). The algorithms are MD5, SHA-256 and SHA-512/256, also
+    /// with -sess. The qop is auth, or auth-int for bodies that are Strings. When the server demands it by a 401, the
+    /// request is sent once more with the credentials, and again if the server only calls the nonce old. Later requests
+    /// carry the credentials at once. Both attempts are listed, and share the timeout. A body that can be read only
+    /// once is a BodyError then. All else is as for `basic_auth`. A redirect does not take the credentials to another
+    /// server.
     digest_auth: "credentials | false | nil";
     /// Whether this request is sent again, instead of the client's `retry`; false is never. The setting `reconnect`
     /// still applies.

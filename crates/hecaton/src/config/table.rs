@@ -210,12 +210,12 @@ settings! {
     /// on: which errors, default :resolve, :connect, :timeout, :protocol and :body. There is :tls too.
     /// statuses: which statuses, Integers and Ranges of them, default none.
     /// interval: seconds before the first retry, default 0.1. A longer Retry-After takes precedence.
-    /// backoff: the factor by which each further wait grows, default 2.
-    /// jitter: the share of a wait that is left to chance, default 0.5.
-    /// if: a Proc instead of methods, on and statuses. It is called with each outcome, a Response or an Error, as long
-    /// as a try and time are left. If it returns true, the request is sent again, whatever its method. It gets only the
-    /// head of a response that is read in pieces. It runs in the thread that waits. An exception in it leaves the
-    /// request, or the batch.
+    /// backoff: each further wait is longer by this factor, default 2.
+    /// jitter: this share of a wait is left to chance, default 0.5.
+    /// if: a Proc that decides instead of methods, on and statuses. It is called with each outcome, a Response or an
+    /// Error, as long as a try and time are left. If it returns true, the request is sent again, whatever its method.
+    /// It gets only the head of a response that is read in pieces. It runs in the thread that waits. An exception in it
+    /// leaves the request, or the batch.
     retry: Option<Retry> = None, request, "bool | Integer | retry_options | nil", zero "each is sent once";
     /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new connection. This
     /// happens when its connection ended before a byte of the response (RFC 9110 §9.2.2). The server may have closed an
@@ -226,10 +226,10 @@ settings! {
     reconnect: bool = true, request, "bool?";
     /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10.
     /// Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError.
-    /// That is one redirect too many, a circle, a redirect from https to http, and a Location that is not an HTTP URL.
-    /// 301, 302 and 303 make a GET of a POST. A redirect to another scheme, host or port drops the request's Host,
-    /// credentials and all headers but public ones. That holds for the client's headers and for the request's own. Name
-    /// in public_headers what may go along.
+    /// Such a redirect is one too many, part of a circle, one from https to http, or without an HTTP URL in Location.
+    /// After 301, 302 and 303 a POST becomes a GET. A redirect to another scheme, host or port drops the request's
+    /// Host, credentials and all headers but public ones. That holds for the client's headers and for the request's
+    /// own. Name in public_headers what may go along.
     redirects: u32 = 0, request, "Integer | bool | nil", zero "none followed";
     /// Whether redirects may lead from https to http. Default false.
     redirects_to_http: bool = false, request, "bool?";
@@ -337,9 +337,9 @@ settings! {
         /// Expect, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Pragma, Prefer, Priority,
         /// Range, Repr-Digest, TE and User-Agent. Authorization, Cookie and Proxy-Authorization never may.
         public_headers: request, "Array[name]?", engine "Array[String]?";
-        /// What the URLs of requests are relative to. "users" beside "http://host/v1" is "http://host/v1/users",
-        /// with a slash at the end of the base or without. "/users" is "http://host/users", and "" is the base with a slash.
-        /// All else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a
+        /// The URLs of requests are relative to this one. "users" beside "http://host/v1" is "http://host/v1/users",
+        /// with a slash at the end of the base or without. "/users" is "http://host/users", and "" is the base with a
+        /// slash. All else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a
         /// password in the base_url count as basic_auth. Default none.
         base_url: request, "url?", engine "String?";
         /// Whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII

@@ -38,7 +38,7 @@ pub struct Request {
     pub(crate) template: Option<Arc<Template>>,
     /// Whether the field after these bytes is an `Authorization` from the URL's user and password.
     has_login: bool,
-    /// What `fields` mean for the client itself.
+    /// The meaning of `fields` for the client itself.
     pub(crate) flags: RequestFlags,
     pub(crate) body: Body,
     pub(crate) timeout: Option<Duration>,

@@ -17,9 +17,10 @@ pub struct Retry {
     /// method.
     pub methods: Vec<Method>,
     /// Failures that are worth another try. Default `Resolve`, `Connect`, `Timeout`, `Protocol`, `Body`. Whatever is
-    /// named here, the total deadline is never retried. Nor is a failure that every other try would repeat: a body that
-    /// is larger than `max_body` or cannot be decoded, a malformed or too large head, a proxy's demand for credentials,
-    /// a full queue, a refused certificate or key, and a request's body that cannot be read.
+    /// named here, the total deadline is never retried. A failure that every try would repeat is not retried either.
+    /// Before the response, these are a full queue, a refused certificate or key, a proxy's demand for credentials, and
+    /// a request's body that cannot be read. In the response, these are a malformed or too large head, and a body that
+    /// is larger than `max_body` or cannot be decoded.
     pub on: Vec<Kind>,
     /// Statuses that are worth another try. Default none.
     pub statuses: Vec<u16>,

@@ -102,7 +102,7 @@ pub struct Tuning {
     /// Do not verify certificates. Dangerous: anyone between you and the server can read and change everything.
     #[arg(long, help_heading = NETWORK)]
     no_verify: bool,
-    /// The most bytes of a body; a longer one is an error [default: 64 MiB; no limit for bodies that go to the disk as
+    /// The most bytes of a body. A longer one is an error [default: 64 MiB; no limit for bodies that go to the disk as
     /// they come]
     #[arg(long, value_name = "BYTES", help_heading = NETWORK)]
     max_body: Option<usize>,

@@ -82,8 +82,8 @@ impl<'a> Foreign<'a> {
         })
     }
 
-    /// How much more other programs did in a round than in the rounds of other clients before and after it, of which
-    /// the busier one counts; none if there is neither.
+    /// How much more other programs did in a round than beside it: in the rounds of other clients before and after it.
+    /// The busier of these two counts. None if there is neither.
     fn more(&self, place: usize) -> Option<f64> {
         let own = &self.rounds[place];
         let other = |round: &&Share<'_>| round.cell.client != own.cell.client;

@@ -10,8 +10,8 @@ module Hecaton
       include Callbacks::Types
       include Callbacks
 
-      # In this order: the URL without params, the last Hydra that queued the request, the options as given, and whether
-      # the request raises NoStub if it is not stubbed (nil: as in Config).
+      # base_url is the URL without params. hydra is the last Hydra that queued the request. original_options are the
+      # options as given. block_connection: whether a request without a stub raises NoStub (nil: as in Config).
       attr_accessor :base_url, :hydra, :original_options, :block_connection
       # Replaces the options.
       attr_writer :options
