@@ -23,7 +23,7 @@ pub(super) enum Part {
     /// A response came, and the check does not hold.
     Bad,
     Error,
-    /// Skipped, unknown or invalid.
+    /// Skipped, unreached, unknown or invalid.
     Other,
 }
 
@@ -39,7 +39,7 @@ impl Part {
             "good",
             "other responses",
             "error",
-            "skipped, unknown or invalid",
+            "skipped, unreached, unknown or invalid",
         ][self as usize]
     }
 
