@@ -8,6 +8,7 @@ use super::form::*;
 use crate::findings::words::*;
 use crate::findings::*;
 use crate::ledger::{Document, Environment};
+use crate::spec::BASELINE_LOADER;
 
 /// The question of a benchmark of the gem beside its peers.
 const QUESTION: &str = "How does the gem compare with its peers?";
@@ -37,6 +38,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     let mut sections = Vec::new();
     let mut records = Vec::new();
     let mut all_facts = Vec::new();
+    let mut led = Vec::new();
     if let Some(first) = parts.first() {
         let lines = machine(&first.run.environment).map(|line| [String::new(), line]);
         sections.push(Section::new(
@@ -53,6 +55,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         let tables = tables(part, &findings).into_iter().map(Block::Table);
         sections.push(Section::new(part.title, Media::ALL, tables.collect()));
         sections.extend(of_rejected(part, &findings));
+        led.extend(is_led(part, &findings));
         let facts = facts(part.run, &trust(part.run, &findings))
             .into_iter()
             .filter(|fact| fact.tone == Tone::Warning);
@@ -79,7 +82,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     View {
         finding: builds
             .as_ref()
-            .map_or_else(|| finding(goals), Builds::finding),
+            .map_or_else(|| finding(goals, &led), Builds::finding),
         question: builds.map_or(QUESTION, |_| builds::QUESTION),
         job: format!(
             "{}, each a run of its own",
@@ -101,15 +104,36 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
     }
 }
 
-/// How many goals there are; of parts alone nothing.
-fn finding(goals: &[String]) -> String {
-    match goals.len() {
-        0 => String::new(),
+/// In how many of the parts with other clients the gem is the fastest, and how many goals there are.
+fn finding(goals: &[String], led: &[bool]) -> String {
+    let first = led.iter().filter(|first| **first).count();
+    let parts = match led.len() as u64 {
+        0 => "The gem beside its peers".to_owned(),
+        1 if first == 1 => "The gem is the fastest client".to_owned(),
         all => format!(
-            "The gem beside its peers, and {}",
-            plural(all as u64, "goal")
+            "The gem is the fastest in {first} of {}",
+            plural(all, "part")
         ),
+    };
+    match (goals.len() as u64, led.len()) {
+        (0, 0) => String::new(),
+        (0, _) => parts,
+        (all, _) => format!("{parts}, and {}", plural(all, "goal")),
     }
+}
+
+/// Whether the fastest client of a part has the engine of its subject; none if all clients have it.
+fn is_led(part: &Part, findings: &Findings) -> Option<bool> {
+    let clients = &part.run.environment.clients;
+    let engine = |client: &str| clients.get(client).map(|record| record.engine.as_str());
+    let own = |row: &&Row| engine(&row.client) == engine(part.subject);
+    let ranked = |row: &&Row| row.rejected.is_none() && row.client != BASELINE_LOADER;
+    let rows: Vec<&Row> = findings.rows.iter().filter(ranked).collect();
+    if rows.iter().all(own) {
+        return None;
+    }
+    let by_speed = |a: &&&Row, b: &&&Row| a.requests_per_second.total_cmp(&b.requests_per_second);
+    rows.iter().max_by(by_speed).map(own)
 }
 
 /// Where it was measured, in two lines: figures of a busy machine mean little.

@@ -200,12 +200,7 @@ fn rows_of_a_recorded_shootout_that_were_still_warming_get_a_warning() {
         .filter(|row| row.warming.is_some())
         .map(|row| &*row.client)
         .collect();
-    for name in [
-        "jruby-net-http",
-        "node-http",
-        "undici",
-        "fetch-tuned",
-    ] {
+    for name in ["jruby-net-http", "node-http", "undici", "fetch-tuned"] {
         assert!(warned.contains(&name), "{name} of {warned:?}");
     }
     for name in [

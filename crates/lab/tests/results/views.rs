@@ -90,6 +90,20 @@ fn a_client_does_not_choose_where_its_chart_is_written() {
     );
 }
 
+#[test]
+fn the_title_of_a_kept_benchmark_is_its_result() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    let bench = hecaton_lab::ledger::bench(&folder.join("2026-11-22-bench"));
+    let bench = bench.unwrap().unwrap();
+    let parts = bench.parts.iter().map(|part| report::Part {
+        title: &part.title,
+        subject: &part.subject,
+        run: &part.run,
+    });
+    let page = report::bench(&parts.collect::<Vec<_>>(), &[], &[]).html();
+    assert!(page.contains("<h1>The gem is the fastest in 5 of 5 parts</h1>"));
+}
+
 /// The headings of a page's tables, each in one line.
 fn headings(page: &str) -> Vec<String> {
     let cells = page.split("<th ").skip(1);
