@@ -209,6 +209,31 @@ class FeaturesTest < ServerTest
     assert_raises(Hecaton::TimeoutError) { Hecaton::Client.new(timeout: 0.1, features: [slow]).get(url("/r/1")) }
   end
 
+  def test_a_response_that_a_feature_gives_too_late_is_none
+    slow = ->(_) { sleep(0.2) && Hecaton::Response.new(status: 200) }
+    sent = requests_of do
+      each_way(a: { respond: slow }, settings: { timeout: 0.1 }) do |request_once, notes, way|
+        assert_equal :total, error_of(Hecaton::TimeoutError) { request_once.call(url("/r/1")) }.phase, way
+        assert_equal 1, notes.count(%i[a after]), way
+      end
+    end
+    assert_equal 0, sent
+  end
+
+  def test_a_body_that_a_feature_gives_may_be_too_large
+    %i[respond after].each do |method|
+      give = ->(_) { Hecaton::Response.new(status: 200, body: "x" * 11) }
+      [10, 11].each do |most|
+        each_way(a: { method => give }, settings: { max_body: most }) do |request_once, _, way|
+          next assert_equal 200, request_once.call(url("/bytes/1")).status if most == 11 || way == :stream || way == :parts
+
+          error = error_of(Hecaton::BodyError) { request_once.call(url("/bytes/1?secret")) }
+          assert_equal ["the body that a feature gave is larger than the allowed 10 bytes (#{url("/bytes/1")})", :read], [error.message, error.phase], way
+        end
+      end
+    end
+  end
+
   def test_notes_belong_to_one_sending
     seen = []
     feature = Noting.new([], :a, before_request: ->(request) { request.notes[:a] = request.notes.size },

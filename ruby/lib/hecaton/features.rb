@@ -17,7 +17,7 @@ module Hecaton
   # CancelledError then.
   #
   # All methods run in the thread that waits for the request, and the total deadline counts the time that they take, but
-  # for `after`. An Error that one raises is the outcome of its request. Any other StandardError makes the outcome a
+  # for `after`. max_body holds for a Response of a feature too. An Error that one raises is the outcome of its request. Any other StandardError makes the outcome a
   # FeatureError with that as its cause.
   #
   # In a batch before_request and respond are called when the batch next waits, and all other requests wait meanwhile.
@@ -25,13 +25,13 @@ module Hecaton
     METHODS = %i[before_request respond before_attempt after].freeze
     private_constant :METHODS
 
-    # The Features in a list, nil for none.
-    def self.of(list)
+    # The Features in a list, nil for none. max_body is the client's, nil for the default.
+    def self.of(list, max_body = nil)
       return if list.nil?
       raise ArgumentError, "features is of class #{list.class}: give an Array of objects" unless list.is_a?(Array)
 
       list.each { |feature| check(feature) }
-      new(list) if list.any?
+      new(list, max_body || Native::MAX_BODY) if list.any?
     end
 
     private_class_method def self.check(feature)
@@ -42,9 +42,12 @@ module Hecaton
 
     # Array of the features; for each method a frozen Array of true and false, nil if no feature has it.
     attr_reader :list, :before_request, :respond, :before_attempt, :after
+    # Integer: most bytes of a body that is held whole.
+    attr_reader :max_body
 
-    def initialize(list)
+    def initialize(list, max_body)
       @list = list.dup.freeze
+      @max_body = max_body
       @before_request, @respond, @before_attempt, @after =
         METHODS.map { |name| list.map { |feature| feature.respond_to?(name) }.then { |known| known.freeze if known.any? } }
     end
@@ -102,11 +105,11 @@ module Hecaton
           @request = changed(other, @request)
         end
         name = :respond
-        return @given = given_by(other) if responds && responds[at] && !(other = feature.respond(@request)).nil?
+        break @given = given_by(other) if responds && responds[at] && !(other = feature.respond(@request)).nil?
       end
       spent = Process.clock_gettime(Process::CLOCK_MONOTONIC) - began
       count(spent) if spent > COUNTED
-      nil
+      @given
     rescue StandardError => error
       @given = failure(error, feature, name)
     end
@@ -127,7 +130,7 @@ module Hecaton
 
         begin
           other = (feature = @features.list[turns]).after(outcome)
-          outcome = other.of(@request) if !other.nil? && (other.is_a?(Response) || other.is_a?(Error))
+          outcome = allowed(other).of(@request) if !other.nil? && (other.is_a?(Response) || other.is_a?(Error))
         rescue StandardError => error
           outcome = failure(error, feature, :after).of(@request)
         end
@@ -195,10 +198,19 @@ module Hecaton
     end
 
     def given_by(value)
-      return value.dup if value.is_a?(Response) || value.is_a?(Error) # Others may hold it too.
+      return allowed(value).dup if value.is_a?(Response) || value.is_a?(Error) # Others may hold it too.
 
       raise TypeError,
         "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"
+    end
+
+    # An outcome of a feature; the Error that a server's would be if its body is too large.
+    def allowed(outcome)
+      most = @features.max_body
+      return outcome unless outcome.is_a?(Response) && outcome.body.bytesize > most && !@request.in_parts?
+
+      url = RequestLog.given(@request.url)
+      BodyError.new("the body that a feature gave is larger than the allowed #{most} bytes (#{url})", phase: :read, url: url)
     end
 
     def failure(error, feature, name)
@@ -208,11 +220,15 @@ module Hecaton
         phase: :queue, url: RequestLog.given(@request.url), cause: error)
     end
 
-    # The deadline counts what features took before the request was sent.
+    # The deadline counts what features took before the request was sent. A response that is given too late is dropped:
+    # the engine, to which no time is left, says so.
     def count(spent)
       @spent = spent
       limit = Client.seconds(@request[:timeout]) || @request.context.first.timeout
-      @request = @request.with(timeout: [limit - spent, 0.0].max) if limit
+      return unless limit
+
+      @request = @request.with(timeout: [limit - spent, 0.0].max)
+      @given = nil if @given.is_a?(Response) && spent >= limit
     end
   end
 end

@@ -268,6 +268,18 @@ class CacheTest < ServerTest
     end
   end
 
+  def test_a_body_may_be_too_large_for_another_client
+    @headers["ETag"] = '"a"'
+    serve do |url|
+      get(url)
+      small = client(features: [@cache], max_body: 0)
+      assert_raises(Hecaton::BodyError) { small.get(url) }
+      @now += 150
+      assert_raises(Hecaton::BodyError) { small.get(url) } # After a 304.
+      assert_equal ["1", 2, "1"], [get(url), @hits, small.get(url, &:read)]
+    end
+  end
+
   def test_a_store_of_ones_own
     marshalling = Class.new do
       def initialize = @values = {}
