@@ -2,23 +2,9 @@
 # Usage: work.rb URL CONCURRENCY COUNT CALLBACK [CA]
 require "hecaton"
 require "json"
+require_relative "../reactor/refill"
 
-# Two programs: one looks at each response, the other also works for some 10 µs.
-LOOK = ->(response) { response.status == 200 && response.body.byteslice(-8, 8).hex }
-WORK = ->(response) { LOOK.call(response) && 200.times { |number| number.to_s } }
 CALLBACKS = { "look" => LOOK, "work" => WORK }.freeze
-
-def run(client, url, concurrency, count, callback)
-  left = count - concurrency
-  client.batch(concurrency: concurrency) do |batch|
-    again = lambda do |outcome|
-      callback.call(outcome.response)
-      batch.get(url).on_complete(&again) if (left -= 1) >= 0
-    end
-    concurrency.times { batch.get(url).on_complete(&again) }
-    yield
-  end
-end
 
 # Nanoseconds on a CPU of each thread by its id. A thread that has ended is missing, so this is called before the batch
 # ends.
@@ -33,7 +19,7 @@ concurrency = Integer(concurrency)
 count = Integer(count)
 work = CALLBACKS.fetch(chosen)
 client = Hecaton::Client.new(timeout: 60, **(ca ? { ca: ca } : {}))
-run(client, url, concurrency, concurrency * 2, work) { nil } # Opens the connections.
+refill(client, url, concurrency, concurrency * 2, work) # Opens the connections.
 
 done = 0
 last = nil
@@ -42,7 +28,7 @@ callback = lambda do |response|
   last = [cpu, time] if (done += 1) == count
 end
 before = began = nil
-run(client, url, concurrency, count, callback) do
+refill(client, url, concurrency, count, callback) do
   before = cpu
   began = time
 end
