@@ -142,8 +142,9 @@ impl BodyReader {
         Some((whole, trailers))
     }
 
-    async fn read_whole(&mut self) -> Result<Bytes, Failure> {
-        let (most, likely) = (self.max_body(), self.likely());
+    /// Reads what is left of the body, of at most `max_body` bytes.
+    pub async fn read_whole(&mut self) -> Result<Bytes, Failure> {
+        let (most, likely) = (self.config.max_body, self.likely());
         let mut whole = Growing::new(self.share());
         let mut pieces = 0_u32;
         loop {
@@ -205,13 +206,9 @@ impl BodyReader {
         self.decoder.as_ref().map_or(0, |decoder| decoder.memory())
     }
 
-    /// Most bytes of a body that is held whole.
-    pub fn max_body(&self) -> usize {
-        self.config.max_body
-    }
-
     /// Most bytes of a body that is held whole, or fewer if it announced its length.
-    pub fn likely(&self) -> usize {
+    fn likely(&self) -> usize {
+        let most = self.config.max_body;
         let announced = match &self.source {
             Source::Http1(body) => body.framing.length(),
             Source::Http2(incoming) => incoming.length(),
@@ -219,7 +216,7 @@ impl BodyReader {
         };
         let announced = announced.filter(|_| self.decoder.is_none());
         let announced = announced.and_then(|length| usize::try_from(length).ok());
-        announced.map_or(self.max_body(), |length| length.min(self.max_body()))
+        announced.map_or(most, |length| length.min(most))
     }
 
     /// Whether all of the body has been taken.

@@ -10,8 +10,6 @@ use crate::client::body_reader::BodyReader;
 use crate::client::deadline::Deadline;
 use crate::client::open_response::{Body, OpenResponse};
 use crate::content::buffered::Share;
-use crate::content::growing::Growing;
-use crate::h1::body::BodyError;
 use crate::message::attempt::{Attempt, Ending, Trace};
 use crate::message::error::Error;
 use crate::message::failure::{Failure, Kind, Phase};
@@ -19,7 +17,6 @@ use crate::message::fields::{Fields, Trailers};
 use crate::message::redirect::Redirect;
 use crate::message::request::Request;
 use crate::message::response::Response;
-use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
 /// A response of which the head has come and the body is still to be read.
 ///
@@ -134,22 +131,43 @@ impl Streaming {
     ///
     /// Dropping the future loses nothing: the next call continues.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, Error> {
-        let reader = match &mut self.state {
-            State::Going(reader) => reader,
-            State::Ended => return Ok(None),
-            State::Failed(error) => return Err(error.clone()),
-        };
-        // Bytes that have arrived would be returned even after the deadline. A reader that is late must get the error.
         let deadline = self.deadline.at;
-        let result = match deadline > Instant::now() {
-            true => timeout_at(deadline.into(), reader.piece()).await.ok(),
-            false => None,
+        let Some(reader) = self.reader()? else {
+            return Ok(None);
         };
+        let result = in_time(deadline, reader.piece()).await;
+        self.after_reading(result)
+    }
+
+    /// Reads what is left, and makes a response of it. A body larger than `max_body` is an error.
+    pub(crate) async fn whole(&mut self) -> Result<Response, Error> {
+        let deadline = self.deadline.at;
+        let mut body = Bytes::new();
+        if let Some(reader) = self.reader()? {
+            let result = in_time(deadline, reader.read_whole()).await;
+            body = self.after_reading(result)?;
+        }
+        let mut response = self.response();
+        response.body = body;
+        Ok(response)
+    }
+
+    /// What the body is read from; none once it has been read.
+    fn reader(&mut self) -> Result<Option<&mut BodyReader>, Error> {
+        match &mut self.state {
+            State::Going(reader) => Ok(Some(reader)),
+            State::Ended => Ok(None),
+            State::Failed(error) => Err(error.clone()),
+        }
+    }
+
+    /// Returns what was read, or ends in the failure. None: the deadline has passed.
+    fn after_reading<T>(&mut self, result: Option<Result<T, Failure>>) -> Result<T, Error> {
         let late = || self.deadline.used_up(self.trace.attempts.last());
         match result.unwrap_or_else(|| Err(late())) {
-            Ok(piece) => {
+            Ok(read) => {
                 self.finish_if_whole();
-                Ok(piece)
+                Ok(read)
             }
             Err(failure) => {
                 let attempt = self.trace.attempts.last();
@@ -157,30 +175,6 @@ impl Streaming {
                 Err(self.failed(failure))
             }
         }
-    }
-
-    /// Reads what is left, and makes a response of it. A body larger than `max_body` is an error.
-    pub(crate) async fn whole(&mut self) -> Result<Response, Error> {
-        let (most, likely, share) = match &self.state {
-            State::Going(reader) => (reader.max_body(), reader.likely(), reader.share()),
-            _ => (0, 0, Share::default()),
-        };
-        let mut body = Growing::new(share);
-        let mut pieces = 0_u32;
-        while let Some(piece) = self.chunk().await? {
-            if piece.len() > most - body.len() {
-                return Err(self.failed(BodyError::TooLarge.into_failure(most)));
-            }
-            let added = body.add(&piece, (likely, self.memory()));
-            added.map_err(|failure| self.failed(failure))?;
-            pieces = pieces.wrapping_add(1);
-            if pieces.is_multiple_of(PIECES_PER_TURN) {
-                yield_now().await;
-            }
-        }
-        let mut response = self.response();
-        response.body = body.take();
-        Ok(response)
     }
 
     /// Counts the memory of the decoder among that of all bodies, which may be limited.
@@ -262,5 +256,14 @@ impl Streaming {
         );
         self.state = State::Failed(error.clone());
         error
+    }
+}
+
+/// The result of reading; none if the deadline passes first. Bytes that have arrived would be returned even after it. A
+/// reader that is late must get the error.
+async fn in_time<T>(deadline: Instant, read: impl Future<Output = T>) -> Option<T> {
+    match deadline > Instant::now() {
+        true => timeout_at(deadline.into(), read).await.ok(),
+        false => None,
     }
 }

@@ -81,11 +81,8 @@ impl Connection {
         result
     }
 
-    /// Gives the input exactly this much memory, if it has less. `BytesMut` would double it.
+    /// Gives the input exactly this much memory, which is more than it has. `BytesMut` would double it.
     pub fn grow_input(&mut self, to: usize) {
-        if to <= self.input.capacity() {
-            return;
-        }
         let mut bytes = Vec::from(std::mem::take(&mut self.input));
         bytes.reserve_exact(to - bytes.len());
         // The way through `Bytes` copies nothing.

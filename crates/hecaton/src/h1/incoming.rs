@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::outgoing::{Outgoing, Stopped};
 use crate::config::Config;
 use crate::content::buffered::Share;
-use crate::content::growing::{Growing, grown};
+use crate::content::growing::Growing;
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::{Framing, Head};
@@ -226,11 +226,13 @@ fn make_room(
 ) -> Result<(), Failure> {
     let ahead = (expected - count as u64).min(MOST_AHEAD) as usize;
     let capacity = connection.input.capacity();
-    let memory = grown(capacity, count + ahead, expected as usize);
-    match memory > capacity {
-        true => body.count(memory)?,
-        false => body.count(count)?,
+    let needed = count + ahead;
+    if needed <= capacity {
+        return body.count(count);
     }
+    // The length is known, so large steps waste nothing, and the bytes are moved less often.
+    let memory = needed.max(capacity.saturating_mul(4)).min(expected as usize);
+    body.count(memory)?;
     connection.grow_input(memory);
     Ok(())
 }
