@@ -8,7 +8,9 @@ use std::time::Duration;
 use hecaton::{Batch, Ending, Error, Kind, Outcome, Request};
 
 use crate::http2::{World2, client};
-use crate::http2_peer::{DATA, END_HEADERS, END_STREAM, HEADERS, NO_ERROR, PADDED, Raw, frame};
+use crate::http2_peer::{
+    DATA, END_HEADERS, END_STREAM, HEADERS, NO_ERROR, PADDED, Raw, SETTINGS, frame,
+};
 
 pub fn endings(outcome: &Outcome) -> Vec<Ending> {
     let attempts = match outcome {
@@ -71,6 +73,30 @@ fn a_reset_of_another_kind_is_an_error_and_no_reason_to_send_again() {
             .seen(|seen| (seen.requests.len(), seen.connections)),
         (2, 1)
     );
+}
+
+#[test]
+fn a_connection_that_allows_no_streams_any_more_is_followed_by_another() {
+    let url = Raw::serve(|mut raw, number| {
+        while let Some(stream) = raw.request() {
+            // SETTINGS_MAX_CONCURRENT_STREAMS.
+            raw.frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0]);
+            match number {
+                0 => raw.head(stream, 0, &[]),
+                _ => raw.respond(stream),
+            }
+        }
+    });
+    let (client, reactor) = client(|config| config.timeout = Duration::from_secs(20));
+    let request = || Request::get(&url).unwrap();
+    let unread = reactor.block_on(client.open(request())).unwrap();
+    // The first connection still carries a stream, and the second none.
+    for opened in [2, 3] {
+        assert!(reactor.block_on(client.send(request())).is_ok());
+        assert_eq!(client.stats().opened, opened);
+    }
+    assert_eq!(client.idle_connections(), 0);
+    drop(unread);
 }
 
 #[test]

@@ -231,7 +231,9 @@ fn make_room(
         return body.count(count);
     }
     // The length is known, so large steps waste nothing, and the bytes are moved less often.
-    let memory = needed.max(capacity.saturating_mul(4)).min(expected as usize);
+    let memory = needed
+        .max(capacity.saturating_mul(4))
+        .min(expected as usize);
     body.count(memory)?;
     connection.grow_input(memory);
     Ok(())

@@ -178,18 +178,20 @@ impl OriginState {
             && !self.supports_only_http1()
     }
 
-    /// Whether another connection would help. It does not before the peers have sent their limits on streams, or if a
-    /// limit is zero.
+    /// Whether another connection would help. It does not before the peers have sent their limits on streams. A limit of
+    /// zero is one that is reached (RFC 9113 §6.5.2).
     fn may_open(&mut self) -> bool {
         let mut usable = self.sessions.iter_mut().filter_map(Session::limit);
-        usable.all(|most| most != NO_LIMIT_YET && most > 0)
+        usable.all(|most| most != NO_LIMIT_YET)
     }
 
     /// Closes the idle connections that are no longer usable.
     pub fn prune(&mut self, idle_timeout: Duration) {
         let usable = |s: &Session| s.idle_since.elapsed() < idle_timeout;
+        // A server that allows no streams any more may allow them on a new connection.
+        let allows = |s: &mut Session| s.limit().is_some_and(|most| most > 0);
         self.sessions
-            .retain_mut(|s| s.active > 0 || (usable(s) && s.limit().is_some()));
+            .retain_mut(|s| s.active > 0 || (usable(s) && allows(s)));
     }
 }
 
