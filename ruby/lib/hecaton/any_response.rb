@@ -71,10 +71,10 @@ module Hecaton
     def deprecated? = !(sunset || deprecation).nil?
 
     # String: the absolute URL of the page about the sunset, by Link with rel="sunset"; nil for none.
-    def sunset_link = link("sunset")
+    def sunset_link = links["sunset"]
 
     # String: the absolute URL of the page about the deprecation, by Link with rel="deprecation"; nil for none.
-    def deprecation_link = link("deprecation")
+    def deprecation_link = links["deprecation"]
 
     private
 
@@ -92,13 +92,6 @@ module Hecaton
       jar.set(value, url || "https://invalid/")
     rescue ArgumentError
       nil
-    end
-
-    def link(relation)
-      target = Deprecation.link(headers["link"], relation)
-      target && (url ? Native.resolve(url, target) : target)
-    rescue ArgumentError
-      nil # The target is not a URL.
     end
   end
 end

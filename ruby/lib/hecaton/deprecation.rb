@@ -25,9 +25,7 @@ module Hecaton
 
     # The target of the first link with this relation type, as it stands; nil for none. A link with an anchor describes
     # another resource and does not count.
-    def link(value, relation)
-      links(value.to_s).find { |_, parameters| relations(parameters).include?(relation) }&.first
-    end
+    def link(value, relation) = Links.new(value)[relation]
 
     # Each link as [target, {name => value}], as far as they can be read. The first of a repeated parameter counts.
     def links(value)
@@ -48,9 +46,6 @@ module Hecaton
       end
       parameters
     end
-
-    def relations(parameters) = parameters.key?("anchor") ? [] : parameters["rel"].to_s.downcase.split
-    private_class_method :relations
 
     # RFC 9110 §5.6.7, in any of its three forms.
     private_class_method def http_date(value)
