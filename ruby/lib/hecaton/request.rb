@@ -149,6 +149,12 @@ module Hecaton
     # and then it is what the settings say.
     def selecting(name) = headers[name] || @builder&.implied&.[](name)
 
+    # For the cache: whether redirects are followed.
+    def follows_redirects?
+      own = given[:redirects]
+      (own.nil? ? @builder&.redirects : RequestBuilder.redirects(own)).to_i.positive?
+    end
+
     # For adopt.
     def context = [@builder, @notes, @in_parts]
 

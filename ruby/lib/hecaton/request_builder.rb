@@ -33,8 +33,8 @@ module Hecaton
     # For Request: what the client's settings say of headers that the engine adds, by their names in small letters.
     attr_reader :implied
 
-    # For clients and batches: TokenSource, if bearer is code to call; the client's timeout.
-    attr_reader :token_source, :timeout
+    # For clients and batches: TokenSource, if bearer is code to call; the client's timeout and its most redirects.
+    attr_reader :token_source, :timeout, :redirects
 
     # Whether a request that is no more than a URL can go to the engine as it is.
     def plain? = @token_source.nil? && @log.nil? && @predicate.nil?
@@ -44,7 +44,7 @@ module Hecaton
 
     # The client's defaults; Client.new documents each.
     def initialize(headers: nil, basic_auth: nil, bearer: nil, digest_auth: nil, app_name: nil, app_env: nil, user_agent: nil,
-      decode: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil)
+      decode: nil, redirects: nil, predicate: nil, base: nil, log: nil, timeout: nil, public_headers: nil)
       code = bearer if bearer.respond_to?(:call)
       credentials = { headers: headers, basic_auth: basic_auth, bearer: bearer, digest_auth: digest_auth }
       own = fields(credentials, nil).to_a.each_slice(2).to_a
@@ -52,6 +52,7 @@ module Hecaton
       @public_headers = public_headers || []
       @log = log
       @timeout = timeout
+      @redirects = RequestBuilder.redirects(redirects)
       @token_source = TokenSource.new(code, base) if code && !Token.named?(own)
       app = [["X-App-Name", app_name], ["X-App-Env", app_env]].select do |name, value|
         value && own.none? { |other, _| other.casecmp?(name) }

@@ -113,7 +113,11 @@ module Hecaton
         Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" }) if state.directives.key?("only-if-cached")
       end
 
-      def find(request) = entries(request.url).find { |entry| entry.selected_by?(request) }
+      # A redirect that is to be followed is not: the engine alone follows.
+      def find(request)
+        follows = request.follows_redirects?
+        entries(request.url).find { |entry| entry.selected_by?(request) && !(follows && entry.redirect?) }
+      end
 
       # Whether the entry may be given without a word from the server.
       def usable?(state)

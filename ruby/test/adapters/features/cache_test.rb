@@ -260,6 +260,19 @@ class CacheTest < ServerTest
     end
   end
 
+  def test_a_stored_redirect_is_none_for_who_follows_it
+    replies = { "/" => Scripted.response(301, "Location" => "/next", "Cache-Control" => "max-age=60"), "/next" => Scripted.response(200, {}, "next") }
+    Scripted.run(replies) do |server|
+      features = [Hecaton::Features::Cache.new]
+      client, following = client(features: features), client(features: features, redirects: 1)
+      url = "#{server.url}/"
+      assert_equal [301, 301], Array.new(2) { client.get(url).status }
+      assert_equal 1, server.requests.size
+      assert_equal %w[next next], [client.get(url, redirects: 1).body, following.get(url).body]
+      assert_equal 301, following.get(url, redirects: 0).status
+    end
+  end
+
   def test_what_is_given_can_be_changed_without_harm
     serve do |url|
       get(url)

@@ -68,6 +68,9 @@ module Hecaton
         # Whether a request may get its response.
         def selected_by?(request) = fields[:vary].all? { |name, value| Entry.selector(name, request) == value }
 
+        # Whether it leads elsewhere.
+        def redirect? = fields[:status].between?(300, 399) && @headers.key?("location")
+
         # Seconds since the server made it (RFC 9111 §4.2.3).
         def age(now)
           said = @headers.get_all("age").first.to_s.scrub[/\A\d+(?=\s*(,|\z))/].to_i
