@@ -33,7 +33,7 @@ module Hecaton
     # For Request: what the client's settings say of headers that the engine adds, by their names in small letters.
     attr_reader :implied
 
-    # For clients and batches: TokenSource, if bearer is code to call; the client's timeout and its most redirects.
+    # For clients and batches: TokenSource, if bearer is code to call, and the client's timeout and most redirects.
     attr_reader :token_source, :timeout, :redirects
 
     # Whether a request that is no more than a URL can go to the engine as it is.

@@ -152,7 +152,7 @@ impl Streaming {
         Ok(response)
     }
 
-    /// What the body is read from; none once it has been read.
+    /// The reader of the body. None if the body has been read.
     fn reader(&mut self) -> Result<Option<&mut BodyReader>, Error> {
         match &mut self.state {
             State::Going(reader) => Ok(Some(reader)),

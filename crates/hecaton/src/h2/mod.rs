@@ -33,10 +33,10 @@
 //!   window for all streams and can lose a WINDOW_UPDATE while it shrinks. So a reader that takes nothing never makes
 //!   the window grow, but may hold 16 MiB on a connection where another reader took much. The connection's window is
 //!   the largest there is, because a smaller one would let slow readers hold up fast ones.
-//! - `max_buffered` does not count windows. A window is promised before the first byte, so a limit for all bodies could
-//!   only delay the growth of windows, and a smaller first window would slow down every body that comes from afar.
-//! - A limit of zero streams is one that is reached, as in RFC 9113 §6.5.2, Go and curl: the request opens another
-//!   connection. One that is idle then is closed.
+//! - `max_buffered` does not count windows, because a window is promised before the first byte comes. A limit for all
+//!   bodies could only delay the growth of windows. A smaller first window would slow down bodies from distant servers.
+//! - A limit of zero streams is like any limit that is reached (RFC 9113 §6.5.2): the request opens another connection.
+//!   An idle connection with this limit is closed. Go and curl open another one, too.
 
 mod blocks;
 pub(crate) mod exchange;

@@ -179,7 +179,7 @@ impl OriginState {
     }
 
     /// Whether another connection would help. It does not before the peers have sent their limits on streams. A limit of
-    /// zero is one that is reached (RFC 9113 §6.5.2).
+    /// zero is like any limit that is reached (RFC 9113 §6.5.2).
     fn may_open(&mut self) -> bool {
         let mut usable = self.sessions.iter_mut().filter_map(Session::limit);
         usable.all(|most| most != NO_LIMIT_YET)
