@@ -92,6 +92,27 @@ class FeaturesTest < ServerTest
     assert_equal [203, "given"], pieces
   end
 
+  def test_what_a_feature_gives_stays_as_it_is
+    response = Hecaton::Response.new(status: 200)
+    each_way(a: { respond: ->(_) { response } }) do |request_once, _, way|
+      %w[/r/1 /r/2].each { |path| assert_equal url(path), request_once.call(url(path)).url, way }
+      assert_nil response.url
+    end
+  end
+
+  def test_the_front_of_the_queue
+    orders = [nil, [Noting.new([], :a)]].map do |features|
+      order = []
+      client(features: features).batch(concurrency: 1) do |batch|
+        %i[back front front].each_with_index do |queue, number|
+          batch.get(url("/r/1"), queue: queue).on_complete { |_| order << number }
+        end
+      end
+      order
+    end
+    assert_equal [[2, 1, 0]] * 2, orders
+  end
+
   def test_a_status_that_a_feature_gives_may_be_an_error
     given = ->(_) { Hecaton::Response.new(status: 404) }
     each_way(a: { respond: given }, settings: { raise_for_status: true }) do |request_once, _, way|

@@ -55,7 +55,7 @@ module Hecaton
         return if state.entry.nil? || request.in_parts? || usable?(state)
 
         conditions = state.entry.conditions
-        return if conditions.empty? || directives.key?("only-if-cached")
+        return if conditions.empty?
 
         state.validating = true
         request.with(headers: conditions)

@@ -57,6 +57,7 @@ class CacheTest < ServerTest
       [{ "Cache-Control" => "MAX-AGE=100" }, 99] => true,
       [{ "Cache-Control" => 'max-age="100"' }, 99] => true,
       [{ "Cache-Control" => "a=b, max-age=100, c" }, 99] => true,
+      [{ "Cache-Control" => "max-age=100, max-age=10" }, 50] => true, # The first counts.
       [{ "Cache-Control" => "max-age=0" }, 1] => false,
       [{ "Cache-Control" => "max-age=-1" }, 1] => false,
       [{ "Cache-Control" => "max-age=x" }, 1] => false,
@@ -96,12 +97,47 @@ class CacheTest < ServerTest
       @status = status
       serve { |url| assert_equal expected, hit?(url), status }
     end
+    @status = 304 # Nobody asked for it.
+    serve { |url| 2.times { |number| assert_equal [304, number + 1], [@client.get(url).status, @hits] } }
+  end
+
+  def test_what_concerns_one_connection_is_not_stored
+    @headers.merge!("Connection" => "x-hop", "X-Hop" => "1", "Keep-Alive" => "timeout=5", "X-End" => "2")
+    serve do |url|
+      headers = Array.new(2) { @client.get(url).headers }.last
+      assert_equal [nil, nil, nil, "2"], %w[connection x-hop keep-alive x-end].map { |name| headers[name] }
+    end
+  end
+
+  def test_what_a_304_says_of_itself_changes_nothing
+    replies = [Scripted.response(200, { "Cache-Control" => "max-age=0", "ETag" => 'W/"a"', "Content-Type" => "text/plain" }, "x"),
+               Scripted.response(304, { "ETag" => '"a"', "Content-Type" => "text/html", "Keep-Alive" => "timeout=5", "X-New" => "1" })]
+    Scripted.run("/" => ->(_) { replies.size > 1 ? replies.shift : replies.first }) do |server|
+      client = client(features: [Hecaton::Features::Cache.new])
+      headers = Array.new(2) { client.get("#{server.url}/").headers }.last
+      assert_equal ["text/plain", nil, "1"], %w[content-type keep-alive x-new].map { |name| headers[name] }
+    end
+  end
+
+  def test_only_so_many_variants_are_stored_and_each_once
+    @headers["Vary"] = "X-Language"
+    serve do |url|
+      12.times { |language| get(url, "x-language" => language.to_s) }
+      stored = -> { @cache.instance_variable_get(:@store).read("hecaton GET #{url}").size }
+      assert_equal [10, "12", "13"], [stored.call, get(url, "x-language" => "11"), get(url, "x-language" => "0")]
+      @headers.delete("Vary")
+      @now += 150
+      @cache.delete(url)
+      3.times { (@now += 150) && get(url) }
+      assert_equal 1, stored.call
+    end
   end
 
   def test_directives_of_requests
     {
       { "cache-control" => "no-cache" } => false, { "pragma" => "no-cache" } => false, { "cache-control" => "no-store" } => false,
       { "cache-control" => "max-age=10" } => false, { "cache-control" => "max-age=60" } => true, { "cache-control" => "min-fresh=60" } => false,
+      { "cache-control" => "max-age=60", "pragma" => "no-cache" } => true,
       { "cache-control" => "min-fresh=10" } => true, { "range" => "bytes=0-1" } => false, { "cache-control" => "only-if-cached" } => true
     }.each do |headers, expected|
       serve { |url| assert_equal expected, hit?(url, after: 50, **headers), headers }
@@ -195,6 +231,18 @@ class CacheTest < ServerTest
       @client.delete(url)
       @status = nil
       assert_equal "4", get(url)
+      @client.head(url)
+      assert_equal "4", get(url)
+    end
+  end
+
+  def test_a_change_drops_nothing_of_another_origin
+    serve do |url|
+      Scripted.run("/" => Scripted.response(201, "Location" => url)) do |other|
+        get(url)
+        @client.post("#{other.url}/", body: "x")
+        assert_equal "1", get(url)
+      end
     end
   end
 
@@ -206,6 +254,10 @@ class CacheTest < ServerTest
       response = @client.get(url)
       assert_equal ["1", "500", "Hecaton; hit; detail=stale-if-error"], [response.body, *response.headers.to_h.values_at("age", "cache-status")]
       assert_equal "1", @client.get(url, raise_for_status: true).body
+      assert_equal 503, (@client.get(url, &:status))
+      cut_off = nil
+      @client.batch { |batch| cut_off = batch.get(url).on_headers { |_| batch.abort } }
+      assert_kind_of Hecaton::CancelledError, cut_off.outcome
       @now += 1000
       assert_equal 503, @client.get(url).status
     end
@@ -275,8 +327,7 @@ class CacheTest < ServerTest
 
   def test_what_is_given_can_be_changed_without_harm
     serve do |url|
-      get(url)
-      get(url) << "changed"
+      2.times { get(url) << "changed" }
       assert_equal "1", get(url)
     end
   end

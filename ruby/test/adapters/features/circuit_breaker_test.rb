@@ -144,6 +144,16 @@ class CircuitBreakerTest < ServerTest
     client = client(features: [breaker(most: 2)])
     3.times { |port| assert_raises(Hecaton::ConnectError) { client.get("http://127.0.0.#{port + 2}:1/") } }
     assert_equal %w[http://127.0.0.3:1 http://127.0.0.4:1], @breaker.stats.keys
+    assert_raises(Hecaton::ConnectError) { client.get("http://127.0.0.4:1/") }
+    assert_equal %w[http://127.0.0.3:1 http://127.0.0.4:1], @breaker.stats.keys
+  end
+
+  def test_a_redirect_that_is_not_followed_says_nothing_of_the_server
+    Scripted.run("/" => Scripted.response(302, "Location" => "/")) do |server|
+      client = client(redirects: 1, features: [breaker])
+      2.times { assert_raises(Hecaton::RedirectError) { client.get("#{server.url}/") } }
+      assert_empty @breaker.stats
+    end
   end
 
   def test_what_a_failure_is_can_be_said

@@ -68,10 +68,28 @@ class MessageSignatureTest < ServerTest
       Scripted.run("/" => Scripted.response(302, "Location" => "#{other.url}/"), "/2" => Scripted.response(200)) do |server|
         back = "#{server.url}/2"
         feature = Hecaton::Features::MessageSignature.new(key: "secret", key_id: "k", algorithm: "hmac-sha256")
-        assert_equal 200, client(redirects: 3, features: [feature]).get("#{server.url}/").status
-        refute_match(/^signature/i, server.requests.last)
+        client = client(redirects: 3, public_headers: %w[signature signature-input], features: [feature])
+        assert_equal 200, client.get("#{server.url}/").status
+        [server, other].each { |each| refute_match(/^signature/i, each.requests.last) }
       end
     end
+  end
+
+  def test_parts_of_the_base
+    feature = feature(key: "secret", key_id: 'a"b\\', algorithm: "hmac-sha256", components: %w[@path x-a])
+    signed = ["https://example.com/", "https://example.com"].map do |url|
+      feature.before_attempt(Hecaton::Request.new("GET", url, headers: { "x-a" => ["a", " b \r\n c "] }), 1).headers
+    end
+    parameters = '("@path" "x-a");created=1618884473;keyid="a\"b\\\\"'
+    base = ['"@path": /', '"x-a": a, b c', "\"@signature-params\": #{parameters}"].join("\n")
+    assert_equal ["sig1=#{parameters}"], signed.map { |headers| headers["signature-input"] }.uniq
+    assert_equal ["sig1=:#{[OpenSSL::HMAC.digest("SHA256", "secret", base)].pack("m0")}:"], signed.map { |headers| headers["signature"] }.uniq
+  end
+
+  def test_a_body_that_is_read_while_it_is_sent
+    feature = feature(key: "secret", key_id: "k", algorithm: "hmac-sha256")
+    error = error_of(Hecaton::FeatureError) { client(features: [feature]).post(url("/echo"), body: StringIO.new("x")) }
+    assert_match(/leave it out of components/, error.message)
   end
 
   # A server builds the target from the Host header that it received.
