@@ -17,9 +17,9 @@ module Hecaton
     # How many wait here.
     def size = (@entries.size - @at) / VALUES
 
-    # Queues a request, and returns its Pending.
+    # Queues a request, and returns its Pending. The engine's batch decides which starts first.
     def add(pending, queue)
-      queue == :front ? @entries.insert(@at, pending, queue, nil) : @entries.push(pending, queue, nil)
+      @entries.push(pending, queue, nil)
       pending
     end
 
@@ -38,7 +38,7 @@ module Hecaton
       entries = @entries
       while (pending = entries[at = @at])
         yield pending, entries[at + 1], entries[at + 2]
-        entries[@at].equal?(pending) ? @at += VALUES : remove(pending)
+        @at += VALUES if entries[@at].equal?(pending) # Else the block gave up all.
       end
       forget
     end
@@ -55,12 +55,6 @@ module Hecaton
     def forget
       @entries.clear
       @at = 0
-    end
-
-    # Requests that the block queued for the front stand before it.
-    def remove(pending)
-      at = @entries.index { |value| value.equal?(pending) }
-      @entries.slice!(at, VALUES) if at
     end
   end
 end
