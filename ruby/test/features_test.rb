@@ -399,6 +399,19 @@ class FeaturesTest < ServerTest
     end
   end
 
+  def test_a_feature_may_set_a_token
+    Scripted.run("/" => ->(request) { Scripted.response(request.include?("Bearer new") ? 200 : 401) }) do |server|
+      tokens = []
+      code = -> { tokens.size > 1 ? tokens.shift : tokens.first }
+      each_way(a: { before_request: ->(request) { request.with(bearer: code) } }) do |request_once, notes, way|
+        tokens = %w[old new]
+        outcome = request_once.call("#{server.url}/") rescue $!.response
+        expected = way == :parts ? [401] : [401, 200] # With on_body the first stands.
+        assert_equal [expected, 1], [outcome.attempts.map(&:status), notes.count(%i[a after])], way
+      end
+    end
+  end
+
   def test_many_by_each_response
     reported = []
     given = ->(request) { Hecaton::Response.new(status: 203) if request.url.end_with?("/r/2") }

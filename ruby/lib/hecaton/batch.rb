@@ -46,6 +46,7 @@ module Hecaton
       @direct = features.nil? && request_builder.token_source.nil?
       @features = features
       @deferral = Deferral.new if features
+      @pending = features&.before_request ? TokenPending : Pending # A feature may set a token.
       @bare = features && request_builder.plain? && !features.attempts?
       @has_hook_calls = !native.is_a?(Native::Batch) # Interceptors are called through the engine.
     end
@@ -223,10 +224,10 @@ module Hecaton
       kind = @deferred_kind
       kind = @deferred_kind = [request.http_method, @deferral].freeze unless kind && kind.first == request.http_method
       run = FeatureRun.allocate.load(@features, request)
-      return @deferral.add(Pending.allocate.load(kind, nil, nil, run), nil) if @bare && request.own_options.nil? && queue.nil?
+      return @deferral.add(@pending.allocate.load(kind, nil, nil, run), nil) if @bare && request.own_options.nil? && queue.nil?
 
-      pending = Token.for(@request_builder.token_source, request) ? TokenPending.allocate : Pending.allocate
-      @deferral.add(pending.load(kind, request[:raise_for_status], nil, run), queue)
+      pending = Token.for(@request_builder.token_source, request) ? TokenPending : @pending
+      @deferral.add(pending.allocate.load(kind, request[:raise_for_status], nil, run), queue)
     end
 
     # Calls the features of all requests that have come since the batch waited last. One of them may abort the batch.
