@@ -113,6 +113,20 @@ class FeaturesTest < ServerTest
     assert_equal [[2, 1, 0]] * 2, orders
   end
 
+  def test_a_response_that_a_feature_gives_is_reported_once
+    reported = []
+    given = ->(_) { Hecaton::Response.new(status: 203, headers: { "deprecation" => "true" }) }
+    settings = { on_deprecation: ->(response) { reported << response.status }, logger: Logger.new(log = StringIO.new) }
+    subscription = Hecaton.subscribe { |event| reported << event.name }
+    each_way(a: { respond: given }, settings: settings) do |request_once, _, way|
+      request_once.call(url("/r/1"))
+      assert_equal [203, "request.hecaton", 1], [*reported.shift(reported.size).sort_by(&:to_s), log.string.lines.grep(/ 203 in /).size], way
+      log.truncate(0)
+    end
+  ensure
+    subscription.unsubscribe
+  end
+
   def test_a_status_that_a_feature_gives_may_be_an_error
     given = ->(_) { Hecaton::Response.new(status: 404) }
     each_way(a: { respond: given }, settings: { raise_for_status: true }) do |request_once, _, way|

@@ -364,7 +364,8 @@ module Hecaton
       request.finish(outcome)
       @reported = at + 4 # Before the callback, which is called once at most.
       count(request.outcome) if request.outcome
-      @response_builder.announce(request.verb, outcome, request) if @response_builder.observed?
+      # A response of a feature has no status here. Its head was not reported before.
+      @response_builder.announce(request.verb, outcome, (request if ended[at + 1])) if @response_builder.observed?
       request.call_back
     end
 

@@ -32,13 +32,13 @@ module Hecaton
       outcome.is_a?(Response) && error?(outcome.status, strict) ? StatusError.new(outcome) : outcome
     end
 
-    # Yields a Stream of a Response that a feature gave, and returns what the block does.
+    # Yields a Stream of a Response that a feature gave, and that was reported. Returns what the block does.
     def stream_of(response, strict, &block)
       require_relative "interception/record"
       require_relative "interception/stream"
       record = Record.write(response)
       body = Interception::Given.new(record, response.body.empty? ? [] : [response.body.b])
-      stream(response.http_method, response.status, record, body, strict, &block)
+      hand_over(Stream.new(response.status, record, body, @most), strict, &block)
     end
 
     # The head of a response that is handed over in parts, as a Response without body, after its deprecation has been
@@ -64,21 +64,25 @@ module Hecaton
       deprecated(outcome.response) if @on_deprecation && outcome.response && !request&.in_parts?
     end
 
-    # Yields a Stream, and returns what the block does.
+    # Yields a Stream, and returns what the block does. Reports how it ended.
     def stream(method, status, record, native, strict)
       stream = Stream.new(status, record, native, @most)
       started = Time.now - stream.elapsed if Events.subscribed?
-      stream.run do
-        deprecated(stream) if @on_deprecation
-        stream.raise_for_status if strict.nil? ? @strict : strict
-        yield stream
-      end
+      hand_over(stream, strict, @on_deprecation) { yield stream }
     ensure
       Events.request(method, stream.last_outcome, started) if started && stream.ours?
       @log&.outcome(method, stream.last_outcome) if stream&.ours?
     end
 
     private
+
+    def hand_over(stream, strict, on_deprecation = nil)
+      stream.run do
+        deprecated(stream) if on_deprecation
+        stream.raise_for_status if strict.nil? ? @strict : strict
+        yield stream
+      end
+    end
 
     def error?(status, strict) = status >= 400 && (strict.nil? ? @strict : strict)
 
