@@ -88,8 +88,8 @@ class FeaturesTest < ServerTest
     assert_equal "given", client.get(url("/r/1")).body
     assert_equal "given", (client.get(url("/r/1")) { |stream| stream.read })
     pieces = []
-    client.batch { |batch| batch.get(url("/r/1")).on_headers { |head| pieces << head.status }.on_body { |piece| pieces << piece } }
-    assert_equal [203, "given"], pieces
+    client.batch { |batch| batch.get(url("/r/1")).on_headers { |head| pieces << head.status << head.body }.on_body { |piece| pieces << piece } }
+    assert_equal [203, "", "given"], pieces
   end
 
   def test_what_a_feature_gives_stays_as_it_is
@@ -97,6 +97,12 @@ class FeaturesTest < ServerTest
     each_way(a: { respond: ->(_) { response } }) do |request_once, _, way|
       %w[/r/1 /r/2].each { |path| assert_equal url(path), request_once.call(url(path)).url, way }
       assert_nil response.url
+    end
+    silent = Object.new
+    silent.define_singleton_method(:respond) { |_| response }
+    WAYS.each do |way, request_once|
+      outcome = request_once.call(client(features: [silent]), url("/r/1"))
+      assert_equal [url("/r/1"), "GET", nil], [outcome.url, outcome.http_method, outcome.request], way
     end
   end
 

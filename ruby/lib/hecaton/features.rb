@@ -198,7 +198,8 @@ module Hecaton
     end
 
     def given_by(value)
-      return allowed(value).dup if value.is_a?(Response) || value.is_a?(Error) # Others may hold it too.
+      # A copy, because others may hold it too. It gets the URL and method of the request.
+      return allowed(value).dup.of(@request).of(nil) if value.is_a?(Response) || value.is_a?(Error)
 
       raise TypeError,
         "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"

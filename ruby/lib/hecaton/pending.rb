@@ -142,7 +142,7 @@ module Hecaton
       outcome = run.after(failed ? run.outcome(outcome) : outcome)
       return outcome unless given && in_parts? && outcome.is_a?(Response)
 
-      head(outcome)
+      head(outcome.without_body)
       return outcome unless @on_body
 
       piece(outcome.body.b) unless outcome.body.empty?

@@ -102,7 +102,7 @@ module Hecaton
 
     def given_outcome(run, given)
       outcome = @response_builder.checked(given, run.request[:raise_for_status])
-      @response_builder.announce(run.request.http_method, outcome.of(run.request))
+      @response_builder.announce(run.request.http_method, outcome)
       outcome
     end
 
