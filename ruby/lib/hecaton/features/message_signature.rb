@@ -62,7 +62,7 @@ module Hecaton
 
       # For the client.
       def before_attempt(request, _number)
-        return request.with(headers: { "signature" => nil, "signature-input" => nil }) unless Origins.home?(self, request)
+        return unless Origins.home?(self, request)
 
         request = with_digest(request)
         covered = @components.filter_map { |name| value(request, name)&.then { |value| [name, value] } }
