@@ -136,7 +136,11 @@ class FeaturesTest < ServerTest
   def test_a_status_that_a_feature_gives_may_be_an_error
     given = ->(_) { Hecaton::Response.new(status: 404) }
     each_way(a: { respond: given }, settings: { raise_for_status: true }) do |request_once, _, way|
-      assert_equal 404, error_of(Hecaton::StatusError) { request_once.call(url("/r/1")) }.status, way
+      error = error_of(Hecaton::StatusError) { request_once.call(url("/r/1")) }
+      assert_equal [404, url("/r/1"), nil], [error.status, error.url, error.response.request], way
+    end
+    each_way(a: { after: given }, settings: { raise_for_status: true }) do |request_once, _, way|
+      assert_equal 404, error_of(Hecaton::StatusError) { request_once.call("http://127.0.0.1:1/") }.status, way
     end
   end
 

@@ -234,7 +234,7 @@ module Hecaton
       base = Client.base(given[:base_url])
       @request_builder = RequestBuilder.new(**given.slice(:headers, :basic_auth, :bearer, :digest_auth, :app_name, :app_env, :user_agent, :decode, :redirects),
         predicate: RetryPredicate.block(given[:retry]), base: base, log: log, timeout: @timeout, public_headers: public_headers)
-      @features = Features.of(*given.values_at(:features, :max_body))
+      @features = Features.of(*given.values_at(:features, :max_body, :raise_for_status))
       @bare = @request_builder.plain?
       @plain = @bare && @features.nil?
       # Whether a request may do without a Request, because nobody else looks at it.

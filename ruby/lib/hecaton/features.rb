@@ -17,21 +17,21 @@ module Hecaton
   # CancelledError then.
   #
   # All methods run in the thread that waits for the request, and the total deadline counts the time that they take, but
-  # for `after`. max_body holds for a Response of a feature too. An Error that one raises is the outcome of its request. Any other StandardError makes the outcome a
-  # FeatureError with that as its cause.
+  # for `after`. max_body and raise_for_status hold for a Response of a feature, too. An Error that one raises is the
+  # outcome of its request. Any other StandardError makes the outcome a FeatureError with that as its cause.
   #
   # In a batch before_request and respond are called when the batch next waits, and all other requests wait meanwhile.
   class Features
     METHODS = %i[before_request respond before_attempt after].freeze
     private_constant :METHODS
 
-    # The Features in a list, nil for none. max_body is the client's, nil for the default.
-    def self.of(list, max_body = nil)
+    # The Features in a list, nil for none. The others are the client's settings, nil for the default.
+    def self.of(list, max_body = nil, raise_for_status = nil)
       return if list.nil?
       raise ArgumentError, "features is of class #{list.class}: give an Array of objects" unless list.is_a?(Array)
 
       list.each { |feature| check(feature) }
-      new(list, max_body || Native::MAX_BODY) if list.any?
+      new(list, max_body || Native::MAX_BODY, raise_for_status) if list.any?
     end
 
     private_class_method def self.check(feature)
@@ -42,12 +42,13 @@ module Hecaton
 
     # Array of the features; for each method a frozen Array of true and false, nil if no feature has it.
     attr_reader :list, :before_request, :respond, :before_attempt, :after
-    # Integer: most bytes of a body that is held whole.
-    attr_reader :max_body
+    # Integer: most bytes of a body that is held whole. And whether a status from 400 on is an error.
+    attr_reader :max_body, :strict
 
-    def initialize(list, max_body)
+    def initialize(list, max_body, strict)
       @list = list.dup.freeze
       @max_body = max_body
+      @strict = strict
       @before_request, @respond, @before_attempt, @after =
         METHODS.map { |name| list.map { |feature| feature.respond_to?(name) }.then { |known| known.freeze if known.any? } }
     end
@@ -198,18 +199,24 @@ module Hecaton
     end
 
     def given_by(value)
-      # A copy, because others may hold it too. It gets the URL and method of the request.
-      return allowed(value).dup.of(@request).of(nil) if value.is_a?(Response) || value.is_a?(Error)
+      return allowed(value.dup) if value.is_a?(Response) || value.is_a?(Error) # Others may hold it too.
 
       raise TypeError,
         "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"
     end
 
-    # An outcome of a feature; the Error that a server's would be if its body is too large.
+    # An outcome of a feature; the Error that a server's would be if its body is too large, or its status is one.
     def allowed(outcome)
-      most = @features.max_body
-      return outcome unless outcome.is_a?(Response) && outcome.body.bytesize > most && !@request.in_parts?
+      return outcome unless outcome.is_a?(Response)
 
+      outcome = outcome.of(@request).of(nil) # Now it has a URL and a method.
+      return too_large(@features.max_body) if outcome.body.bytesize > @features.max_body && !@request.in_parts?
+
+      strict = @request[:raise_for_status]
+      outcome.status >= 400 && (strict.nil? ? @features.strict : strict) ? StatusError.new(outcome) : outcome
+    end
+
+    def too_large(most)
       url = RequestLog.given(@request.url)
       BodyError.new("the body that a feature gave is larger than the allowed #{most} bytes (#{url})", phase: :read, url: url)
     end

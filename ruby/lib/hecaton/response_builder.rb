@@ -21,24 +21,19 @@ module Hecaton
 
     # Response or Error. strict is the request's raise_for_status, nil for the client's.
     def outcome(status, record, rest, strict)
-      return rest.is_a?(Response) ? checked(rest, strict) : Error.from_engine(record, rest) unless status
+      return rest.is_a?(Response) ? rest : Error.from_engine(record, rest) unless status
 
       response = Response.from_engine(status, record, rest)
       status >= 400 && error?(status, strict) ? StatusError.new(response) : response
     end
 
-    # The outcome that a feature gave; a StatusError if its status is one.
-    def checked(outcome, strict)
-      outcome.is_a?(Response) && error?(outcome.status, strict) ? StatusError.new(outcome) : outcome
-    end
-
     # Yields a Stream of a Response that a feature gave, and that was reported. Returns what the block does.
-    def stream_of(response, strict, &block)
+    def stream_of(response, &block)
       require_relative "interception/record"
       require_relative "interception/stream"
       record = Record.write(response)
       body = Interception::Given.new(record, response.body.empty? ? [] : [response.body.b])
-      hand_over(Stream.new(response.status, record, body, @most), strict, &block)
+      Stream.new(response.status, record, body, @most).run(&block)
     end
 
     # The head of a response that is handed over in parts, as a Response without body, after its deprecation has been
@@ -68,21 +63,17 @@ module Hecaton
     def stream(method, status, record, native, strict)
       stream = Stream.new(status, record, native, @most)
       started = Time.now - stream.elapsed if Events.subscribed?
-      hand_over(stream, strict, @on_deprecation) { yield stream }
+      stream.run do
+        deprecated(stream) if @on_deprecation
+        stream.raise_for_status if strict.nil? ? @strict : strict
+        yield stream
+      end
     ensure
       Events.request(method, stream.last_outcome, started) if started && stream.ours?
       @log&.outcome(method, stream.last_outcome) if stream&.ours?
     end
 
     private
-
-    def hand_over(stream, strict, on_deprecation = nil)
-      stream.run do
-        deprecated(stream) if on_deprecation
-        stream.raise_for_status if strict.nil? ? @strict : strict
-        yield stream
-      end
-    end
 
     def error?(status, strict) = status >= 400 && (strict.nil? ? @strict : strict)
 

@@ -84,7 +84,7 @@ module Hecaton
       raise given if stream # What the block raised.
 
       outcome = run.after(given)
-      return @response_builder.stream_of(outcome, run.request[:raise_for_status]) { |response| yield response } if outcome.is_a?(Response)
+      return @response_builder.stream_of(outcome) { |response| yield response } if outcome.is_a?(Response)
 
       ResponseBuilder.raise_error(outcome)
     ensure
@@ -101,9 +101,8 @@ module Hecaton
     end
 
     def given_outcome(run, given)
-      outcome = @response_builder.checked(given, run.request[:raise_for_status])
-      @response_builder.announce(run.request.http_method, outcome)
-      outcome
+      @response_builder.announce(run.request.http_method, given)
+      given
     end
 
     # The features receive the end of a request that an exception of the program has cut off, an interrupt for
