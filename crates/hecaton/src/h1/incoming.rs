@@ -11,7 +11,7 @@ use super::connection::Connection;
 use super::outgoing::{Outgoing, Stopped};
 use crate::config::Config;
 use crate::content::buffered::Share;
-use crate::content::growing::Growing;
+use crate::content::growing::{Growing, grown};
 use crate::message::failure::{Failure, Kind, Phase, came_of};
 use crate::message::fields::Trailers;
 use crate::message::head::{Framing, Head};
@@ -230,10 +230,7 @@ fn make_room(
     if needed <= capacity {
         return body.count(count);
     }
-    // The length is known, so large steps waste nothing, and the bytes are moved less often.
-    let memory = needed
-        .max(capacity.saturating_mul(4))
-        .min(expected as usize);
+    let memory = grown(capacity, needed, expected as usize);
     body.count(memory)?;
     connection.grow_input(memory);
     Ok(())
