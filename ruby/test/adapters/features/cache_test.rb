@@ -61,6 +61,7 @@ class CacheTest < ServerTest
       [{ "Cache-Control" => "max-age=0" }, 1] => false,
       [{ "Cache-Control" => "max-age=-1" }, 1] => false,
       [{ "Cache-Control" => "max-age=x" }, 1] => false,
+      [{ "Cache-Control" => "max-age=100x" }, 50] => false,
       [{ "Cache-Control" => "max-age=99999999999999999999" }, 10_000] => true,
       [{ "Cache-Control" => "max-age=100", "Age" => "50" }, 49] => true,
       [{ "Cache-Control" => "max-age=100", "Age" => "50" }, 51] => false,
@@ -101,6 +102,17 @@ class CacheTest < ServerTest
     serve do |url|
       before = @hits
       assert_equal [[304, 304], 2], [Array.new(2) { @client.get(url).status }, @hits - before]
+    end
+  end
+
+  def test_a_failure_is_stored_only_if_the_server_says_so
+    @status = 500
+    { {} => 0, { "Cache-Control" => "private" } => 1 }.each do |headers, conditional|
+      @headers = { "ETag" => '"a"', **headers }
+      serve do |url|
+        2.times { assert_equal 500, @client.get(url).status }
+        assert_equal conditional, @server.requests.join.scan("if-none-match").size, headers
+      end
     end
   end
 
@@ -257,7 +269,9 @@ class CacheTest < ServerTest
       response = @client.get(url)
       assert_equal ["1", "500", "Hecaton; hit; detail=stale-if-error"], [response.body, *response.headers.to_h.values_at("age", "cache-status")]
       assert_equal "1", @client.get(url, raise_for_status: true).body
-      assert_equal 503, (@client.get(url, &:status))
+      parts = nil
+      @client.batch { |batch| parts = batch.get(url).on_body { |_| nil } }
+      assert_equal [503, 503], [@client.get(url, &:status), parts.outcome.status]
       cut_off = nil
       @client.batch { |batch| cut_off = batch.get(url).on_headers { |_| batch.abort } }
       assert_kind_of Hecaton::CancelledError, cut_off.outcome
