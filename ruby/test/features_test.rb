@@ -139,6 +139,8 @@ class FeaturesTest < ServerTest
       error = error_of(Hecaton::StatusError) { request_once.call(url("/r/1")) }
       assert_equal [404, url("/r/1"), nil], [error.status, error.url, error.response.request], way
     end
+    lenient = client(features: [Noting.new([], :a, respond: given)], raise_for_status: true)
+    assert_equal 404, lenient.get(url("/r/1"), raise_for_status: false).status
     each_way(a: { after: given }, settings: { raise_for_status: true }) do |request_once, _, way|
       assert_equal 404, error_of(Hecaton::StatusError) { request_once.call("http://127.0.0.1:1/") }.status, way
     end
@@ -287,11 +289,15 @@ class FeaturesTest < ServerTest
     # The block's value is not a Request.
     feature.define_singleton_method(:before_request) { |request| request.notes[:a] = request.notes.size and nil }
     request = Hecaton::Request.new(:get, url("/r/1"))
+    request.notes[:own] = 1
     client = client(features: [feature])
     2.times { client.request(request) }
     client.all([request, request])
     assert_equal [{ a: 0 }] * 4, seen
-    assert_empty request.notes
+    assert_equal({ own: 1 }, request.notes)
+    other = Noting.new([], :b, before_request: ->(given) { Hecaton::Request.new(:get, given.url) })
+    client(features: [feature, other]).request(request)
+    assert_equal({ a: 0 }, seen.last)
   end
 
   def test_an_outcome_shows_its_request_to_features_alone
@@ -381,6 +387,23 @@ class FeaturesTest < ServerTest
       end
       assert_equal [0, []], [sent, called], hook
     end
+  end
+
+  def test_what_a_feature_queues_behind_its_abort_is_sent
+    batch, more = nil, nil
+    aborting = Noting.new([], :a, before_request: ->(request) { (batch.abort || more = batch.get(url("/r/2"))) && nil if request.url.end_with?("/r/1") })
+    client(features: [aborting]).batch do |given|
+      batch = given
+      batch.get(url("/r/1"))
+    end
+    assert_equal 200, more.outcome.status
+  end
+
+  def test_what_cannot_be_sent_is_the_outcome_of_its_request
+    requests = [["a b", "1"], %w[a 1]].map { |name, value| Hecaton::Request.new(:get, url("/r/1"), headers: { name => value }) }
+    refused, sent = client(features: [Noting.new([], :a)]).all(requests)
+    assert_equal [Hecaton::FeatureError, 200], [refused.class, sent.status]
+    assert_match(/\Athe request cannot be sent: /, refused.message)
   end
 
   def test_a_head_that_is_handed_over_leaves_the_body_whole

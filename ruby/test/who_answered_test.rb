@@ -143,4 +143,15 @@ class WhoAnsweredTest < ServerTest
       assert_equal "http://a.example/", stream.url
     end
   end
+
+  def test_a_record_that_is_written_and_read_has_the_tls_of_each_attempt
+    facts = { connection: 1, reused: false, sent: true, phase: :read, ending: :status, redirects: 0, begun: 0.0, ended: 0.5 }
+    attempts = [["a", nil], %w[b h2]].map do |certificate, alpn|
+      Hecaton::Attempt.new(**facts, tls: Hecaton::TLS.new(version: "1.3", cipher: "x", alpn: alpn, der: [certificate]))
+    end
+    given = Object.new
+    given.define_singleton_method(:respond) { |_| Hecaton::Response.new(status: 200, attempts: attempts) }
+    read = client(features: [given]).get("http://a.test/") { |stream| stream.attempts.map(&:tls) }
+    assert_equal attempts.map(&:tls), read
+  end
 end

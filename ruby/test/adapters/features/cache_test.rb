@@ -480,6 +480,7 @@ class CacheTest < ServerTest
     assert_equal [true, false, true, true], %w[a b c d].map { |key| !memory.read(key).nil? }
     memory.write("large", entry.call(5000))
     assert_nil memory.read("large")
+    assert memory.read("d")
     assert_operator memory.bytes, :<=, 4000
   end
 end
