@@ -273,7 +273,7 @@ fn a_job_that_another_version_planned_is_refused_with_its_version() {
     for command in ["status", "report", "again"] {
         let refused = ending(hecaton(&["fetch", command]).arg(world.out()));
         assert_eq!(refused.status, Some(1), "{}", refused.stderr);
-        let why = "is of version 2, and this program knows version 3";
+        let why = "is of version 2, and this program knows version 4";
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
     assert!(world.run_to(1, &list, &[]).stderr.contains("version 2"));

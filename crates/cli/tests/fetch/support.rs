@@ -58,6 +58,12 @@ impl World {
         self.path("out")
     }
 
+    /// The folder of the round of `again` that is not merged yet.
+    pub fn round(&self) -> Option<PathBuf> {
+        let mut rounds = files(&self.out().join("again")).into_iter();
+        rounds.find(|round| round.join("plan.json").exists())
+    }
+
     /// Writes a list of `/r/<id>` for each id.
     pub fn list(&self, ids: impl Iterator<Item = u64>) -> PathBuf {
         let base = self.server.base_url();

@@ -140,7 +140,7 @@ fn a_round_is_done_part_by_part_and_put_in_place_by_the_last() {
     assert!(parts > 1, "one part proves nothing");
     assert_eq!(world.server.summary().requests, 60);
     for number in 0..parts {
-        assert!(world.out().join("again/plan.json").exists());
+        assert!(world.round().is_some());
         assert_eq!(world.records(), before, "not before the last part is done");
         let done = ending(&mut part(&world, number));
         assert_eq!(done.status, Some(0), "{}", done.stderr);
@@ -157,6 +157,51 @@ fn a_round_is_done_part_by_part_and_put_in_place_by_the_last() {
     assert_eq!(changed.count(), 60);
     assert_eq!(world.server.summary().requests, 120);
     assert_eq!(other.server.summary().requests, 140);
+}
+
+/// Prepares a round of the job; how many parts it has.
+fn plan_round(world: &World, condition: &str) -> u32 {
+    let mut again = hecaton(&["fetch", "again", "--plan", "--where", condition]);
+    let planned = ending(again.arg(world.out()));
+    assert_eq!(planned.status, Some(0), "{}", planned.stderr);
+    planned.stdout.trim().parse().unwrap()
+}
+
+#[test]
+fn a_worker_of_a_round_that_was_merged_sends_nothing_more() {
+    let world = World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(10)),
+        ..Options::default()
+    });
+    let list = world.list(0..300);
+    world.run(&list, &["-c", "5", "-X", "POST"]);
+    assert_eq!(plan_round(&world, "n < 200"), 1);
+    let sleeper = part(&world, 0).spawn().unwrap();
+    world.wait_for(350);
+    let pid = Pid::from_raw(sleeper.id() as i32);
+    kill(pid, Signal::SIGSTOP).unwrap();
+    let done = ending(&mut part(&world, 0));
+    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert!(world.round().is_none(), "the round is merged");
+    // The next round has inputs of the same part, and has not begun.
+    assert_eq!(plan_round(&world, "n >= 250"), 1);
+    let (records, seen) = (world.records(), world.server.summary().requests);
+    kill(pid, Signal::SIGCONT).unwrap();
+    let late = end_of(sleeper);
+    assert_eq!(late.status, Some(0), "the part is done: {}", late.stderr);
+    assert!(
+        late.stderr.ends_with("part 0: done by another worker\n"),
+        "{}",
+        late.stderr
+    );
+    assert_eq!(world.records(), records, "what counts is settled");
+    // At most the requests that it was about to send when it was stopped.
+    let sent = world.server.summary().requests - seen;
+    assert!(sent <= 5, "the sleeper sent {sent}");
+    let next = ending(&mut part(&world, 0));
+    assert_eq!(next.status, Some(0), "{}", next.stderr);
+    assert_eq!(world.server.summary().requests, seen + sent + 50);
+    assert_eq!(world.records().len(), 300);
 }
 
 #[cfg(not(feature = "nats"))]

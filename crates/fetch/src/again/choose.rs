@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use roaring::RoaringTreemap;
-use uuid::Uuid;
 
 use crate::error::{Error, Result, at};
 use crate::expression::Expression;
@@ -16,7 +15,7 @@ use crate::record::{Outcome, Record};
 use crate::request::Maker;
 use crate::segment::{Piece, scan};
 
-/// Writes the inputs of a round and their index. Returns the plan, which the caller writes.
+/// Writes the inputs of a round and their index. Returns the plan, which the caller names and writes.
 pub fn choose(
     folder: &Folder,
     base: &Plan,
@@ -49,7 +48,6 @@ pub fn choose(
     let repeats = copying.repeats.map(Repeats::finish).transpose();
     let repeats = repeats.map_err(at("read", &round.digests()))?;
     Ok(Plan {
-        round: Some(Uuid::new_v4().simple().to_string()[..8].to_owned()),
         inputs: parts.iter().map(|part| part.inputs).sum(),
         sources: Vec::new(),
         repeats: write_repeats(round, &repeats.unwrap_or_default())?,

@@ -1,9 +1,9 @@
 //! Some of a job's inputs sent again: those whose records match a condition. Their new records replace the old ones.
 //!
-//! A round is a small job in the folder `again`. It has the parts of the job, each with only the selected inputs.
-//! When the round is done, each part's results are written anew, and the round is removed. A crash at any moment
-//! leaves a round that resumes, or results that are merged once more with the same outcome. `onward` makes a round of
-//! redirects to hosts of other parts.
+//! A round is a small job in a folder of its own, `again/<id>`. It has the parts of the job, each with only the
+//! selected inputs. When the round is done, each part's results are written anew, and the round is removed. A crash at
+//! any moment leaves a round that resumes, or results that are merged once more with the same outcome. `onward` makes a
+//! round of redirects to hosts of other parts.
 
 mod choose;
 mod merge;
@@ -11,7 +11,10 @@ mod onward;
 
 use std::fs;
 use std::io::ErrorKind;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+
+use uuid::Uuid;
 
 use self::choose::choose;
 use self::merge::merge;
@@ -34,13 +37,15 @@ pub const ALL_SENT: &str = "outcome != 'skipped' and outcome != 'invalid'";
 /// # Errors
 /// When it cannot be read.
 pub fn current(folder: &Folder) -> Result<Option<Started>> {
-    let round = folder.again();
+    let Some(round) = folder.current_round()? else {
+        return Ok(None);
+    };
+    // Another process may merge it between any two steps.
     let Some(plan) = Plan::load(&round)? else {
         return Ok(None);
     };
     let job = match Job::read(&round.job()) {
-        // Another process has merged it since its plan was read.
-        Err(_) if !round.plan().exists() => return Ok(None),
+        Err(_) if round.is_merged() => return Ok(None),
         job => job?,
     };
     Ok(Some(Started {
@@ -52,13 +57,38 @@ pub fn current(folder: &Folder) -> Result<Option<Started>> {
     }))
 }
 
-/// Which records the round of a folder is for.
+/// The file that says which records a round is for.
+fn condition_of(round: &Folder) -> PathBuf {
+    round.path().join("where")
+}
+
+/// Which records a round is for.
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn condition(folder: &Folder) -> Result<String> {
-    let path = folder.again().path().join("where");
+pub fn condition(round: &Folder) -> Result<String> {
+    let path = condition_of(round);
     fs::read_to_string(&path).map_err(at("read", &path))
+}
+
+/// A new round: its id, and its folder.
+fn begin(folder: &Folder, lock: &Lock) -> Result<(String, Folder)> {
+    // Nothing was sent by an earlier try that has no `plan.json`.
+    clean_up(folder, lock)?;
+    let id = Uuid::new_v4().simple().to_string()[..8].to_owned();
+    let round = folder.round(&id);
+    for made in [round.planned(), round.results(), round.parts()] {
+        fs::create_dir_all(&made).map_err(at("create", &made))?;
+    }
+    Ok((id, round))
+}
+
+/// Writes what makes the round: its plan last.
+fn write(round: &Folder, condition: &str, (job, plan): (&Job, &Plan)) -> Result<()> {
+    write_whole(&condition_of(round), condition.as_bytes())?;
+    write_whole(&round.job(), job.to_toml()?.as_bytes())?;
+    let text = serde_json::to_vec_pretty(plan).expect("a plan becomes JSON");
+    write_whole(&round.plan(), &text)
 }
 
 /// Prepares a round, or finds one to resume. None when no record matches. If the option is set, its requests say which
@@ -71,19 +101,16 @@ pub fn prepare(
     (matching, if_changed): (Option<&str>, bool),
     change: &dyn Fn(&mut Job),
 ) -> Result<Option<Started>> {
-    let mut base = done(folder)?;
-    let mut held = None;
-    let mut begun = current(folder)?;
-    if begun.is_none() {
-        held = Some(start::lock(folder)?);
-        // Another process may have added inputs or begun a round before the lock was free.
-        base = done(folder)?;
-        begun = current(folder)?;
-    }
-    if let Some(round) = begun {
+    done(folder)?;
+    if let Some(round) = current(folder)? {
         return resume(folder, round, matching, change).map(Some);
     }
-    let round = folder.again();
+    let held = start::lock(folder)?;
+    // Another process may have added inputs or begun a round before the lock was free.
+    let base = done(folder)?;
+    if let Some(round) = current(folder)? {
+        return resume(folder, round, matching, change).map(Some);
+    }
     let usual = if if_changed { ALL_SENT } else { USUAL };
     let condition = matching.unwrap_or(usual);
     let expression = crate::show::matching(folder, condition)?;
@@ -91,31 +118,28 @@ pub fn prepare(
     change(&mut job);
     job.check()?;
     crate::run::check(&job)?;
-    // Removes the leftovers of an earlier try. Nothing was sent before `plan.json` existed.
-    let _ = fs::remove_dir_all(round.path());
-    for made in [round.planned(), round.results(), round.path().join("parts")] {
-        fs::create_dir_all(&made).map_err(at("create", &made))?;
-    }
+    let (id, round) = begin(folder, &held)?;
     let plan = choose(
         folder,
         &base.plan,
         (&round, &job),
         (&expression, if_changed),
     )?;
+    let plan = Plan {
+        round: Some(id),
+        ..plan
+    };
     if plan.inputs == 0 {
-        let _ = fs::remove_dir_all(round.path());
+        clean_up(folder, &held)?;
         return Ok(None);
     }
-    write_whole(&round.path().join("where"), condition.as_bytes())?;
-    write_whole(&round.job(), job.to_toml()?.as_bytes())?;
-    let text = serde_json::to_vec_pretty(&plan).expect("a plan becomes JSON");
-    write_whole(&round.plan(), &text)?;
+    write(&round, condition, (&job, &plan))?;
     Ok(Some(Started {
         folder: round,
         job,
         plan,
         is_resumed: false,
-        lock: held,
+        lock: Some(held),
     }))
 }
 
@@ -139,7 +163,7 @@ fn resume(
     matching: Option<&str>,
     change: &dyn Fn(&mut Job),
 ) -> Result<Started> {
-    let began = condition(folder)?;
+    let began = condition(&round.folder)?;
     if matching.is_some_and(|matching| matching != began) {
         let path = folder.path().display();
         return Err(Error::usage(format!(
@@ -207,17 +231,19 @@ pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<()
     clean_up(folder, lock)
 }
 
-/// Removes what a crash left of a round that has no plan. The caller holds the lock.
+/// Removes what a crash left of rounds, and a merged one. The caller holds the lock.
 ///
 /// # Errors
 /// When it cannot be removed.
 pub fn clean_up(folder: &Folder, _: &Lock) -> Result<()> {
-    let round = folder.again();
-    if round.plan().exists() {
+    if folder.current_round()?.is_some() {
         return Ok(());
     }
-    match fs::remove_dir_all(round.path()) {
+    let rounds = folder.rounds();
+    match fs::remove_dir_all(&rounds) {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        removed => removed.map_err(at("remove", round.path())),
+        // A late worker wrote into it meanwhile. The next process that cleans up removes that.
+        Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty => Ok(()),
+        removed => removed.map_err(at("remove", &rounds)),
     }
 }

@@ -12,12 +12,11 @@ use roaring::RoaringTreemap;
 use serde::Deserialize;
 
 use super::merge::{each, merge};
+use super::{begin, write};
 use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::host::LastHost;
-use crate::plan::{
-    Earlier, Folder, InputFile, Plan, Routed, Take, Way, read_entry, regroup, write_whole,
-};
+use crate::plan::{Earlier, Folder, InputFile, Plan, Routed, Take, Way, read_entry, regroup};
 use crate::record::Outcome;
 use crate::request::Maker;
 use crate::segment::{head_of, load};
@@ -51,16 +50,12 @@ fn waiting(folder: &Folder, plan: &Plan) -> Result<Vec<u32>> {
 ///
 /// # Errors
 /// When a file cannot be read or written.
-pub fn follow_up(folder: &Folder, done: &Started, _: &Lock) -> Result<bool> {
+pub fn follow_up(folder: &Folder, done: &Started, lock: &Lock) -> Result<bool> {
     let parts = waiting(folder, &done.plan)?;
     if parts.is_empty() {
         return Ok(false);
     }
-    let round = folder.again();
-    let _ = fs::remove_dir_all(round.path());
-    for made in [round.planned(), round.results(), round.path().join("parts")] {
-        fs::create_dir_all(&made).map_err(at("create", &made))?;
-    }
+    let (id, round) = begin(folder, lock)?;
     let maker = Maker::new(&done.job.request, &done.plan.columns, done.plan.job)?;
     let mut file = InputFile::open(folder)?;
     let mut feed = |take: Take<'_>| {
@@ -68,10 +63,11 @@ pub fn follow_up(folder: &Folder, done: &Started, _: &Lock) -> Result<bool> {
         parts.try_for_each(|part| hand_over(folder, *part, (&maker, &mut file), take))
     };
     let plan = regroup(&round, &done.plan, &limits(&done.job), &mut feed)?;
-    write_whole(&round.path().join("where"), CONDITION.as_bytes())?;
-    write_whole(&round.job(), done.job.to_toml()?.as_bytes())?;
-    let text = serde_json::to_vec_pretty(&plan).expect("a plan becomes JSON");
-    write_whole(&round.plan(), &text)?;
+    let plan = Plan {
+        round: Some(id),
+        ..plan
+    };
+    write(&round, CONDITION, (&done.job, &plan))?;
     Ok(true)
 }
 

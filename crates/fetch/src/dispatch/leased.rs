@@ -99,13 +99,6 @@ impl LeasedParts {
     }
 }
 
-impl LeasedParts {
-    /// A round is removed when another worker has merged its records.
-    fn is_there(&self) -> bool {
-        self.folder.plan().exists()
-    }
-}
-
 impl Supply for LeasedParts {
     fn next(&mut self) -> Option<u32> {
         let mut shared = self.board.lock();
@@ -114,7 +107,7 @@ impl Supply for LeasedParts {
             shared.needs_part = true;
             self.board.part_needed.notify_one();
         }
-        part.filter(|_| self.is_there())
+        part.filter(|_| !self.folder.is_merged())
     }
 
     /// Once every part has its `COMMIT`, whoever made it.
@@ -125,11 +118,8 @@ impl Supply for LeasedParts {
             return self.undone.is_empty();
         }
         self.looked = Some(now);
-        if !self.is_there() {
-            self.undone.clear();
-        }
         while let Some(part) = self.undone.last() {
-            if !self.folder.commit(*part).exists() {
+            if !self.folder.is_done(*part) {
                 break;
             }
             self.undone.pop();

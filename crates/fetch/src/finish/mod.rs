@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use self::stamp::Stamps;
 pub use self::stamp::digest as stamp;
 use crate::again;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, Plan};
 use crate::record::count;
@@ -53,12 +53,10 @@ pub fn parts(folder: &Folder) -> Result<()> {
     settle_all(folder, &Plan::planned(folder)?)?;
     match again::current(folder)? {
         // A round may be merged and removed by another process at any moment.
-        Some(round) => settle_all(&round.folder, &round.plan).or_else(|error| {
-            match round.folder.plan().exists() {
-                true => Err(error),
-                false => Ok(()),
-            }
-        }),
+        Some(round) => match settle_all(&round.folder, &round.plan) {
+            Err(_) if round.folder.is_merged() => Ok(()),
+            settled => settled,
+        },
         None => Ok(()),
     }
 }
@@ -110,14 +108,24 @@ pub fn last(folder: &Folder) -> Result<Option<Products>> {
     }
 }
 
+/// The job of a folder with its parts completed; none if parts are left.
+fn done(folder: &Folder) -> Result<Option<Started>> {
+    let job = start::load(folder.clone())?;
+    settle_all(folder, &job.plan)?;
+    let is_done = job.plan.undone(folder).next().is_none();
+    Ok(is_done.then_some(job))
+}
+
 fn look(folder: &Folder) -> Result<Reached> {
-    let done = start::load(folder.clone())?;
-    settle_all(folder, &done.plan)?;
-    if done.plan.undone(folder).next().is_some() {
+    if done(folder)?.is_none() {
         return Ok(Reached::Parts);
     }
     let Some(lock) = lock_if_free(folder)? else {
         return Ok(Reached::Lock);
+    };
+    // Another process may have added inputs before the lock was free.
+    let Some(done) = done(folder)? else {
+        return Ok(Reached::Parts);
     };
     if let Some(round) = again::current(folder)? {
         settle_all(&round.folder, &round.plan)?;
@@ -165,7 +173,11 @@ pub fn rounds(
             },
             ..round
         };
-        again::run(folder, &mut round, options, stop, observer)?;
+        match again::run(folder, &mut round, options, stop, observer) {
+            // Another process has done the round since it was read.
+            Err(Error::Failed(_)) if round.folder.is_merged() => {}
+            ran => drop(ran?),
+        }
     }
 }
 

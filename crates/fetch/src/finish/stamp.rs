@@ -23,14 +23,10 @@ impl Stamps {
     /// # Errors
     /// When a commit cannot be read.
     pub fn of(folder: &Folder, plan: &Plan) -> Result<Stamps> {
-        let noted = fs::read(folder.products()).ok();
         Ok(Stamps {
             folder: folder.clone(),
             now: digest(folder, plan)?,
-            // A damaged file is no stamp: the products are made again.
-            made: noted
-                .and_then(|text| serde_json::from_slice(&text).ok())
-                .unwrap_or_default(),
+            made: noted(folder),
         })
     }
 
@@ -44,10 +40,19 @@ impl Stamps {
     /// # Errors
     /// When the note cannot be written.
     pub fn note(&mut self, name: &str, _: &Lock) -> Result<()> {
+        // Another process may have noted another product before the lock was free.
+        self.made = noted(&self.folder);
         self.made.insert(name.to_owned(), self.now.clone());
         let text = serde_json::to_vec_pretty(&self.made).expect("texts become JSON");
         write_whole(&self.folder.products(), &text)
     }
+}
+
+/// The stamps in the file. A damaged file is no stamp: the products are made again.
+fn noted(folder: &Folder) -> BTreeMap<String, String> {
+    let text = fs::read(folder.products()).ok();
+    text.and_then(|text| serde_json::from_slice(&text).ok())
+        .unwrap_or_default()
 }
 
 /// The stamp of a folder's records as they are. Each part has one `COMMIT`, and a round that replaces records changes
@@ -71,4 +76,36 @@ pub fn digest(folder: &Folder, plan: &Plan) -> Result<String> {
         }
     }
     Ok(hasher.finalize().to_hex().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_processes_that_note_a_product_each_keep_both_notes() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::at(home.path());
+        let plan = Plan {
+            version: crate::plan::VERSION,
+            job: uuid::Uuid::nil(),
+            round: None,
+            follows_redirects: false,
+            inputs: 0,
+            columns: Vec::new(),
+            sources: Vec::new(),
+            own_hosts: false,
+            repeats: 0,
+            parts: Vec::new(),
+        };
+        let names = ["report.html", "table.csv"];
+        let mut both = names.map(|_| Stamps::of(&folder, &plan).unwrap());
+        for (stamps, name) in both.iter_mut().zip(names) {
+            fs::write(home.path().join(name), "").unwrap();
+            let lock = crate::start::lock(&folder).unwrap();
+            stamps.note(name, &lock).unwrap();
+        }
+        let noted = Stamps::of(&folder, &plan).unwrap();
+        assert!(names.iter().all(|name| !noted.is_stale(name)));
+    }
 }

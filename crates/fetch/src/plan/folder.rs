@@ -1,12 +1,14 @@
 //! Where everything is in a job's folder.
 
 use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::error::{Result, at};
 
-/// The folder of a round, in the job's.
+/// The folder of rounds, in the job's.
 const AGAIN: &str = "again";
 
 /// A job's folder.
@@ -144,9 +146,14 @@ impl Folder {
         self.planned().join(format!("{part:06}.json"))
     }
 
+    /// The folders of all parts.
+    pub fn parts(&self) -> PathBuf {
+        self.0.join("parts")
+    }
+
     /// The working files of a part, and its `COMMIT`.
     pub fn part(&self, part: u32) -> PathBuf {
-        self.0.join("parts").join(format!("{part:06}"))
+        self.parts().join(format!("{part:06}"))
     }
 
     /// The file whose creation decides about a part.
@@ -179,9 +186,59 @@ impl Folder {
         self.0.join("progress.json")
     }
 
-    /// The round of `again`, while it is not done.
-    pub fn again(&self) -> Folder {
-        Folder(self.0.join(AGAIN), None)
+    /// Where the rounds of `again` are, each in a folder of its own.
+    pub fn rounds(&self) -> PathBuf {
+        self.0.join(AGAIN)
+    }
+
+    /// The folder of the round with this id. No other round ever has it, so whoever is late never finds the files of
+    /// another round there.
+    pub fn round(&self, id: &str) -> Folder {
+        Folder(self.rounds().join(id), None)
+    }
+
+    /// The folder of the round that is not merged yet.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn current_round(&self) -> Result<Option<Folder>> {
+        let mut rounds = self.all_rounds()?.into_iter();
+        Ok(rounds.find(|round| round.plan().exists()))
+    }
+
+    /// The folders of rounds that are there. Only the round that is not merged yet has a plan.
+    ///
+    /// # Errors
+    /// When the folder cannot be read.
+    pub fn all_rounds(&self) -> Result<Vec<Folder>> {
+        let path = self.rounds();
+        let entries = match fs::read_dir(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(at("read", &path))?,
+        };
+        let entries = entries.map(|entry| entry.map(|entry| Folder(entry.path(), None)));
+        entries
+            .collect::<std::io::Result<_>>()
+            .map_err(at("read", &path))
+    }
+
+    /// The folder of the job around a round; none for the job itself, and for one worker's copy of a round.
+    pub fn job_around(&self) -> Option<&Path> {
+        let rounds = self.0.parent().filter(|rounds| rounds.ends_with(AGAIN))?;
+        let home = rounds.parent()?;
+        home.join("plan.json").exists().then_some(home)
+    }
+
+    /// Whether this was the folder of a round that was merged. All of its parts were done, and it is gone.
+    pub fn is_merged(&self) -> bool {
+        // A plan that cannot be looked at may be there.
+        self.job_around().is_some() && matches!(self.plan().try_exists(), Ok(false))
+    }
+
+    /// Whether a part is done, by whomever.
+    pub fn is_done(&self, part: u32) -> bool {
+        // In this order: the plan of a round goes before its commits.
+        self.commit(part).exists() || self.is_merged()
     }
 
     /// The job's folder or URL, for people; also for a round.
@@ -194,10 +251,7 @@ impl Folder {
 
     /// The folder of the job, also for a round.
     pub fn base(&self) -> &Path {
-        match self.0.parent() {
-            Some(home) if self.0.ends_with(AGAIN) && home.join("plan.json").exists() => home,
-            _ => &self.0,
-        }
+        self.job_around().unwrap_or(&self.0)
     }
 
     /// How far each worker is, a file each.
@@ -218,5 +272,32 @@ impl Folder {
     /// Held by the one run that works on all parts.
     pub fn lock(&self) -> PathBuf {
         self.0.join("lock")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_is_merged_when_its_plan_is_gone_and_not_when_nobody_can_look() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::at(home.path());
+        let round = folder.round("12345678");
+        fs::write(folder.plan(), "").unwrap();
+        assert!(!folder.is_merged() && !folder.is_done(0));
+        fs::create_dir_all(round.path()).unwrap();
+        fs::write(round.plan(), "").unwrap();
+        assert!(!round.is_merged() && !round.is_done(0));
+        assert_eq!(folder.current_round().unwrap(), Some(round.clone()));
+        fs::remove_dir_all(folder.rounds()).unwrap();
+        assert!(round.is_merged() && round.is_done(0));
+        assert_eq!(folder.current_round().unwrap(), None);
+        // The system does not say that the plan is not there, but that it cannot be looked at.
+        fs::write(folder.rounds(), "").unwrap();
+        assert!(!round.is_merged());
+        fs::remove_file(folder.rounds()).unwrap();
+        fs::remove_file(folder.plan()).unwrap();
+        assert!(!round.is_merged(), "the whole job is gone");
     }
 }

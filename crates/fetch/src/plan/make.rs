@@ -145,7 +145,7 @@ fn with_lists(files: &[PathBuf], known: Vec<Identity>, lists: Vec<Listed>) -> Ve
 }
 
 fn write_plan(folder: &Folder, plan: &Plan) -> Result<()> {
-    for made in [folder.results(), folder.path().join("parts")] {
+    for made in [folder.results(), folder.parts()] {
         fs::create_dir_all(&made).map_err(at("create", &made))?;
     }
     let text = serde_json::to_vec_pretty(plan).expect("a plan becomes JSON");

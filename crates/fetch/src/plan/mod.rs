@@ -40,7 +40,7 @@ use crate::error::{Error, Result, at};
 use crate::frame::{Frame, first, pack_aside};
 
 /// The version of the folder's layout.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The content of `plan.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -173,7 +173,7 @@ impl Plan {
     /// The parts that are not done. A part without selected inputs in a round counts as done.
     pub fn undone<'a>(&'a self, folder: &'a Folder) -> impl DoubleEndedIterator<Item = &'a Part> {
         let parts = self.parts.iter();
-        parts.filter(|part| part.inputs > 0 && !folder.commit(part.number).exists())
+        parts.filter(|part| part.inputs > 0 && !folder.is_done(part.number))
     }
 
     /// The parts that may begin now: not those of an addition while parts before it are not done, because their hosts are the same.

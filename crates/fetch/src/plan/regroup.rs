@@ -1,8 +1,6 @@
 //! A plan for inputs whose next request goes to another host than their first: parts by the host where a redirect
 //! leads.
 
-use uuid::Uuid;
-
 use super::entry::{Planned, write_planned};
 use super::folder::Folder;
 use super::make::{Before, HostCounts, PlanLimits, Routed, write_indexes};
@@ -13,7 +11,7 @@ use crate::error::{Result, at};
 /// Takes an input and where it goes now.
 pub type Take<'a> = &'a mut dyn FnMut(&Planned, Routed<'_>) -> Result<()>;
 
-/// Writes the inputs that a feed hands over, and their index. Returns the plan, which the caller writes.
+/// Writes the inputs that a feed hands over, and their index. Returns the plan, which the caller names and writes.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -36,7 +34,6 @@ pub fn regroup(
     let parts = write_indexes(folder, &spooled, &hosts.heaviest, rules, Before::default())?;
     Ok(Plan {
         version: VERSION,
-        round: Some(Uuid::new_v4().simple().to_string()[..8].to_owned()),
         follows_redirects: true,
         // Each of them was the first of its request.
         repeats: 0,

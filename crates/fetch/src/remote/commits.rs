@@ -68,10 +68,7 @@ impl Remote {
         let there = self.store.list("results")?;
         let there: std::collections::HashSet<String> =
             there.into_iter().map(|found| found.name).collect();
-        for entry in fs::read_dir(folder.path().join("parts"))
-            .into_iter()
-            .flatten()
-        {
+        for entry in fs::read_dir(folder.parts()).into_iter().flatten() {
             let name = entry.map_err(at("read", folder.path()))?.file_name();
             let part = name.to_str().and_then(|name| name.parse().ok());
             let part: u32 = part.ok_or_else(|| Error::failed("a part has no number"))?;

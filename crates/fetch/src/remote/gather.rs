@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::Arc;
 
+use super::rounds::within;
 use super::{Remote, Scratch};
 use crate::error::{Result, at};
 use crate::finish;
@@ -57,17 +58,19 @@ impl Remote {
     pub fn glance(self: &Arc<Remote>, folder: &Folder) -> Result<()> {
         self.refresh(folder)?;
         self.bring_notes(folder)?;
-        let within = folder.again();
-        match self.round()? {
-            Some(round) => {
-                round.planned(&within)?;
-                round.refresh(&within)?;
-                round.bring_notes(&within)
-            }
-            None => {
-                let _ = fs::remove_dir_all(within.path());
-                Ok(())
+        let current = self.current_round()?;
+        let current = current.map(|(number, round)| (within(folder, number), round));
+        for round in folder.all_rounds()? {
+            // Merged since the last glance.
+            if current.as_ref().is_none_or(|(now, _)| *now != round) {
+                let _ = fs::remove_dir_all(round.path());
             }
         }
+        let Some((within, round)) = current else {
+            return Ok(());
+        };
+        round.planned(&within)?;
+        round.refresh(&within)?;
+        round.bring_notes(&within)
     }
 }

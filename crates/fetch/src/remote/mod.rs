@@ -67,9 +67,10 @@ struct State {
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// The folder at this path, which the process has made for itself.
-    fn at(path: &Path) -> Scratch {
-        Scratch(path.to_owned())
+    /// The folder at this path, which no other process uses.
+    fn at(path: &Path) -> Result<Scratch> {
+        fs::create_dir_all(path).map_err(at("create", path))?;
+        Ok(Scratch(path.to_owned()))
     }
 
     /// A new one, in this folder or in that for temporary files.
@@ -78,9 +79,7 @@ impl Scratch {
     /// When it cannot be created.
     pub fn new(home: Option<&Path>) -> Result<Scratch> {
         let home = home.map_or_else(std::env::temp_dir, Path::to_owned);
-        let path = home.join(format!("hecaton-{}", Uuid::new_v4()));
-        fs::create_dir_all(&path).map_err(at("create", &path))?;
-        Ok(Scratch(path))
+        Scratch::at(&home.join(format!("hecaton-{}", Uuid::new_v4())))
     }
 
     /// As the folder of a job.

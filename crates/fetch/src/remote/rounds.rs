@@ -45,6 +45,11 @@ fn home_of_round(round: u32) -> String {
     format!("again/{round:06}")
 }
 
+/// The folder of a round in one worker's copy of the job.
+pub(super) fn within(folder: &Folder, round: u32) -> Folder {
+    folder.round(&format!("{round:06}"))
+}
+
 fn done_of(round: u32) -> String {
     format!("{}/done", home_of_round(round))
 }
@@ -82,11 +87,17 @@ impl Remote {
     /// # Errors
     /// When the store cannot be read.
     pub fn round(self: &Arc<Remote>) -> Result<Option<Arc<Remote>>> {
+        Ok(self.current_round()?.map(|(_, round)| round))
+    }
+
+    /// The round that is not merged yet, and its number.
+    pub(super) fn current_round(self: &Arc<Remote>) -> Result<Option<(u32, Arc<Remote>)>> {
         if self.base.is_some() {
             return Ok(None);
         }
-        let round = self.next_round()?;
-        Ok(round.store.about(PLAN)?.is_some().then_some(round))
+        let (number, round) = self.next_round()?;
+        let is_there = round.store.about(PLAN)?.is_some();
+        Ok(is_there.then_some((number, round)))
     }
 
     /// The job at this URL, or its round that is not merged yet: the parts to enqueue and to run.
@@ -121,11 +132,12 @@ impl Remote {
         })
     }
 
-    /// Where the round after those that are merged is stored.
-    fn next_round(self: &Arc<Remote>) -> Result<Arc<Remote>> {
-        let home = home_of_round(self.rounds()? + 1);
+    /// The number of the next round, and where it is stored.
+    fn next_round(self: &Arc<Remote>) -> Result<(u32, Arc<Remote>)> {
+        let number = self.rounds()? + 1;
+        let home = home_of_round(number);
         let store = Store::open(&format!("{}/{home}/round", self.store.url()))?;
-        Remote::at(store.patient()?, Some(self.clone()))
+        Ok((number, Remote::at(store.patient()?, Some(self.clone()))?))
     }
 
     /// Where the results of each part are: those of the last round, unless the part was added later. The folder has the
@@ -180,9 +192,10 @@ impl Remote {
             )));
         }
         self.bring_inputs(&base)?;
-        let remote = self.next_round()?;
-        if remote.planned(&base.folder.again())?.is_some() {
-            let began = again::condition(&base.folder)?;
+        let (number, remote) = self.next_round()?;
+        let within = within(&base.folder, number);
+        if remote.planned(&within)?.is_some() {
+            let began = again::condition(&within)?;
             if which.0.is_some_and(|matching| matching != began) {
                 return Err(Error::usage(format!(
                     "a round for '{began}' is not done yet: `hecaton fetch again {url}` without --where resumes it"
@@ -212,7 +225,7 @@ impl Remote {
     /// # Errors
     /// When the store cannot be read or written.
     pub fn merge(self: &Arc<Remote>) -> Result<bool> {
-        let Some(round) = self.round()? else {
+        let Some((number, round)) = self.current_round()? else {
             return Ok(false);
         };
         let look = Scratch::new(None)?;
@@ -221,12 +234,9 @@ impl Remote {
         if planned.plan.undone(&planned.folder).next().is_some() {
             return Ok(false);
         }
-        let number = self.rounds()? + 1;
         let scratch = Scratch::new(None)?;
         let base = self.gather(&scratch)?;
-        let within = Scratch::at(base.folder.again().path());
-        fs::create_dir_all(base.folder.again().path())
-            .map_err(at("create", base.folder.again().path()))?;
+        let within = Scratch::at(within(&base.folder, number).path())?;
         let done = round.gather(&within)?;
         let lock = start::lock(&base.folder)?;
         again::merge_if_done(&base.folder, &done, &lock)?;

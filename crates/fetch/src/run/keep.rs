@@ -86,14 +86,8 @@ impl Keeper {
             inline_limit: settings.inline_limit,
             decode,
             is_read: false,
-            // A round is in a folder below the job's, and ends there.
-            home: match round {
-                // One worker's copy of a round has no job around it.
-                Some(_) if folder.mirror().is_none() => {
-                    folder.path().parent().unwrap_or(folder.path()).to_owned()
-                }
-                _ => folder.path().to_owned(),
-            },
+            // The bodies of a round stay when it is merged.
+            home: folder.base().to_owned(),
             prefix: round
                 .map(|round| format!("again-{round}-"))
                 .unwrap_or_default(),

@@ -102,9 +102,8 @@ impl Supply for GivenParts {
 
     fn is_over(&mut self) -> bool {
         let (folder, takes_back) = (&self.folder, self.takes_back);
-        self.elsewhere.retain(|part| {
-            !folder.commit(*part).exists() && (takes_back || is_held(folder, *part))
-        });
+        self.elsewhere
+            .retain(|part| !folder.is_done(*part) && (takes_back || is_held(folder, *part)));
         self.to_do.is_empty() && self.elsewhere.is_empty()
     }
 
@@ -113,7 +112,7 @@ impl Supply for GivenParts {
     }
 
     fn left(&mut self, part: u32) {
-        if !self.folder.commit(part).exists() {
+        if !self.folder.is_done(part) {
             self.elsewhere.push(part);
         }
     }
@@ -128,7 +127,7 @@ impl GivenParts {
         };
         let folder = &self.folder;
         let mut others = self.first.iter();
-        others.all(|(part, added)| *added >= addition || folder.commit(*part).exists())
+        others.all(|(part, added)| *added >= addition || folder.is_done(*part))
     }
 
     /// A part that another worker took over and left without finishing it.

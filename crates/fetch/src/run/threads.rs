@@ -105,6 +105,20 @@ pub fn run(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
+    unless_merged(
+        folder,
+        options,
+        run_given(folder, (job, plan), options, stop, observer),
+    )
+}
+
+fn run_given(
+    folder: &Folder,
+    (job, plan): (&Job, &Plan),
+    options: &Options,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Summary> {
     let (given, before) = GivenParts::find(folder, (job, plan), &options.parts)?;
     let most = given.count();
     let mut watch = Watch::new(folder, plan, options, observer);
@@ -143,12 +157,21 @@ pub fn run_supplied(
         check_shards(job, part)?;
     }
     let mut watch = Watch::new(folder, plan, options, observer);
-    on_threads(
-        (folder, job, plan),
-        (options, supply, most),
-        stop,
-        &mut watch,
-    )
+    let about = (folder, job, plan);
+    let ran = on_threads(about, (options, supply, most), stop, &mut watch);
+    unless_merged(folder, options, ran)
+}
+
+/// The result of a run. A run that fails because another process has merged the round, and has removed its files, is
+/// through: all parts of the round are done.
+fn unless_merged(folder: &Folder, options: &Options, ran: Result<Summary>) -> Result<Summary> {
+    match ran {
+        Err(Error::Failed(_)) if folder.is_merged() => Ok(Summary {
+            elsewhere: options.parts.clone(),
+            ..Summary::default()
+        }),
+        ran => ran,
+    }
 }
 
 /// How many threads there are for so many parts. More would have nothing to do, and each needs a request in flight.

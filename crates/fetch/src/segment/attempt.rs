@@ -109,17 +109,17 @@ pub fn claim(folder: &Folder, part: u32, worker: &str) -> Result<Option<Claim>> 
 /// # Errors
 /// When the folder cannot be read or written.
 pub fn announce(folder: &Folder, part: u32) -> Result<Option<Announced>> {
-    let home = folder.part(part);
-    fs::create_dir_all(&home).map_err(at("create", &home))?;
-    if folder.commit(part).exists() {
+    if folder.is_done(part) {
         return Ok(None);
     }
+    let home = folder.part(part);
+    fs::create_dir_all(&home).map_err(at("create", &home))?;
     let (attempt, file) = match folder.mirror() {
         None => create(folder, part)?,
         Some(mirror) => loop {
             mirror.inputs(folder, part)?;
             mirror.pull(folder, part, u32::MAX)?;
-            if folder.commit(part).exists() {
+            if folder.is_done(part) {
                 return Ok(None);
             }
             let (attempt, file) = create(folder, part)?;
@@ -194,7 +194,7 @@ impl Announced {
         let (counts, known) = look_back(folder, part, attempt)?;
         // A worker that finished the part meanwhile has removed the segments, so this must be checked after reading
         // them.
-        if folder.commit(part).exists() {
+        if folder.is_done(part) {
             let _ = fs::remove_file(folder.attempt(part, attempt));
             return Ok(None);
         }

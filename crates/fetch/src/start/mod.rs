@@ -60,7 +60,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         Maker::new(&job.request, &plan.columns, plan.job)?;
         let (plan, lock) = match has_more(&job, &plan)? {
             true => more::grow(&folder, &job, &job.input.files)
-                .map(|(plan, lock)| (plan, Some(lock)))?,
+                .map(|grown| (grown.plan, Some(grown.lock)))?,
             false => (plan, None),
         };
         return Ok(Started {
@@ -226,13 +226,16 @@ impl Started {
         stop: &AtomicBool,
         observer: &mut dyn Observer,
     ) -> Result<Summary> {
-        let _lock = match (options.parts.is_empty(), &self.lock) {
+        let held = match (options.parts.is_empty(), &self.lock) {
             (true, None) => Some(lock(&self.folder)?),
             _ => None,
         };
+        // Another process may have added inputs before the lock was free.
+        let now = held.as_ref().map(|_| Plan::planned(&self.folder));
+        let now = now.transpose()?;
         run::run(
             &self.folder,
-            (&self.job, &self.plan),
+            (&self.job, now.as_ref().unwrap_or(&self.plan)),
             options,
             stop,
             observer,

@@ -15,7 +15,7 @@ use crate::request::Maker;
 
 use super::{Lock, Started, load, lock, refused, source};
 
-/// Adds lists to the job of a folder; a list that it has already may have grown. Also how many inputs were added.
+/// Adds lists to the job of a folder; a list that it has already may have grown. Also how many inputs this call added.
 ///
 /// # Errors
 /// When there is no job, another process works on it, or a list has changed otherwise than by growing.
@@ -32,24 +32,31 @@ pub fn add(
     }
     change(&mut job);
     job.check()?;
-    let before = started.plan.inputs;
-    let (plan, held) = grow(&started.folder, &job, files)?;
-    let added = plan.inputs - before;
+    let grown = grow(&started.folder, &job, files)?;
     change(&mut started.job);
-    started.lock = Some(held);
-    Ok((Started { plan, ..started }, added))
+    started.lock = Some(grown.lock);
+    let plan = grown.plan;
+    Ok((Started { plan, ..started }, grown.added))
+}
+
+/// A plan with more inputs.
+pub struct Grown {
+    pub plan: Plan,
+    /// How many inputs it has that it did not have when the lock was taken.
+    pub added: u64,
+    pub lock: Lock,
 }
 
 /// Adds what these lists have beyond what the plan of a folder knows.
 ///
 /// # Errors
 /// As [`add`].
-pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock)> {
-    let held = lock(folder)?;
+pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<Grown> {
+    let lock = lock(folder)?;
     // Another process may have added some before.
     let plan = Plan::planned(folder)?;
-    let path = folder.path().display();
-    if folder.again().plan().exists() {
+    let (before, path) = (plan.inputs, folder.path().display());
+    if folder.current_round()?.is_some() {
         return Err(Error::usage(format!(
             "a round of `again` is not done in {path}: `hecaton fetch again {path}` resumes it, and inputs are added after that"
         )));
@@ -67,7 +74,11 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<(Plan, Lock
     let plan = plan::extend(folder, &plan, &mut feed, &rules, &mut |columns, routed| {
         router.route(columns, routed)
     })?;
-    Ok((plan, held))
+    Ok(Grown {
+        added: plan.inputs - before,
+        plan,
+        lock,
+    })
 }
 
 /// Routes inputs by the host of their requests.

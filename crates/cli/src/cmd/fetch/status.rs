@@ -88,16 +88,19 @@ fn json(status: &JobStatus) -> Result<String> {
 }
 
 fn look(folder: &Folder) -> Result<JobStatus> {
-    let round = || -> Result<Round> {
-        Ok(Round {
-            matching: again::condition(folder)?,
-            round: status(&folder.again())?,
-        })
+    let round = || -> Result<Option<Round>> {
+        let Some(round) = folder.current_round()? else {
+            return Ok(None);
+        };
+        Ok(Some(Round {
+            matching: again::condition(&round)?,
+            round: status(&round)?,
+        }))
     };
     Ok(JobStatus {
         job: status(folder)?,
         // A round that ends meanwhile removes its folder.
-        again: round().ok(),
+        again: round().ok().flatten(),
     })
 }
 

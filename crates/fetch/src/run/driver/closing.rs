@@ -63,7 +63,7 @@ impl Driver<'_> {
         let now = Instant::now();
         let mut index = 0;
         while let Some(part) = self.open.get_mut(index) {
-            let is_done = self.folder.commit(part.number).exists();
+            let is_done = self.folder.is_done(part.number);
             let is_begun = || self.folder.attempt(part.number, part.attempt + 1).exists();
             if !is_done && part.leaves_at.is_none() && !is_begun() {
                 index += 1;
@@ -133,7 +133,7 @@ impl Driver<'_> {
 
 /// Whether another worker has begun a part after this attempt, or done it: then no later attempt may be left to see.
 fn is_taken_over(folder: &Folder, part: u32, attempt: u32) -> bool {
-    folder.attempt(part, attempt + 1).exists() || folder.commit(part).exists()
+    folder.attempt(part, attempt + 1).exists() || folder.is_done(part)
 }
 
 /// The result of work on the files of an attempt. None if it failed and another worker has begun or done the part: the
