@@ -23,6 +23,8 @@ const DONE: &str = "+ACK";
 const STILL_AT_IT: &str = "+WPI";
 const NOT_DONE: &str = "-NAK";
 const NEVER: &str = "+TERM";
+/// For another worker, which may have it after a second.
+const FOR_ANOTHER: &str = "-NAK {\"delay\": 1000000000}";
 
 /// How long the server keeps a question for a part.
 const QUESTION: Duration = Duration::from_secs(2);
@@ -118,7 +120,17 @@ impl Session {
     }
 
     fn is_done(&self, part: u32) -> bool {
-        self.topic.folder.commit(part).exists()
+        self.topic.folder.is_done(part)
+    }
+
+    /// Whether all parts are done, those too that were added since the worker began.
+    fn is_all_done(&self) -> bool {
+        let folder = &self.topic.folder;
+        match Plan::load(folder) {
+            Ok(Some(now)) => now.undone(folder).next().is_none(),
+            Ok(None) => folder.is_merged(),
+            Err(_) => false,
+        }
     }
 
     fn times(&self) -> Times {
@@ -191,11 +203,12 @@ impl Session {
         };
         let part = std::str::from_utf8(&message.payload)
             .ok()
-            .and_then(|text| text.parse().ok())
-            .filter(|part| self.topic.plan.part(*part).is_ok());
-        let Some(part) = part else {
-            // Nobody could ever do it.
-            let _ = self.client.publish(subject, NEVER.into()).await;
+            .and_then(|text| text.parse().ok());
+        let known = part.filter(|part| self.topic.plan.part(*part).is_ok());
+        let Some(part) = known else {
+            // A part may have been added since this worker began. Nobody could ever do what is no part.
+            let reply = if part.is_some() { FOR_ANOTHER } else { NEVER };
+            let _ = self.client.publish(subject, reply.into()).await;
             return;
         };
         if self.is_done(part) {
@@ -287,7 +300,7 @@ impl Session {
             }
         }
         while replies.join_next().await.is_some() {}
-        if self.topic.plan.undone(&self.topic.folder).next().is_none() {
+        if self.is_all_done() {
             let _ = self.context.delete_stream(self.queue.stream()).await;
         }
         let _ = self.client.flush().await;

@@ -1,6 +1,11 @@
-//! A round of `again` that workers do.
+//! Workers and what is planned later: a round of `again`, and a part that is added while they work.
 
-use super::{Nats, enqueue, start};
+use std::time::Duration;
+
+use hecaton_test_server::{Delay, Options};
+use serde_json::Value;
+
+use super::{Nats, enqueue, plan, start};
 use crate::support::{World, end_of, ending, hecaton};
 
 #[test]
@@ -40,4 +45,36 @@ fn a_round_is_offered_and_done_like_a_job() {
             .values()
             .all(|record| table.contains(record["at"].as_str().unwrap()))
     );
+}
+
+#[test]
+fn a_part_that_a_worker_does_not_know_stays_in_the_queue_for_others() {
+    let nats = Nats::start();
+    let world = World::with(Options {
+        delay: Delay::Fixed(Duration::from_millis(20)),
+        ..Options::default()
+    });
+    let list = world.list(0..200);
+    assert_eq!(plan(&world, &list, &["-c", "2"]), 1);
+    enqueue(&world, &nats, "30s");
+    let early = start(&world, &nats);
+    world.wait_for(10);
+    let base = world.server.base_url();
+    let more = (200..210).map(|id| format!("{base}/r/{id}"));
+    let more = world.write("more.txt", more);
+    let mut add = hecaton(&["fetch", "add", "--plan"]);
+    let added = ending(add.arg(world.out()).arg(&more));
+    assert_eq!(added.status, Some(0), "{}", added.stderr);
+    // `enqueue` would publish it once the first part is done, and the worker may still be there then.
+    let text = std::fs::read_to_string(world.out().join("plan.json")).expect("a plan");
+    let text: Value = serde_json::from_str(&text).expect("JSON");
+    let job = text["job"].as_str().expect("a name");
+    nats.publish(&format!("hecaton.fetch.{job}.1"), "1");
+    let ended = end_of(early);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(world.records().len(), 200);
+    let ended = end_of(start(&world, &nats));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(world.records().len(), 210);
+    assert_eq!(world.server.summary().duplicates, 0);
 }

@@ -1,5 +1,7 @@
 //! A NATS server for one test, on a port of its own.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -34,6 +36,17 @@ impl Nats {
     /// Its URL.
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// Publishes a message, as any client of the server may.
+    pub fn publish(&self, subject: &str, text: &str) {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let length = text.len();
+        let sent = format!("CONNECT {{}}\r\nPUB {subject} {length}\r\n{text}\r\nPING\r\n");
+        stream.write_all(sent.as_bytes()).expect("it is sent");
+        let lines = BufReader::new(stream).lines();
+        let mut lines = lines.map(|line| line.expect("a line"));
+        assert!(lines.any(|line| line == "PONG"), "the server has read it");
     }
 
     /// Ends it as a power cut would.
