@@ -23,6 +23,8 @@ mod network;
 mod objects;
 #[cfg(feature = "objects")]
 mod objects_later;
+#[cfg(feature = "objects")]
+mod objects_rounds;
 mod outages;
 mod own_settings;
 mod pace;

@@ -79,6 +79,11 @@ impl S3 {
         self.curl(&[], path)
     }
 
+    /// Removes an object.
+    pub fn remove(&self, path: &str) {
+        self.curl(&["-X", "DELETE"], path).expect("it is removed");
+    }
+
     /// How many requests of each kind MinIO counted.
     pub fn requests(&self) -> String {
         let text = self.curl(&[], "/minio/v2/metrics/cluster");

@@ -23,6 +23,8 @@ impl Remote {
     /// When the store cannot be read or written, or a product cannot be made.
     pub fn finish(self: &Arc<Remote>, started: &Started) -> Result<Vec<String>> {
         if let Some(base) = &self.base {
+            // Inputs may have been added while the round was planned. Their parts come after the round.
+            base.merge()?;
             let scratch = Scratch::new(started.folder.path().parent())?;
             return base.finish(&base.load(&scratch)?);
         }

@@ -66,7 +66,11 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     use hecaton_fetch::remote::{Notes, Remote, Scratch};
     let (remote, scratch) = (Remote::current(url)?, Scratch::new(None)?);
     let started = remote.prepare(&scratch)?;
-    let (folder, part) = (&started.folder, started.plan.part(arguments.part)?.number);
+    let (folder, part) = (&started.folder, arguments.part);
+    if started.plan.part(part)?.added > 0 {
+        // A part of an addition begins when the parts before it are done.
+        remote.refresh(folder)?;
+    }
     let ended = if remote.complete(folder, part)? {
         "done already".to_owned()
     } else {
@@ -100,10 +104,8 @@ fn run_one(arguments: &Arguments, started: &Started) -> Result<Summary> {
     let summary = started.run(&options, &stop, &mut live);
     live.end();
     let summary = summary?;
-    let is_done = started.plan.part(arguments.part)?.inputs == 0
-        || started.folder.commit(arguments.part).exists()
-        // A round is removed when another process has merged its records.
-        || !started.folder.plan().exists();
+    let is_done =
+        started.plan.part(arguments.part)?.inputs == 0 || started.folder.is_done(arguments.part);
     if !is_done {
         let what = format!(
             "part {} was taken over by another worker, which has not done it yet",

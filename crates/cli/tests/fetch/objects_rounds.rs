@@ -1,0 +1,86 @@
+//! One round after another in object storage, and inputs that are added meanwhile.
+
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::Command;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::objects::{JOB, good, run_part};
+use crate::s3::S3;
+use crate::support::{World, ending, hecaton};
+
+/// Runs a command to its end, which must be good; what it prints.
+fn run(s3: &S3, command: &mut Command) -> String {
+    let ended = ending(s3.with(command));
+    good(&ended);
+    ended.stdout
+}
+
+fn urls(world: &World, name: &str, numbers: std::ops::Range<u64>) -> PathBuf {
+    let base = world.server.base_url();
+    world.write(name, numbers.map(|n| format!("{base}/r/{n}")))
+}
+
+/// A job of so many inputs, in parts of about ten.
+fn done(s3: &S3, world: &World, inputs: u64) {
+    let mut fetch = hecaton(&["fetch", "-o", JOB, "--part-size", "10"]);
+    run(s3, fetch.arg(urls(world, "urls.txt", 0..inputs)));
+}
+
+/// Plans a round; how many parts it has.
+fn plan(s3: &S3, condition: &str) -> u32 {
+    let mut again = hecaton(&["fetch", "again", JOB, "--plan", "--where", condition]);
+    let planned = run(s3, &mut again);
+    planned.trim().parse().expect("a number of parts")
+}
+
+#[test]
+fn status_that_watches_counts_nothing_of_one_round_for_the_next() {
+    let Some(s3) = S3::start() else { return };
+    let world = World::new();
+    done(&s3, &world, 40);
+    let parts = plan(&s3, "line > 5");
+    (1..parts).for_each(|part| drop(run(&s3, &mut run_part(JOB, part))));
+    let mut watch = hecaton(&["fetch", "status", "--watch", JOB]);
+    let mut watch = s3.with(&mut watch).spawn().expect("it starts");
+    let lines = BufReader::new(watch.stdout.take().expect("a pipe")).lines();
+    let mut lines = lines.map(|line| line.expect("a line"));
+    let mut after = |condition: &str| {
+        lines.find(|line| line.ends_with(&format!("{condition}:")));
+        lines.next().expect("how far the round is")
+    };
+    let first = after("line > 5");
+    assert!(!first.starts_with("0 of 35 done"), "{first}");
+    // It ends when it sees a job without a round.
+    let pid = Pid::from_raw(watch.id() as i32);
+    kill(pid, Signal::SIGSTOP).expect("it stops");
+    run(&s3, &mut run_part(JOB, 0));
+    plan(&s3, "line > 7");
+    kill(pid, Signal::SIGCONT).expect("it resumes");
+    let second = after("line > 7");
+    assert!(second.starts_with("0 of 33 done"), "{second}");
+    watch.kill().expect("it is killed");
+    watch.wait().expect("it ends");
+}
+
+#[test]
+fn a_round_that_was_planned_while_inputs_were_added_ends_before_their_parts_begin() {
+    let Some(s3) = S3::start() else { return };
+    let world = World::new();
+    done(&s3, &world, 20);
+    let mut add = hecaton(&["fetch", "add", JOB, "--plan"]);
+    run(&s3, add.arg(urls(&world, "more.txt", 20..25)));
+    // Whoever plans the round does not see the addition yet, as if both were planned at the same time.
+    let path = "/bucket/job/plans/000001.json";
+    let addition = String::from_utf8(s3.get(path).expect("an addition")).expect("text");
+    s3.remove(path);
+    let parts = plan(&s3, "line > 5");
+    s3.put(path, &addition);
+    // The last one is the part of the addition.
+    (0..=parts).for_each(|part| drop(run(&s3, &mut run_part(JOB, part))));
+    assert_eq!(world.server.summary().requests, 20 + 15 + 5);
+    let shown = run(&s3, &mut hecaton(&["fetch", "show", JOB]));
+    assert_eq!(shown.lines().count(), 25);
+}
