@@ -152,3 +152,10 @@ fn over_http2_it_holds_too() {
     assert_eq!(world.get("/bytes/1000").unwrap().body().len(), 1000);
     is_too_much(&world.get("/bytes/1001").unwrap_err());
 }
+
+#[test]
+fn a_body_that_comes_with_its_head_counts_too() {
+    let world = World::with(|config| config.max_buffered = Some(5000));
+    assert_eq!(world.get("/bytes/5000").body().len(), 5000);
+    is_too_much(&world.send(world.request("/bytes/5001")).unwrap_err());
+}

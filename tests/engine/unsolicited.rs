@@ -77,6 +77,17 @@ fn a_second_response_goes_to_no_other_request() {
 }
 
 #[test]
+fn a_connection_on_which_more_came_than_a_response_is_not_used_again() {
+    let own_length = "HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\nown";
+    let url = server(move |_| format!("{own_length}{FOREIGN}"));
+    let world = World::new();
+    for opened in 1..=3 {
+        own(world.send(Request::get(&url).unwrap()));
+        assert_eq!(world.client.stats().opened, opened);
+    }
+}
+
+#[test]
 fn a_second_response_goes_to_no_other_request_of_a_batch_and_to_no_stream() {
     let url = server(two);
     let world = World::new();
