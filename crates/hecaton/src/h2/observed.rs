@@ -266,3 +266,17 @@ impl Observed {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_later_goaway_takes_no_stream_back() {
+        let observed = Observed::default();
+        for (last, left_out) in [(5, 7), (3, 5), (9, 5)] {
+            observed.goes_away(last, 0);
+            assert!(observed.leaves_out(left_out) && !observed.leaves_out(3));
+        }
+    }
+}

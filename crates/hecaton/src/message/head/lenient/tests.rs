@@ -120,6 +120,7 @@ fn ambiguous_bodies_stay_refused() {
         "Transfer-Encoding: chunked, chunked\r\n",
         "Transfer-Encoding: gzip, chunked\r\n",
         "Transfer-Encoding: identity, chunked\r\n",
+        "Transfer-Encoding: identity\r\n , chunked\r\n",
         "Transfer-Encoding: identity\r\nTransfer-Encoding: chunked\r\n",
         "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n",
         "Transfer-Encoding:\u{b}chunked\r\n",
