@@ -58,6 +58,7 @@ fn an_experiment_can_be_measured_from_any_program() {
             Progress::Begun(rounds, _) => planned = rounds,
             Progress::Measured(_) => done += 1,
             Progress::Said(says) => panic!("{says}"),
+            Progress::ServiceTimed(..) => panic!("it is the test server"),
         },
     );
     let measured = measured.unwrap();

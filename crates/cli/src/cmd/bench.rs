@@ -91,7 +91,12 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     bench.progress = Progress::new(planned.sum(), arguments.common.quiet);
     bench.progress.say(&format!(
         "about {}, seed {}",
-        words(sweeps.iter().map(|(_, sweep)| estimate(sweep)).sum()),
+        words(
+            sweeps
+                .iter()
+                .filter_map(|(_, sweep)| estimate(sweep, None))
+                .sum()
+        ),
         bench.seed.unwrap_or_default()
     ));
     let mut measured = Vec::new();
@@ -196,6 +201,7 @@ impl Bench<'_> {
         let bar = &mut self.progress;
         let measured = measure::measure(&experiment, &conditions, &mut |event| match event {
             measure::Progress::Begun(..) => bar.say(&part.title),
+            measure::Progress::ServiceTimed(..) => {} // a part has the test server
             measure::Progress::Said(says) => bar.say(&says),
             measure::Progress::Measured(round) => bar.advance(round),
         });

@@ -7,9 +7,10 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::Args;
 use console::Term;
+use hecaton_lab::findings::words::figure;
 use hecaton_lab::ledger::{Folder, holds_run};
 use hecaton_lab::measure::{self, Conditions, Measured, Progress};
-use hecaton_lab::plan::assumed_response;
+use hecaton_lab::plan::ServiceTime;
 use hecaton_lab::report::{self, View};
 use hecaton_lab::run::Elsewhere;
 use hecaton_lab::spec::{BASELINE_LOADER, Experiment, Usage, parse_duration, project_root};
@@ -137,6 +138,7 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
             }
             bar.say(&begins(experiment, rounds, time));
         }
+        Progress::ServiceTimed(time, service) => bar.say(&lasts(time, service)),
         Progress::Said(says) => bar.say(&says),
         Progress::Measured(round) => bar.advance(round),
     });
@@ -149,14 +151,23 @@ pub fn measure(experiment: &Experiment, common: &Common, csv: bool) -> Result<()
     }
 }
 
-fn begins(experiment: &Experiment, rounds: u64, time: Duration) -> String {
+fn begins(experiment: &Experiment, rounds: u64, time: Option<Duration>) -> String {
     let clients = plural(experiment.sweep.clients.len(), "client");
-    let (rounds, time) = (plural(rounds as usize, "round"), words(time));
-    let seed = experiment.sweep.seed;
-    let condition = assumed_response(&experiment.sweep)
-        .map(|time| format!(" if a response takes {} ms", time.as_millis()))
-        .unwrap_or_default();
-    format!("{clients}, {rounds}, about {time}{condition}, seed {seed}")
+    let rounds = plural(rounds as usize, "round");
+    let time = time.map(|time| format!("about {}, ", words(time)));
+    let (time, seed) = (time.unwrap_or_default(), experiment.sweep.seed);
+    format!("{clients}, {rounds}, {time}seed {seed}")
+}
+
+/// How long a run takes, and why.
+fn lasts(time: Duration, service: ServiceTime) -> String {
+    let ms = |time: Duration| figure(time.as_secs_f64() * 1e3);
+    format!(
+        "about {}: a request takes your service {} ms, and with the most in flight one ends every {} ms",
+        words(time),
+        ms(service.alone),
+        ms(service.together)
+    )
 }
 
 /// Prints the result first, so that it is not lost if the disk is full or the folder is gone.

@@ -23,7 +23,7 @@ fn rows_are_unverified_and_requests_are_counted_as_requested() {
         "1,4",
     ]);
     let ending = run(command.args(["--json", "--out"]).arg(folder.path()));
-    ending.assert(0, &["if a response takes 2 ms, seed "]);
+    ending.assert(0, &["1 client, 12 rounds, seed ", ": a request takes your service "]);
     let printed: Value = serde_json::from_str(&ending.stdout).unwrap();
     assert_eq!(printed, document(folder.path()));
 
@@ -49,8 +49,46 @@ fn rows_are_unverified_and_requests_are_counted_as_requested() {
         );
     }
     // Two clients, three rounds each: 20 requests and as many more as are in flight, to open connections; and one try
-    // of each process.
-    assert_eq!(server.summary().requests, 2 * 3 * (20 + 1 + 20 + 4 + 1));
+    // of each process. The first process has also timed the service with four waves, with one in flight and with four.
+    let timed = 4 * (1 + 4);
+    assert_eq!(
+        server.summary().requests,
+        2 * 3 * (20 + 1 + 20 + 4 + 1) + timed
+    );
+}
+
+/// Seconds of the announcement `about 2 min 3 s:`.
+fn announced(stderr: &str) -> u64 {
+    let about = |line: &str| {
+        line.strip_prefix("about ")?
+            .split_once(':')
+            .map(|(time, _)| time.to_owned())
+    };
+    let time = stderr
+        .lines()
+        .find_map(about)
+        .unwrap_or_else(|| panic!("{stderr}"));
+    let words: Vec<&str> = time.split(' ').collect();
+    let pairs = words.chunks(2);
+    pairs
+        .map(|pair| pair[0].parse::<u64>().unwrap() * if pair[1] == "min" { 60 } else { 1 })
+        .sum()
+}
+
+/// Two clients send 20 requests in each of three rounds, and one more to open the connection. At 50 ms each that is 6.3 s at
+/// least, however fast the machine is.
+#[test]
+fn the_announced_time_knows_how_long_the_service_takes() {
+    let service = Service::start(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        200
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let line = format!("sweep {} 20 3 --client net-http -c 1 --out", service.url);
+    let ending = run(with_ruby(&line).arg(folder.path()));
+    ending.assert(0, &["1 client, 6 rounds, seed"]);
+    let announced = announced(&ending.stderr);
+    assert!(announced > 6, "{announced} s: {}", ending.stderr);
 }
 
 #[test]

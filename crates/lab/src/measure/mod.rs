@@ -15,7 +15,7 @@ use anyhow::{Result, bail};
 use crate::findings::words::listed;
 use crate::findings::{Findings, judge_run};
 use crate::ledger::{Document, Folder};
-use crate::plan::{estimate, trials};
+use crate::plan::{ServiceTime, estimate, trials};
 use crate::report::{FullDocument, document};
 use crate::run::{self, Elsewhere, Round, Setup};
 use crate::spec::{Experiment, Usage};
@@ -44,8 +44,10 @@ pub struct Conditions {
 
 /// An event while it is measured.
 pub enum Progress<'a> {
-    /// It begins: so many rounds, and about how long they take.
-    Begun(u64, Duration),
+    /// It begins: so many rounds, and about how long they take. Nobody knows that yet of a service of the user's own.
+    Begun(u64, Option<Duration>),
+    /// About how long it takes, for the user's service is as fast as this.
+    ServiceTimed(Duration, ServiceTime),
     /// Something that a reader should know at once, in a sentence.
     Said(String),
     /// A round has been measured.
@@ -88,7 +90,8 @@ pub fn measure(
         trusted: conditions.trusted.clone(),
         stop: conditions.stop.clone(),
     };
-    progress(Progress::Begun(trials(sweep).len() as u64, estimate(sweep)));
+    let rounds = trials(sweep).len() as u64;
+    progress(Progress::Begun(rounds, estimate(sweep, None)));
     match run::sweep(sweep, &setup, &mut |event| {
         record.note(event, sweep, progress)
     }) {

@@ -6,7 +6,7 @@ use super::{Conditions, Measured, Progress, findings, shown};
 use crate::findings::RULES;
 use crate::findings::words::plural;
 use crate::ledger::{ClientRecord, Document, Environment, Folder, PlanRecord, SCHEMA};
-use crate::plan::trials;
+use crate::plan::{estimate, trials};
 use crate::report;
 use crate::run::{self, DriverError, Event, Round, Seen};
 use crate::spec::{Experiment, Manifest, Sweep};
@@ -78,6 +78,11 @@ impl Record {
                 self.leave_out(error, sweep);
             }
             Event::Ready(start) => self.document.starts.push(start),
+            Event::ServiceTimed(time) => {
+                if let Some(all) = estimate(sweep, Some(time)) {
+                    progress(Progress::ServiceTimed(all, time));
+                }
+            }
             Event::Seen(client, invocation, seen) => {
                 let rounds = self.document.rounds.iter_mut();
                 let own = rounds

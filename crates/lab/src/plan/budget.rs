@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use crate::plan::Load;
-use crate::spec::{Sweep, Target};
+use crate::plan::{Cell, Load};
+use crate::spec::{Amount, Sweep, Target};
 
 /// Starting a driver and hearing its hello.
 const INVOCATION: f64 = 0.3;
@@ -26,71 +26,116 @@ const LEAD: f64 = 0.1;
 /// Requests per second of a client whose number of requests is fixed, which says nothing of its speed.
 const FIXED_RATE: f64 = 1500.0;
 
-/// Requests per second and connection that a foreign server is thought to respond to.
-const FOREIGN_RATE: f64 = 500.0;
-
-/// A guess of the whole run's length; it tends to be too long rather than too short.
-pub fn estimate(sweep: &Sweep) -> Duration {
-    let clients = (sweep.client_names().len() + usize::from(sweep.again().is_some())) as f64;
-    let invocations =
-        clients * f64::from(sweep.invocations) * (INVOCATION + sweep.warm_up.as_secs_f64());
-    let cells = sweep.cells.iter().chain(&sweep.controls);
-    let block: f64 = cells.map(|cell| trial(sweep, &cell.load)).sum();
-    let calibrated = sweep
-        .cells
-        .iter()
-        .filter(|cell| is_calibrated(sweep, &cell.load));
-    let calibration: f64 = calibrated.map(|cell| trial(sweep, &cell.load)).sum();
-    let measured = block * f64::from(sweep.rounds) + CALIBRATION * calibration;
-    Duration::from_secs_f64(invocations + measured + later(sweep))
+/// How long the user's service takes for a request, as its first client saw before the first round.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ServiceTime {
+    /// For one request, while no other is in flight.
+    pub alone: Duration,
+    /// From one response to the next, with as many in flight as there ever are. A service that does one thing after
+    /// another gains nothing by more in flight.
+    pub together: Duration,
 }
 
-/// The time of a response that [`estimate`] assumes, because the lab does not know the service. None if it matters to no
-/// round.
-pub fn assumed_response(sweep: &Sweep) -> Option<Duration> {
-    let Target::Foreign { requests, .. } = sweep.target else {
-        return None;
+impl ServiceTime {
+    /// Seconds for so many requests.
+    fn seconds(self, requests: u64, concurrency: usize) -> f64 {
+        let each = (self.alone.as_secs_f64() / concurrency as f64).max(self.together.as_secs_f64());
+        requests as f64 * each
+    }
+}
+
+/// A guess of the whole run's length; it tends to be too long rather than too short. None for a service of the user's
+/// own, as long as nobody knows how fast it is.
+pub fn estimate(sweep: &Sweep, service: Option<ServiceTime>) -> Option<Duration> {
+    let clients = (sweep.client_names().len() + usize::from(sweep.again().is_some())) as f64;
+    let start = INVOCATION + warm_up(sweep);
+    let invocations = clients * f64::from(sweep.invocations) * start;
+    let trials = |cells: &[Cell]| -> Option<f64> {
+        let each = cells.iter();
+        each.map(|cell| trial(sweep, &cell.load, service)).sum()
     };
-    let is_counted = |load: &Load| load.requests.is_some() || (requests > 0 && load.rate.is_none());
-    let mut cells = sweep.cells.iter();
-    let matters = cells.any(|cell| is_counted(&cell.load));
-    matters.then(|| Duration::from_secs_f64(1.0 / FOREIGN_RATE))
+    let block = trials(&sweep.cells)? + trials(&sweep.controls)?;
+    let calibrated = sweep.cells.iter();
+    let calibrated = calibrated.filter(|cell| is_calibrated(sweep, &cell.load));
+    let calibration = trials(&calibrated.cloned().collect::<Vec<_>>())?;
+    let measured = block * f64::from(sweep.rounds) + CALIBRATION * calibration;
+    Some(Duration::from_secs_f64(
+        invocations + measured + later(sweep),
+    ))
 }
 
 /// Whether it must be found out how many requests fill a round.
 fn is_calibrated(sweep: &Sweep, load: &Load) -> bool {
-    sweep.target.is_test_server() && load.requests.is_none()
+    let is_open = match sweep.target {
+        Target::TestServer => true,
+        Target::Foreign { requests, .. } => requests == 0,
+    };
+    is_open && load.requests.is_none()
 }
 
-/// The look at every client after its last round.
-fn later(sweep: &Sweep) -> f64 {
-    let each = LATER * sweep.warm_up.as_secs_f64();
+/// Warming up a process, in seconds. A service of the user's own is sent no requests for that.
+fn warm_up(sweep: &Sweep) -> f64 {
     match sweep.target {
-        Target::TestServer => sweep.clients.len() as f64 * each,
+        Target::TestServer => sweep.warm_up.as_secs_f64(),
         Target::Foreign { .. } => 0.0,
     }
 }
 
-/// One round of a load.
-fn trial(sweep: &Sweep, load: &Load) -> f64 {
+/// The look at every client after its last round.
+fn later(sweep: &Sweep) -> f64 {
+    sweep.clients.len() as f64 * LATER * warm_up(sweep)
+}
+
+/// One round of a load in seconds; none where the service's time is needed and unknown.
+fn trial(sweep: &Sweep, load: &Load, service: Option<ServiceTime>) -> Option<f64> {
+    match &sweep.target {
+        Target::TestServer => Some(trial_here(sweep, load)),
+        Target::Foreign { requests, .. } => Some(trial_there(sweep, load, *requests, service?)),
+    }
+}
+
+/// One round at a service: `requests` of them, or with 0 as many as fill its time.
+fn trial_there(sweep: &Sweep, load: &Load, requests: u64, service: ServiceTime) -> f64 {
+    let concurrency = load.concurrency;
+    let requests = load.requests.or(Some(requests).filter(|given| *given > 0));
+    let wave = service.seconds(concurrency as u64, concurrency);
+    let measured = match requests {
+        Some(requests) if load.rate.is_some() => requests as f64 / per_second(load, service) + LEAD,
+        None if load.rate.is_some() => sweep.round_time.as_secs_f64() + LEAD,
+        Some(requests) => {
+            let waves = requests.div_ceil(concurrency as u64);
+            service.seconds(waves * concurrency as u64, concurrency)
+        }
+        // Each connection carries at least three requests, however short the round.
+        None => sweep.round_time.as_secs_f64().max(3.0 * wave),
+    };
+    // One wave opens the connections.
+    VISIT + wave + measured
+}
+
+/// The rate of a load, or if it has none, the speed of the closed loop.
+fn per_second(load: &Load, service: ServiceTime) -> f64 {
+    let own = 1.0 / service.seconds(1, load.concurrency).max(1e-6);
+    match load.rate.map(|rate| rate.amount) {
+        Some(Amount::PerSecond(number)) => f64::from(number),
+        Some(Amount::Percent(percent)) => own * f64::from(percent) / 100.0,
+        None => own,
+    }
+}
+
+/// One round at the test server.
+fn trial_here(sweep: &Sweep, load: &Load) -> f64 {
     let concurrency = load.concurrency as f64;
     let trips = if load.keepalive { 1 } else { 3 };
     let wait = (load.delay.mean() + trips * load.round_trip()).as_secs_f64();
-    let measured = match (&sweep.target, load.requests) {
-        (_, None) if load.rate.is_some() => sweep.round_time.as_secs_f64() + LEAD,
-        (Target::Foreign { .. }, Some(batch)) => (batch as f64 / concurrency + 1.0) / FOREIGN_RATE,
-        (Target::Foreign { requests: 0, .. }, None) => sweep.round_time.as_secs_f64(),
-        (Target::Foreign { requests, .. }, None) => {
-            *requests as f64 / (FOREIGN_RATE * concurrency.min(20.0))
-        }
-        (Target::TestServer, Some(batch)) if load.mode.is_some() => {
+    let measured = match load.requests {
+        None if load.rate.is_some() => sweep.round_time.as_secs_f64() + LEAD,
+        Some(batch) if load.mode.is_some() => {
             ((batch as f64 / concurrency).ceil() + 1.0) * (wait + REQUEST)
         }
-        (Target::TestServer, Some(requests)) => {
-            requests as f64 * (1.0 / FIXED_RATE).max(wait / concurrency)
-        }
+        Some(requests) => requests as f64 * (1.0 / FIXED_RATE).max(wait / concurrency),
         // Each connection carries at least three requests, however short the round.
-        (Target::TestServer, None) => sweep.round_time.as_secs_f64().max(3.0 * wait),
+        None => sweep.round_time.as_secs_f64().max(3.0 * wait),
     };
     VISIT + 2.0 * concurrency * REQUEST + measured
 }
@@ -100,7 +145,6 @@ mod tests {
     use hecaton_test_server::Delay;
 
     use super::*;
-    use crate::plan::Cell;
     use crate::spec::BASELINE_LOADER;
 
     fn sweep(delay: &str, round_ms: u64) -> Sweep {
@@ -129,7 +173,7 @@ mod tests {
         let fixed = |delay: &str| {
             let mut requested = sweep(delay, 10);
             requested.cells[0].load.requests = Some(3000);
-            estimate(&requested).as_secs_f64()
+            of_the_test_server(&requested)
         };
         assert!((20.0..22.0).contains(&fixed("0")), "{}", fixed("0"));
         assert!((300.0..302.0).contains(&fixed("10ms")), "{}", fixed("10ms"));
@@ -137,13 +181,68 @@ mod tests {
 
     #[test]
     fn rounds_dominate() {
-        let estimate = estimate(&sweep("0", 1000)).as_secs_f64();
+        let estimate = of_the_test_server(&sweep("0", 1000));
         assert!((10.0..12.0).contains(&estimate), "{estimate}");
     }
 
     #[test]
     fn a_long_delay_makes_rounds_longer_than_requested() {
-        let estimate = estimate(&sweep("1s", 100)).as_secs_f64();
+        let estimate = of_the_test_server(&sweep("1s", 100));
         assert!(estimate > 30.0, "{estimate}");
+    }
+
+    fn of_the_test_server(sweep: &Sweep) -> f64 {
+        estimate(sweep, None).unwrap().as_secs_f64()
+    }
+
+    /// Seconds for ten rounds of `requests` at a service.
+    fn at_service(requests: u64, concurrency: usize, alone_ms: u64, together_ms: u64) -> f64 {
+        let mut sweep = sweep("0", 1000);
+        sweep.target = Target::Foreign {
+            method: "GET".into(),
+            url: "http://127.0.0.1/".into(),
+            requests,
+            extras: Default::default(),
+        };
+        sweep.warm_up = Duration::from_secs(100); // a service is sent none
+        sweep.cells[0].load.concurrency = concurrency;
+        assert_eq!(estimate(&sweep, None), None);
+        let service = ServiceTime {
+            alone: Duration::from_millis(alone_ms),
+            together: Duration::from_millis(together_ms),
+        };
+        estimate(&sweep, Some(service)).unwrap().as_secs_f64()
+    }
+
+    #[test]
+    fn a_service_takes_its_own_time() {
+        let near = |seconds: f64, expected: f64| (expected..expected + 1.0).contains(&seconds);
+        // Ten rounds of 500 requests, and one more to open the connection.
+        assert!(near(at_service(500, 1, 40, 40), 10.0 * 501.0 * 0.04));
+        // With 20 in flight, 25 waves and the one that opens the connections: where the service takes all at once, and
+        // where it takes one after another.
+        assert!(near(at_service(500, 20, 40, 2), 10.0 * 26.0 * 0.04));
+        assert!(near(at_service(500, 20, 40, 40), 10.0 * 520.0 * 0.04));
+        // As many as fill a second, but three waves at least.
+        assert!(near(at_service(0, 1, 40, 40), 10.5 * 1.04));
+        assert!(near(at_service(0, 1, 2000, 2000), 10.5 * 8.0));
+    }
+
+    #[test]
+    fn a_number_of_requests_at_a_rate_takes_as_long_as_the_rate_says() {
+        let service = ServiceTime {
+            alone: Duration::from_millis(40),
+            together: Duration::from_millis(10),
+        };
+        let lasting = |rate: &str| {
+            let load = Load {
+                concurrency: 8,
+                rate: Some(rate.parse().unwrap()),
+                ..Load::PLAIN
+            };
+            trial_there(&sweep("0", 1000), &load, 500, service) - VISIT - LEAD - 0.08
+        };
+        assert!((lasting("250") - 2.0).abs() < 1e-9, "{}", lasting("250"));
+        assert!((lasting("50%") - 10.0).abs() < 1e-9, "{}", lasting("50%"));
     }
 }

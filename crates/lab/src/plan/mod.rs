@@ -4,5 +4,5 @@ mod budget;
 mod order;
 
 pub use crate::spec::{Cell, Control, Load, Mode};
-pub use budget::{assumed_response, estimate};
+pub use budget::{ServiceTime, estimate};
 pub use order::{Trial, trials};

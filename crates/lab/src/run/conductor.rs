@@ -14,7 +14,7 @@ use super::{
     Account, BesideRound, Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen,
     Start, effect,
 };
-use crate::plan::{Cell, Trial, trials};
+use crate::plan::{Cell, ServiceTime, Trial, trials};
 use crate::spec::{BASELINE_LOADER, Manifest, Sweep, Target, Usage};
 
 /// The requirements of a run besides its plan.
@@ -49,6 +49,8 @@ pub enum Event<'a> {
     Broke(&'a DriverError),
     /// A new process has had its first response.
     Ready(Start),
+    /// How long the user's service takes for a request, known before the first round.
+    ServiceTimed(ServiceTime),
     /// A fact about a driver in an invocation, seen after its rounds were measured.
     Seen(String, u32, Seen),
     /// The work of the last process of a client in a cell, after its last round.
@@ -161,6 +163,9 @@ impl Session<'_> {
             && let Some(kind) = runner.try_service(&mut driver)?
         {
             return self.give_up(name, &kind);
+        }
+        if let Some(time) = runner.time_service(&mut driver)? {
+            (self.observe)(Event::ServiceTimed(time))?;
         }
         runner.warm_up(&mut driver)?;
         driver.check_descriptors()?;

@@ -15,8 +15,7 @@ use super::service::{Late, Service};
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
 use super::{Cell, Driver, Fact, Go, Isolation, Prepare, Round, Seen, Verify, effect};
-use crate::plan::Load;
-use crate::plan::Trial;
+use crate::plan::{Load, ServiceTime, Trial};
 use crate::spec::{Amount, Expected, Job, Rate, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
@@ -55,6 +54,9 @@ const MOST_TRIED: u64 = 100;
 /// Tries of a service before a client is given up.
 const TRIES: u32 = 3;
 
+/// So many requests on each connection tell how long one's own service takes, if each is for the same.
+const TIMED_WAVES: u64 = 3;
+
 /// Fewest requests of a round on each connection.
 const WAVES: u64 = 3;
 
@@ -79,6 +81,8 @@ pub struct Runner<'a> {
     files: Files,
     /// Other facts about one's own service.
     service: Service,
+    /// Whether it is known how long one's own service takes.
+    is_timed: bool,
 }
 
 impl<'a> Runner<'a> {
@@ -96,6 +100,7 @@ impl<'a> Runner<'a> {
             strangers: Strangers::default(),
             files: Files::default(),
             service: Service::default(),
+            is_timed: false,
         }
     }
 
@@ -452,18 +457,10 @@ impl<'a> Runner<'a> {
         let cell = self.some_cell(driver, 1);
         driver.prepare(&self.preparation(&cell))?;
         // Where several requests take turns, a single failure is no reason to end.
-        let count = match &self.sweep.target {
-            Target::Foreign { extras, .. } => extras.in_turn().min(MOST_TRIED),
-            Target::TestServer => 1,
-        };
+        let count = self.tried_in_turn();
         let mut failure = None;
         for _ in 0..TRIES {
-            let go = Go {
-                first: draw_ids(count),
-                count,
-                lat_every: LAT_EVERY,
-                ..Go::default()
-            };
+            let go = drawn(count);
             let before = self.service.begin()?;
             let (claim, _) = driver.go(go.clone(), count as u32 * REQUEST_TIMEOUT)?;
             if claim.done > 0 {
@@ -482,16 +479,45 @@ impl<'a> Runner<'a> {
         Ok(failure)
     }
 
+    /// Requests to one's own service of which each is different, as far as they are tried.
+    fn tried_in_turn(&self) -> u64 {
+        match &self.sweep.target {
+            Target::Foreign { extras, .. } => extras.in_turn().min(MOST_TRIED),
+            Target::TestServer => 1,
+        }
+    }
+
+    /// Times one's own service by the first client that it responds to: first with one request in flight, then with as
+    /// many as the client ever has. None later, and none at the test server.
+    ///
+    /// # Errors
+    /// When the driver does not do its part.
+    pub fn time_service(&mut self, driver: &mut Driver) -> Result<Option<ServiceTime>> {
+        let Target::Foreign { .. } = &self.sweep.target else {
+            return Ok(None);
+        };
+        if std::mem::replace(&mut self.is_timed, true) {
+            return Ok(None);
+        }
+        let mut each = |concurrency: usize| {
+            let cell = self.some_cell(driver, concurrency);
+            let wave = self.open_connections(driver, &cell)?;
+            let in_flight = cell.load.concurrency as u64;
+            let waves = TIMED_WAVES.max(self.tried_in_turn().div_ceil(in_flight));
+            let count = waves * in_flight;
+            let (_, wall) = driver.go(drawn(count), wave.saturating_mul(waves as u32))?;
+            anyhow::Ok(wall.div_f64(count as f64))
+        };
+        Ok(Some(ServiceTime {
+            alone: each(1)?,
+            together: each(usize::MAX)?,
+        }))
+    }
+
     /// On a foreign server: prepares and sends one wave, which opens the connections. Returns its length.
     fn open_connections(&mut self, driver: &mut Driver, cell: &Cell) -> Result<Duration> {
         driver.prepare(&self.preparation(cell))?;
-        let count = cell.load.concurrency as u64;
-        let go = Go {
-            first: draw_ids(count),
-            count,
-            lat_every: LAT_EVERY,
-            ..Go::default()
-        };
+        let go = drawn(cell.load.concurrency as u64);
         Ok(driver.go(go, REQUEST_TIMEOUT)?.1)
     }
 
@@ -772,6 +798,16 @@ impl<'a> Runner<'a> {
 /// so that all requests are equally long.
 fn draw_ids(count: u64) -> u64 {
     rand::random_range(1_000_000_000..10_000_000_000 - count)
+}
+
+/// So many requests with ids of their own, each timed.
+fn drawn(count: u64) -> Go {
+    Go {
+        first: draw_ids(count),
+        count,
+        lat_every: LAT_EVERY,
+        ..Go::default()
+    }
 }
 
 /// By how much the first request of a round arrived before `go`.
