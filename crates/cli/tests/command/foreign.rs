@@ -244,8 +244,8 @@ fn header_fields_and_a_body_are_sent_and_their_values_kept_in_no_file() {
     command.args(["-H", "X-Key: a secret", "-H", "Accept: text/html"]);
     run(command.arg("--out").arg(folder.path().join("run"))).assert(0, &[]);
     let requests = service.requests.lock().unwrap();
-    // Of both clients: their tries, the connections that are opened, and the round.
-    assert_eq!(requests.len(), 2 * (1 + 1 + 10));
+    // Of both clients: their tries, the connections that are opened, and the round; and four that time the service.
+    assert_eq!(requests.len(), 2 * (1 + 1 + 10) + 4);
     for request in requests.iter() {
         let reported = request.starts_with("POST /api ") && request.ends_with("{\"a\": 1}");
         let fields = request.contains("X-Key: a secret") || request.contains("X-KEY: a secret");
@@ -316,8 +316,8 @@ fn a_service_that_stalls_shows_at_a_rate_and_not_in_the_closed_loop() {
         let begun = std::sync::Mutex::new(());
         let service = Service::start(move |number| {
             let _turn = begun.lock().unwrap();
-            // Once in the round of each of the two clients: the first has the requests from 2 on, the second those from
-            // 206 on.
+            // Once in the round of each of the two clients: the first has the requests from 22 on, the second those from
+            // 226 on.
             if number == 60 || number == 264 {
                 std::thread::sleep(std::time::Duration::from_secs(1));
             }

@@ -179,7 +179,8 @@ fn lines_that_come_when_their_round_is_over_are_counted_and_reported() {
             let line = json!({ "msec": format!("{:.6}", now()), "status": 200, "id": id(request) });
             let (file, early) = &mut *file.lock().unwrap();
             writeln!(file, "{line}").unwrap();
-            // A round has 40 requests. One try, and two that open connections, come before the first.
+            // A round has 40 requests. One try, twelve that time the service, and two that open connections, come before
+            // the first.
             match number {
                 20 => *early = line.to_string(),
                 60 => writeln!(file, "{early}").unwrap(),
@@ -231,7 +232,7 @@ fn at_a_rate_the_log_says_how_late_requests_arrived() {
     let log = folder.path().join("access.log");
     let file = Mutex::new(File::create(&log).unwrap());
     let service = Service::logging(
-        // The round has the numbers from 3 on: one try, and two that open connections.
+        // The round has the numbers from 6 on: one try, four that time the service, and one that opens a connection.
         |number| {
             if number == 20 {
                 std::thread::sleep(Duration::from_secs(1));

@@ -499,6 +499,7 @@ impl<'a> Runner<'a> {
         if std::mem::replace(&mut self.is_timed, true) {
             return Ok(None);
         }
+        let most = self.sweep.highest_concurrency_of(driver.client());
         let mut each = |concurrency: usize| {
             let cell = self.some_cell(driver, concurrency);
             let wave = self.open_connections(driver, &cell)?;
@@ -508,10 +509,9 @@ impl<'a> Runner<'a> {
             let (_, wall) = driver.go(drawn(count), wave.saturating_mul(waves as u32))?;
             anyhow::Ok(wall.div_f64(count as f64))
         };
-        Ok(Some(ServiceTime {
-            alone: each(1)?,
-            together: each(usize::MAX)?,
-        }))
+        let alone = each(1)?;
+        let together = if most == 1 { alone } else { each(most)? };
+        Ok(Some(ServiceTime { alone, together }))
     }
 
     /// On a foreign server: prepares and sends one wave, which opens the connections. Returns its length.
