@@ -15,3 +15,4 @@ mod shootout;
 mod synthetic;
 mod trust;
 mod views;
+mod warnings;

@@ -1,7 +1,7 @@
 //! Each rule rejects its cheat, and no rule rejects an honest client.
 
-use hecaton_lab::findings::warnings;
-use hecaton_lab::run::{Fact, Round};
+use hecaton_lab::findings::{MOST_BESIDE, warnings};
+use hecaton_lab::run::{BesideRound, Fact, Isolation, LogEntries, Round};
 use hecaton_test_server::{Delay, Interval, Times};
 
 use crate::synthetic::{Machine, rejection, ten_ms};
@@ -31,7 +31,7 @@ fn probe(round: &mut Round) -> &mut Interval {
 
 #[test]
 fn every_rule_names_what_was_expected_and_what_was_seen() {
-    let cases: [Case; 24] = [
+    let cases: [Case; 32] = [
         (
             "a load generator, which verifies nothing",
             |r| {
@@ -174,6 +174,65 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             |r| r.lat_every = 1,
             &["were to be timed, but the driver claims 200 latencies"],
         ),
+        (
+            "speaks HTTP/1.0",
+            |r| seen(r).over_http1_0 = 4,
+            &["4 of ", "came over HTTP/1.0, though HTTP/1.1 was required"],
+        ),
+        (
+            "takes a 503 for a response",
+            |r| seen(r).turned_away = 2,
+            &["2 requests with status 503", "counts 0 as failed"],
+        ),
+        (
+            "opens many connections",
+            |r| {
+                r.isolation = isolated(true, false);
+                seen(r).peak_ahead = 29;
+            },
+            &[
+                "29 connections were open at once that carried nothing",
+                "at most 28",
+            ],
+        ),
+        (
+            "uses two cores",
+            |r| {
+                r.isolation = isolated(false, true);
+                r.cpu_user_ns = 2 * r.wall_ns;
+            },
+            &["cores, though all share one"],
+        ),
+        (
+            "looks at none of the failures of a service",
+            |r| r.logged = logged(r, |entries| entries.successes = Some(entries.distinct - 3)),
+            &[
+                "as done, and the access log has ",
+                "with a status that counts",
+            ],
+        ),
+        (
+            "claims what a service never got",
+            |r| r.logged = logged(r, |entries| entries.distinct -= 3),
+            &[
+                "3 of ",
+                "requests that the driver claims",
+                "not in the access log",
+            ],
+        ),
+        (
+            "sends a service something cheaper",
+            |r| r.logged = logged(r, |entries| entries.otherwise = 3),
+            &["3 of ", "another method or path in the access log"],
+        ),
+        (
+            "sends before requests are due",
+            |r| {
+                r.per_second = Some(500.0);
+                seen(r).early = 3;
+            },
+            &["3 of ", "before they were due", "rate of 500 a second"],
+        ),
     ];
     for (cheat, spoil, words) in cases {
         let reason = reason(spoil);
@@ -183,6 +242,42 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
         );
         assert!(reason.ends_with("(in 1 of 12 rounds)"), "{cheat}: {reason}");
     }
+}
+
+fn isolated(own_user: bool, one_core: bool) -> Option<Isolation> {
+    Some(Isolation { own_user, one_core })
+}
+
+/// What the access log has of a round, after a change.
+fn logged(round: &Round, change: impl Fn(&mut LogEntries)) -> Option<LogEntries> {
+    let mut entries = LogEntries {
+        lines: round.count,
+        distinct: round.count,
+        ..LogEntries::default()
+    };
+    change(&mut entries);
+    Some(entries)
+}
+
+/// Requests that the lab wanted there, such as those of the probe, are no work that was put off.
+#[test]
+fn work_between_rounds_is_rejected_from_a_multiple_of_the_rounds_on() {
+    let reported = |factor: f64, probe: u64| {
+        let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
+        for round in &mut rounds {
+            let own = (round.cpu_user_ns + round.cpu_system_ns) as f64;
+            let requests = own / round.count as f64 * probe as f64;
+            round.beside = Some(BesideRound {
+                cpu_ns: (own * factor + requests) as u64,
+                requests: probe,
+            });
+        }
+        rejection(&rounds.iter().collect::<Vec<_>>(), &ten_ms())
+    };
+    assert_eq!(reported(0.99 * MOST_BESIDE, 0), None);
+    assert_eq!(reported(0.99 * MOST_BESIDE, 2000), None);
+    let says = reported(1.01 * MOST_BESIDE, 2000).expect("a reason");
+    assert!(says.contains("put off until no clock ran"), "{says}");
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub use latencies::sooner_than_the_loader;
 pub(super) use warnings::behind;
 pub use warnings::{in_flight, warnings};
 pub(super) use work::beside;
-pub use work::{Foreign, offence};
+pub use work::{Foreign, MOST_BESIDE, offence};
 
 /// Version of the rules, written in every document: rows that one version ranks another may reject.
 pub const VERSION: u32 = 7;

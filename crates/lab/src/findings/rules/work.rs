@@ -210,7 +210,7 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
 }
 
 /// So many times the CPU time of its rounds a driver may use beside them, the requests that it had to send there aside.
-const MOST_BESIDE: f64 = 4.0;
+pub const MOST_BESIDE: f64 = 4.0;
 
 /// A round counts with at least this CPU time there, in nanoseconds: a new client costs the same before a short round.
 const SHORT_NS: f64 = 50e6;
