@@ -1,6 +1,7 @@
 # Binds so many local ports that other drivers cannot connect.
 import resource
 import socket
+import sys
 
 import cheat
 
@@ -21,6 +22,7 @@ class BindsPorts(cheat.Cheat):
                     bound.close()
                 del BOUND[-20:]
                 break
+        print(len(BOUND), "ports bound", file=sys.stderr, flush=True)
 
 
 cheat.run(BindsPorts, "binds-ports")

@@ -33,10 +33,9 @@ fn warnings(document: &Value, client: &str) -> String {
 }
 
 /// Cheats of a sweep, and words of the reason.
-const CHEATS: [(&str, &str); 5] = [
+const CHEATS: [(&str, &str); 4] = [
     // It runs as a user who may not read the lab's memory, so it knows no sum.
     ("reads-the-lab", "the checksum is wrong"),
-    ("binds-ports", "descriptors open, and others need ports"),
     // Which of its requests goes wrong first is chance; it may also wait for ever for bytes that do not come.
     (
         "parses-no-http",
@@ -61,13 +60,36 @@ fn cheats_that_know_how_the_lab_looks_are_caught() {
         }
         let says = reason(&document, cheat);
         let reported = words.split('|').any(|words| says.contains(words));
-        // Where the system lets the lab limit another's descriptors, binding ends early and harms nobody.
-        let harmless = cheat == "binds-ports" && says.is_empty();
-        assert!(reported || harmless, "{cheat}: {says:?}");
+        assert!(reported, "{cheat}: {says:?}");
     }
     for client in ["honest", "baseline-loader"] {
         is_ranked(&document, client);
     }
+}
+
+/// Where the system lets the lab limit another's descriptors, binding ends early. Elsewhere the driver is ended.
+#[test]
+fn nobody_takes_the_ports_of_others() {
+    const MOST: u32 = 4096;
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = hecaton("cheats");
+    let line = "sweep -c 2 -b 133 -d 0 --rounds 2 --time 50ms --client honest,binds-ports --json --quiet --out";
+    let ending = run(command.args(line.split(' ')).arg(folder.path()));
+    let document: Value = serde_json::from_str(&ending.stdout).expect(&ending.stderr);
+    is_ranked(&document, "honest");
+    let says = reason(&document, "binds-ports");
+    let log = std::fs::read_to_string(folder.path().join("drivers/binds-ports-0.log")).unwrap();
+    let bound = log
+        .lines()
+        .filter_map(|line| line.strip_suffix(" ports bound"));
+    let bound = bound.map(|number| number.parse::<u32>().unwrap());
+    let bound = bound.max().expect("it bound ports");
+    let is_ended = says.contains("descriptors open, and others need ports");
+    if bound < 1000 {
+        eprintln!("skipped: the system lets nobody open so many descriptors");
+        return;
+    }
+    assert!(bound < MOST || is_ended, "{bound}: {says:?}");
 }
 
 /// A driver that is started as root could move and stop its rivals: it is left out, and they are measured.

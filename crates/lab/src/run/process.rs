@@ -54,7 +54,7 @@ impl Process {
         let group = Group::create();
         let mut command = command_of(manifest, &manifest.run);
         // A group of its own: Ctrl-C reaches the harness alone, and the harness can end all of it at once.
-        without_proxies(&mut command)
+        with_own_environment(&mut command)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -272,9 +272,14 @@ const PROXIES: [&str; 7] = [
     "CGI_HTTP_PROXY",
 ];
 
-fn without_proxies(command: &mut Command) -> &mut Command {
+/// The token of the test server on another machine, which is the lab's secret.
+const TOKEN: &str = "HECATON_SERVER_TOKEN";
+
+/// Takes from the environment what a driver must not obey or know.
+fn with_own_environment(command: &mut Command) -> &mut Command {
     PROXIES
         .iter()
+        .chain([&TOKEN])
         .fold(command, |command, name| command.env_remove(name))
 }
 
@@ -315,13 +320,14 @@ mod tests {
     }
 
     #[test]
-    fn a_driver_never_sees_the_proxies_of_its_surroundings() {
+    fn a_driver_never_sees_the_proxies_of_its_surroundings_nor_the_labs_token() {
         let mut command = Command::new("env");
         command
             .env("http_proxy", "http://127.0.0.1:1")
             .env("HTTPS_PROXY", "x")
+            .env(TOKEN, "a secret")
             .env("KEPT", "yes");
-        without_proxies(&mut command).stdout(Stdio::piped());
+        with_own_environment(&mut command).stdout(Stdio::piped());
         let child = at_home(|| command.spawn()).unwrap();
         let output = child.wait_with_output().unwrap();
         let seen = String::from_utf8(output.stdout).unwrap();
@@ -331,6 +337,6 @@ mod tests {
         };
         assert!(has("KEPT"), "{seen}");
         // NO_PROXY and the like may stay: what names no proxy sends nobody to one.
-        assert!(!PROXIES.into_iter().any(has), "{seen}");
+        assert!(!PROXIES.into_iter().chain([TOKEN]).any(has), "{seen}");
     }
 }
