@@ -23,7 +23,7 @@ pub(super) use work::beside;
 pub use work::{Foreign, MOST_BESIDE, offence};
 
 /// Version of the rules, written in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
