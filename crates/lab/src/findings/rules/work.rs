@@ -224,18 +224,18 @@ const HANDSHAKE_NS: f64 = 3e6;
 const SHORT_NS: f64 = 50e6;
 
 /// CPU time beside the rounds of a row and in them, in nanoseconds; none in documents of before. Requests beside the rounds
-/// are taken away at the price of those in them, or of a handshake.
+/// are taken away at the price of those in them.
 pub(in crate::findings) fn beside(rounds: &[&Round]) -> Option<(f64, f64)> {
+    beside_at(rounds, |_| 0.0)
+}
+
+/// The same, with a least price of the requests beside a round.
+fn beside_at(rounds: &[&Round], least: impl Fn(&Round) -> f64) -> Option<(f64, f64)> {
     let (mut beside, mut within) = (0.0, 0.0);
     for round in rounds {
         let of_round = (round.cpu_user_ns + round.cpu_system_ns) as f64;
         let own = round.beside?;
-        let each = of_round / round.count.max(1) as f64;
-        let each = if round.cell.load.tls {
-            each.max(HANDSHAKE_NS)
-        } else {
-            each
-        };
+        let each = (of_round / round.count.max(1) as f64).max(least(round));
         beside += (own.cpu_ns as f64 - each * own.requests as f64).max(0.0);
         within += of_round.max(SHORT_NS);
     }
@@ -247,7 +247,14 @@ pub(in crate::findings) fn beside(rounds: &[&Round]) -> Option<(f64, f64)> {
 /// not known what a connection costs.
 pub(super) fn worked_beside(rounds: &[&Round]) -> Option<String> {
     let is_judged = rounds.iter().all(|round| round.seen.is_some());
-    let (beside, within) = beside(rounds).filter(|_| is_judged)?;
+    let handshake = |round: &Round| {
+        if round.cell.load.tls {
+            HANDSHAKE_NS
+        } else {
+            0.0
+        }
+    };
+    let (beside, within) = beside_at(rounds, handshake).filter(|_| is_judged)?;
     (beside > MOST_BESIDE * within).then(|| {
         format!(
             "work was put off until no clock ran: between its rounds it used {} times the CPU time of the rounds, at most {} expected",
