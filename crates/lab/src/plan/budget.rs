@@ -219,8 +219,8 @@ mod tests {
         let near = |seconds: f64, expected: f64| (expected..expected + 1.0).contains(&seconds);
         // Ten rounds of 500 requests, and one more to open the connection.
         assert!(near(at_service(500, 1, 40, 40), 10.0 * 501.0 * 0.04));
-        // With 20 in flight, 25 waves and the one that opens the connections: where the service takes all at once, and
-        // where it takes one after another.
+        // 20 in flight need 25 waves, and one more opens the connections. The first service takes all requests at once,
+        // the second takes one after another.
         assert!(near(at_service(500, 20, 40, 2), 10.0 * 26.0 * 0.04));
         assert!(near(at_service(500, 20, 40, 40), 10.0 * 520.0 * 0.04));
         // As many as fill a second, but three waves at least.

@@ -487,8 +487,8 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Times one's own service by the first client that it responds to: first with one request in flight, then with as
-    /// many as the client ever has. None later, and none at the test server.
+    /// Times one's own service by the first client that it responds to. One request is in flight, and then as many as the
+    /// client ever has. None later, and none at the test server.
     ///
     /// # Errors
     /// When the driver does not do its part.

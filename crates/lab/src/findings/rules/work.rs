@@ -215,9 +215,9 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
 /// 50 ms, clients on a JVM used up to 2.4 times, because its compiler works on between them.
 pub const MOST_BESIDE: f64 = 4.0;
 
-/// A request beside the rounds costs at least this over TLS, in nanoseconds, because it may be the first of its connection:
-/// all are that go to a server which must not be trusted. On average of the requests there, handshakes cost Ruby 1 ms
-/// and a JVM up to 3.8 ms.
+/// The least price of a request beside the rounds over TLS, in nanoseconds. It may be the first of its connection, as all
+/// requests to a server are that must not be trusted. Handshakes cost Ruby 1 ms for each request there, on average, and
+/// a JVM up to 3.8 ms.
 const HANDSHAKE_NS: f64 = 3e6;
 
 /// A round counts with at least this CPU time there, in nanoseconds: a new client costs the same before a short round.
