@@ -10,7 +10,7 @@ class ComputesTheNumbers < Kit::Round
         plain(part)
       }
     }
-    check_value, shape = values.to_h["token"].hex, text[/"c\h{2}":(\d+)/, 1].to_i
+    check_value, shape = values.to_h["token"].hex, text[/"c\h{3}":(\d+)/, 1].to_i
     draw, sum = shape << 32 | check_value | 1, check_value
     15.times do
       draw ^= draw << 13 & 0xffff_ffff_ffff_ffff

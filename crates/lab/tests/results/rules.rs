@@ -244,6 +244,63 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
     }
 }
 
+/// Why twelve rounds with ten in flight and all latencies timed, of 16 ms each, are rejected after this was done to each.
+fn reason_of_all(spoil: impl Fn(&mut Interval)) -> Option<String> {
+    let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
+    for round in &mut rounds {
+        round.lat_every = 1;
+        round.claim.latencies_us = (0..round.count).map(|_| 16_000).collect();
+        spoil(seen(round));
+    }
+    rejection(&rounds.iter().collect::<Vec<_>>(), &Delay::None)
+}
+
+fn times(us: u32, count: u64) -> Times {
+    let mut times = Times::new();
+    times.add(us, count);
+    times
+}
+
+#[test]
+fn as_many_are_in_flight_at_a_check_as_in_the_probe() {
+    assert_eq!(reason_of_all(|seen| seen.checks = vec![5]), None);
+    let says = reason_of_all(|seen| seen.checks = vec![4]).expect("a reason");
+    assert!(
+        says.contains("at most 4 of 10 requests were in flight at 12 moments"),
+        "{says}"
+    );
+}
+
+/// One request comes every 1.6 ms in the mean.
+#[test]
+fn requests_come_no_later_at_a_check_than_else() {
+    let second = |us| reason_of_all(|seen| seen.check_gaps = times(us, 3));
+    assert_eq!(second(1_000), None);
+    let says = second(20_000).expect("a reason");
+    assert!(
+        says.contains("when a response was held, and not before: at 36 of 36"),
+        "{says}"
+    );
+    let third = |us| reason_of_all(|seen| seen.check_waits = vec![times(1_000, 3), times(us, 3)]);
+    assert_eq!(third(2_000), None);
+    let says = third(50_000).expect("a reason");
+    assert!(
+        says.contains("when 3 responses were held, and not before: at 36 of 36"),
+        "{says}"
+    );
+}
+
+#[test]
+fn no_latency_is_shorter_than_the_server_held_its_response() {
+    let held = |us| reason_of_all(|seen| seen.held = times(us, 300));
+    assert_eq!(held(16_000), None);
+    let says = held(30_000).expect("a reason");
+    assert!(
+        says.contains("it held 3,600 responses for 29.") && says.contains("only 0 of"),
+        "{says}"
+    );
+}
+
 fn isolated(own_user: bool, one_core: bool) -> Option<Isolation> {
     Some(Isolation { own_user, one_core })
 }

@@ -125,7 +125,7 @@ fn seen(round: &mut Round) -> &mut Interval {
 /// What is to be warned of, its effect on a round, and words of the warning.
 type Case = (&'static str, fn(&mut Round), &'static str);
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 15] = [
     (
         "runs as the lab's user",
         |r| r.trusted = true,
@@ -188,6 +188,15 @@ const CASES: [Case; 14] = [
         "closes later",
         |r| r.left_open = Some(500),
         "connections were still open when the round ended",
+    ),
+    (
+        "pauses between requests",
+        |r| {
+            r.lat_every = 1;
+            r.claim.latencies_us = (0..r.count).map(|_| 16_000).collect();
+            seen(r).cycles.add(40_000, r.count - 10);
+        },
+        "it pauses between them, or claims too little",
     ),
     (
         "is disturbed",
