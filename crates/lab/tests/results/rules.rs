@@ -296,7 +296,7 @@ fn no_latency_is_shorter_than_the_server_held_its_response() {
     assert_eq!(held(16_000), None);
     let says = held(30_000).expect("a reason");
     assert!(
-        says.contains("it held 3,600 responses for 29.") && says.contains("only 0 of"),
+        says.contains("it held 3,600 responses for 30.0 ms") && says.contains("only 0 of"),
         "{says}"
     );
 }

@@ -125,7 +125,7 @@ fn seen(round: &mut Round) -> &mut Interval {
 /// What is to be warned of, its effect on a round, and words of the warning.
 type Case = (&'static str, fn(&mut Round), &'static str);
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 14] = [
     (
         "runs as the lab's user",
         |r| r.trusted = true,
@@ -190,15 +190,6 @@ const CASES: [Case; 15] = [
         "connections were still open when the round ended",
     ),
     (
-        "pauses between requests",
-        |r| {
-            r.lat_every = 1;
-            r.claim.latencies_us = (0..r.count).map(|_| 16_000).collect();
-            seen(r).cycles.add(40_000, r.count - 10);
-        },
-        "it pauses between them, or claims too little",
-    ),
-    (
         "is disturbed",
         |r| seen(r).stray = 1,
         "1 of 12 rounds disturbed by others",
@@ -238,4 +229,27 @@ fn each_warning_is_about_its_row_and_honest_rounds_have_none() {
         let says = warnings(&rounds).join("; ");
         assert!(says.contains(words), "{why}: {says}");
     }
+}
+
+/// A latency is nearly as long as the time from one request to the next on its connection.
+#[test]
+fn a_pause_between_requests_is_mentioned() {
+    let reported = |cycle_us: u32| {
+        let mut rounds = rounds();
+        for round in &mut rounds {
+            round.lat_every = 1;
+            round.claim.latencies_us = (0..round.count).map(|_| 16_000).collect();
+            let cycles = round.count - 10;
+            seen(round).cycles.add(cycle_us, cycles);
+        }
+        let rounds: Vec<&Round> = rounds.iter().collect();
+        assert_eq!(rejection(&rounds, &Delay::None), None);
+        warnings(&rounds).join("; ")
+    };
+    assert_eq!(reported(30_000), "");
+    let says = reported(40_000);
+    assert!(
+        says.contains("it pauses between them, or claims too little"),
+        "{says}"
+    );
 }
