@@ -23,7 +23,13 @@ fn rows_are_unverified_and_requests_are_counted_as_requested() {
         "1,4",
     ]);
     let ending = run(command.args(["--json", "--out"]).arg(folder.path()));
-    ending.assert(0, &["1 client, 12 rounds, seed ", ": a request takes your service "]);
+    ending.assert(
+        0,
+        &[
+            "1 client, 12 rounds, seed ",
+            ": a request takes your service ",
+        ],
+    );
     let printed: Value = serde_json::from_str(&ending.stdout).unwrap();
     assert_eq!(printed, document(folder.path()));
 
