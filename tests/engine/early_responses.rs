@@ -12,6 +12,7 @@ use hecaton::{Kind, Request, Source};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
 use crate::World;
+use crate::proxy_server::read_head;
 use crate::tls_server::Authority;
 
 const REFUSAL: &[u8] =
@@ -97,6 +98,27 @@ fn a_refusal_during_an_upload_is_the_response_and_not_a_broken_pipe() {
         let (status, body) = (response.status(), &response.body()[..]);
         assert_eq!((status, body), (413, &b"too large"[..]), "{scheme}");
     }
+}
+
+#[test]
+fn a_connection_with_half_a_request_on_it_carries_no_other() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    thread::spawn(move || {
+        // They stay open, and the rest of the request stays unread.
+        let mut kept = Vec::new();
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            read_head(&mut stream).unwrap();
+            let whole = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+            stream.write_all(whole).unwrap();
+            kept.push(stream);
+        }
+    });
+    let world = World::new();
+    let upload = Request::new("POST", &url).unwrap();
+    let response = world.send(upload.body(vec![b'x'; 64 << 20]));
+    assert_eq!(response.expect("the response").body(), "ok");
+    assert_eq!(world.client.idle_connections(), 0);
 }
 
 #[test]
