@@ -75,3 +75,28 @@ fn a_job_that_is_not_done_is_not_sent_again() {
         refused.stderr
     );
 }
+
+#[test]
+fn a_limit_that_the_parts_cannot_share_is_refused_before_anything_is_planned() {
+    let world = World::new();
+    let list = world.list(0..60);
+    world.run(&list, &["--part-size", "10", "--per-host", "6"]);
+    let plan = || std::fs::read_to_string(world.out().join("plan.json")).expect("a plan");
+    let before = plan();
+    let base = world.server.base_url();
+    let more = world.write("more.txt", std::iter::once(format!("{base}/r/60")));
+    let (mut again, mut add) = (hecaton(&["fetch", "again"]), hecaton(&["fetch", "add"]));
+    again.arg(world.out()).args(["--where", "line > 50"]);
+    add.arg(world.out()).arg(&more);
+    for command in [&mut again, &mut add] {
+        let refused = ending(command.args(["--per-host", "3"]));
+        assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+        let why = "requests at once to a host cannot be shared";
+        assert!(refused.stderr.contains(why), "{}", refused.stderr);
+        assert!(world.round().is_none() && plan() == before);
+    }
+    let mut other = hecaton(&["fetch", "again", "--where", "line < 3"]);
+    let other = ending(other.arg(world.out()));
+    assert_eq!(other.status, Some(0), "{}", other.stderr);
+    assert_eq!(world.server.summary().requests, 62);
+}

@@ -118,6 +118,7 @@ pub fn prepare(
     change(&mut job);
     job.check()?;
     crate::run::check(&job)?;
+    crate::run::check_plan(&job, &base.plan)?;
     let (id, round) = begin(folder, &held)?;
     let plan = choose(
         folder,

@@ -38,6 +38,6 @@ pub use self::goal::{shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::own::Clients;
 pub use self::settings::{check, check_columns, clients, list_clients};
-pub use self::supply::{Standing, Supply, worker_name};
+pub use self::supply::{Standing, Supply, check_plan, worker_name};
 pub use self::threads::{Options, Summary, run, run_supplied};
 pub use self::view::{Observer, PartView, Snapshot};

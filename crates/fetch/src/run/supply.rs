@@ -213,8 +213,18 @@ fn refuse_early(folder: &Folder, plan: &Plan, number: u32) -> Result<()> {
     }
 }
 
+/// Whether a job's limits are enough for all parts of a plan.
+///
+/// # Errors
+/// The first part that has too little of a limit.
+pub fn check_plan(job: &Job, plan: &Plan) -> Result<()> {
+    plan.parts
+        .iter()
+        .try_for_each(|part| check_shards(job, part))
+}
+
 /// A host's limit must be enough for every shard to have some of it.
-pub fn check_shards(job: &Job, part: &Part) -> Result<()> {
+fn check_shards(job: &Job, part: &Part) -> Result<()> {
     let most = job.most_shards();
     match part.shard {
         Some(shard) if shard.of as usize > most => Err(Error::usage(format!(

@@ -17,7 +17,7 @@ use super::own::Clients;
 use super::proxies::{self, Proxies};
 use super::settings;
 use super::slots::Slots;
-use super::supply::{GivenParts, SharedSupply, Supply, check_shards};
+use super::supply::{GivenParts, SharedSupply, Supply, check_plan};
 use super::view::{Observer, Snapshot};
 use super::watch::{News, Watch};
 use crate::error::{Error, Result};
@@ -153,9 +153,7 @@ pub fn run_supplied(
     stop: &AtomicBool,
     observer: &mut dyn Observer,
 ) -> Result<Summary> {
-    for part in &plan.parts {
-        check_shards(job, part)?;
-    }
+    check_plan(job, plan)?;
     let mut watch = Watch::new(folder, plan, options, observer);
     let about = (folder, job, plan);
     let ran = on_threads(about, (options, supply, most), stop, &mut watch);

@@ -12,6 +12,7 @@ use crate::plan::{
 };
 use crate::record::{Columns, listed};
 use crate::request::Maker;
+use crate::run::check_plan;
 
 use super::{Lock, Started, load, lock, refused, source};
 
@@ -61,6 +62,7 @@ pub fn grow(folder: &Folder, job: &Job, files: &[PathBuf]) -> Result<Grown> {
             "a round of `again` is not done in {path}: `hecaton fetch again {path}` resumes it, and inputs are added after that"
         )));
     }
+    check_plan(job, &plan)?;
     let maker = Maker::new(&job.request, &plan.columns, plan.job)?;
     let rules = limits(job);
     let mut router = Router::new(&maker, job)?;
