@@ -71,7 +71,7 @@ impl Beside<'_> {
             return self.verdict().into_iter().next();
         }
         (!self.found.says_anything())
-            .then(|| "No row has four rounds or more in both runs.".to_owned())
+            .then(|| "no row has four rounds or more in both runs".to_owned())
     }
 
     /// How many rows went which way, and the worst of them.

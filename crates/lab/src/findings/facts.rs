@@ -82,7 +82,12 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
 
 fn verified(trust: &Trust) -> Fact {
     if trust.unwitnessed {
-        let words = "UNVERIFIED: the server has no log, these are the clients' own claims";
+        let words = match trust.logged {
+            true => {
+                "UNVERIFIED: the access log confirms numbers of requests, and nothing confirms bodies and latencies"
+            }
+            false => "UNVERIFIED: the server has no log, these are the clients' own claims",
+        };
         return Fact::new(Tone::Warning, words);
     }
     let rows = plural(trust.rows as u64, "row");

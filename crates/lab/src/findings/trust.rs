@@ -20,6 +20,8 @@ pub struct Trust {
     pub rejected: usize,
     /// Whether there are rows that no log could check.
     pub unwitnessed: bool,
+    /// Whether an access log confirms the numbers of such rows.
+    pub logged: bool,
     /// How the baseline loader compares with the fastest client; none without a baseline loader.
     pub headroom: Option<Headroom>,
     /// The load of the test server, in the worst of the rows behind the verdicts; none without a log.
@@ -58,6 +60,7 @@ pub fn trust(run: &Document, findings: &Findings) -> Trust {
         unwitnessed: rows
             .iter()
             .any(|row| !row.verified && row.rejected.is_none()),
+        logged: rows.iter().any(|row| row.logged),
         headroom: headroom(findings),
         server: worst_server(findings),
         noisy: noisy(&run.rounds, run.environment.cores),

@@ -104,6 +104,15 @@ fn the_title_of_a_kept_benchmark_is_its_result() {
     assert!(page.contains("<h1>The gem is the fastest in 5 of 5 parts</h1>"));
 }
 
+#[test]
+fn a_run_with_an_access_log_is_not_said_to_have_none() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+    let run = hecaton_lab::ledger::read(&folder.join("2026-11-24-own-service")).unwrap();
+    let page = report::view(&run, &judge(&run.rounds, &run.plan.delay)).html();
+    assert!(page.contains("UNVERIFIED: the access log confirms numbers of requests"));
+    assert!(!page.contains("the server has no log"));
+}
+
 /// The headings of a page's tables, each in one line.
 fn headings(page: &str) -> Vec<String> {
     let cells = page.split("<th ").skip(1);
