@@ -72,7 +72,7 @@ fn a_round_that_was_planned_while_inputs_were_added_ends_before_their_parts_begi
     done(&s3, &world, 20);
     let mut add = hecaton(&["fetch", "add", JOB, "--plan"]);
     run(&s3, add.arg(urls(&world, "more.txt", 20..25)));
-    // Whoever plans the round does not see the addition yet, as if both were planned at the same time.
+    // The round is planned without a look at the addition, as if both were planned at the same time.
     let path = "/bucket/job/plans/000001.json";
     let addition = String::from_utf8(s3.get(path).expect("an addition")).expect("text");
     s3.remove(path);
