@@ -14,7 +14,7 @@ class TyphoeusDocsTest < DropInTest
 
   # The page's list of options that have no effect.
   def test_options_without_effect
-    names = File.read(PAGE)[/^Options without effect.*?\n\n/m].scan(/`(\w+)`/).flatten.map(&:to_sym)
+    names = File.read(PAGE)[/^These options have no effect.*?\n\n/m].scan(/`(\w+)`/).flatten.map(&:to_sym)
     assert_operator names.size, :>, 8
     names.each { |name| assert_equal 200, request("/r/1", name => 1).run.code }
   end
