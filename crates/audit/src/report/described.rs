@@ -1,5 +1,5 @@
-//! Behaviours that are described in public: files that say so, and a report that shows nothing else of what could be
-//! abused.
+//! Behaviours that are described in public, and the files that say so. The report hides all other behaviours that could
+//! be abused.
 
 use std::path::Path;
 

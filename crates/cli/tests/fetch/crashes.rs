@@ -42,7 +42,7 @@ fn ten_kills_lose_nothing_and_repeat_little() {
     let seen = world.server.summary();
     assert_eq!(seen.distinct, INPUTS);
     // A kill repeats the requests in flight, and those whose records were not on the disk. A frame lasts 20 ms, and the
-    // disk may take another 20 ms. At 5 ms a request, 20 in flight complete so many in that time.
+    // disk may take another 20 ms. The second term is how many requests end in these 40 ms, at 5 ms each.
     let most = 10 * (IN_FLIGHT + 2 * IN_FLIGHT * 20 / 5);
     assert!(seen.duplicates <= most, "{} were repeated", seen.duplicates);
 }

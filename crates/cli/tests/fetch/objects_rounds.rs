@@ -23,7 +23,7 @@ fn urls(world: &World, name: &str, numbers: std::ops::Range<u64>) -> PathBuf {
     world.write(name, numbers.map(|n| format!("{base}/r/{n}")))
 }
 
-/// A job of so many inputs, in parts of about ten.
+/// A finished job of `inputs` inputs, in parts of about ten.
 fn done(s3: &S3, world: &World, inputs: u64) {
     let mut fetch = hecaton(&["fetch", "-o", JOB, "--part-size", "10"]);
     run(s3, fetch.arg(urls(world, "urls.txt", 0..inputs)));
@@ -72,7 +72,7 @@ fn a_round_that_was_planned_while_inputs_were_added_ends_before_their_parts_begi
     done(&s3, &world, 20);
     let mut add = hecaton(&["fetch", "add", JOB, "--plan"]);
     run(&s3, add.arg(urls(&world, "more.txt", 20..25)));
-    // The round is planned without a look at the addition, as if both were planned at the same time.
+    // The round is planned as if the addition were planned at the same time: it does not see it.
     let path = "/bucket/job/plans/000001.json";
     let addition = String::from_utf8(s3.get(path).expect("an addition")).expect("text");
     s3.remove(path);
