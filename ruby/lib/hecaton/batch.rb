@@ -58,6 +58,7 @@ module Hecaton
     # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a
     # URLError. ThreadError in another thread.
     def request(request, url = nil, options = nil, &block)
+      return send_request(request, url, options, &block) if request.instance_of?(String) # Most calls: fewer checks.
       return add(request, **options.to_h) if request.is_a?(Request) && url.nil?
 
       send_request(RequestBuilder.verb(request), url, options, &block)
@@ -363,13 +364,16 @@ module Hecaton
       outcome = @response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
       request.finish(outcome)
       @reported = at + 4 # Before the callback, which is called once at most.
-      count(request.outcome) if request.outcome
+      count(request.outcome)
       # A response of a feature has no status here. Its head was not reported before.
       @response_builder.announce(request.verb, outcome, (request if ended[at + 1])) if @response_builder.observed?
       request.call_back
     end
 
+    # Nil: the request is sent once more. Most outcomes are a Response, which costs less to see than that it is no Error.
     def count(outcome)
+      return @responses += 1 if outcome.instance_of?(Response)
+      return if outcome.nil?
       return @responses += 1 unless outcome.is_a?(Error)
 
       @first_error ||= outcome
