@@ -5,7 +5,7 @@ require_relative "threads"
 class HecatonGetDriver < Kit::Threads
   def initialize(job)
     @client = Hecaton::Client.new(timeout: job.timeout, http: "1.1", idle_timeout: job.keepalive ? nil : 0)
-    @headers = job.headers unless job.headers.empty?
+    @options = { headers: (job.headers unless job.headers.empty?) }.compact
     super
   end
 
@@ -16,7 +16,7 @@ class HecatonGetDriver < Kit::Threads
   def open = @client
 
   def perform(client, url)
-    response = client.request(@job.method, url, headers: @headers)
+    response = client.request(@job.method, url, **@options)
     [response.status, response.body]
   end
 end
