@@ -201,7 +201,7 @@ def present(name, aloud=True):
     program = PROGRAMS.get(name) or (os.path.join(VENV, name) if name in IN_VENV else HECATON)
     found = shutil.which(program) is not None
     if not found and aloud:
-        print(f"{name} is left out: it is not installed; `bin/setup fetch` installs it")
+        print(f"{name} is left out: it is not installed; `benches/fetch/install` installs it")
     return found
 
 

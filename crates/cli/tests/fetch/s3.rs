@@ -1,4 +1,4 @@
-//! An S3 server that `bin/setup fetch` installs (MinIO, or moto where there is no Go), and a proxy before it that
+//! An S3 server that `benches/fetch/install` installs (MinIO, or moto where there is no Go), and a proxy before it that
 //! kills workers and loses responses.
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -28,7 +28,7 @@ impl S3 {
     /// Starts the server. If none is installed, prints that the test is skipped and returns none.
     pub fn start() -> Option<S3> {
         let Some(program) = program() else {
-            println!("skipped: there is no S3 server; `bin/setup fetch` installs one");
+            println!("skipped: there is no S3 server; `benches/fetch/install` installs one");
             return None;
         };
         let home = tempfile::tempdir().expect("a folder");
