@@ -94,6 +94,11 @@ fn a_job_in_a_bucket_is_done_part_by_part_and_read_as_any_other() {
         assert_eq!(refused.status, Some(2), "{arguments:?}: {}", refused.stderr);
         assert!(refused.stderr.contains(why), "{}", refused.stderr);
     }
+    let mut other = hecaton(&["fetch", "-o", JOB, "--part-size", "5"]);
+    let refused = s3.run(other.arg(world.list(0..40)));
+    assert_eq!(refused.status, Some(2), "{}", refused.stderr);
+    let said = format!("{JOB} holds another job");
+    assert!(refused.stderr.contains(&said), "{}", refused.stderr);
 }
 
 #[test]

@@ -191,7 +191,7 @@ impl Remote {
         let Some(started) = self.planned(&scratch.folder())? else {
             return Ok(None);
         };
-        start::refuse_differing(&started.folder, &started.job, job)?;
+        start::refuse_differing(self.store.url(), &started.job, job)?;
         self.refuse_grown(&started, job)?;
         Ok(Some(started))
     }

@@ -56,7 +56,7 @@ pub fn prepare(folder: Folder, job: Job) -> Result<Started> {
         )));
     }
     if let Some(plan) = Plan::load(&folder)? {
-        refuse_differing(&folder, &Job::read(&folder.job())?, &job)?;
+        refuse_differing(&folder.shown(), &Job::read(&folder.job())?, &job)?;
         Maker::new(&job.request, &plan.columns, plan.job)?;
         let (plan, lock) = match has_more(&job, &plan)? {
             true => more::grow(&folder, &job, &job.input.files)
@@ -276,18 +276,17 @@ pub fn lock_if_free(folder: &Folder) -> Result<Option<Lock>> {
     }
 }
 
-/// Refuses what is settled since a job was planned, and would be otherwise now.
+/// Refuses what is settled since a job was planned, and would be otherwise now. `shown` is the job's folder or URL.
 ///
 /// # Errors
 /// What differs.
-pub fn refuse_differing(folder: &Folder, planned: &Job, now: &Job) -> Result<()> {
+pub fn refuse_differing(shown: &str, planned: &Job, now: &Job) -> Result<()> {
     let differences = planned.differences(now)?;
     if differences.is_empty() {
         return Ok(());
     }
     Err(Error::usage(format!(
-        "{} holds another job: {}; use another folder",
-        folder.path().display(),
+        "{shown} holds another job: {}; use another folder",
         differences.join("; ")
     )))
 }

@@ -190,7 +190,7 @@ impl JobArguments {
         let mut job = started.job.clone();
         self.change(&mut job);
         self.tuning.change(&mut job);
-        refuse_differing(&started.folder, &started.job, &job)?;
+        refuse_differing(&started.folder.shown(), &started.job, &job)?;
         job.check()?;
         started.job = job;
         Ok(started)
