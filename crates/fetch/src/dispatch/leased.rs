@@ -136,9 +136,9 @@ impl Supply for LeasedParts {
         match shared.is_connected {
             true => shared.trouble.clone(),
             false => Some(format!(
-                "NATS at {} is gone: leased parts continue for at most {} more, and the worker resumes when NATS is back",
+                "NATS at {} is gone: leased parts continue for at most {} s more, and the worker resumes when NATS is back",
                 self.shown,
-                humantime::format_duration(shared.leases.times().silence())
+                shared.leases.times().silence().as_secs_f64().ceil()
             )),
         }
     }

@@ -49,12 +49,13 @@ fn publish(arguments: &Arguments, started: &hecaton_fetch::start::Started) -> Re
     use std::io::{Write, stdout};
 
     use hecaton_fetch::dispatch::enqueue;
+    use hecaton_lab::findings::words::plural;
 
     let enqueued = enqueue(started, &arguments.server.url, arguments.lease)?;
     writeln!(
         stdout(),
-        "{} parts queued, {} were in the queue already, {} are done; `hecaton fetch worker {} --nats URL` on any machine runs them",
-        enqueued.new,
+        "{} queued, {} in the queue already, {} done; `hecaton fetch worker {} --nats URL` on any machine runs them",
+        plural(enqueued.new, "part"),
         enqueued.known,
         enqueued.done,
         arguments.home.folder.display()

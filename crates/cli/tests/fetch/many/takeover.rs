@@ -29,7 +29,7 @@ fn a_killed_workers_parts_go_to_others_and_nothing_is_lost() {
     let list = world.list(0..3000);
     assert_eq!(plan(&world, &list, &["-c", "6", "--part-size", "500"]), 6);
     assert!(enqueue(&world, &nats, "4s").starts_with("6 parts queued"));
-    assert!(enqueue(&world, &nats, "4s").starts_with("0 parts queued, 6 were in the queue"));
+    assert!(enqueue(&world, &nats, "4s").starts_with("0 parts queued, 6 in the queue"));
     let mut victim = start(&world, &nats);
     world.wait_for(100);
     let others = [start(&world, &nats), start(&world, &nats)];
