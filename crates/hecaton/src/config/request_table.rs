@@ -34,8 +34,8 @@ options! {
     /// and /sys, StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Only a body that can
     /// be read again is sent again (`retry`, redirects 307 and 308): no pipe, no Enumerator. An exception from reading
     /// ends the request and is raised. A size that turns out wrong is a BodyError. The last bytes of a known size are
-    /// therefore sent once the IO, or the object with `each`, has ended. A Hash, or another value, is encoded as the
-    /// Content-Type among headers says, if that is registered with Hecaton::MIME.
+    /// therefore sent once the IO, or the object with `each`, has ended. A Hash, or another value that is
+    /// not an Array, is encoded as the Content-Type among headers says, if that is registered with Hecaton::MIME.
     body: "body?";
     /// Seconds for this request instead of the client's.
     timeout: "seconds?";
