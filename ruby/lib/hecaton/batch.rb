@@ -199,13 +199,7 @@ module Hecaton
         return enqueue(Request.of(method, url, options), queue)
       end
 
-      strict = options[:raise_for_status] unless needs & RequestBuilder::STRICT == 0
-      @request_builder.call(method, url, options, needs, nil) do |_, target, flat, content, source, limit, rare|
-        rare = Batch.with_queue(rare, queue) if queue
-        pending = Pending.of(@kind[0] == method ? @kind : kind(method), strict, source)
-        pending.predicate = predicate(rare[:predicate], strict) if rare && rare[:predicate]
-        @native.push(pending, method, target, flat, content, limit, rare)
-      end
+      push(method, url, options, needs, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
     end
 
     def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)
@@ -216,7 +210,7 @@ module Hecaton
       token = Token.for(@request_builder.token_source, request)
       return enqueue_with_token(token, request, queue) if token
 
-      push(request, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
+      push_request(request, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
     end
 
     # Keeps a request, which nobody else has, until the batch waits. Its features are called then.
@@ -257,7 +251,7 @@ module Hecaton
       elsif (token = Token.for(@request_builder.token_source, request))
         enqueue_with_token(token, request, queue, pending)
       else
-        push(request, queue, pending.run) { |*parts| pending.load(*parts) }
+        push_request(request, queue, pending.run) { |*parts| pending.load(*parts) }
       end
       @native.in_parts(pending, pieces) unless pieces.nil?
       nil
@@ -267,11 +261,16 @@ module Hecaton
       FeatureError.new("the request cannot be sent: #{error.message}", phase: :queue, url: RequestLog.given(request.url), cause: error)
     end
 
-    # Yields what a Pending is made of, unless there is one already; returns it.
-    def push(request, queue, run = nil)
+    def push_request(request, queue, run = nil, &block)
       given = request.given
-      strict = given[:raise_for_status]
-      @request_builder.call(request.http_method, request.target, given, RequestBuilder.needs(given), request) do |method, url, flat, content, source, limit, options|
+      push(request.http_method, request.target, given, RequestBuilder.needs(given), queue, request, run, &block)
+    end
+
+    # Yields what a Pending is made of, which the block returns. request is nil where there is only what it would be made
+    # of.
+    def push(method, target, given, needs, queue, request = nil, run = nil)
+      strict = given[:raise_for_status] unless needs & RequestBuilder::STRICT == 0
+      @request_builder.call(method, target, given, needs, request) do |_, url, flat, content, source, limit, options|
         options = Batch.with_queue(options, queue) if queue
         if run&.attempts?
           @has_hook_calls = true
@@ -288,7 +287,7 @@ module Hecaton
       run = pending&.run
       loaded = false
       again = lambda do |value, limit, position|
-        push(request.with(bearer: value, timeout: limit), position, run) do |*parts|
+        push_request(request.with(bearer: value, timeout: limit), position, run) do |*parts|
           next pending if loaded
 
           loaded = true
