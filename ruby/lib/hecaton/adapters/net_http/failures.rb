@@ -4,10 +4,12 @@ module Hecaton
     # The messages begin as Net::HTTP's do, where programs look at them.
     module Failures
       OPENING = %i[queue resolve connect tls].freeze
+      # How messages about a connection or a body that ended begin.
+      CUT = ["the connection ended", "the connection was closed", "the body was cut short"].freeze
       # How Ruby names an address, which Ruby 3.1 did otherwise.
       SAID =
         Net::HTTP::VERSION.start_with?("0.2.") ? ->(host, port) { "#{host.include?(":") ? "[#{host}]" : host}:#{port}" } : ->(host, port) { "#{host.inspect} port #{port}" }
-      private_constant :OPENING, :SAID
+      private_constant :OPENING, :CUT, :SAID
 
       module_function
 
@@ -23,8 +25,7 @@ module Hecaton
         when ResolveError then unresolved(http, error.message)
         when ConnectError then unconnected(error, http)
         when TLSError then tls(error.message)
-        when ProtocolError then broken(error)
-        when BodyError then body(error)
+        when ProtocolError, BodyError then broken(error)
         else IOError.new(error.message)
         end
       end
@@ -68,15 +69,8 @@ module Hecaton
 
       private_class_method def broken(error)
         return error.cause.exception("#{error.cause.message} - #{error.message}") if error.cause.is_a?(SystemCallError)
-        return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?("the connection ended", "the connection was closed")
-
-        Net::HTTPBadResponse.new(error.message)
-      end
-
-      private_class_method def body(error)
-        return error.cause.exception("#{error.cause.message} - #{error.message}") if error.cause.is_a?(SystemCallError)
-        return IOError.new(error.message) if error.phase == :send
-        return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?("the body was cut short")
+        return IOError.new(error.message) if error.is_a?(BodyError) && error.phase == :send
+        return EOFError.new("end of file reached (#{error.message})") if error.message.start_with?(*CUT)
 
         Net::HTTPBadResponse.new(error.message)
       end
