@@ -94,11 +94,9 @@ module Hecaton
         http = NetHTTP.new(host, port, *proxy)
         http.set_debug_output(debug_output) if debug_output
         http.use_ssl = use_ssl
-        TLS.each { |name| http.public_send(:"#{name}=", public_send(name)) unless public_send(name).nil? } if use_ssl
+        given = %i[open_timeout read_timeout write_timeout] + (use_ssl ? TLS : [])
+        given.each { |name| http.public_send(:"#{name}=", public_send(name)) unless public_send(name).nil? }
         http.cert, http.key = certificate, private_key if use_ssl && certificate && private_key
-        http.open_timeout = open_timeout if open_timeout
-        http.read_timeout = read_timeout if read_timeout
-        http.write_timeout = write_timeout if write_timeout
         http.total_timeout = total_timeout
         http.keep_alive_timeout = idle_timeout
         http.max_retries = max_retries if @given&.key?(:max_retries)
