@@ -23,6 +23,12 @@ module Hecaton
       @elapsed = elapsed
     end
 
+    # For errors about a response: what is known of it.
+    def self.facts_of(response)
+      { phase: :read, sent: true, url: response.url&.sub(/[?#].*/m, ""), redirects: response.redirects,
+        attempts: response.attempts, elapsed: response.elapsed }
+    end
+
     # From the engine; the record is decoded when it is needed.
     def self.from_engine(record, facts)
       return facts if facts.is_a?(Error) # An interceptor's.
@@ -118,13 +124,12 @@ module Hecaton
 
     # response is the Response with that status.
     def initialize(response)
-      url = response.url&.sub(/[?#].*/m, "")
-      subject = [response.http_method, url&.slice(0, MOST_OF_A_URL)].compact.join(" ")
+      facts = Error.facts_of(response)
+      subject = [response.http_method, facts[:url]&.slice(0, MOST_OF_A_URL)].compact.join(" ")
       @excerpt = StatusError.excerpt(response.body)
       said = "the response has the status #{response.status}#{" (#{subject})" unless subject.empty?}"
       said += ": #{@excerpt}" unless @excerpt.empty?
-      super(said, phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts,
-            elapsed: response.elapsed)
+      super(said, **facts)
       @response = response
     end
 
@@ -163,12 +168,11 @@ module Hecaton
     attr_reader :response
 
     def initialize(response)
-      url = response.url&.sub(/[?#].*/m, "")
+      facts = Error.facts_of(response)
       about = ["status #{response.status}", response.content_type&.slice(0, 100), "#{response.body.bytesize} bytes",
-               [response.http_method, url&.slice(0, 500)].compact.join(" ")]
+               [response.http_method, facts[:url]&.slice(0, 500)].compact.join(" ")]
       excerpt = StatusError.excerpt(response.body)
-      super("the body is not JSON (#{about.compact.reject(&:empty?).join(", ")})#{": #{excerpt}" unless excerpt.empty?}",
-            phase: :read, sent: true, url: url, redirects: response.redirects, attempts: response.attempts, elapsed: response.elapsed)
+      super("the body is not JSON (#{about.compact.reject(&:empty?).join(", ")})#{": #{excerpt}" unless excerpt.empty?}", **facts)
       @response = response
     end
   end

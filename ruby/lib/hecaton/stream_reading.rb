@@ -117,10 +117,8 @@ module Hecaton
 
     # For itself and for downloads: raises a BodyError.
     def unreadable(why)
-      location = url.sub(/[?#].*/m, "")
-      raise BodyError.new("#{why} (#{location})", phase: :read, sent: true, url: location,
-        redirects: redirects, attempts: attempts,
-        elapsed: elapsed)
+      facts = Error.facts_of(self)
+      raise BodyError.new("#{why} (#{facts[:url]})", **facts)
     end
 
     private
