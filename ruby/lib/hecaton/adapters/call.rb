@@ -19,9 +19,4 @@ module Hecaton
   end
 end
 
-require_relative "call/configuration"
-require_relative "call/try"
-require_relative "call/retry"
-require_relative "call/watcher"
-require_relative "call/application"
-require_relative "call/connection"
+%w[configuration try retry watcher application connection].each { |name| require_relative "call/#{name}" }

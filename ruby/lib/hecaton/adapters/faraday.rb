@@ -11,15 +11,9 @@ module Faraday
   end
 end
 
-require_relative "faraday/errors"
-require_relative "faraday/ssl"
-require_relative "faraday/settings"
-require_relative "faraday/clients"
-require_relative "faraday/body"
-require_relative "faraday/response_env"
-require_relative "faraday/delivery"
-require_relative "faraday/exchange"
-require_relative "faraday/parallel_manager"
-require_relative "faraday/adapter"
+# In this order, because some need others while they are loaded.
+%w[errors ssl settings clients body response_env delivery exchange parallel_manager adapter].each do |name|
+  require_relative "faraday/#{name}"
+end
 
 Faraday::Adapter.register_middleware hecaton: Faraday::Adapter::Hecaton

@@ -1,11 +1,5 @@
 # The engine that a client uses while there are interceptors: the native one, which calls them before each attempt.
-require_relative "interceptor"
-require_relative "request"
-require_relative "record"
-require_relative "failures"
-require_relative "run"
-require_relative "stream"
-require_relative "batch"
+%w[interceptor request record failures run stream batch].each { |name| require_relative name }
 
 module Hecaton
   module Interception

@@ -1,11 +1,6 @@
 # Stubs for the tests of programs: responses without the network.
 require "hecaton"
-require_relative "../interception/engine"
-require_relative "returns"
-require_relative "conditions"
-require_relative "url_pattern"
-require_relative "stub"
-require_relative "registry"
+%w[../interception/engine returns conditions url_pattern stub registry].each { |name| require_relative name }
 
 module Hecaton
   class << self

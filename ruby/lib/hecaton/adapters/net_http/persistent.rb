@@ -30,10 +30,7 @@ module Hecaton
   end
 end
 
-require_relative "persistent/settings"
-require_relative "persistent/proxy"
-require_relative "persistent/requests"
-require_relative "persistent/replace"
+%w[settings proxy requests replace].each { |name| require_relative "persistent/#{name}" }
 
 module Hecaton
   class Persistent
