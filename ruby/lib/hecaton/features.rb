@@ -150,7 +150,7 @@ module Hecaton
     def before_attempt((number, http_method, url, fields, content))
       options = { headers: fields.each_slice(2).to_a }
       options[:body] = @request.body if content && @request.body
-      seen = before = Request.of(http_method, url, options).attempt_of(@request)
+      seen = before = Request.of(http_method, url, options).adopt(nil, @request.notes)
       feature = nil
       @features.list.each_with_index do |each, at|
         feature = each

@@ -20,6 +20,12 @@ module Hecaton
     # A name in Title-Case: "Content-Type" for :content_type and for "content-type".
     def self.title(name) = TITLES[name]
 
+    # Pairs of names and values, those of the others' names replaced by these.
+    def self.replaced(pairs, others)
+      names = others.map { |name, _| name.downcase }
+      pairs.reject { |name, _| names.include?(name.downcase) } + others
+    end
+
     # pairs: a Hash or an Array of [name, value], nil for none; a value may be an Array for a repeated field.
     def initialize(pairs = {})
       @pairs = RequestBuilder.pairs(:headers, pairs || {}).flat_map do |name, values|

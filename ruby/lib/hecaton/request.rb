@@ -117,33 +117,10 @@ module Hecaton
     def content = @content ||= Content.given(given)
 
     # For the client: a copy for one sending, whose URL and headers are those that this builder's client sends.
-    def prepared(builder) = dup.forget_notes.prepare(builder)
-
-    # For prepared. Returns itself.
-    def forget_notes
-      @notes = nil
-      self
-    end
-
-    # For prepared, and for a request that nobody else has. Returns itself.
-    def prepare(builder)
-      @builder = builder
-      self
-    end
+    def prepared(builder) = dup.adopt(builder, nil, @in_parts)
 
     # For features: itself, as a copy of the request that it replaces.
-    def in_place_of(before)
-      return self if notes.equal?(before.notes)
-
-      dup.adopt(before)
-    end
-
-    # For in_place_of: what the client knows of the other. Returns itself.
-    def adopt(before)
-      @builder, @notes, @in_parts = before.context
-      @url = @headers = nil
-      self
-    end
+    def in_place_of(before) = notes.equal?(before.notes) ? self : dup.adopt(*before.context)
 
     # For the cache: the value by which a header selects a response. The engine may add User-Agent and Accept-Encoding,
     # and then it is what the settings say.
@@ -155,12 +132,15 @@ module Hecaton
       (own.nil? ? @builder&.redirects : RequestBuilder.redirects(own)).to_i.positive?
     end
 
-    # For adopt.
+    # For copies: what the client knows of this request, as adopt takes it.
     def context = [@builder, @notes, @in_parts]
 
-    # For features: an attempt of another request, with its notes. Returns itself.
-    def attempt_of(other)
-      @notes = other.notes
+    # For a request that nobody else has: what the client knows of it. Returns itself.
+    def adopt(builder, notes, in_parts = nil)
+      @builder = builder
+      @notes = notes
+      @in_parts = in_parts
+      @url = @headers = nil
       self
     end
 
@@ -211,11 +191,7 @@ module Hecaton
       end
 
       # Pairs of headers, some replaced.
-      def merged(headers, others)
-        added = fields(others)
-        names = added.map { |name, _| name.downcase }
-        fields(headers).reject { |name, _| names.include?(name.downcase) } + added
-      end
+      def merged(headers, others) = Headers.replaced(fields(headers), fields(others))
 
       # "http://host:80" of an absolute URL, nil for none.
       def origin_of(url)

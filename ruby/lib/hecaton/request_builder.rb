@@ -103,10 +103,9 @@ module Hecaton
     # For Request: Headers, the client's and its own.
     def headers_of(request)
       own = fields(request.given, request.content.last).to_a.each_slice(2).to_a
-      named = own.map { |name, _| name.downcase }
       home = @base.nil? || Request.origin_of(request.url) == Request.origin_of(@base)
       clients = @headers.each_slice(2).select { |name, _| home || Native.public_header?(name, @public_headers) }
-      Headers.new(clients.reject { |name, _| named.include?(name.downcase) } + own.reject { |_, value| value.nil? })
+      Headers.new(Headers.replaced(clients, own).reject { |_, value| value.nil? })
     end
 
     # Without the credentials, which whatever holds this would show.
@@ -215,6 +214,9 @@ module Hecaton
         query
       end
 
+      # Bytes, percent-encoded by RFC 3986.
+      def escaped(text) = text.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
+
       # Text in UTF-8, and what is no text as it is.
       def bytes(text) = (text.encoding == Encoding::BINARY ? text : text.encode(Encoding::UTF_8)).b
 
@@ -231,7 +233,7 @@ module Hecaton
         text = value.to_s
         return text if text.ascii_only? && !text.match?(RESERVED)
 
-        bytes(text).gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
+        escaped(bytes(text))
       end
     end
 

@@ -34,9 +34,7 @@ module Hecaton
     # The head of a request. flat: names and values, [name, value, name, value]. own: the client's.
     def head(method, url, flat, own)
       debug do
-        given = flat.to_a.each_slice(2).to_a
-        names = given.map { |name, _| name.downcase }
-        fields = own.each_slice(2).reject { |name, _| names.include?(name.downcase) } + given.reject { |_, value| value.nil? }
+        fields = Headers.replaced(own.each_slice(2).to_a, flat.to_a.each_slice(2).to_a).reject { |_, value| value.nil? }
         ["> #{method} #{RequestLog.given(url)}", *lines(">", fields)].join("\n")
       end
     end

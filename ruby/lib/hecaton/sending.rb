@@ -62,7 +62,7 @@ module Hecaton
         outcome = result_of(method, nil, *engine.perform(method, request.target, flat, nil, nil, nil))
         outcome = run.after(outcome) if @reports
       else
-        outcome = run.after(given ? given_outcome(run, given) : sent_outcome(run))
+        outcome = run.after(given ? given_outcome(run, given) : outcome_of(run) { deliver(request, run) })
       end
       ended = true
       outcome.is_a?(Error) ? ResponseBuilder.raise_error(outcome) : outcome
@@ -90,8 +90,6 @@ module Hecaton
     ensure
       stream ? run.after(stream.outcome) : cut_off(run)
     end
-
-    def sent_outcome(run) = outcome_of(run) { deliver(run.request, run) }
 
     # The block's value, or the Error that it raises.
     def outcome_of(run)

@@ -15,8 +15,7 @@ module Hecaton
       ALGORITHM = "AWS4-HMAC-SHA256".freeze
       UNSIGNED = "UNSIGNED-PAYLOAD".freeze
       HASH_HEADER = "x-amz-content-sha256".freeze
-      RESERVED = /[^A-Za-z0-9\-._~]/n
-      private_constant :ALGORITHM, :UNSIGNED, :HASH_HEADER, :RESERVED
+      private_constant :ALGORITHM, :UNSIGNED, :HASH_HEADER
 
       # access_key::, secret_key::, session_token:: the credentials; session_token is nil for long-term ones.
       # region::, service:: as in "us-east-1" and "s3".
@@ -110,7 +109,7 @@ module Hecaton
       end
 
       def decoded(text) = text.b.gsub(/%(\h\h)/n) { $1.hex.chr }
-      def encoded(text) = text.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
+      def encoded(text) = RequestBuilder.escaped(text)
       def hex(text) = OpenSSL::Digest::SHA256.hexdigest(text)
       def hmac(key, text) = OpenSSL::HMAC.digest("SHA256", key, text)
     end

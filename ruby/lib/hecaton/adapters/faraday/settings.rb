@@ -87,7 +87,7 @@ module Faraday
 
         def proxy_url(proxy)
           uri = proxy.uri
-          login = [proxy.user, proxy.password].compact.map { |part| URI.encode_www_form_component(part).gsub("+", "%20") }.join(":")
+          login = [proxy.user, proxy.password].compact.map { |part| ::Hecaton::RequestBuilder.escaped(part) }.join(":")
           "#{uri.scheme}://#{"#{login}@" unless login.empty?}#{uri.host}#{":#{uri.port}" if uri.port}"
         end
       end

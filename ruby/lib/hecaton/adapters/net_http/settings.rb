@@ -95,13 +95,12 @@ module Hecaton
         return false unless http.proxy?
 
         scheme = http.respond_to?(:proxy_use_ssl) && http.proxy_use_ssl ? "https" : "http"
-        user = "#{[http.proxy_user, http.proxy_pass].compact.map { |part| escaped(part) }.join(":")}@" if http.use_ssl? && http.proxy_user
+        login = [http.proxy_user, http.proxy_pass].compact.map { |part| RequestBuilder.escaped(part) }
+        user = "#{login.join(":")}@" if http.use_ssl? && http.proxy_user
         host = http.proxy_address.to_s
         host = "[#{host}]" if host.include?(":") && !host.start_with?("[")
         "#{scheme}://#{user}#{host}:#{http.proxy_port}"
       end
-
-      private_class_method def escaped(text) = text.b.gsub(/[^A-Za-z0-9\-._~]/n) { |byte| format("%%%02X", byte.ord) }
     end
   end
 end

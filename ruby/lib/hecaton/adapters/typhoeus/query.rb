@@ -7,9 +7,6 @@ module Hecaton
     # The encoding decides the names for the members of an Array: <code>a[0]=</code>, <code>a[1]=</code> by default;
     # <code>a[]=</code> with :rack; a= with :multi. With :none, the Array's inspect is the one value.
     module Query
-      RESERVED = /[^A-Za-z0-9\-._~]/n
-      private_constant :RESERVED
-
       module_function
 
       # "name=value&name=value", percent-encoded by RFC 3986 unless escape is false.
@@ -60,7 +57,7 @@ module Hecaton
       end
 
       # Percent-encoded, a space as %20.
-      def escaped(part) = part.to_s.b.gsub(RESERVED) { |byte| format("%%%02X", byte.ord) }
+      def escaped(part) = RequestBuilder.escaped(part.to_s)
 
       # Whether it is sent as a file.
       def file?(value) = value.is_a?(File) || value.is_a?(Tempfile)
