@@ -1,55 +1,14 @@
 # The body and the headers of a request of Faraday's → those of Hecaton's.
+require_relative "../upload"
+
 module Faraday
   class Adapter
     class Hecaton
       # Faraday's middlewares say a body's length in the headers; the engine says it itself, from the body.
       module Body
-        # A body with a length that can be rewound but has no position: the composite IO of multipart.
-        class Rewound
-          # Integer: bytes in all, and bytes read so far.
-          attr_reader :size, :pos
-
-          def initialize(io)
-            @io = io
-            @size = io.length
-            seek(0)
-          end
-
-          # Seeks to a position that was read before.
-          def seek(position)
-            return if position == @pos
-            raise IOError, "a multipart body can only be read from its beginning" unless position.zero?
-
-            @io.rewind
-            @pos = 0
-          end
-
-          # String of at most size bytes; nil at the end.
-          def read(size)
-            piece = @io.read(size)
-            @pos += piece.bytesize if piece
-            piece
-          end
-        end
-
-        # A body that can be read only once, with its length from a header.
-        Announced = Struct.new(:io, :size, :pos) do
-          def seek(position)
-            raise IOError, "a body that is read only once cannot be sent again" unless position == pos
-          end
-
-          def read(size)
-            piece = io.read(size)
-            self.pos += piece.bytesize if piece
-            piece
-          end
-        end
-
-        # A body that is sent in chunks although its size is known.
-        Chunked = Struct.new(:io) do
-          def read(size) = io.read(size)
-        end
-        private_constant :Rewound, :Announced, :Chunked
+        # Why a body with a length from a header is not sent again.
+        ONCE = ->(_) { raise IOError, "a body that is read only once cannot be sent again" }
+        private_constant :ONCE
 
         class << self
           # Body and headers as Hecaton::Client#request takes them.
@@ -109,13 +68,24 @@ module Faraday
 
           def pipe(body, length)
             return body if pathname?(body) || (body.respond_to?(:pos) && body.respond_to?(:seek) && body.respond_to?(:size))
-            return Rewound.new(body) if body.respond_to?(:length) && body.respond_to?(:rewind)
+            return rewound(body) if body.respond_to?(:length) && body.respond_to?(:rewind)
             return body unless length
 
             size = Integer(length.to_s, 10, exception: false)
-            return Announced.new(body, size, 0) if size && size >= 0
+            return ::Hecaton::Upload::Sized.new(size, ONCE) { |most| body.read(most) } if size && size >= 0
 
             Errors.refuse("the header Content-Length is #{length.inspect}, which is no number of bytes: give one, or leave it out")
+          end
+
+          # A body with a length that can be rewound but has no position: the composite IO of multipart.
+          def rewound(body)
+            body.rewind
+            back = lambda do |position|
+              raise IOError, "a multipart body can only be read from its beginning" unless position.zero?
+
+              body.rewind
+            end
+            ::Hecaton::Upload::Sized.new(body.length, back) { |most| body.read(most) }
           end
 
           def chunked(body, coding)
@@ -123,7 +93,7 @@ module Faraday
             return body && [body] if plain?(body)
 
             Errors.refuse("Transfer-Encoding: chunked with a Pathname is not supported: open the file") if pathname?(body)
-            body.respond_to?(:size) && body.respond_to?(:read) ? Chunked.new(body) : source(body, nil)
+            body.respond_to?(:size) && body.respond_to?(:read) ? ::Hecaton::Upload::Chunked.new(body.method(:read)) : source(body, nil)
           end
 
           def check(body, length)
