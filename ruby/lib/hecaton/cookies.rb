@@ -40,7 +40,7 @@ module Hecaton
         raise ArgumentError, "this is not what Cookies#to_json gives: an Array of cookies in JSON"
       end
 
-      cookies.each_with_object(new) { |fields, jar| jar.send(:restore, fields) }
+      cookies.each_with_object(new) { |fields, jar| jar.restore(fields) }
     end
 
     # Yields each Cookie that has not expired.
@@ -72,14 +72,10 @@ module Hecaton
       JSON.generate(map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) })
     end
 
-    # Without names and values, which may be secret.
-    def inspect = "#<Hecaton::Cookies #{size} cookies>"
-
-    private
-
+    # For adapters: adds a cookie with the fields that to_json gives one. ArgumentError when it is none.
     def restore(fields)
       name, value, domain, path = fields.values_at(*FIELDS)
-      raise ArgumentError, "a cookie in the JSON contains a semicolon" if fields.values.any? { |text| text.to_s.include?(";") }
+      raise ArgumentError, "a cookie contains a semicolon" if fields.values.any? { |text| text.to_s.include?(";") }
 
       text = "#{name}=#{value}; Path=#{path}"
       text += "; Domain=#{domain}" unless fields["host_only"]
@@ -89,5 +85,8 @@ module Hecaton
       # By https, whatever it came by: by http it would have to give way to secure ones of its name.
       set(text, "https://#{domain}/")
     end
+
+    # Without names and values, which may be secret.
+    def inspect = "#<Hecaton::Cookies #{size} cookies>"
   end
 end

@@ -35,16 +35,13 @@ module Hecaton
         domain, below, path, secure, expires, name, value = line.delete_prefix(HTTP_ONLY).split("\t")
         return if name.nil? || name.empty?
 
-        set(jar, domain.delete_prefix("."), below == "TRUE", path, secure == "TRUE", http_only, expires.to_i, "#{name}=#{value}")
+        add(jar, "name" => name, "value" => value, "domain" => domain.delete_prefix("."), "host_only" => below != "TRUE",
+          "path" => path, "secure" => secure == "TRUE", "http_only" => http_only,
+          "expires" => (expires.to_i unless expires.to_i.zero?))
       end
 
-      private_class_method def set(jar, domain, below, path, secure, http_only, expires, pair)
-        text = "#{pair}; Path=#{path}"
-        text += "; Domain=#{domain}" if below
-        text += "; Secure" if secure
-        text += "; HttpOnly" if http_only
-        text += "; Expires=#{Time.at(expires).httpdate}" unless expires.zero?
-        jar.set(text, "https://#{domain}/")
+      private_class_method def add(jar, fields)
+        jar.restore(fields)
       rescue ArgumentError
         nil # No cookie, or one that may not be set.
       end
