@@ -58,9 +58,10 @@ module Hecaton
       end
 
       # open_timeout holds for each of resolving, connecting and TLS. The wait for the response, and the wait between
-      # two pieces of its body, have read_timeout. A timeout of nil is no limit but the total.
+      # two pieces of its body, have read_timeout. A timeout of nil is no limit but the total. The limit for writing holds
+      # for the whole request, where Net::HTTP's is for each piece, so its default of 60 would end long uploads.
       private_class_method def times(http)
-        open, read, write = http.open_timeout, http.read_timeout, http.hecaton_write_timeout
+        open, read, write = http.open_timeout, http.read_timeout, http.hecaton_given(:write_timeout)
         open = nil if open == 0 # As by Timeout: no limit.
         total = http.total_timeout || NetHTTP.total_of([open, read, http.write_timeout].compact.sum)
         { timeout: total, connect_timeout: open || total, resolve_timeout: open, tls_timeout: open,
@@ -82,7 +83,7 @@ module Hecaton
       # Net::HTTP sends again by itself, once; here that needs max_retries, or a connection that ended before a response.
       # With max_retries, a request is sent that often in all, as there, so the engine must not send it once more.
       private_class_method def repeats(http)
-        count = http.hecaton_max_retries || (1 if http.hecaton_repeated)
+        count = http.hecaton_given(:max_retries) || (1 if http.hecaton_repeated)
         return {} if count.nil?
         return { reconnect: false } if count.zero?
 

@@ -47,15 +47,11 @@ module Hecaton
       # For Persistent: methods whose requests may be sent again, beside the idempotent ones; nil for none.
       attr_accessor :hecaton_repeated
 
-      # For Settings: the limit for writing a request, if one was set. It holds for the whole request, where
-      # Net::HTTP's is for each piece, so its own default of 60 would end long uploads.
-      def hecaton_write_timeout = (write_timeout if @hecaton_given&.key?(:write_timeout))
-
-      # For Settings: how often a request may be sent again, if that was set.
-      def hecaton_max_retries = (max_retries if @hecaton_given&.key?(:max_retries))
+      # For Settings: the value of a setting if the program has set it, else nil.
+      def hecaton_given(name) = (public_send(name) if @hecaton_given&.key?(name))
 
       # For Incoming: whether the program accepts a body that was cut short, by setting ignore_eof.
-      def hecaton_ignore_eof = @hecaton_ignore_eof || (@hecaton_given&.key?(:ignore_eof) && ignore_eof)
+      def hecaton_ignore_eof = @hecaton_ignore_eof || hecaton_given(:ignore_eof)
 
       # For Persistent: sets hecaton_ignore_eof where Net::HTTP has no ignore_eof.
       attr_writer :hecaton_ignore_eof

@@ -50,9 +50,7 @@ module Hecaton
 
       # HTTP/2 has small letters; the engine keeps no others, so for HTTP/1.1 they are written as servers do.
       private_class_method def name(name, version)
-        return name if version == "2"
-
-        NAMES[name] || name.split("-").map(&:capitalize).join("-")
+        version == "2" ? name : NAMES.fetch(name) { Headers.title(name) }
       end
 
       private_class_method def url(outcome) = outcome.url.to_s.b
