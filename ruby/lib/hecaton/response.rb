@@ -137,7 +137,10 @@ module Hecaton
     def deconstruct_keys(names) = Patterns.keys(self, names, PATTERN)
 
     # For a batch: a copy whose body was handed over already.
-    def without_body = dup.tap { |copy| copy.instance_variable_set(:@body, "".b) }
+    def without_body = with_body("".b)
+
+    # For interceptors: a copy with this body.
+    def with_body(body) = dup.tap { |copy| copy.instance_variable_set(:@body, body) }
 
     # For features: as Outcome says. An outcome of the engine's that nobody else has takes no more than this.
     def of(request)

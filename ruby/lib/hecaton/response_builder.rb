@@ -29,11 +29,9 @@ module Hecaton
 
     # Yields a Stream of a Response that a feature gave, and that was reported. Returns what the block does.
     def stream_of(response, &block)
-      require_relative "interception/record"
       require_relative "interception/stream"
-      record = Record.write(response)
-      body = Interception::Given.new(record, response.body.empty? ? [] : [response.body.b])
-      Stream.new(response.status, record, body, @most).run(&block)
+      body = Interception::Given.new(response, response.body.empty? ? [] : [response.body.b])
+      Stream.new(response.status, response, body, @most).run(&block)
     end
 
     # The head of a response that is handed over in parts, as a Response without body, after its deprecation has been

@@ -24,7 +24,7 @@ module Hecaton
 
     # Integer, 200 to 999.
     attr_reader :status
-    # For adapters: the engine's record of the head, for Record.
+    # For adapters: the engine's record of the head, for Record; or the Response that stands in its place.
     attr_reader :head
 
     # For Client#get and the like with a block, which are the way to a Stream. At most `most` bytes may be held whole,
@@ -38,7 +38,7 @@ module Hecaton
     end
 
     # Headers.
-    def headers = @headers ||= Record.headers(@head)
+    def headers = @headers ||= fact(:headers, @head)
 
     # Yields each piece of the body and returns self; without a block an Enumerator. A piece is a String of bytes
     # (ASCII-8BIT, whatever the charset: a character may be cut in two). At the end of the body it yields nothing more.
@@ -57,25 +57,25 @@ module Hecaton
 
     # Headers: the trailers, fields that come behind the body; see Response#trailers. Empty before the body has been
     # read to its end.
-    def trailers = Record.trailers(record)
+    def trailers = fact(:trailers)
 
     # String: the URL of the response, with its query and without fragment; after redirects the last one.
-    def url = Record.url(record)
+    def url = fact(:url)
 
     # String: the method of its request, "GET" and the like; after redirects the last one.
-    def http_method = Record.http_method(record)
+    def http_method = fact(:http_method)
 
     # Array of Redirect: those that were followed, in order.
-    def redirects = Record.redirects(record)
+    def redirects = fact(:redirects)
 
     # Array of Attempt so far, in order; the last one brought this response.
     def attempts
-      attempts = Record.attempts(record)
+      attempts = fact(:attempts)
       @earlier ? @earlier.attempts + attempts.map { |attempt| attempt.later(@spent) } : attempts
     end
 
     # Seconds from the start of the request to the head of the response; to the last byte once it is read.
-    def elapsed = Record.elapsed(record) + (@spent || 0)
+    def elapsed = fact(:elapsed) + (@spent || 0)
 
     # For a call that sends two requests: itself, with the attempts of the request before it, which began so many
     # seconds earlier.
@@ -124,6 +124,8 @@ module Hecaton
       ResponseBuilder.raise_error(@earlier ? @error.dup.behind(@earlier, @spent) : @error)
     end
 
-    def record = @native.record
+    def fact(name, record = @native.record)
+      record.is_a?(Response) ? record.public_send(name) : Record.public_send(name, record)
+    end
   end
 end

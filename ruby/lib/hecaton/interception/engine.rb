@@ -1,5 +1,5 @@
 # The engine that a client uses while there are interceptors: the native one, which calls them before each attempt.
-%w[interceptor request record failures run stream batch].each { |name| require_relative name }
+%w[interceptor request failures run stream batch].each { |name| require_relative name }
 
 module Hecaton
   module Interception

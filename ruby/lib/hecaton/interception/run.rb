@@ -81,7 +81,7 @@ module Hecaton
         [nil, record, given && rest.last ? own_error(given, Error.from_engine(record, rest)) : rest]
       end
 
-      # The record of a response, with the facts that an interceptor's Response has itself.
+      # The record of a response; or a Response in its place, with the facts that an interceptor's Response has itself.
       def own_facts(record)
         given = @given
         return record unless given.is_a?(Response)
@@ -93,7 +93,7 @@ module Hecaton
 
         response = Response.from_engine(given.status, record, "")
         facts[:attempts] = joined(response.attempts, given.attempts)
-        Record.write(made_again(response, facts))
+        made_again(response, facts)
       end
 
       private
@@ -117,9 +117,17 @@ module Hecaton
 
       def response(given)
         pieces = given.respond_to?(:pieces) ? given.pieces : [given.body]
-        fields = Record.checked(given.headers).to_a.flatten(1)
         @ending = pieces.grep(Error).first
-        [given.status, fields, pieces.take_while { |piece| piece.is_a?(String) }, @ending && failure(@ending)]
+        [given.status, fields(given), pieces.take_while { |piece| piece.is_a?(String) }, @ending && failure(@ending)]
+      end
+
+      # Names and values, one behind the other.
+      def fields(response)
+        response.headers.flat_map do |name, value|
+          next [name, value] unless "#{name}#{value}".b.match?(/[\r\n]/n)
+
+          raise ArgumentError, "the response's field #{name.inspect} has a line break in it"
+        end
       end
 
       def failure(error)

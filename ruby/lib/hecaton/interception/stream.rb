@@ -1,18 +1,26 @@
-# The bodies of streams without the network, and while there are interceptors. Both have the methods of Native::Stream.
+# What takes the place of the engine's streams and records: for responses without the network, and for interceptors.
 module Hecaton
   module Interception
+    # A response that was given by hand may stand where the engine's record of it would. Loaded with the first of these,
+    # so that other programs do not ask about each response.
+    module FromResponse
+      # As Response.from_engine.
+      def from_engine(status, record, body) = record.is_a?(Response) ? record.with_body(body) : super
+    end
+    Response.singleton_class.prepend(FromResponse)
+
     # The body of a Response that was made by hand.
     class Given
-      # String.
+      # Response, which stands in the place of the engine's record.
       attr_reader :record
 
       # pieces: Strings, and perhaps an Error.
-      def initialize(record, pieces)
-        @record = record
+      def initialize(response, pieces)
+        @record = response
         @pieces = pieces
       end
 
-      # The next piece, nil at the end; record and error as an Array.
+      # The next piece, nil at the end; response and error as an Array.
       def chunk
         piece = @pieces.first
         return [@record, piece] if piece.is_a?(Error)

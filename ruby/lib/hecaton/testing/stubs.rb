@@ -88,9 +88,9 @@ module Hecaton
       # Stream made by hand, for code that takes one: of a Response, or of the same keywords as response.
       def stream(response = nil, **facts)
         response ||= self.response(**facts)
-        record = Record.write(response)
         pieces = response.respond_to?(:pieces) ? response.pieces : [response.body].reject(&:empty?)
-        Stream.new(response.status, record, Interception::Given.new(record, pieces.map { |piece| piece.is_a?(String) ? piece.b : piece }))
+        pieces = pieces.map { |piece| piece.is_a?(String) ? piece.b : piece }
+        Stream.new(response.status, response, Interception::Given.new(response, pieces))
       end
     end
   end

@@ -7,7 +7,7 @@ module Hecaton
 
       # With the body of a Hecaton::Response.
       def whole(http, request, outcome)
-        response = head(http, request, outcome, outcome.record)
+        response = head(http, request, outcome, outcome.record || outcome)
         permitted = request.response_body_permitted?
         if SHORT && plain?(request, response)
           body = (outcome.body.dup.force_encoding(Encoding::BINARY) if permitted && response.class.body_permitted?)
@@ -59,7 +59,7 @@ module Hecaton
         # The version is in the record, which is not read where only HTTP/1.1 is possible.
         response = response(outcome.status, NetHTTP.http == "1.1" ? "1.1" : outcome.http_version || "1.1")
         add_fields(response, outcome, record)
-        http.hecaton_record = record || ""
+        http.hecaton_record = record
         response.decode_content = request.decode_content
         response.body_encoding = http.response_body_encoding if http.respond_to?(:response_body_encoding)
         response.uri = request.uri
@@ -68,7 +68,7 @@ module Hecaton
 
       # By the engine, if there is its record, for that is quicker.
       private_class_method def add_fields(response, outcome, record)
-        return outcome.headers.each { |name, value| response.add_field(name, value.b) } if record.nil? || record.empty?
+        return outcome.headers.each { |name, value| response.add_field(name, value.b) } if record.is_a?(Response)
 
         fields = response.to_hash
         Native.add_fields(record, fields)

@@ -81,10 +81,10 @@ module Hecaton
 
         Settings.refuse_setting(:peer_cert,
           "it is known once a response has come: send a request first") unless @hecaton_record
-        @hecaton_record.empty? ? nil : Record.attempts(@hecaton_record).last.tls&.certificate
+        Response.from_engine(200, @hecaton_record, "").attempts.last&.tls&.certificate
       end
 
-      # For Incoming: the record of the last response, empty for one that was given in a test.
+      # For Incoming: the record of the last response, or a Response in its place.
       attr_writer :hecaton_record
 
       # Whether this object's requests go through Hecaton, or will when it is started.
