@@ -144,10 +144,10 @@ module Hecaton
         raise ArgumentError, "redirects is #{value.inspect}: use an Integer of at least 0, true or false"
       end
 
-      # User and password of digest authentication, nil for none.
-      def login(pair)
+      # User and password of digest authentication, or of another kind, nil for none.
+      def login(pair, kind = :digest_auth)
         return unless pair
-        raise ArgumentError, "digest_auth is not [user, password]" unless pair.is_a?(Array) && pair.size == 2
+        raise ArgumentError, "#{kind} is not [user, password]" unless pair.is_a?(Array) && pair.size == 2
 
         pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
       end
@@ -291,9 +291,7 @@ module Hecaton
 
     # RFC 7617.
     def basic(pair)
-      raise ArgumentError, "basic_auth is not [user, password]" unless pair.is_a?(Array) && pair.size == 2
-
-      user, password = pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
+      user, password = RequestBuilder.login(pair, :basic_auth)
       raise ArgumentError, "basic_auth: a user name cannot contain a colon (RFC 7617 §2)" if user.include?(":")
       raise ArgumentError, "basic_auth contains a control character" if "#{user}#{password}".match?(/[[:cntrl:]]/)
 

@@ -9,19 +9,14 @@ module Faraday
         private_constant :OPENING
 
         class << self
-          # The exception to raise, with its cause and the caller's backtrace.
+          # The exception to raise for an error of Hecaton's, or for an argument that it refuses (ArgumentError), with its
+          # cause and the caller's backtrace.
           def of(error, env = nil)
             error.set_backtrace(caller) unless error.backtrace
-            raise kind(error).new(error).exception(with_url(error.message, env, error.url)), cause: error
+            url = error.url if error.is_a?(::Hecaton::Error)
+            raise kind(error).new(error).exception(with_url(error.message, env, url)), cause: error
           rescue Faraday::Error => mapped
             mapped
-          end
-
-          # Raises Faraday's error for an argument that the engine refuses.
-          def refusal(error, env)
-            raise Faraday::Error.new(error).exception(with_url(error.message, env)), cause: error
-          rescue Faraday::Error => refused
-            refused
           end
 
           # Raises Faraday's error for an option or a body that cannot be honoured.
@@ -50,7 +45,7 @@ module Faraday
             case error
             when ::Hecaton::TimeoutError then OPENING.include?(error.phase) ? Faraday::ConnectionFailed : Faraday::TimeoutError
             when ::Hecaton::TLSError then Faraday::SSLError
-            when ::Hecaton::URLError then Faraday::Error
+            when ::Hecaton::URLError, ArgumentError then Faraday::Error
             when ::Hecaton::RedirectError then Faraday::ClientError
             else Faraday::ConnectionFailed
             end

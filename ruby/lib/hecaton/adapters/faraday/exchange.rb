@@ -40,7 +40,7 @@ module Faraday
             yield conclude(outcome)
           end
         rescue ArgumentError => error
-          yield Errors.refusal(error, @env)
+          yield Errors.of(error, @env)
         end
 
         # Notifies those who wait for its end.
@@ -62,7 +62,7 @@ module Faraday
           ResponseEnv.head(@env, response, @settings)
           ResponseEnv.body(@env, response, response.body)
         rescue ArgumentError => error
-          raise Errors.refusal(error, @env)
+          raise Errors.of(error, @env)
         end
 
         def stream
@@ -78,7 +78,7 @@ module Faraday
         rescue ArgumentError => error
           raise if began # One of on_data's own.
 
-          raise Errors.refusal(error, @env)
+          raise Errors.of(error, @env)
         end
 
         def send_to(client, &block)

@@ -7,42 +7,35 @@ module Hecaton
 
       # A Net::HTTPResponse; yields it before its body is read, if there is a block. output is for Debug.
       def run(http, client, request, authority, output, &block)
+        begun = false
         outgoing = Outgoing.new(http, request, authority)
         Debug.sent(output, outgoing, authority)
-        response = block || http.hecaton_ignore_eof ? streamed(http, client, request, outgoing, output, &block) : whole(http, client, request, outgoing, output)
+        response = received(http, client, request, outgoing, block || http.hecaton_ignore_eof) do |head|
+          begun = true
+          Debug.received(output, head)
+          block&.call(head)
+        end
         Debug.body(output, response.body)
         response
+      rescue Hecaton::Error => error
+        raise if begun # Errors that the program's own block raises are its own.
+
+        Debug.failed(output, error)
+        Failures.raise_for(error, http)
       ensure
         outgoing&.finish
       end
 
-      private_class_method def whole(http, client, request, outgoing, output)
-        outcome = Seen.once(http) { client.request_flat(outgoing.verb, outgoing.url, outgoing.headers, outgoing.body) }
-        response = Incoming.whole(http, request, outcome)
-        Debug.received(output, response)
-        response
-      rescue Hecaton::Error => error
-        Debug.failed(output, error)
-        Failures.raise_for(error, http)
-      end
-
-      # Errors that the program's own block raises are its own.
-      private_class_method def streamed(http, client, request, outgoing, output)
-        begun = false
+      # A response, read by pieces or whole. Yields it when its head is there.
+      private_class_method def received(http, client, request, outgoing, in_pieces, &head)
+        verb, url, headers, body = outgoing.verb, outgoing.url, outgoing.headers, outgoing.body
         Seen.once(http) do
-          client.request(outgoing.verb, outgoing.url, headers: outgoing.headers.each_slice(2).to_a, body: outgoing.body) do |stream|
-            begun = true
-            Incoming.streamed(http, request, stream) do |response|
-              Debug.received(output, response)
-              yield response if block_given?
-            end
+          next Incoming.whole(http, request, client.request_flat(verb, url, headers, body)).tap(&head) unless in_pieces
+
+          client.request(verb, url, headers: headers.each_slice(2).to_a, body: body) do |stream|
+            Incoming.streamed(http, request, stream, &head)
           end
         end
-      rescue Hecaton::Error => error
-        raise if begun
-
-        Debug.failed(output, error)
-        Failures.raise_for(error, http)
       end
     end
   end
