@@ -34,6 +34,7 @@ module Hecaton
 
     # A body that is sent in chunks, even if its length is known. The block reads it as that of Sized does.
     Chunked = Struct.new(:reading) do
+      # At most length bytes, nil at the end.
       def read(length) = reading.call(length)
     end
   end
