@@ -8,7 +8,7 @@ use super::words::{plural, times};
 use crate::run::Round;
 
 /// Words of every sentence about builds that may be equal.
-pub const NOT_APART: &str = "not told apart";
+const NOT_APART: &str = "not told apart";
 
 /// A measure that is compared, and the words for a clear difference.
 struct Measure {
@@ -81,6 +81,7 @@ fn judgement(what: String, found: &Estimate, measure: &Measure) -> Judgement {
         interval: Some([found.low, found.high]),
         limit: 1.0,
         met: Some(statement != worse),
+        statement: Some(statement),
     }
 }
 

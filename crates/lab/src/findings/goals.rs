@@ -23,8 +23,19 @@ pub struct Judgement {
     pub limit: f64,
     /// Whether the value is on the right side of the limit; none when it could not be measured.
     pub met: Option<bool>,
+    /// The statement about a ratio; none for other figures. Documents have it in the sentence alone.
+    #[serde(skip)]
+    pub statement: Option<Statement>,
     /// All of it in one line.
     pub sentence: String,
+}
+
+impl Judgement {
+    /// Whether the two sides of a ratio may be equal.
+    pub fn is_not_apart(&self) -> bool {
+        use Statement::{Same, TooFew, Unclear};
+        matches!(self.statement, Some(Same | Unclear | TooFew))
+    }
 }
 
 /// Checks a goal in every cell of its client for which it is set. `rows` are those of `rounds`; without any, the
@@ -127,7 +138,8 @@ fn ratio(what: String, row: &Row, than: &Row, limit: f64, rounds: &[Round]) -> J
 
 fn judge_ratio(what: String, found: &Estimate, limit: f64) -> Judgement {
     let met = found.value >= limit;
-    let doubt = match found.against(limit) {
+    let statement = found.against(limit);
+    let doubt = match statement {
         Statement::More | Statement::Less => "",
         Statement::Same => ", equivalent to the goal",
         Statement::Unclear => ", but not clearly",
@@ -146,6 +158,7 @@ fn judge_ratio(what: String, found: &Estimate, limit: f64) -> Judgement {
         interval: Some([found.low, found.high]),
         limit,
         met: Some(met),
+        statement: Some(statement),
         sentence,
     }
 }
@@ -168,6 +181,7 @@ fn memory(row: &Row, limit: f64) -> Judgement {
         interval: None,
         limit,
         met: Some(met),
+        statement: None,
         sentence,
     }
 }
@@ -196,6 +210,7 @@ fn complete(row: &Row, rounds: &[Round]) -> Judgement {
         interval: None,
         limit: all as f64,
         met: Some(met),
+        statement: None,
         sentence,
     }
 }
@@ -208,6 +223,7 @@ pub(super) fn not_judged(what: String, limit: f64, why: &str) -> Judgement {
         interval: None,
         limit,
         met: None,
+        statement: None,
     }
 }
 

@@ -32,7 +32,6 @@ mod witnessed;
 pub mod words;
 
 pub use beside::{Beside, beside, load};
-pub use builds::NOT_APART;
 pub use change::{Change, Changes, Direction, changes};
 pub use compare::{Batch, Compared, Pair, RoundTrip, What, compared};
 pub use controls::{Again, Controls};

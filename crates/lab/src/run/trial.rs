@@ -205,10 +205,12 @@ impl<'a> Runner<'a> {
         if !self.servers.is_secure(cell) {
             return Ok(None);
         }
-        let preparation = self.preparation(cell);
         let of_another_host = self.servers.of_another_host();
         match self.strangers.next(&cell.client, of_another_host) {
-            Some(kind) => stranger::try_driver(driver, &preparation, draw_ids(count), kind),
+            Some(kind) => {
+                let preparation = self.preparation(cell);
+                stranger::try_driver(driver, &preparation, draw_ids(count), kind)
+            }
             None => Ok(None),
         }
     }

@@ -3,7 +3,7 @@
 use super::bench::Part;
 use super::form::{Block, Media, Section, Verdict};
 use crate::findings::words::plural;
-use crate::findings::{Judgement, NOT_APART, Tone, judge_goal, judge_run};
+use crate::findings::{Judgement, Tone, judge_goal, judge_run};
 use crate::spec::{Goal, Promise};
 
 /// The question of a benchmark of two builds.
@@ -47,14 +47,15 @@ impl Builds {
 
     /// The figures in which the builds differ, and those in which they may be equal.
     pub(super) fn sections(&self, media: Media) -> Vec<Section> {
-        let sentences = self.sentences().into_iter();
-        let (equal, mut apart): (Vec<String>, Vec<String>) =
-            sentences.partition(|sentence| sentence.contains(NOT_APART));
+        let all = self.judgements.iter();
+        let (equal, apart): (Vec<_>, Vec<_>) = all.partition(|one| one.is_not_apart());
+        let mut apart: Vec<String> = apart.iter().map(|one| one.sentence.clone()).collect();
         if apart.is_empty() {
             apart.push("In no figure.".into());
         }
         let title = format!("Not told apart: {}", plural(equal.len() as u64, "figure"));
-        let equal = equal.into_iter().map(|words| [String::new(), words]);
+        let equal = equal.iter();
+        let equal = equal.map(|one| [String::new(), one.sentence.clone()]);
         let equal = Block::List(Tone::Plain, equal.collect());
         vec![
             Section::new(
