@@ -65,6 +65,7 @@ pub use config::proxy::Proxy;
 pub use config::request_table::{REQUEST_OPTIONS, RequestOption};
 pub use config::table::{SETTINGS, Setting};
 pub use config::{Config, Protocol, TlsVersion};
+pub use content::growing::grown;
 pub use http::Method;
 pub use message::address::InvalidUrl;
 pub use message::attempt::{Attempt, Ending, Version};

@@ -55,7 +55,7 @@ impl Growing {
 }
 
 /// The memory for a body of `needed` bytes that has `capacity` now and never has more than `most` bytes.
-pub(crate) fn grown(capacity: usize, needed: usize, most: usize) -> usize {
+pub fn grown(capacity: usize, needed: usize, most: usize) -> usize {
     match needed > capacity {
         true => needed.max(capacity.saturating_mul(2).min(most)),
         false => capacity,

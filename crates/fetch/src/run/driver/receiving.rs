@@ -3,7 +3,7 @@
 use std::io;
 
 use bytes::Bytes;
-use hecaton::Response;
+use hecaton::{Response, grown};
 
 use crate::run::keep::Keeper;
 use crate::run::part::OpenPart;
@@ -127,11 +127,7 @@ fn has_room(body: &Vec<u8>, more: usize, room: usize) -> bool {
     memory <= IN_MEMORY && memory - body.capacity() <= room
 }
 
-/// The memory that a body has once `more` bytes are added. It doubles, up to `IN_MEMORY`.
+/// The memory that a body has once `more` bytes are added.
 fn memory(body: &Vec<u8>, more: usize) -> usize {
-    let (needed, capacity) = (body.len() + more, body.capacity());
-    match needed > capacity {
-        true => needed.max(IN_MEMORY.min(capacity * 2)),
-        false => capacity,
-    }
+    grown(body.capacity(), body.len() + more, IN_MEMORY)
 }

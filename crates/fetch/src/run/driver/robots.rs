@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hecaton::{InParts, Outcome, Part, Request, Retry};
+use hecaton::{InParts, Outcome, Part, Request, Retry, grown};
 
 use super::{Driver, Flight};
 use crate::error::Result;
@@ -42,7 +42,10 @@ impl RobotsFiles {
         let (Part::Piece(piece), Some(file)) = (part, self.0.get_mut(&slot)) else {
             return false;
         };
-        file.extend_from_slice(&piece[..piece.len().min(MOST - file.len())]);
+        let piece = &piece[..piece.len().min(MOST - file.len())];
+        let memory = grown(file.capacity(), file.len() + piece.len(), MOST);
+        file.reserve_exact(memory - file.len());
+        file.extend_from_slice(piece);
         file.len() == MOST
     }
 
