@@ -8,8 +8,8 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use crate::objects::{JOB, good, run_part};
-use crate::s3::S3;
-use crate::support::{World, ending, hecaton};
+use crate::s3::{Proxy, S3};
+use crate::support::{World, end_of, ending, hecaton};
 
 /// Runs a command to its end, which must be good; what it prints.
 fn run(s3: &S3, command: &mut Command) -> String {
@@ -83,4 +83,74 @@ fn a_round_that_was_planned_while_inputs_were_added_ends_before_their_parts_begi
     assert_eq!(world.server.summary().requests, 20 + 15 + 5);
     let shown = run(&s3, &mut hecaton(&["fetch", "show", JOB]));
     assert_eq!(shown.lines().count(), 25);
+}
+
+/// Stops a command before it changes a job, runs another command that changes the job, and resumes the first, which
+/// must lose.
+fn overtaken(s3: &S3, at: &'static str, slow: &mut Command, fast: &mut Command) {
+    let proxy = Proxy::start(s3);
+    let stopped = proxy.stopped_at(at, slow);
+    run(s3, fast);
+    kill(Pid::from_raw(stopped.id() as i32), Signal::SIGCONT).expect("it resumes");
+    let ended = end_of(stopped);
+    assert_eq!(ended.status, Some(1), "{}", ended.stderr);
+    assert!(
+        ended
+            .stderr
+            .contains("so this command changed nothing: run it again"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn of_two_commands_that_change_a_job_at_once_one_wins_and_the_other_changes_nothing() {
+    let Some(s3) = S3::start() else { return };
+    let world = World::new();
+    done(&s3, &world, 20);
+    let add = |list: &str, numbers: std::ops::Range<u64>| {
+        let mut add = hecaton(&["fetch", "add", JOB, "--plan"]);
+        add.arg(urls(&world, list, numbers));
+        add
+    };
+    let again = |condition: &str| hecaton(&["fetch", "again", JOB, "--plan", "--where", condition]);
+    let finish = || drop(run(&s3, &mut hecaton(&["fetch", "-o", JOB])));
+    let finish_round = || drop(run(&s3, &mut hecaton(&["fetch", "again", JOB])));
+    overtaken(
+        &s3,
+        "/where",
+        &mut again("line > 5"),
+        &mut add("one.txt", 20..25),
+    );
+    let status = run(&s3, &mut hecaton(&["fetch", "status", JOB]));
+    assert!(status.starts_with("20 of 25 done"), "{status}");
+    finish();
+    overtaken(
+        &s3,
+        "/inputs.zst",
+        &mut add("two.txt", 25..30),
+        &mut again("line > 5"),
+    );
+    let status = run(&s3, &mut hecaton(&["fetch", "status", JOB]));
+    assert!(status.contains("line > 5:"), "{status}");
+    finish_round();
+    overtaken(
+        &s3,
+        "/where",
+        &mut again("line > 7"),
+        &mut again("line > 8"),
+    );
+    finish_round();
+    overtaken(
+        &s3,
+        "/inputs.zst",
+        &mut add("two.txt", 25..30),
+        &mut add("three.txt", 30..33),
+    );
+    finish();
+    // No plan is left that nobody reads.
+    assert_eq!(s3.folders("job/plan"), 3);
+    assert_eq!(world.server.summary().requests, 20 + 5 + 15 + 12 + 3);
+    let shown = run(&s3, &mut hecaton(&["fetch", "show", JOB]));
+    assert_eq!(shown.lines().count(), 28);
 }

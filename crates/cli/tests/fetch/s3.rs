@@ -84,6 +84,15 @@ impl S3 {
         self.curl(&["-X", "DELETE"], path).expect("it is removed");
     }
 
+    /// How many folders there are in a folder of the bucket.
+    pub fn folders(&self, folder: &str) -> usize {
+        let prefix = folder.replace('/', "%2F");
+        let path = format!("/bucket?delimiter=%2F&list-type=2&prefix={prefix}%2F");
+        let listed = self.curl(&[], &path).expect("a list");
+        let listed = String::from_utf8(listed).expect("text");
+        listed.matches("<CommonPrefixes>").count()
+    }
+
     /// How many requests of each kind MinIO counted.
     pub fn requests(&self) -> String {
         let text = self.curl(&[], "/minio/v2/metrics/cluster");
@@ -225,6 +234,8 @@ pub enum Fault {
     Kill(usize, bool),
     /// Kill the process before the server receives its put of an object whose name ends like this.
     KillAt(&'static str),
+    /// Stop the process (SIGSTOP) once the server has received its first put of an object whose name ends like this.
+    StopAt(&'static str),
     /// Close the connection instead of sending the response to the first put of an object whose name ends like this.
     Lose(&'static str),
     /// Refuse two requests of three.
@@ -239,7 +250,8 @@ struct State {
     requests: usize,
     lists: usize,
     process: Option<Pid>,
-    lost: bool,
+    /// Whether a fault that happens once has happened.
+    happened: bool,
 }
 
 /// A proxy in front of the server.
@@ -258,7 +270,7 @@ impl Proxy {
             requests: 0,
             lists: 0,
             process: None,
-            lost: false,
+            happened: false,
         }));
         let (server, shared) = (s3.address.clone(), state.clone());
         std::thread::spawn(move || {
@@ -272,7 +284,7 @@ impl Proxy {
 
     pub fn set(&self, fault: Fault) {
         let mut state = self.state.lock().unwrap();
-        (state.fault, state.puts, state.process, state.lost) = (fault, 0, None, false);
+        (state.fault, state.puts, state.process, state.happened) = (fault, 0, None, false);
     }
 
     /// How many requests there were.
@@ -291,9 +303,22 @@ impl Proxy {
 
     /// Runs a command that a fault may kill.
     pub fn run(&self, command: &mut Command) -> Ending {
+        end_of(self.begin(command))
+    }
+
+    /// Starts a command that a fault may kill or stop.
+    pub fn begin(&self, command: &mut Command) -> Child {
         let child = self.with(command).spawn().unwrap();
         self.state.lock().unwrap().process = Some(Pid::from_raw(child.id() as i32));
-        end_of(child)
+        child
+    }
+
+    /// Starts a command, and returns when it is stopped at its put of an object whose name ends like this.
+    pub fn stopped_at(&self, name: &'static str, command: &mut Command) -> Child {
+        self.set(Fault::StopAt(name));
+        let child = self.begin(command);
+        until(|| self.state.lock().unwrap().happened);
+        child
     }
 }
 
@@ -355,18 +380,32 @@ fn pass_on(mut client: TcpStream, server: &str, state: &Mutex<State>) -> Option<
     if kills(false) {
         return end(state);
     }
-    if let Fault::Lose(end) = fault {
-        let mut state = state.lock().unwrap();
-        if is_put && name.ends_with(end) && !std::mem::replace(&mut state.lost, true) {
-            return None;
+    if let Fault::Lose(end) | Fault::StopAt(end) = fault
+        && is_put
+        && name.ends_with(end)
+        && !state.lock().unwrap().happened
+    {
+        if fault == Fault::StopAt(end) {
+            signal(state, Signal::SIGSTOP);
         }
+        state.lock().unwrap().happened = true;
+        return match fault {
+            Fault::Lose(_) => None,
+            _ => client.write_all(&response).ok(),
+        };
     }
     client.write_all(&response).ok()
 }
 
-/// Kills the process, once [`Proxy::run`] has named it.
+/// Kills the process.
 fn end(state: &Mutex<State>) -> Option<()> {
+    signal(state, Signal::SIGKILL);
+    Some(())
+}
+
+/// Signals the process, once [`Proxy::begin`] has named it.
+fn signal(state: &Mutex<State>, signal: Signal) {
     until(|| state.lock().unwrap().process.is_some());
-    let process = state.lock().unwrap().process?;
-    kill(process, Signal::SIGKILL).ok()
+    let process = state.lock().unwrap().process;
+    let _ = process.map(|process| kill(process, signal));
 }

@@ -8,6 +8,7 @@
 
 mod additions;
 mod all_parts;
+mod changes;
 mod commits;
 mod gather;
 mod mirror;
@@ -51,8 +52,10 @@ pub struct Remote {
 struct State {
     /// The folder's name in the store of the plan.
     plan: String,
-    /// The number of the newest addition to the plan that is known.
-    additions: u32,
+    /// The number of the newest change that is known.
+    change: u32,
+    /// The number of the newest addition that is known.
+    addition: u32,
     /// How many rounds are merged into the records, as far as is known.
     rounds: u32,
     /// How much of each of our segments is there, by part and attempt.
@@ -247,7 +250,7 @@ impl Remote {
             }
         }
         let mut state = self.state();
-        (state.plan, state.additions) = (home, newest.number);
+        (state.plan, state.change, state.addition) = (home, newest.change, newest.addition);
         drop(state);
         start::load(folder.clone()).map(Some)
     }

@@ -43,10 +43,10 @@ impl Remote {
             if !is_done || has_none || self.are_fresh(&now)? {
                 return Ok(Vec::new());
             }
-            let additions = self.state().additions;
+            let change = self.state().change;
             let rounds = self.rounds()?;
             let names = self.make(&now)?;
-            if (additions, rounds) == (self.newest_addition()?, self.rounds()?) {
+            if (change, rounds) == (self.newest_change()?, self.rounds()?) {
                 return Ok(names);
             }
         }

@@ -1,6 +1,7 @@
 //! Rounds of `again` in object storage. Nothing is replaced: each round makes another set of all records.
 //!
-//! `again/K/round` is round K, a job of its own. When all of its parts are done, the records of the round replace the
+//! `again/K/round` is round K, a job of its own. It begins with a change of the job (`changes`), so that no inputs are
+//! added at the same moment. When all of its parts are done, the records of the round replace the
 //! older ones, and all records of the job are written to `again/K/results`. The counts of each part are written to
 //! `again/K/commits`. `again/K/done` is created last: from then on, these are the records of the job. Two workers that
 //! both do this write the same.
@@ -10,6 +11,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::changes::Change;
 use super::{PLAN, Remote, Scratch, result_of};
 use crate::again;
 use crate::error::{Error, Result, at};
@@ -96,8 +98,14 @@ impl Remote {
             return Ok(None);
         }
         let (number, round) = self.next_round()?;
-        let is_there = round.store.about(PLAN)?.is_some();
-        Ok(is_there.then_some((number, round)))
+        if round.store.about(PLAN)?.is_none() {
+            // A process may have been killed between the change and the plan.
+            let Some(plan) = self.begun(number)? else {
+                return Ok(None);
+            };
+            round.store.create(PLAN, plan)?;
+        }
+        Ok(Some((number, round)))
     }
 
     /// The job at this URL, or its round that is not merged yet: the parts to enqueue and to run.
@@ -192,9 +200,12 @@ impl Remote {
             )));
         }
         self.bring_inputs(&base)?;
-        let (number, remote) = self.next_round()?;
+        let current = self.current_round()?;
+        let is_begun = current.is_some();
+        let (number, remote) = current.map_or_else(|| self.next_round(), Ok)?;
         let within = within(&base.folder, number);
-        if remote.planned(&within)?.is_some() {
+        if is_begun {
+            remote.planned(&within)?;
             let began = again::condition(&within)?;
             if which.0.is_some_and(|matching| matching != began) {
                 return Err(Error::usage(format!(
@@ -206,10 +217,13 @@ impl Remote {
             return Ok(None);
         };
         if !round.is_resumed {
-            remote.upload_plan(&round, &super::home_of_plan(&round.plan))?;
-            if !remote.create_plan(&round)? {
-                return Err(self.was_planned());
+            let home = super::home_of_plan(&round.plan);
+            remote.upload_plan(&round, &home)?;
+            let change = Change::beginning(&round.folder, &home, number, self)?;
+            if !self.create_change(&change)? {
+                return Err(self.was_changed((&remote, &home)));
             }
+            remote.create_plan(&round)?;
         }
         Ok(Some(Round {
             remote,
