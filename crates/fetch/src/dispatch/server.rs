@@ -114,6 +114,11 @@ impl Queue {
         format!("hecaton.fetch.{}.{part}", self.name)
     }
 
+    /// The subjects of all parts.
+    pub fn all_parts(&self) -> String {
+        format!("hecaton.fetch.{}.*", self.name)
+    }
+
     /// The message id of a part in one run of `enqueue`: published twice, it is in the queue once.
     pub fn message(&self, part: u32, run: Uuid) -> String {
         format!("{}.{part}.{run}", self.name)
@@ -123,7 +128,7 @@ impl Queue {
     pub fn settings(&self) -> stream::Config {
         stream::Config {
             name: self.stream(),
-            subjects: vec![format!("hecaton.fetch.{}.*", self.name)],
+            subjects: vec![self.all_parts()],
             retention: stream::RetentionPolicy::WorkQueue,
             storage: stream::StorageType::File,
             max_messages_per_subject: 1,

@@ -133,6 +133,24 @@ impl Session {
         }
     }
 
+    /// Whether the queue has a part that this worker does not know, because it was added later. A worker's copy of a job
+    /// in object storage has an older plan then.
+    async fn has_other_parts(&self) -> bool {
+        let Ok(stream) = self.context.get_stream(self.queue.stream()).await else {
+            return false;
+        };
+        let Ok(mut subjects) = stream.info_with_subjects(self.queue.all_parts()).await else {
+            return true;
+        };
+        while let Some(found) = subjects.next().await {
+            let part = found.ok().and_then(|(subject, _)| part_of(&subject));
+            if part.is_none_or(|part| self.topic.plan.part(part).is_err()) {
+                return true;
+            }
+        }
+        false
+    }
+
     fn times(&self) -> Times {
         self.board.lock().leases.times()
     }
@@ -300,11 +318,16 @@ impl Session {
             }
         }
         while replies.join_next().await.is_some() {}
-        if self.is_all_done() {
+        if self.is_all_done() && !self.has_other_parts().await {
             let _ = self.context.delete_stream(self.queue.stream()).await;
         }
         let _ = self.client.flush().await;
     }
+}
+
+/// The number of the part that a subject names.
+fn part_of(subject: &str) -> Option<u32> {
+    subject.rsplit('.').next()?.parse().ok()
 }
 
 /// Requests a part; none if none came.

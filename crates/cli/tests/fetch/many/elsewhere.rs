@@ -171,3 +171,35 @@ fn a_worker_of_a_bucket_survives_a_kill_at_any_put() {
     println!("{tried} kills");
     assert!(tried > 3, "{tried} kills are too few to show anything");
 }
+
+#[test]
+fn a_worker_that_does_not_know_an_addition_leaves_its_parts_in_the_queue() {
+    let Some(s3) = S3::start() else { return };
+    let (nats, world, proxy) = (Nats::start(), World::new(), Proxy::start(&s3));
+    let mut plan = hecaton(&["fetch", "plan", "-o", JOB]);
+    good(&s3, plan.arg(world.list(0..10)));
+    let enqueue = || {
+        let mut enqueue = hecaton(&["fetch", "enqueue", JOB, "--nats", &nats.url()]);
+        good(&s3, &mut enqueue)
+    };
+    enqueue();
+    let mut early = hecaton(&["fetch", "worker", JOB, "--nats", &nats.url()]);
+    let early = proxy.stopped_at("commits/part-000000", &mut early);
+    let base = world.server.base_url();
+    let more = world.write("more.txt", (10..15).map(|id| format!("{base}/r/{id}")));
+    let mut add = hecaton(&["fetch", "add", JOB, "--plan"]);
+    good(&s3, add.arg(more));
+    let queued = enqueue();
+    assert!(queued.starts_with("1 part queued"), "{queued}");
+    signal(&early, Signal::SIGCONT);
+    let ended = end_of(early);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let queued = enqueue();
+    assert!(
+        queued.starts_with("0 parts queued, 1 in the queue already"),
+        "{queued}"
+    );
+    let ended = end_of(start(&world, (&s3, &nats), "late"));
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert_eq!(world.server.summary().requests, 15);
+}
