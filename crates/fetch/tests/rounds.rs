@@ -59,10 +59,7 @@ fn a_round_is_done_by_whoever_chose_its_inputs_or_resumes_it() {
     let why = round(&folder, Some("line > 8"))
         .err()
         .expect("it is locked");
-    assert!(
-        why.to_string().contains("another process works on"),
-        "{why}"
-    );
+    assert!(why.to_string().contains("works on"), "{why}");
     std::fs::rename(home.path().join("plan.json"), first.folder.plan()).expect("as it was");
     let mut late = round(&folder, None).expect("the round is there");
     assert_eq!(run(&folder, &mut first).expect("records").written, 3);

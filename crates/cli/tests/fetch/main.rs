@@ -10,6 +10,7 @@ mod disk;
 mod ends;
 mod file_server;
 mod finish;
+mod held;
 mod hosts;
 mod large;
 mod lists;

@@ -101,7 +101,11 @@ pub fn prepare(
     (matching, if_changed): (Option<&str>, bool),
     change: &dyn Fn(&mut Job),
 ) -> Result<Option<Started>> {
-    done(folder)?;
+    if let Err(left) = done(folder) {
+        // If another process works on these parts, the message names it.
+        start::refuse_held(folder)?;
+        return Err(left);
+    }
     if let Some(round) = current(folder)? {
         return resume(folder, round, matching, change).map(Some);
     }

@@ -101,7 +101,9 @@ pub fn last(folder: &Folder) -> Result<Option<Products>> {
     let begun = Instant::now();
     loop {
         match look(folder)? {
-            Reached::Lock if begun.elapsed() < A_MOMENT => sleep(LOOK_EVERY),
+            Reached::Lock if begun.elapsed() < A_MOMENT && !start::is_stopped(folder) => {
+                sleep(LOOK_EVERY);
+            }
             Reached::Products(products) => return Ok(Some(products)),
             Reached::Parts | Reached::Lock => return Ok(None),
         }
@@ -121,7 +123,14 @@ fn look(folder: &Folder) -> Result<Reached> {
         return Ok(Reached::Parts);
     }
     let Some(lock) = lock_if_free(folder)? else {
-        return Ok(Reached::Lock);
+        // Redirects are followed at the end of a job, by one process for all.
+        let is_short = |round: Started| {
+            round.plan.follows_redirects || round.plan.undone(&round.folder).next().is_none()
+        };
+        return Ok(match again::current(folder)?.is_none_or(is_short) {
+            true => Reached::Lock,
+            false => Reached::Parts,
+        });
     };
     // Another process may have added inputs before the lock was free.
     let Some(done) = done(folder)? else {

@@ -1,16 +1,27 @@
 //! Files that are there whole or not at all: each is written as a draft beside its name, and then renamed.
 //!
 //! Two processes may write the same file at the same time, such as a report. The draft is locked, so that the second
-//! begins when the first has renamed its own, and no file mixes the two.
+//! begins when the first has renamed its own, and no file mixes the two. It does not wait for ever: the first may be
+//! stopped.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
+use super::holder::Holder;
 use crate::error::{Result, at};
+
+/// The longest wait for another process that writes the same file.
+const A_WHILE: Duration = Duration::from_secs(30);
+
+/// How often the file is tried meanwhile.
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// A file that is being written. It gets its name with [`Draft::keep`], and is removed without it.
 pub struct Draft<'a> {
@@ -24,7 +35,7 @@ impl Draft<'_> {
     /// Begins the file `path`, once no other process writes it.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// When the system refuses, or another process writes it for long.
     pub fn begin(path: &Path) -> io::Result<Draft<'_>> {
         let mut draft = path.to_owned().into_os_string();
         draft.push(".draft");
@@ -67,6 +78,7 @@ impl Drop for Draft<'_> {
 
 /// The draft, locked. One that its last owner has renamed or removed meanwhile is another file by now.
 fn locked(draft: &Path) -> io::Result<Flock<File>> {
+    let begun = Instant::now();
     loop {
         let mut options = OpenOptions::new();
         let file = options
@@ -74,13 +86,39 @@ fn locked(draft: &Path) -> io::Result<Flock<File>> {
             .create(true)
             .truncate(false)
             .open(draft)?;
-        let file = Flock::lock(file, FlockArg::LockExclusive).map_err(|(_, error)| error)?;
+        let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+            Ok(file) => file,
+            Err((file, Errno::EWOULDBLOCK)) => {
+                wait_for(Holder::of(&file), begun)?;
+                continue;
+            }
+            Err((_, error)) => return Err(error.into()),
+        };
         let ours = file.metadata()?;
         match fs::metadata(draft) {
             Ok(named) if (named.dev(), named.ino()) == (ours.dev(), ours.ino()) => return Ok(file),
             _ => {}
         }
     }
+}
+
+/// Waits a little for the process that writes a file, but not if that is stopped.
+fn wait_for(holder: Option<Holder>, begun: Instant) -> io::Result<()> {
+    let stopped = holder.as_ref().filter(|holder| holder.is_stopped());
+    let who = holder.as_ref().map(Holder::to_string);
+    let who = who.unwrap_or_else(|| "another process".into());
+    let why = match stopped {
+        Some(holder) => format!(
+            "{who} has begun to write it and is stopped: {}",
+            holder.remedy()
+        ),
+        None if begun.elapsed() < A_WHILE => {
+            sleep(LOOK_EVERY);
+            return Ok(());
+        }
+        None => format!("{who} writes it: run this command again when that has ended"),
+    };
+    Err(io::Error::other(why))
 }
 
 /// Writes a file that is there whole or not at all, also after a power cut.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result};
 use crate::job::Job;
-use crate::plan::{Folder, Part, Plan};
+use crate::plan::{Folder, Part, Plan, machine};
 use crate::segment::{Tally, is_held, load, settle};
 
 /// How often a part that another worker took over is looked at.
@@ -237,8 +237,5 @@ fn check_shards(job: &Job, part: &Part) -> Result<()> {
 
 /// This process among all that work on a folder: its machine and its number.
 pub fn worker_name() -> String {
-    let machine = nix::unistd::gethostname().ok();
-    let machine = machine.and_then(|name| name.into_string().ok());
-    let machine = machine.unwrap_or_else(|| "unknown".into());
-    format!("{machine}-{}", std::process::id())
+    format!("{}-{}", machine(), std::process::id())
 }

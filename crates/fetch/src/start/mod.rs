@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::error::{Error, Result, at};
 use crate::input::{Entry, Format, InputError, Inputs, Source, sitemap};
 use crate::job::Job;
-use crate::plan::{self, Fed, Folder, Listed, Plan, write_whole};
+use crate::plan::{self, Fed, Folder, Holder, Listed, Plan, write_whole};
 use crate::record::URL;
 use crate::request::Maker;
 use crate::run::{self, Observer, Options, Summary};
@@ -188,7 +188,7 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
             reactor.block_on(client.send(request))
         })?;
         match response.status() {
-            200 => Ok(response.into_body().to_vec()),
+            200 => Ok(response.into_body()),
             status => Err(format!("the response has status {status}")),
         }
     };
@@ -248,12 +248,43 @@ impl Started {
 /// # Errors
 /// When another process holds it.
 pub fn lock(folder: &Folder) -> Result<Lock> {
-    lock_if_free(folder)?.ok_or_else(|| {
-        let path = folder.base().display();
-        Error::failed(format!(
-            "another process works on {path} already: `hecaton fetch status {path}` shows its progress"
-        ))
-    })
+    lock_if_free(folder)?.ok_or_else(|| Error::failed(is_held(folder)))
+}
+
+/// The process that holds a folder, if it says who it is.
+fn holder(folder: &Folder) -> Option<Holder> {
+    Holder::noted(&mut File::open(folder.lock()).ok()?)
+}
+
+/// Whether the process that holds a folder is stopped. Nobody needs to wait for it.
+pub fn is_stopped(folder: &Folder) -> bool {
+    holder(folder).is_some_and(|holder| holder.is_stopped())
+}
+
+/// Says who holds a folder, and what to do.
+fn is_held(folder: &Folder) -> String {
+    let path = folder.base().display();
+    match holder(folder) {
+        Some(holder) if holder.is_stopped() => format!(
+            "{holder} works on {path} and is stopped: {}; this command can be run after that",
+            holder.remedy()
+        ),
+        holder => {
+            let who = holder.map(|holder| holder.to_string());
+            let who = who.unwrap_or_else(|| "another process".into());
+            format!(
+                "{who} works on {path} already: `hecaton fetch status {path}` shows its progress"
+            )
+        }
+    }
+}
+
+/// Refuses a folder that another process holds.
+///
+/// # Errors
+/// Who holds it, and what to do.
+pub fn refuse_held(folder: &Folder) -> Result<()> {
+    lock(folder).map(drop)
 }
 
 /// Locks a folder; none when another process holds it.
@@ -263,14 +294,21 @@ pub fn lock(folder: &Folder) -> Result<Lock> {
 pub fn lock_if_free(folder: &Folder) -> Result<Option<Lock>> {
     let path = folder.lock();
     loop {
-        let file = File::create(&path).map_err(at("create", &path))?;
-        let Ok(lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
+        // The file keeps the name of the process that holds it.
+        let mut options = File::options();
+        let options = options.read(true).write(true).create(true);
+        let file = options.truncate(false).open(&path);
+        let file = file.map_err(at("create", &path))?;
+        let Ok(mut lock) = Flock::lock(file, FlockArg::LockExclusiveNonblock) else {
             return Ok(None);
         };
         let held = lock.metadata().map_err(at("read", &path))?;
         // A process that failed to plan may have removed the file since it was opened: then this lock is of no use.
         match fs::metadata(&path) {
-            Ok(now) if (now.dev(), now.ino()) == (held.dev(), held.ino()) => return Ok(Some(lock)),
+            Ok(now) if (now.dev(), now.ino()) == (held.dev(), held.ino()) => {
+                Holder::note(&mut lock);
+                return Ok(Some(lock));
+            }
             _ => {}
         }
     }
