@@ -53,13 +53,12 @@ impl<'de> Visitor<'de> for Path<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some(name) = members.next_key::<String>()? {
-            match self.0.split_first() {
+        let (token, rest) = self.0.split_first().unzip();
+        while let Some(is_it) = members.next_key_seed(Is(token.map(String::as_str)))? {
+            match is_it {
                 // The last of several members with this name.
-                Some((token, rest)) if *token == name => {
-                    found = members.next_value_seed(Path(rest))?
-                }
-                _ => {
+                true => found = members.next_value_seed(Path(rest.unwrap_or_default()))?,
+                false => {
                     members.next_value::<IgnoredAny>()?;
                 }
             }
@@ -108,6 +107,29 @@ impl<'de> Visitor<'de> for Path<'_> {
 
     fn visit_str<E: Error>(self, _: &str) -> Result<Self::Value, E> {
         Ok(None)
+    }
+}
+
+/// Whether a name is this one. No name is copied: one may be as long as the body.
+struct Is<'t>(Option<&'t str>);
+
+impl<'de> DeserializeSeed<'de> for Is<'_> {
+    type Value = bool;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for Is<'_> {
+    type Value = bool;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<bool, E> {
+        Ok(self.0 == Some(name))
     }
 }
 

@@ -136,6 +136,15 @@ impl Keeper {
             && !check.is_some_and(Expression::needs_body)
     }
 
+    /// Whether anything is made of bodies in memory: text, a tree or values to search, or pieces of an archive.
+    pub fn reads(&self) -> bool {
+        let check = self.check.as_ref();
+        self.is_read
+            || !self.takes.is_empty()
+            || self.storage != BodyStorage::None
+            || check.is_some_and(Expression::needs_body)
+    }
+
     /// The beginning of the names of all attempts at a part.
     fn prefix_of_part(&self, part: u32) -> String {
         format!("{}part-{part:06}", self.prefix)

@@ -30,12 +30,17 @@ const MIRROR: Duration = Duration::from_secs(3);
 /// Frames that wait to be written before the run waits too.
 const MOST_WAITING: usize = 32;
 
+/// A longer frame counts as several.
+const USUAL: usize = 256 << 10;
+
 /// The action after all of a part is written.
 pub type Finishing = Box<dyn FnOnce(u64) -> Result<bool> + Send>;
 
 enum Command {
     Open(Box<Segment>),
     Lines(u32, Batch),
+    /// Nothing: it takes the place of a frame, because the one before it is longer than usual.
+    More,
     Intents(u32, Vec<u64>, u64),
     Finish(u32, Finishing),
     Close(u32),
@@ -116,7 +121,9 @@ impl Writer {
 
     /// Appends lines as one frame.
     pub fn lines(&self, part: u32, lines: Batch) {
+        let more = (lines.text.len() / USUAL).min(MOST_WAITING);
         self.send(Command::Lines(part, lines));
+        (0..more).for_each(|_| self.send(Command::More));
     }
 
     /// Appends intents and has them on the disk; a report with the ticket says when.
@@ -234,6 +241,7 @@ impl Thread {
             }
             _ if self.failed => return,
             Command::Lines(part, lines) => self.lines(part, lines),
+            Command::More => Ok(()),
             Command::Intents(part, numbers, ticket) => self.intents(part, numbers, ticket),
             Command::Finish(part, then) => {
                 self.confirm_intents();

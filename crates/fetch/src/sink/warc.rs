@@ -13,6 +13,9 @@ use crate::record::Body;
 /// How long a file gets, in bytes, before the next one is begun.
 const LONGEST: u64 = 1 << 30;
 
+/// Memory that stays for the next member, in bytes.
+const MEMBER: usize = 1 << 20;
+
 const CONFORMS_TO: &str =
     "http://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/";
 
@@ -106,6 +109,8 @@ impl Warc {
         let offset = open.length;
         open.file.write_all(&self.member)?;
         open.length += self.member.len() as u64;
+        self.member.clear();
+        self.member.shrink_to(MEMBER);
         Ok((open.name.clone(), offset))
     }
 

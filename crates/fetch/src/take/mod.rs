@@ -2,23 +2,31 @@
 //!
 //! There are three forms: a JSON pointer, a CSS selector (the text or an attribute of the element), and a regular
 //! expression (its first group, or the whole match). `name[]=` takes a list of all matches. A missing value is null.
-//! `page` reads bodies as text and as HTML.
+//! `page` reads bodies as text and as HTML. `tree` limits the memory of a page, and `alone` that of all bodies that are
+//! searched.
 
 use std::fmt;
 
 use regex::{Regex, RegexBuilder};
-use scraper::{Html, Selector};
+use scraper::Selector;
 use serde_json::{Map, Value};
 
 use crate::expression::pointer;
 
+mod alone;
 mod next;
 mod page;
+mod tree;
 
+pub use self::alone::{Alone, LARGE};
 pub use self::next::Next;
+use self::tree::Page;
 
 /// Most matches of a list.
 const MOST: usize = 10_000;
+
+/// Most text of a list, in bytes. The text of an element is also in the texts of the elements around it.
+const MOST_TEXT: usize = 4 << 20;
 
 /// A value to take from every body.
 #[derive(Clone, Debug)]
@@ -124,7 +132,16 @@ impl Take {
 
     fn first_or_all(&self, mut texts: impl Iterator<Item = String>) -> Value {
         match self.all {
-            true => texts.take(MOST).map(Value::String).collect(),
+            true => {
+                let mut room = MOST_TEXT;
+                let fits = |text: &String| {
+                    let rest = room.checked_sub(text.len());
+                    room = rest.unwrap_or(0);
+                    rest.is_some()
+                };
+                let texts = texts.take(MOST).take_while(fits);
+                texts.map(Value::String).collect()
+            }
             false => texts.next().map_or(Value::Null, Value::String),
         }
     }
@@ -182,7 +199,7 @@ struct Read<'a> {
     body: &'a [u8],
     content_type: Option<&'a str>,
     text: Option<std::borrow::Cow<'a, str>>,
-    html: Option<Html>,
+    page: Option<Page>,
 }
 
 impl<'a> Read<'a> {
@@ -191,7 +208,7 @@ impl<'a> Read<'a> {
             body,
             content_type,
             text: None,
-            html: None,
+            page: None,
         }
     }
 
@@ -200,12 +217,12 @@ impl<'a> Read<'a> {
             .get_or_insert_with(|| page::text(self.body, self.content_type))
     }
 
-    fn html(&mut self) -> &Html {
-        if self.html.is_none() {
-            self.html = Some(page::html(self.text()));
-        }
-        // Set right above.
-        self.html.get_or_insert_with(Html::new_document)
+    fn html(&mut self) -> &scraper::Html {
+        let parse = || {
+            let beginning = &self.body[..self.body.len().min(page::MOST)];
+            page::html(&page::text(beginning, self.content_type))
+        };
+        &self.page.get_or_insert_with(parse).html
     }
 }
 

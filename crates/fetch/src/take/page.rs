@@ -5,19 +5,18 @@ use std::borrow::Cow;
 use encoding_rs::{Encoding, UTF_8};
 use html5ever::driver::parse_document;
 use html5ever::tendril::{StrTendril, TendrilSink};
-use scraper::{ElementRef, Html, HtmlTreeSink};
+use scraper::ElementRef;
+
+use super::tree::{Page, Tree};
 
 /// Most of a page that is parsed, in bytes.
-const MOST: usize = 4 << 20;
+pub(super) const MOST: usize = 4 << 20;
 
-/// Most elements and texts of a page. A few bytes can stand for thousands of them.
-const MOST_NODES: usize = 300_000;
+/// Most of a text that is not in UTF-8, in bytes of UTF-8: it may be three times as long as its body.
+const LONGEST: usize = 64 << 20;
 
-/// The deepest nesting of a page, a little more than browsers allow. Deeper elements cost the square of their depth.
-const DEEPEST: usize = 600;
-
-/// How often these limits are looked at, in bytes.
-const PIECE: usize = 1024;
+/// How often the limits of a tree are looked at, in bytes of the page. Some bytes stand for hundreds of elements.
+const PIECE: usize = 128;
 
 /// In how many bytes from its beginning a page must declare its encoding.
 const DECLARED: usize = 1024;
@@ -28,7 +27,26 @@ pub(super) fn text<'a>(body: &'a [u8], content_type: Option<&str>) -> Cow<'a, st
         .and_then(charset)
         .or_else(|| declared(body))
         .unwrap_or(UTF_8);
-    encoding.decode(body).0
+    let (encoding, rest) = match Encoding::for_bom(body) {
+        Some((encoding, mark)) => (encoding, &body[mark..]),
+        None => (encoding, body),
+    };
+    match std::str::from_utf8(rest) {
+        Ok(text) if encoding == UTF_8 || encoding.is_ascii_compatible() && rest.is_ascii() => {
+            Cow::Borrowed(text)
+        }
+        _ => Cow::Owned(decoded(encoding, rest, LONGEST)),
+    }
+}
+
+/// At most this many bytes of a text in another encoding.
+fn decoded(encoding: &'static Encoding, body: &[u8], longest: usize) -> String {
+    let mut decoder = encoding.new_decoder_without_bom_handling();
+    let needed = decoder.max_utf8_buffer_length(body.len());
+    let mut text = String::with_capacity(needed.unwrap_or(longest).min(longest));
+    // Stops where the text is full.
+    let _ = decoder.decode_to_string(body, &mut text, true);
+    text
 }
 
 fn charset(content_type: &str) -> Option<&'static Encoding> {
@@ -56,23 +74,34 @@ fn declared(body: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(&label).map(Encoding::output_encoding)
 }
 
+/// Most words in one tag. A parser compares each attribute with all others of the tag.
+const MOST_WORDS: usize = 50_000;
+
 /// A page, cut off where it goes beyond a limit.
-pub(super) fn html(text: &str) -> Html {
-    let sink = HtmlTreeSink::new(Html::new_document());
-    let mut parser = parse_document(sink, Default::default());
+pub(super) fn html(text: &str) -> Page {
+    let mut parser = parse_document(Tree::new(), Default::default());
+    let (mut came, mut words) = (0, 0);
     let mut rest = &text[..boundary(text, MOST)];
     while !rest.is_empty() {
         let (piece, behind) = rest.split_at(boundary(rest, PIECE));
         rest = behind;
         parser.process(StrTendril::from_slice(piece));
-        let html = parser.tokenizer.sink.sink.0.borrow();
-        let mut nodes = html.tree.nodes();
-        let depth = nodes.next_back().map_or(0, |last| last.ancestors().count());
-        if depth > DEEPEST || nodes.len() > MOST_NODES {
+        let tree = &parser.tokenizer.sink.sink;
+        if tree.came() > came {
+            (came, words) = (tree.came(), 0);
+        } else {
+            words += piece.bytes().filter(ends_a_word).count();
+        }
+        if words > MOST_WORDS || tree.is_full() {
             break;
         }
     }
     parser.finish()
+}
+
+/// Whether a word of a tag may end here.
+fn ends_a_word(byte: &u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'/' | b'"' | b'\'')
 }
 
 /// The end of the last whole character up to here.
@@ -87,6 +116,12 @@ fn boundary(text: &str, end: usize) -> usize {
 /// The text in an element, with single spaces.
 pub(super) fn text_of(element: ElementRef<'_>) -> String {
     let text: String = element.text().collect();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ")
+    let mut words = String::new();
+    for word in text.split_whitespace() {
+        if !words.is_empty() {
+            words.push(' ');
+        }
+        words.push_str(word);
+    }
+    words
 }

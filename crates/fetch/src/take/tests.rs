@@ -126,7 +126,7 @@ fn pages_made_to_be_slow_are_cut_off() {
         "<p>in</p>".to_owned() + &"<div>".repeat(400_000),
         "<p>in".to_owned() + &many(300) + &"<p>x".repeat(200_000),
     ] {
-        let html = page::html(&page);
+        let html = page::html(&page).html;
         assert!(
             html.tree.nodes().len() < 400_000,
             "{}",
@@ -134,6 +134,9 @@ fn pages_made_to_be_slow_are_cut_off() {
         );
         assert_eq!(taken("a=css:p", page, None), json!("in"));
     }
+    let attributes: String = (0..100_000).map(|n| format!(" a{n}")).collect();
+    let page = format!("<p>in</p><p{attributes}>out</p>");
+    assert_eq!(taken("all[]=css:p", &page, None), json!(["in"]));
 }
 
 proptest! {

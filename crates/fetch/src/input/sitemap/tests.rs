@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use bytes::Bytes;
 use proptest::prelude::*;
 
 use super::*;
@@ -91,8 +92,10 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
         urls.push(url.to_owned());
         match url {
             "http://a/index" => Ok(index.into()),
-            "http://a/s1" => Ok(b"http://A:8080/1\nhttp://169.254.169.254/\n".to_vec()),
-            "http://a/s2" => Ok(b"<urlset><url><loc>http://a/&x;</loc></url></urlset>".to_vec()),
+            "http://a/s1" => Ok((&b"http://A:8080/1\nhttp://169.254.169.254/\n"[..]).into()),
+            "http://a/s2" => {
+                Ok((&b"<urlset><url><loc>http://a/&x;</loc></url></urlset>"[..]).into())
+            }
             _ => Err("the status was 404".to_owned()),
         }
     };
@@ -124,7 +127,7 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
     let mut failing = walk("http://a/x", |_| Err("the status was 404".to_owned())).unwrap();
     let error = failing.next().unwrap().unwrap_err();
     assert!(failing.next().is_none());
-    assert!(walk("no URL", |_| Ok(Vec::new())).is_err());
+    assert!(walk("no URL", |_| Ok(Bytes::new())).is_err());
     assert_eq!(
         error.to_string(),
         "the sitemap http://a/x: the status was 404"
@@ -134,7 +137,7 @@ fn lists_of_sitemaps_are_followed_once_and_on_their_host() {
 #[test]
 fn a_sitemap_that_lists_too_much_is_cut_off() {
     let list = "http://a/\n".repeat(100_010);
-    let entries: Vec<Entry> = walk("http://a/s", |_| Ok(list.clone().into_bytes()))
+    let entries: Vec<Entry> = walk("http://a/s", |_| Ok(list.clone().into()))
         .unwrap()
         .map(Result::unwrap)
         .collect();
@@ -153,9 +156,9 @@ fn a_site_with_too_many_sitemaps_has_one_entry_for_those_that_are_left_out() {
         fetched += 1;
         let is_list = matches!(url, "http://a/s0" | "http://a/s7");
         Ok(if is_list {
-            list.clone().into_bytes()
+            list.clone().into()
         } else {
-            Vec::new()
+            Bytes::new()
         })
     };
     let entries: Vec<Entry> = walk("http://a/s0", fetch)
@@ -166,6 +169,23 @@ fn a_site_with_too_many_sitemaps_has_one_entry_for_those_that_are_left_out() {
     assert!(
         matches!(&entries[..], [Entry::Invalid(bad)] if bad.text == "http://a/s50000" && bad.reason.contains("left out"))
     );
+}
+
+#[test]
+fn long_urls_of_sitemaps_that_wait_do_not_fill_the_memory() {
+    let long = "x".repeat(60_000);
+    let mut fetched = 0;
+    let fetch = |_: &str| {
+        fetched += 1;
+        let of = |n: u32| format!("<sitemap><loc>http://a/{fetched}/{n}/{long}</loc></sitemap>");
+        let list: String = (0..1000).map(of).collect();
+        Ok(format!("<sitemapindex>{list}</sitemapindex>").into())
+    };
+    let mut sitemaps = walk("http://a/s", fetch).unwrap();
+    let entry = sitemaps.next().unwrap().unwrap();
+    assert!(matches!(entry, Entry::Invalid(bad) if bad.reason.contains("left out")));
+    drop(sitemaps);
+    assert_eq!(fetched, 2);
 }
 
 proptest! {

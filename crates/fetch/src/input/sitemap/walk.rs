@@ -2,6 +2,8 @@
 
 use std::collections::{HashSet, VecDeque};
 
+use bytes::Bytes;
+
 use super::{Listed, read};
 use crate::host::Host;
 use crate::input::plain::only_url;
@@ -10,6 +12,9 @@ use crate::record::{Input, Invalid};
 
 /// Most sitemaps of one site.
 const MOST: usize = 50_000;
+
+/// Most bytes of the URLs of sitemaps that wait.
+const MOST_WAITING: usize = 64 << 20;
 
 /// Most entries of one sitemap: twice what the protocol allows.
 const MOST_LISTED: usize = 100_000;
@@ -22,7 +27,10 @@ pub struct Walk<F> {
     host: String,
     first: Option<String>,
     waiting: VecDeque<String>,
-    known: HashSet<String>,
+    /// The bytes of those.
+    waiting_bytes: usize,
+    /// The digests of all sitemaps: their URLs may be long.
+    known: HashSet<[u8; 32]>,
     /// Whether further sitemaps are left out.
     is_full: bool,
     found: VecDeque<Entry>,
@@ -34,7 +42,7 @@ pub struct Walk<F> {
 /// Begins at the sitemap `first`. `fetch` returns the bytes of a sitemap by its URL, or why it has none.
 pub fn walk<F>(first: &str, fetch: F) -> Result<Walk<F>, InputError>
 where
-    F: FnMut(&str) -> Result<Vec<u8>, String>,
+    F: FnMut(&str) -> Result<Bytes, String>,
 {
     let host = Host::of(first).map_err(|why| InputError(format!("the sitemap {first:?} {why}")))?;
     Ok(Walk {
@@ -42,7 +50,8 @@ where
         host: host.name().to_owned(),
         first: Some(first.to_owned()),
         waiting: VecDeque::from([first.to_owned()]),
-        known: HashSet::from([first.to_owned()]),
+        waiting_bytes: first.len(),
+        known: HashSet::from([digest(first)]),
         is_full: false,
         found: VecDeque::new(),
         number: 0,
@@ -50,7 +59,7 @@ where
     })
 }
 
-impl<F: FnMut(&str) -> Result<Vec<u8>, String>> Iterator for Walk<F> {
+impl<F: FnMut(&str) -> Result<Bytes, String>> Iterator for Walk<F> {
     type Item = Result<Entry, InputError>;
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -59,8 +68,10 @@ impl<F: FnMut(&str) -> Result<Vec<u8>, String>> Iterator for Walk<F> {
                 return Some(Ok(entry));
             }
             let url = self.waiting.pop_front()?;
+            self.waiting_bytes -= url.len();
             self.listed = 0;
-            let read = (self.fetch)(&url).and_then(|bytes| read(&bytes, |listed| self.add(listed)));
+            let fetched = (self.fetch)(&url);
+            let read = fetched.and_then(|bytes| read(&bytes, |listed| self.add(listed)));
             match (read, self.first.take()) {
                 (Ok(()), _) => {}
                 (Err(why), Some(_)) => {
@@ -104,15 +115,18 @@ impl<F> Walk<F> {
     /// Notes a further sitemap. A site with too many sitemaps gets one invalid entry, which names the first that is left
     /// out: nobody reads thousands of entries.
     fn sitemap(&mut self, url: String) {
-        if self.known.contains(&url) {
+        let digest = digest(&url);
+        if self.known.contains(&digest) {
             return;
         }
-        if self.known.len() < MOST {
-            self.known.insert(url.clone());
+        if self.known.len() < MOST && self.waiting_bytes + url.len() <= MOST_WAITING {
+            self.known.insert(digest);
+            self.waiting_bytes += url.len();
             self.waiting.push_back(url);
         } else if !std::mem::replace(&mut self.is_full, true) {
             let reason = format!(
-                "stands behind {MOST} sitemaps of its site; it and all further sitemaps are left out"
+                "is one sitemap too many: {} of its site are known; it and others are left out",
+                self.known.len()
             );
             self.bad(url, reason);
         }
@@ -143,6 +157,10 @@ impl<F> Walk<F> {
         self.number += 1;
         (self.number - 1, self.number)
     }
+}
+
+fn digest(url: &str) -> [u8; 32] {
+    *blake3::hash(url.as_bytes()).as_bytes()
 }
 
 fn is_on(url: &str, host: &str) -> bool {

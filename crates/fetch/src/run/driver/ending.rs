@@ -20,6 +20,7 @@ use crate::run::part::{OpenPart, Pending, Unfollowed};
 use crate::run::verdict::{classify, wait};
 use crate::run::watch::News;
 use crate::sink::Whole;
+use crate::take::{Alone, LARGE};
 
 /// The fate of a response's body.
 enum Stored {
@@ -99,6 +100,9 @@ impl Driver<'_> {
             part.again(flight.host, flight.pending, at);
             return Ok(());
         }
+        let is_large = |response: &hecaton::Response| response.body().len() > LARGE;
+        let is_large = self.keeper.reads() && outcome.as_ref().is_ok_and(is_large);
+        let _alone = is_large.then(Alone::wait);
         let network = &self.job.network;
         let most = (network.redirects, network.redirects_to);
         let holds = |response| conditional::holds(&flight, flight.url(&rendered), response);

@@ -215,6 +215,9 @@ impl<'a> Driver<'a> {
             self.take_parts()?;
             for (slot, outcome) in outcomes.drain(..) {
                 self.ended(slot, outcome)?;
+                if self.open.iter().any(OpenPart::has_many_lines) {
+                    self.write_due(false)?;
+                }
             }
         }
     }

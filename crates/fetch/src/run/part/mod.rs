@@ -219,6 +219,11 @@ impl OpenPart {
         self.lines_since.map(|since| since + self.frame_time)
     }
 
+    /// Whether so many lines wait that they are to be written at once.
+    pub fn has_many_lines(&self) -> bool {
+        self.lines.len() >= 8 * FRAME
+    }
+
     /// The lines, if it is time to write them; the bodies are on the disk then.
     ///
     /// # Errors
@@ -231,6 +236,7 @@ impl OpenPart {
         self.sink.sync()?;
         self.lines_since = None;
         let capacity = self.lines.len() + self.lines.len() / 4;
+        let capacity = capacity.min(2 * FRAME);
         Ok(Some(Batch {
             text: std::mem::replace(&mut self.lines, Vec::with_capacity(capacity)),
             archive: self.sink.archive(),
