@@ -1,5 +1,7 @@
 //! Some of it again: new records instead of old ones, and only for the chosen inputs.
 
+use std::path::PathBuf;
+
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -33,7 +35,9 @@ fn what_failed_is_sent_again_and_its_record_replaces_the_old_one() {
     world.wait_for(60);
     kill(Pid::from_raw(child.id() as i32), Signal::SIGKILL).unwrap();
     end_of(child);
-    if world.round().is_some() {
+    // On a busy machine the kill may come when the only part of the round is done.
+    let is_left = |round: PathBuf| !round.join("parts/000000/COMMIT").exists();
+    if world.round().is_some_and(is_left) {
         let refused = ending(&mut again(&["--where", "ok"]));
         assert_eq!(refused.status, Some(2), "{}", refused.stderr);
     }
