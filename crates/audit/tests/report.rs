@@ -114,3 +114,30 @@ fn each_link_of_a_page_leads_to_a_place_on_it() {
         }
     }
 }
+
+#[test]
+fn findings_are_counted_in_the_plural_from_two_on() {
+    let of =
+        |codes: &[&str]| audited("sinner", Client::sinner("accepts-short-length"), codes).sum();
+    assert_eq!(of(&["fr01"]), "1 violation");
+    assert_eq!(of(&["fr01", "fr01"]), "2 violations");
+    let words = [Verdict::Mismatch, Verdict::Pass].map(|verdict| verdict.counted(2));
+    assert_eq!(words, ["2 mismatches", "2 pass"]);
+}
+
+#[test]
+fn a_page_shows_code_instead_of_backticks() {
+    let mut sinner = audited("sinner", Client::sinner("accepts-short-length"), &["fr01"]);
+    let finding = &mut sinner.findings[0];
+    finding.says = "`a<b` was sent, and `c`; a single ` stays.".into();
+    finding.title = "The server says `Connection: close`".into();
+    let page = html(&[sinner], &fingerprint(), None);
+    let says = "<code>a&lt;b</code> was sent, and <code>c</code>; a single ` stays.";
+    assert!(page.contains(says), "{page}");
+    let title = "The server's part: The server says <code>Connection: close</code>.";
+    assert!(page.contains(title), "{page}");
+    assert!(
+        page.contains("title=\"The server says Connection: close\""),
+        "{page}"
+    );
+}

@@ -53,6 +53,16 @@ impl Verdict {
         self <= Verdict::Mismatch
     }
 
+    /// So many of it, in words: findings are counted, as in `2 violations`, and the others are not, as in `2 pass`.
+    pub fn counted(self, count: usize) -> String {
+        let ending = match self {
+            _ if count == 1 || !self.is_finding() => "",
+            Verdict::Mismatch => "es",
+            _ => "s",
+        };
+        format!("{count} {self}{ending}")
+    }
+
     /// A letter for matrices.
     pub fn letter(self) -> char {
         match self {

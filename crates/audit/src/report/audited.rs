@@ -33,7 +33,7 @@ impl Audited {
         let counts = Verdict::ALL.map(|verdict| (verdict, self.of(verdict).len()));
         let counts = counts.iter().filter(|(_, count)| *count > 0);
         counts
-            .map(|(verdict, count)| format!("{count} {verdict}"))
+            .map(|(verdict, count)| verdict.counted(*count))
             .collect::<Vec<_>>()
             .join(", ")
     }

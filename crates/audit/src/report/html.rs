@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::drawing::drawing;
 use super::matrix::matrix;
-use super::tables::xml;
+use super::tables::{prose, xml};
 use super::{Audited, Fingerprint, wire};
 use crate::case::Verdict;
 use crate::run::{By, Described, Finding};
@@ -18,7 +18,7 @@ border-radius:3px;padding:0 .3em}.violation{background:#b3261e;color:#fff}.hazar
 .deviation{background:#7a5c00;color:#fff}.mismatch{background:#5b3fa8;color:#fff}.info{background:#8883}\
 svg{display:block}svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .time{opacity:.6}\
 svg .name{font-weight:700}svg .fault{font-weight:700}svg line{stroke:currentColor;opacity:.3}details{margin:.4rem 0 1rem}\
-summary{cursor:pointer}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight:700}input,select{font:inherit;max-width:100%}form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.6rem 0}\
+summary{cursor:pointer}code{background:#8883;border-radius:3px;padding:0 .25em;font-size:.92em;overflow-wrap:anywhere}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight:700}input,select{font:inherit;max-width:100%}form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.6rem 0}\
 .pass{color:#1a7f37}.documented{opacity:.85}small{opacity:.7;overflow-wrap:anywhere}h2,h3{overflow-wrap:anywhere}\
 th.client{writing-mode:vertical-rl;transform:rotate(180deg);vertical-align:bottom;text-align:left}\
 #matrix thead th{cursor:pointer}td.cell{text-align:center;padding:.1rem .2rem}td a{text-decoration:none}\
@@ -104,7 +104,7 @@ fn others(out: &mut String, name: &str, client: &Audited) {
             finding.id,
             finding.code,
             finding.id,
-            xml(&finding.says),
+            prose(&finding.says),
             finding
                 .described
                 .as_ref()
@@ -137,13 +137,13 @@ fn evidence(out: &mut String, client: &str, finding: &Finding) {
         badge(verdict, &verdict.to_string()),
         finding.code,
         xml(id),
-        xml(&finding.says),
+        prose(&finding.says),
         finding
             .described
             .as_ref()
             .map(described)
             .unwrap_or_default(),
-        xml(&finding.title),
+        prose(&finding.title),
         finding.severity,
     );
     let _ = write!(
@@ -164,9 +164,9 @@ fn described(it: &Described) -> String {
     };
     let switch = match &it.switch[..] {
         "" => String::new(),
-        switch => format!(" To switch it off: {}", xml(switch)),
+        switch => format!(" To switch it off: {}", prose(switch)),
     };
-    let (says, source) = (xml(&it.says), xml(&it.source));
+    let (says, source) = (prose(&it.says), xml(&it.source));
     let by = match it.source.starts_with("https://") {
         true => format!("<a href=\"{source}\">{by}</a>"),
         false => format!("{by} in {source}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::html::badge;
-use super::tables::xml;
+use super::tables::{hint, xml};
 use super::{Audited, Fingerprint};
 use crate::case::Verdict;
 use crate::run::Finding;
@@ -86,7 +86,7 @@ fn row(out: &mut String, place: usize, case: &Finding, clients: &[Audited]) {
         "<tr data-group=\"{group}\" data-harm=\"{harm}\" data-verdicts=\"{}\"><th data-order=\"{code}\" title=\"{}\">{code} {id}</th>\
          <td data-order=\"{group}\">{group}</td><td data-order=\"{harm}\">{harm}</td>",
         verdicts.join(","),
-        xml(&case.title)
+        hint(&case.title)
     );
     for client in clients {
         cell(out, &xml(&client.client), client.findings.get(place));
@@ -107,7 +107,7 @@ fn cell(out: &mut String, client: &str, finding: Option<&Finding>) {
         ""
     };
     let shown = badge(verdict, &format!("{}{mark}", verdict.letter()));
-    let says = xml(&finding.says);
+    let says = hint(&finding.says);
     let shown = match verdict {
         Verdict::LeftOut => shown,
         _ => format!(

@@ -100,3 +100,23 @@ pub(super) fn xml(text: &str) -> String {
     }
     out
 }
+
+/// A sentence for HTML: what stands between backticks is code.
+pub(super) fn prose(text: &str) -> String {
+    let text = xml(text);
+    let mut rest = text.as_str();
+    let mut out = String::with_capacity(text.len());
+    while let Some((before, (code, after))) = rest
+        .split_once('`')
+        .and_then(|(before, rest)| Some((before, rest.split_once('`')?)))
+    {
+        out.push_str(&format!("{before}<code>{code}</code>"));
+        rest = after;
+    }
+    out + rest
+}
+
+/// A sentence for an attribute, which has no code.
+pub(super) fn hint(text: &str) -> String {
+    xml(&text.replace('`', ""))
+}
