@@ -17,12 +17,13 @@ mod timeline;
 pub use tally::ReportData;
 
 use tally::Part;
-use text::{count, escape, milliseconds, share};
+use text::{count, escape, milliseconds, noun, share};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page. The title is any text, such as the folder's name.
-pub fn html(tally: &ReportData, title: &str) -> String {
+/// The page. The name is any text, such as the folder's name; the result stands behind it.
+pub fn html(tally: &ReportData, name: &str) -> String {
+    let title = &title(tally, name);
     let mut page = head(title);
     let _ = write!(
         page,
@@ -37,6 +38,19 @@ pub fn html(tally: &ReportData, title: &str) -> String {
     section(&mut page, "Statuses", &tables::statuses(tally));
     page += "</main></html>\n";
     page
+}
+
+fn title(tally: &ReportData, name: &str) -> String {
+    let (good, all) = (tally.part(Part::Good), tally.all());
+    match all {
+        0 => name.to_owned(),
+        _ => format!(
+            "{name}: {} of {} {} good",
+            count(good),
+            count(all),
+            noun("input", all)
+        ),
+    }
 }
 
 fn head(title: &str) -> String {
@@ -57,7 +71,7 @@ fn section(page: &mut String, title: &str, inner: &str) {
 /// The result in figures.
 fn facts(tally: &ReportData) -> String {
     let all = tally.all();
-    let mut items = format!("<li><b>{}</b> inputs</li>", count(all));
+    let mut items = format!("<li><b>{}</b> {}</li>", count(all), noun("input", all));
     let good = tally.part(Part::Good);
     let _ = write!(
         items,
@@ -65,8 +79,12 @@ fn facts(tally: &ReportData) -> String {
         count(good),
         share(good, all)
     );
-    for (part, words) in [(Part::Bad, "other responses"), (Part::Error, "failed")] {
+    for part in [Part::Bad, Part::Error] {
         let number = tally.part(part);
+        let words = match part {
+            Part::Error => "failed".to_owned(),
+            _ => noun("other response", number),
+        };
         if number > 0 {
             let _ = write!(
                 items,

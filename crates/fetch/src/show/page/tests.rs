@@ -64,6 +64,19 @@ fn inputs_half() -> u64 {
 }
 
 #[test]
+fn the_title_is_the_result_and_one_is_no_plural() {
+    let page = html(&job(12_000), "out");
+    assert!(page.contains("<h1>out: 11,250 of 12,000 inputs good</h1>"));
+    let page = html(&job(1), "out");
+    assert!(page.contains("<h1>out: 1 of 1 input good</h1>"));
+    assert!(page.contains("<b>1</b> input</li>"));
+    let mut tally = ReportData::default();
+    tally.add(&record(3)); // status 404
+    assert!(html(&tally, "out").contains("<b>1</b> other response ("));
+    assert!(html(&ReportData::default(), "out").contains("<h1>out</h1>"));
+}
+
+#[test]
 fn a_page_says_what_the_records_say() {
     let page = html(&job(12_000), "out");
     for part in [

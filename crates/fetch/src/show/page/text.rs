@@ -25,6 +25,14 @@ fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
+/// A noun behind a number.
+pub(super) fn noun(one: &str, number: u64) -> String {
+    match number {
+        1 => one.to_owned(),
+        _ => format!("{one}s"),
+    }
+}
+
 /// The beginning of a long text.
 pub(super) fn short(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
