@@ -119,6 +119,7 @@ def problems(page, url, used=True):
         (found["tables"] > 0 and found["figures"] > 0, "no table with figures"),
         (found["sortable"] > 0, "no table can be sorted"),
         (not found["narrowed"], f"tables are cut: {found['narrowed']}"),
+        (not found["idle"], f"there are no bars to choose an order of: {found['idle']}"),
         (found["verdicts"], "no verdict"),
         (not found["faint"], f"contrast below 4.5: {found['faint'][:5]}"),
         (found["overflow"] <= 0, f"the page is {found['overflow']} px wider than its {found['width']} px"),

@@ -3,8 +3,9 @@
 
     tests/report/kept.py [FOLDER]
 
-At 1,280 px no table is cut. At 390 px nothing is wider than the screen but a table in a box that scrolls. Text can be
-read in light and dark colours. check.py looks closer, but only at pages that a run has just written.
+Nothing is wider than the screen, no table is cut or has to be scrolled sideways, and all text is inside its chart. Text
+can be read in light and dark colours. No choice is without effect. check.py looks closer, but only at pages that a run
+has just written.
 """
 
 import itertools
@@ -23,6 +24,8 @@ def problems(page):
     checks = [
         (found["overflow"] <= 0, f"the page is {found['overflow']} px wider than its {found['width']} px"),
         (not found["narrowed"], f"tables are cut: {found['narrowed']}"),
+        (not found["idle"], f"there are no bars to choose an order of: {found['idle']}"),
+        (not found["spilled"], f"text sticks out of its chart: {found['spilled']}"),
         (not found["faint"], f"contrast below 4.5: {found['faint'][:5]}"),
     ]
     return [sentence for good, sentence in checks if not good]

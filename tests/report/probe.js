@@ -46,9 +46,10 @@
     }).map(words)),
     hidden,
     cut: tables.filter((t) => t.getBoundingClientRect().right > document.documentElement.clientWidth).map(words),
-    // On a telephone a table without cards may scroll in its box, beside its first column.
-    narrowed: tables.filter((t) => (innerWidth > 560 || t.classList.contains("cards")) &&
-      t.scrollWidth > t.parentElement.clientWidth + 1).map(words),
+    narrowed: tables.filter((t) => t.scrollWidth > t.parentElement.clientWidth + 1).map(words),
+    // A choice that changes nothing.
+    idle: document.querySelector("g.row") ? [] :
+      [...document.querySelectorAll(".tools label")].filter((l) => l.textContent.startsWith("Bars")).map(words),
     sortable: tables.filter((t) => t.classList.contains("sort")).length,
     tables: tables.filter((t) => t.tHead && t.tBodies[0].rows.length > 0).length,
     figures: tables.flatMap((t) => [...t.querySelectorAll("tbody td")]).filter((d) => /\d/.test(d.textContent)).length,

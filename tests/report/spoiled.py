@@ -48,6 +48,10 @@ SPOILS = {
         ),
         "tables are cut",
     ),
+    "nothing to order": (
+        lambda page: after_main('<p class="tools"><label>Bars by:</label></p>')(page.replace(' row"', '"')),
+        "no bars to choose an order of",
+    ),
     "tiny text": (lambda page: page.replace("</style>", "text{font-size:5px!important}</style>"), "px small"),
     "text outside": (lambda page: re.sub(r'(<text class="axis[^"]*" x=")', r"\g<1>9", page), "sticks out"),
     "an image loaded": (after_main('<img alt="" src="http://127.0.0.1:9/x.png">'), "requests leave the page"),

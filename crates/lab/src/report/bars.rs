@@ -14,7 +14,7 @@ const TICKS: [f64; 17] = [
 const TICK: f64 = 34.0;
 
 /// About how much of a line one character takes.
-const CHARACTER: f64 = 6.8;
+const CHARACTER: f64 = 7.6;
 
 /// Sizes of a chart in its own units; on the screen it is about as large.
 struct Layout {
@@ -236,7 +236,7 @@ fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) 
         svg.line("mark", (x, down - 3.0), (x, down + thick + 3.0));
     }
     let name = if bar.ours { "name" } else { "axis" };
-    let room = ((layout.plot.0 - 16.0) / CHARACTER) as usize;
+    let room = ((layout.plot.0 - 16.0) / CHARACTER).round() as usize;
     match layout.wide {
         true => {
             svg.text(

@@ -22,7 +22,7 @@ for (const table of document.querySelectorAll("table.sort")) {
     });
   });
 }
-// Shows one language alone, in tables and among bars, and orders bars; without scripts all are there.
+// Shows one language alone, in tables and among bars, and orders bars where there are some; without scripts all are there.
 const languages = [...new Set([...document.querySelectorAll("[data-language]")].map((e) => e.dataset.language))].sort();
 if (languages.length > 1) {
   const choice = (label, names) => {
@@ -35,7 +35,8 @@ if (languages.length > 1) {
   };
   const tools = document.createElement("p");
   tools.className = "tools";
-  const language = choice("Language:", ["all", ...languages]), order = choice("Bars by:", ["speed", "language", "name"]);
+  const language = choice("Language:", ["all", ...languages]);
+  const order = document.querySelector("g.row") && choice("Bars by:", ["speed", "language", "name"]);
   const groups = [...document.querySelectorAll("svg")].map((svg) => [...svg.querySelectorAll("g.row")]);
   const places = groups.map((rows) => rows.map((row) => row.getAttribute("transform")));
   const key = (row) => order.value === "speed" ? "" : order.value === "name" ? row.dataset.name : row.dataset.language || "";
