@@ -84,10 +84,10 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
             .as_ref()
             .map_or_else(|| finding(goals, &led), Builds::finding),
         question: builds.map_or(QUESTION, |_| builds::QUESTION),
-        job: format!(
-            "{}, each a run of its own",
-            plural(parts.len() as u64, "part")
-        ),
+        job: match parts.len() as u64 {
+            1 => "1 part, a run of its own".into(),
+            all => format!("{}, each a run of its own", plural(all, "part")),
+        },
         command: first.map(|run| run.command.clone()),
         machine: first.map_or(String::new(), |run| machine_words(&run.environment)),
         date: first

@@ -159,6 +159,21 @@ pub(super) fn name(client: &str) -> String {
     }
 }
 
+/// The engine that drivers of this project's own clients report.
+const OUR_ENGINE: &str = "hecaton";
+
+/// Whether a client runs this project's engine, such as its adapters for other libraries.
+pub(super) fn runs_our_engine(run: &Document, client: &str) -> bool {
+    let record = run.environment.clients.get(client);
+    record.is_some_and(|record| record.engine == OUR_ENGINE)
+}
+
+/// Whether a title may compare the first client with this one: another client, and beside a client of this project one
+/// that does not run its engine.
+pub(super) fn is_next(run: &Document, first: &str, other: &str) -> bool {
+    other != first && !(runs_our_engine(run, first) && runs_our_engine(run, other))
+}
+
 pub(super) fn language(run: &Document, client: &str) -> Option<String> {
     run.environment.clients.get(client)?.language.clone()
 }

@@ -1,6 +1,6 @@
 //! The results of each client at each rate: the finding, and a table.
 
-use super::common::{optional, small};
+use super::common::{is_next, name, optional, small};
 use super::form::*;
 use crate::findings::words::*;
 use crate::findings::{AtRate, body_words};
@@ -23,7 +23,8 @@ pub(super) fn finding(run: &Document, all: &[AtRate]) -> Option<String> {
         true => format!(" with {}", limit_words(&budget)),
         false => String::new(),
     };
-    let beside = best.iter().find(|it| it.client != first.client);
+    let mut others = best.iter();
+    let beside = others.find(|it| is_next(run, &first.client, &it.client));
     let beside = beside.map_or(String::new(), |it| {
         format!("; {} keeps {}", it.client, figure(it.per_second))
     });
@@ -45,7 +46,7 @@ pub(super) fn table(run: &Document, all: &[AtRate]) -> Table {
     };
     #[rustfmt::skip]
     let columns = vec![
-        col("client", 0, |it: &AtRate| it.client.clone()).words(),
+        col("client", 0, |it: &AtRate| name(&it.client)).words(),
         col("response", 0, |it: &AtRate| body_words(it.body_bytes)),
         col("rate", 0, |it: &AtRate| it.rate.to_string()),
         col("due\nper s", 0, |it: &AtRate| figure(it.per_second)),

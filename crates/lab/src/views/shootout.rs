@@ -16,9 +16,6 @@ const TUNED: (&str, &str) = (
     "set up for speed; all others as their own documentation shows them",
 );
 
-/// The part of a row's name that says that it runs this project's engine.
-const OURS: &str = "hecaton";
-
 /// The whole view.
 pub(super) fn view(run: &Document, findings: &Findings, ranking: &Ranking) -> View {
     let all: Vec<&Entry> = ranking.ranked.iter().chain(&ranking.outside).collect();
@@ -297,7 +294,7 @@ fn bars(run: &Document, ranking: &Ranking) -> Bars {
             label: format!("{}{ratio}{tie}", figure(entry.row.requests_per_second)),
             colour: Colour::Of(place.unwrap_or(0)),
             hollow: is_tuned(run, entry),
-            ours: entry.row.client.contains(OURS),
+            ours: runs_our_engine(run, &entry.row.client),
             language,
             ..Bar::default()
         }

@@ -1,5 +1,6 @@
 //! The other views of a run: Markdown, CSV, and charts as files.
 
+use hecaton_lab::findings::judge_run;
 use hecaton_lab::ledger::Document;
 use hecaton_lab::report;
 use hecaton_test_server::Delay;
@@ -90,25 +91,125 @@ fn a_client_does_not_choose_where_its_chart_is_written() {
     );
 }
 
-#[test]
-fn the_title_of_a_kept_benchmark_is_its_result() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    let bench = hecaton_lab::ledger::bench(&folder.join("2026-11-22-bench"));
+/// The page of a kept benchmark.
+fn bench(name: &str) -> String {
+    let bench = hecaton_lab::ledger::bench(&results().join(name));
     let bench = bench.unwrap().unwrap();
     let parts = bench.parts.iter().map(|part| report::Part {
         title: &part.title,
         subject: &part.subject,
         run: &part.run,
     });
-    let page = report::bench(&parts.collect::<Vec<_>>(), &[], &[]).html();
+    report::bench(&parts.collect::<Vec<_>>(), &[], &[]).html()
+}
+
+/// The page of a kept run.
+fn page(name: &str) -> String {
+    page_of(&kept(name))
+}
+
+fn kept(name: &str) -> Document {
+    hecaton_lab::ledger::read(&results().join(name)).unwrap()
+}
+
+fn page_of(run: &Document) -> String {
+    report::view(run, &judge_run(run)).html()
+}
+
+/// The title of a page.
+fn title(page: &str) -> &str {
+    let (_, rest) = page.split_once("<h1>").unwrap();
+    rest.split_once("</h1>").unwrap().0
+}
+
+fn results() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results")
+}
+
+#[test]
+fn the_title_of_a_kept_benchmark_is_its_result() {
+    let page = bench("2026-11-22-bench");
     assert!(page.contains("<h1>The gem is the fastest in 5 of 5 parts</h1>"));
+    assert!(page.contains("7 parts, each a run of its own"));
+    assert!(bench("2026-11-24-bench").contains("1 part, a run of its own"));
+}
+
+#[test]
+fn the_title_of_a_sweep_compares_with_a_client_that_does_not_run_this_projects_engine() {
+    let titles = [
+        (
+            "2026-11-24-bench/current",
+            "current-hecaton: 104,050 requests/s at concurrency 50, 2.29× current-curb",
+        ),
+        (
+            "2026-11-22-bench/tls",
+            "hecaton-ruby: 68,527 requests/s at concurrency 50",
+        ),
+        (
+            "2026-11-24-http2",
+            "go-net-http-tuned, TLS: 4,505 requests/s at concurrency 50, 1.00× hecaton-ruby, TLS, HTTP/2",
+        ),
+    ];
+    for (run, expected) in titles {
+        assert_eq!(title(&page(run)), expected, "{run}");
+    }
+}
+
+#[test]
+fn the_title_of_a_sweep_at_rates_compares_likewise() {
+    let mut run = kept("2026-11-24-rate");
+    let limit = "hecaton-ruby keeps 4,481 requests/s with p99 under 50.0 ms";
+    let next = |run: &Document| {
+        let page = page_of(run);
+        title(&page).strip_prefix(limit).unwrap().to_owned()
+    };
+    assert_eq!(next(&run), "; curb keeps 4,404");
+    let curb = run.environment.clients.get_mut("curb").unwrap();
+    curb.engine = "hecaton".into();
+    assert_eq!(next(&run), "; go-net-http-tuned keeps 3,756");
+}
+
+#[test]
+fn a_sweep_of_one_concurrency_has_bars_and_no_line_of_single_points() {
+    let page_of_many = page("2026-11-21-bench/one");
+    assert!(page_of_many.contains("<h3>13,801-byte bodies at concurrency 1</h3>"));
+    let drawn = page_of_many.split("<details").next().unwrap();
+    assert!(drawn.contains("class=\"beam") && !drawn.contains("over concurrency"));
+    let page_of_one = page("2026-11-21-bench/ten-thousand");
+    assert!(
+        !page_of_one
+            .split("<details")
+            .next()
+            .unwrap()
+            .contains("<svg")
+    );
+}
+
+#[test]
+fn names_beside_bars_are_whole() {
+    let page = page("2026-11-24-builds");
+    for name in ["requests@old", "requests@new"] {
+        assert_eq!(
+            page.matches(&format!(">{name}</text>")).count(),
+            2,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn what_a_sweep_says_of_each_client_is_folded_also_where_clients_have_options() {
+    for name in ["2026-11-24-http2", "2026-11-24-gzip", "2026-11-22-sweep"] {
+        let page = page(name);
+        let (shown, folded) = page.split_once("Each client in words").unwrap();
+        assert!(!shown.contains(": use concurrency"), "{name}");
+        assert!(folded.contains(": use concurrency"), "{name}");
+    }
 }
 
 #[test]
 fn a_run_with_an_access_log_is_not_said_to_have_none() {
-    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
-    let run = hecaton_lab::ledger::read(&folder.join("2026-11-24-own-service")).unwrap();
-    let page = report::view(&run, &judge(&run.rounds, &run.plan.delay)).html();
+    let page = page("2026-11-24-own-service");
     assert!(page.contains("UNVERIFIED: the access log confirms numbers of requests"));
     assert!(!page.contains("the server has no log"));
 }

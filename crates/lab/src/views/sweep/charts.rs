@@ -8,9 +8,20 @@ use super::super::percentiles as latencies;
 use super::groups::{Group, across, at, grid};
 use crate::findings::words::*;
 use crate::findings::*;
+use crate::ledger::Document;
 
-/// Requests/s of all clients over concurrency, on the same scale for every body.
-pub(super) fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines {
+/// Requests/s of all clients over concurrency, on the same scale for every body. One concurrency has bars instead, and
+/// one client at one concurrency no chart: the table says as much.
+pub(super) fn overview(
+    run: &Document,
+    groups: &[&Group],
+    bytes: usize,
+    all: &[Group],
+) -> Option<Chart> {
+    if let [concurrency] = grid(groups)[..] {
+        let bars = bars(run, groups, bytes, concurrency);
+        return (bars.groups[0].bars.len() > 1).then_some(Chart::Bars(bars));
+    }
     let most = all
         .iter()
         .flat_map(|group| group.valid())
@@ -20,7 +31,7 @@ pub(super) fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines 
         "Requests per second over concurrency, {}",
         body_words(bytes)
     );
-    all_clients(
+    Some(Chart::Lines(all_clients(
         groups,
         bytes,
         title,
@@ -38,7 +49,39 @@ pub(super) fn overview(groups: &[&Group], bytes: usize, all: &[Group]) -> Lines 
                 })
                 .collect(),
         },
-    )
+    )))
+}
+
+/// Requests/s of all clients at the only concurrency, the fastest first.
+fn bars(run: &Document, groups: &[&Group], bytes: usize, concurrency: f64) -> Bars {
+    let bar = |group: &&Group| {
+        let row = group.valid().next()?;
+        Some(Bar {
+            name: group.name.clone(),
+            value: row.requests_per_second,
+            range: speed_range(row),
+            label: figure(row.requests_per_second),
+            colour: group.colour(),
+            ours: runs_our_engine(run, group.client),
+            language: language(run, group.client),
+            ..Bar::default()
+        })
+    };
+    let mut bars: Vec<Bar> = groups.iter().filter_map(bar).collect();
+    bars.sort_by(|a, b| b.value.total_cmp(&a.value));
+    let at = format!("concurrency {}", count(concurrency as u64));
+    Bars {
+        name: format!("all-{bytes}"),
+        heading: format!("{} at {at}", capital(&body_words(bytes))),
+        title: format!("Requests per second at {at}, {}", body_words(bytes)),
+        unit: "requests/s".into(),
+        groups: vec![super::super::form::Group {
+            bars,
+            ..Default::default()
+        }],
+        caption: "Median of the rounds; the line at a bar's end is its interval.".into(),
+        ..Bars::default()
+    }
 }
 
 /// p99 of all clients over the rate; p50 where no row has enough latencies for p99. The budget is a line of its own.

@@ -41,20 +41,20 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
         false => Block::Table(super::rates::table(run, at_rates)),
     };
     let charts = |bytes| match at_rates.is_empty() {
-        true => overview(&of(bytes), bytes, &groups),
-        false => latency_over_rate(&of(bytes), bytes, run.plan.budget.p99_ms),
+        true => overview(run, &of(bytes), bytes, &groups),
+        false => {
+            let budget = run.plan.budget.p99_ms;
+            Some(Chart::Lines(latency_over_rate(&of(bytes), bytes, budget)))
+        }
     };
-    let all = bodies
-        .iter()
-        .map(|bytes| Chart::Lines(charts(*bytes)))
-        .collect();
+    let all = bodies.iter().filter_map(|bytes| charts(*bytes)).collect();
     let mut sections = vec![
         Section::new("", Media::PAGE, vec![advised(), Block::Charts(all)]),
         Section::new("", Media::PAGE, vec![remaining()]),
         Section::new("", Media::MARKDOWN, vec![sentences()]),
     ];
     for bytes in &bodies {
-        let chart = Block::Charts(vec![Chart::Lines(charts(*bytes))]);
+        let chart = Block::Charts(charts(*bytes).into_iter().collect());
         let blocks = vec![Block::Table(table(run, &of(*bytes), *bytes)), chart];
         sections.push(Section::new(heading(run, *bytes), Media::TEXT, blocks));
     }
@@ -95,7 +95,7 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
     sections.extend(ending(run, how_to_read(run)));
     View {
         finding: match at_rates.is_empty() {
-            true => finding(&groups).unwrap_or_default(),
+            true => finding(run, &groups).unwrap_or_default(),
             false => super::rates::finding(run, at_rates).unwrap_or_default(),
         },
         question: match at_rates.is_empty() {
@@ -109,22 +109,25 @@ pub(super) fn view(run: &Document, findings: &Findings) -> View {
 }
 
 /// The fastest recommendation of the smallest body, beside the next client's.
-fn finding(groups: &[Group]) -> Option<String> {
+fn finding(run: &Document, groups: &[Group]) -> Option<String> {
     let smallest = groups.iter().map(|group| group.bytes).min()?;
     let clients = groups
         .iter()
         .filter(|it| it.bytes == smallest && !it.is_baseline_loader());
-    let mut rows: Vec<(&str, &Row)> = clients
-        .filter_map(|group| Some((group.name.as_str(), group.recommended()?)))
+    let mut rows: Vec<(&Group, &Row)> = clients
+        .filter_map(|group| Some((group, group.recommended()?)))
         .collect();
     rows.sort_by(|(_, a), (_, b)| b.requests_per_second.total_cmp(&a.requests_per_second));
-    let (name, first) = *rows.first()?;
+    let ((group, first), others) = rows.split_first()?;
+    let name = &group.name;
     let speed = figure(first.requests_per_second);
-    let beside = rows.get(1).map_or(String::new(), |(other, row)| {
+    let mut others = others.iter();
+    let beside = others.find(|(other, _)| is_next(run, group.client, other.client));
+    let beside = beside.map_or(String::new(), |(other, row)| {
         let ratio = first.requests_per_second / row.requests_per_second;
-        format!(", {} {other}", times(ratio))
+        format!(", {} {}", times(ratio), other.name)
     });
-    let at = first.load.concurrency;
+    let at = count(first.load.concurrency as u64);
     Some(format!(
         "{name}: {speed} requests/s at concurrency {at}{beside}"
     ))
@@ -179,13 +182,19 @@ fn heading(run: &Document, bytes: usize) -> String {
 
 /// A sentence, with the colour of its client.
 fn verdict(sentence: &str, groups: &[Group]) -> Verdict {
-    let own = |group: &&Group| {
-        sentence
-            .strip_prefix(group.client)
-            .is_some_and(|rest| rest.starts_with(", "))
+    let subject = |group: &Group| {
+        let words = group.name.strip_prefix(group.client);
+        match words.and_then(|words| words.strip_prefix(", ")) {
+            Some(words) => format!("{} ({words})", group.client),
+            None => group.client.to_owned(),
+        }
     };
-    let group = groups.iter().find(own);
-    let (subject, words) = sentence.split_at(group.map_or(0, |group| group.client.len()));
+    let begins = |group: &&Group| {
+        let rest = sentence.strip_prefix(&subject(group));
+        rest.is_some_and(|rest| rest.starts_with(", "))
+    };
+    let group = groups.iter().find(begins);
+    let (subject, words) = sentence.split_at(group.map_or(0, |group| subject(group).len()));
     Verdict {
         subject: subject.into(),
         words: words.into(),
