@@ -29,12 +29,31 @@ def page(result):
     )
     return "\n".join(
         [
-            "# Bulk downloads, measured\n",
+            f"# {title(result['parts'])}\n",
             f"`benches/fetch/run`, {machine['cores']} × {machine['processor']}, Linux {machine['kernel']}. "
             f"{versions}. All that was measured is in [result.json](result.json).\n",
             *parts,
         ]
     )
+
+
+def title(parts):
+    """The result in a line: of the comparison with other programs, or else of the first part that has one."""
+    if "peers" in parts:
+        rows = [row for row in parts["peers"]["rows"] if row["hosts"] == 1]
+        ours, files, curl = (
+            speed(rows, "peer", name) for name in ("hecaton fetch", "hecaton fetch to files", "curl --parallel")
+        )
+        return f"Bulk downloads: {ours} URLs/s as records and {files} to files; curl does {curl}"
+    if "threads" in parts:
+        rows = [row for row in parts["threads"]["rows"] if row["load"] == "small responses"]
+        one, two = (speed(rows, "threads", threads) for threads in (1, 2))
+        return f"Bulk downloads: {two} small responses per second with two threads, and {one} with one"
+    return f"Bulk downloads: {TITLES[next(iter(parts))]}"
+
+
+def speed(rows, key, value):
+    return f"{middle([row for row in rows if row[key] == value], 'per_second'):,.0f}"
 
 
 def unique(versions):
