@@ -3,14 +3,19 @@ require "rdoc/rdoc"
 require "fileutils"
 require "stringio"
 require_relative "endless"
+require_relative "cells"
 
 class Documentation
+  # Its look in the dark and on telephones, which rdoc has not.
+  STYLE = File.join(__dir__, "documentation.css")
+
   # The pages of a folder with lib/, README.md and docs/, written to another.
   def initialize(from, to)
-    [to, @copy = "#{to}.source"].each { |folder| FileUtils.rm_rf(folder) }
+    [@to = to, @copy = "#{to}.source"].each { |folder| FileUtils.rm_rf(folder) }
     files = Dir.chdir(from) { Dir["README.md", "docs/**/*.md", "lib/**/*.rb"] }
     files.each { |file| self.class.readable(File.join(from, file), File.join(@copy, file)) }
     settings = %W[--quiet --visibility=public --title Hecaton --main README.md --output #{to}]
+    settings += ["--template-stylesheets", STYLE]
     @warnings = complaints { Dir.chdir(@copy) { @rdoc = RDoc::RDoc.new.tap { |rdoc| rdoc.document([*settings, *files]) } } }
   end
 
@@ -18,15 +23,21 @@ class Documentation
   def self.readable(file, copy)
     FileUtils.mkdir_p(File.dirname(copy))
     text = File.read(file)
-    File.write(copy, file.end_with?(".rb") ? Endless.rewrite(text) : labelled(text))
+    File.write(copy, file.end_with?(".rb") ? Endless.rewrite(coded(text)) : labelled(text))
   end
 
-  # A page whose links to its own headings lead to what rdoc calls them.
+  # A program whose comments have code for rdoc's own markup, which knows no backticks.
+  def self.coded(program)
+    program.gsub(/^ *#.*$/) { |comment| comment.gsub(/`([^`]+)`/, '<code>\\1</code>') }
+  end
+
+  # A page whose links to its own headings lead to what rdoc calls them, and whose tables rdoc takes for tables.
   def self.labelled(page)
     labels = page.scan(/^#+ (.+)$/).flatten.to_h do |heading|
       [heading.downcase.gsub(/[^\p{Word}\- ]/, "").tr(" ", "-"), "label-#{RDoc::Markup::ToLabel.new.convert(heading)}"]
     end
-    page.gsub(/\]\(#([^)]+)\)/) { "](##{labels.fetch(Regexp.last_match[1]) { |name| name }})" }
+    linked = page.gsub(/\]\(#([^)]+)\)/) { "](##{labels.fetch(Regexp.last_match[1]) { |name| name }})" }
+    linked.gsub(/^\|[-:| ]+\|$/) { |line| line.delete(" ") }
   end
 
   # rdoc's complaints, a line each.
@@ -35,6 +46,14 @@ class Documentation
   # Each class, module, constant, attribute and public method without a comment: "file:line name".
   def missing
     things.reject { |thing| documented?(thing) }.map { |thing| "#{place(thing)} #{thing.full_name}" }.sort
+  end
+
+  # Links, tables and code that the pages show as they are written: "page shows …".
+  def raw
+    Dir.glob("**/*.html", base: @to).flat_map do |page|
+      text = File.read(File.join(@to, page)).gsub(%r{<(pre|code)\b.*?</\1>|<!--.*?-->}m, "")
+      text.scan(/\}\[\S+\]|\| (?:—|-{3,}) \||[`‘][^`’<>]+`/).map { |markup| "#{page} shows #{markup}" }
+    end
   end
 
   # How many things there are to say something of.

@@ -62,8 +62,8 @@ module Hecaton
       queued.map(&:outcome)
     end
 
-    # head_all, post_all, put_all, patch_all, delete_all: as all, with one method: `client.post_all([[url, { json: … }],
-    # …])`. An entry is a URL, or [url, { … }].
+    # head_all, post_all, put_all, patch_all, delete_all: as all, with one method, as in
+    # `client.post_all([[url, { json: … }], other])`. An entry is a URL, or [url, { … }].
     %w[head post put patch delete].each do |verb|
       class_eval <<~RUBY, __FILE__, __LINE__ + 1
         def #{verb}_all(requests, concurrency: nil, per_origin: nil, rate: nil, **options)

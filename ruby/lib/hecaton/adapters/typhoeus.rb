@@ -2,9 +2,9 @@
 #
 #   require "hecaton/typhoeus"   # instead of: require "typhoeus"
 #
-# A later `require "typhoeus"` (WebMock's adapter and VCR's hook do so) finds it loaded. `require
-# "hecaton/typhoeus/module"` brings the same thing as Hecaton::Typhoeus without the constant, beside the original if
-# need be.
+# A later `require "typhoeus"` (WebMock's adapter and VCR's hook do so) finds it loaded.
+# `require "hecaton/typhoeus/module"` brings the same thing as Hecaton::Typhoeus without the constant, beside the
+# original if need be.
 #
 # Raises RuntimeError when the original, or something else, already has the name.
 if defined?(Typhoeus) && !(defined?(Hecaton::Typhoeus) && Typhoeus.equal?(Hecaton::Typhoeus))
