@@ -58,7 +58,7 @@ def with_options_as_code(page):
 def listed(path, page):
     """One command in the list of all, with the first sentence of its page."""
     title, about = page.split("\n\n", 2)[:2]
-    return f"- [`{title.removeprefix('# ')}`]({os.path.basename(path)}): {about}"
+    return f"- [`{title.removeprefix('# ')}`]({os.path.basename(path)}): {about.rstrip('.')}."
 
 
 def of_the_project(root):
