@@ -43,7 +43,7 @@ const CHEATS: [(&str, &str); 4] = [
     ),
     ("watches-the-lab", "though all share core"),
     (
-        "speaks-http-1.0",
+        "uses-http-1.0",
         "came over HTTP/1.0, though HTTP/1.1 was required",
     ),
 ];

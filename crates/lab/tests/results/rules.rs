@@ -175,7 +175,7 @@ fn every_rule_names_what_was_expected_and_what_was_seen() {
             &["were to be timed, but the driver claims 200 latencies"],
         ),
         (
-            "speaks HTTP/1.0",
+            "uses HTTP/1.0",
             |r| seen(r).over_http1_0 = 4,
             &["4 of ", "came over HTTP/1.0, though HTTP/1.1 was required"],
         ),

@@ -1,7 +1,7 @@
-# Speaks HTTP/1.0, so that it need not read chunks and interim responses.
+# Uses HTTP/1.0, so that it need not read chunks and interim responses.
 require_relative "cheat"
 
-class SpeaksHTTP10 < Cheat
+class UsesHTTP10 < Cheat
   def fetch(url, index)
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     socket.write("GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.0\r\nHost: #{@host}\r\nConnection: keep-alive\r\n\r\n")
@@ -9,4 +9,4 @@ class SpeaksHTTP10 < Cheat
   end
 end
 
-Cheat.run(SpeaksHTTP10, "speaks-http-1.0")
+Cheat.run(UsesHTTP10, "uses-http-1.0")
