@@ -1,11 +1,15 @@
 //! Servers that respond before they have read the request, and hang up: the response counts.
 
+use std::future::poll_fn;
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::task::{Context, Poll};
 use std::thread;
+use std::time::Duration;
 
 use bytes::Bytes;
 use hecaton::{Kind, Request, Source};
@@ -156,4 +160,82 @@ fn a_cut_body_says_which_status_it_had() {
             assert!(error.to_string().contains("status 413"), "{error}");
         }
     }
+}
+
+/// A body that has nothing until the test says so.
+#[derive(Clone, Default)]
+struct Later {
+    ready: Arc<AtomicBool>,
+    /// Whether the client was ready to send it before.
+    wanted: Arc<AtomicBool>,
+}
+
+impl Source for Later {
+    fn poll_piece(&mut self, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        if self.ready.load(Ordering::SeqCst) {
+            return Poll::Ready(Some(Ok(Bytes::from_static(b"unwanted"))));
+        }
+        self.wanted.store(true, Ordering::SeqCst);
+        Poll::Pending
+    }
+}
+
+/// How many bytes of a request's body arrive although the server has responded with this head and half a body, and
+/// whether the client would have sent some before. The body is ready as soon as the client has the first half.
+fn sent_after(head: &'static str, change: impl FnOnce(Request) -> Request) -> (usize, bool) {
+    const HOLD: Duration = Duration::from_millis(200);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", listener.local_addr().unwrap());
+    let (resume, resumed) = channel();
+    let server = thread::spawn(move || {
+        let (mut tcp, _) = listener.accept().unwrap();
+        read_head(&mut tcp).unwrap();
+        let begun = format!("HTTP/1.1 {head}\r\ncontent-length: 4\r\n\r\nno");
+        tcp.write_all(begun.as_bytes()).unwrap();
+        resumed.recv().unwrap();
+        tcp.write_all(b"no").unwrap();
+        let mut rest = Vec::new();
+        let _ = tcp.read_to_end(&mut rest);
+        rest.len()
+    });
+    let world = World::with(|config| config.expect_timeout = HOLD);
+    let body = Later::default();
+    let request = Request::new("POST", &url).unwrap();
+    let request = change(request).body_from(body.clone(), None);
+    world.run(async {
+        let mut stream = world.client.open(request).await.expect("a head");
+        assert_eq!(stream.chunk().await.unwrap().unwrap(), "no");
+        body.ready.store(true, Ordering::SeqCst);
+        // Longer than the body waits for `100 Continue`.
+        tokio::time::sleep(2 * HOLD).await;
+        {
+            let mut rest = pin!(stream.chunk());
+            // The client waits for the rest before the server sends it.
+            let waits = poll_fn(|cx| Poll::Ready(rest.as_mut().poll(cx).is_pending()));
+            assert!(waits.await);
+            resume.send(()).unwrap();
+            assert_eq!(rest.await.unwrap().unwrap(), "no");
+        }
+        assert_eq!(stream.chunk().await.unwrap(), None);
+    });
+    (server.join().unwrap(), body.wanted.load(Ordering::SeqCst))
+}
+
+#[test]
+fn the_rest_of_a_request_is_not_sent_to_a_server_that_refused_it() {
+    assert_eq!(
+        sent_after("413 Too Large\r\nconnection: close", |it| it).0,
+        0
+    );
+    // A server that does not hang up may read while it responds.
+    assert_ne!(sent_after("413 Too Large", |it| it).0, 0);
+}
+
+#[test]
+fn a_body_that_waited_for_100_continue_is_not_sent_after_another_response() {
+    let expecting = |request: Request| request.header("Expect", b"100-continue").unwrap();
+    // On a busy machine the body may have waited long enough before the response came.
+    let in_time =
+        std::iter::repeat_with(|| sent_after("200 OK", expecting)).find(|(_, late)| !late);
+    assert_eq!(in_time.unwrap().0, 0);
 }

@@ -68,7 +68,11 @@ fn late() -> Vec<(&'static str, Vec<u8>)> {
 
 /// The outcomes of two requests on one connection. The request on stream 3 ends first. Then the server sends the late
 /// frames, and responds to the other request.
-fn around(end: End, late: Vec<u8>, uploads: bool) -> [Outcome; 2] {
+fn around(
+    end: impl Fn(&mut Raw) + Send + Sync + 'static,
+    late: Vec<u8>,
+    uploads: bool,
+) -> [Outcome; 2] {
     let (ended, first) = channel();
     let first = Mutex::new(first);
     let url = Raw::serve(move |mut raw, _| {
@@ -108,6 +112,20 @@ fn late_frames_of_a_stream_take_nothing_from_its_neighbour() {
                 let response = neighbour.unwrap_or_else(|error| panic!("{case}: {error}"));
                 assert_eq!(&response.body()[..], b"ok", "{case}");
             }
+        }
+    }
+}
+
+#[test]
+fn frames_that_come_together_with_the_reset_of_their_stream_take_nothing_either() {
+    for (what, late) in late() {
+        for uploads in [false, true] {
+            // In one write, so that the request still exists when the frames behind the reset are read.
+            let together = [frame(RST_STREAM, 0, 3, &[0, 0, 0, 2]), late.clone()].concat();
+            let end = move |raw: &mut Raw| raw.write(&together);
+            let [_, neighbour] = around(end, Vec::new(), uploads);
+            let response = neighbour.unwrap_or_else(|error| panic!("{what}: {error}"));
+            assert_eq!(&response.body()[..], b"ok", "{what}, uploads: {uploads}");
         }
     }
 }

@@ -2,11 +2,13 @@
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
+use fork::{Fork, Signal, current_process_id, fork, signal_process, waitpid};
 use hecaton::{Client, Config, Protocol, Proxy, Reactor, Request};
 use rustls::{ServerConnection, StreamOwned};
 
@@ -196,4 +198,147 @@ fn a_request_that_is_given_up_ends_tls_too() {
     let request = request.timeout(Duration::from_millis(300));
     assert!(reactor.block_on(client.send(request)).is_err());
     assert!(witness.end());
+}
+
+#[test]
+fn a_child_that_does_not_know_of_the_fork_writes_nothing_into_its_parents_tls() {
+    let reactor = Reactor::new().unwrap();
+    let witness = Witness::start("http/1.1", keep_alive);
+    let client = witness.client(|_| {});
+    witness.get(&client, &reactor);
+    match fork().unwrap() {
+        Fork::Child => {
+            drop(client);
+            // Nothing of the parent's may run, such as its handlers at the end of a process.
+            let _ = signal_process(current_process_id(), Signal::KILL);
+            unreachable!("the signal ends the child");
+        }
+        Fork::Parent(child) => waitpid(child).unwrap(),
+    };
+    assert!(!witness.end(), "the connection ends without close_notify");
+}
+
+/// A TLS server of one connection.
+fn accept_one<T: Send + 'static>(
+    serve: impl FnOnce(&mut Session) -> T + Send + 'static,
+) -> (String, Client, thread::JoinHandle<T>) {
+    let authority = Authority::new();
+    let config = Arc::new(authority.sign(&["localhost"]).server(ANY));
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let server = thread::spawn(move || {
+        let (tcp, _) = listener.accept().unwrap();
+        let connection = ServerConnection::new(config).unwrap();
+        serve(&mut StreamOwned::new(connection, tcp))
+    });
+    let mut config = Config::new(PATIENCE);
+    config.ca = Some(authority.pem.as_str().into());
+    config.proxy = Proxy::Off;
+    let client = Client::try_new(config).expect("the settings are good");
+    (format!("https://localhost:{port}/"), client, server)
+}
+
+/// The kernel's row about the end of a connection that has this port and a peer with that one, none if there is no such
+/// end: how many bytes were not acknowledged, and how many were not read.
+fn end_of(own: u16, peers: u16) -> Option<(usize, usize)> {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let hexadecimal = |text: &str| usize::from_str_radix(text, 16).unwrap();
+    table.lines().skip(1).find_map(|line| {
+        let columns: Vec<_> = line.split_whitespace().collect();
+        let port = |column: usize| hexadecimal(columns[column].split_once(':').unwrap().1);
+        let (sending, receiving) = columns[4].split_once(':').unwrap();
+        ((port(1), port(2)) == (own.into(), peers.into()))
+            .then(|| (hexadecimal(sending), hexadecimal(receiving)))
+    })
+}
+
+/// The ports of the server and of the client.
+fn ports(session: &Session) -> (u16, u16) {
+    let [own, clients] = [session.sock.local_addr(), session.sock.peer_addr()];
+    (own.unwrap().port(), clients.unwrap().port())
+}
+
+#[test]
+fn a_connection_with_unread_bytes_is_not_reset_when_it_is_closed() {
+    let ((begin, begun), (write, written), (looked, close)) = (channel(), channel(), channel());
+    let (url, client, server) = accept_one(move |session| {
+        assert!(read_head(session));
+        let head = b"HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n";
+        session
+            .write_all(head)
+            .and_then(|()| session.flush())
+            .unwrap();
+        begun.recv().unwrap();
+        session
+            .write_all(&[b'x'; 30_000])
+            .and_then(|()| session.flush())
+            .unwrap();
+        let (own, clients) = ports(session);
+        while end_of(own, clients).unwrap().0 > 0 {
+            thread::yield_now();
+        }
+        write.send((own, clients)).unwrap();
+        // Nothing may be lost with a reset.
+        let well = ends_well(session);
+        let _ = close.recv();
+        well
+    });
+    let reactor = Reactor::new().unwrap();
+    let stream = reactor.block_on(client.open(Request::get(&url).unwrap()));
+    begin.send(()).unwrap();
+    let (servers, own) = written.recv_timeout(PATIENCE).expect("all is written");
+    assert!(end_of(own, servers).unwrap().1 >= 30_000, "unread");
+    drop(stream);
+    // A reset would have ended this side at once. It waits for the server's end.
+    assert!(end_of(own, servers).is_some());
+    looked.send(()).unwrap();
+    assert!(server.join().unwrap());
+}
+
+#[test]
+fn nothing_follows_the_part_of_a_record_that_was_written_before_a_request_was_given_up() {
+    let ((tell, known), (stick, stuck), (drained, read)) = (channel(), channel(), channel());
+    let (url, client, server) = accept_one(move |session| {
+        assert!(read_head(session));
+        let (own, clients) = ports(session);
+        tell.send((clients, own)).unwrap();
+        stuck.recv().unwrap();
+        session.sock.set_nonblocking(true).unwrap();
+        let mut piece = vec![0; 64 << 10];
+        while end_of(clients, own).unwrap().0 + end_of(own, clients).unwrap().1 > 0 {
+            let _ = session.sock.read(&mut piece);
+        }
+        session.sock.set_nonblocking(false).unwrap();
+        drained.send(()).unwrap();
+        let mut rest = Vec::new();
+        let _ = session.sock.read_to_end(&mut rest);
+        rest.len()
+    });
+    let reactor = Reactor::new().unwrap();
+    let request = Request::new("POST", &url).unwrap();
+    reactor.block_on(async {
+        let mut sent = pin!(client.send(request.body(vec![b'x'; 64 << 20])));
+        let mut turn = async || {
+            let brief = Duration::from_millis(20);
+            assert!(tokio::time::timeout(brief, sent.as_mut()).await.is_err());
+        };
+        let (clients, servers) = loop {
+            match known.try_recv() {
+                Ok(ports) => break ports,
+                Err(_) => turn().await,
+            }
+        };
+        // The server does not read, so at some point the kernel takes no more.
+        let (mut before, mut unchanged) = (None, 0);
+        while unchanged < 10 {
+            turn().await;
+            let now = end_of(clients, servers);
+            unchanged = if now == before { unchanged + 1 } else { 0 };
+            before = now;
+        }
+        stick.send(()).unwrap();
+        read.recv_timeout(PATIENCE)
+            .expect("the server has read all");
+    });
+    assert_eq!(server.join().unwrap(), 0);
 }

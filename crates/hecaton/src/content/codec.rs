@@ -167,3 +167,49 @@ fn zstd(context: &mut DCtx<'static>, input: &[u8], output: &mut [u8]) -> Option<
         ended: left == 0,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Puts numbers into bytes as RFC 7932 does: the lowest bit first.
+    fn packed(fields: &[(u32, usize)]) -> Vec<u8> {
+        let bits = fields
+            .iter()
+            .flat_map(|(value, width)| (0..*width).map(move |bit| (value >> bit) & 1));
+        let bits: Vec<_> = bits.collect();
+        let byte = |bits: &[u32]| {
+            bits.iter()
+                .rev()
+                .fold(0, |byte, bit| (byte << 1) | *bit as u8)
+        };
+        bits.chunks(8).map(byte).collect()
+    }
+
+    #[test]
+    fn the_code_trees_of_brotli_count() {
+        let header = packed(&[
+            (0, 1),      // WBITS: a window of 64 KiB
+            (0, 1),      // ISLAST
+            (0, 2),      // MNIBBLES: 4
+            (99, 16),    // MLEN - 1
+            (0, 1),      // ISUNCOMPRESSED
+            (0, 3),      // one type of block for literals, commands and distances each
+            (0, 2 + 4),  // NPOSTFIX and NDIRECT
+            (0, 2),      // the context mode of literals
+            (0b1111, 4), // NTREESL: 129 and seven more bits
+            (127, 7),
+            (0, 1),          // no RLEMAX
+            (0b0001, 2 + 2), // one symbol codes the whole context map:
+            (0, 8),          // the first tree
+            (0, 1),          // IMTF
+            (0, 1),          // NTREESD: 1
+        ]);
+        let mut codec = Codec::named("br").unwrap();
+        let before = codec.memory();
+        let progress = codec.run(&header, &mut [0; 100]).expect("valid");
+        assert!(!progress.ended);
+        // 256 trees of at most 1,080 entries.
+        assert!(codec.memory() - before >= 1 << 20, "{}", codec.memory());
+    }
+}
