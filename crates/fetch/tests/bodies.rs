@@ -59,10 +59,11 @@ fn trees_of_many_elements_have_a_limit() {
 
 #[test]
 fn elements_that_a_parser_repeats_with_their_attributes_have_a_limit() {
-    let attributes: String = (0..2000).map(|n| format!(" a{n}")).collect();
-    let classes: String = (0..2000).map(|n| format!("c{n} ")).collect();
+    let attributes: String = (0..200).map(|n| format!(" a{n}")).collect();
+    let classes: String = (0..500).map(|n| format!("c{n} ")).collect();
     for start in [format!("<b{attributes}>"), format!("<b class='{classes}'>")] {
-        let page = format!("{start}{}", repeated("<p>x</p>", LARGE / 4));
+        // An element that its paragraph leaves open begins again in each later one (WHATWG HTML, 13.2.4.3).
+        let page = format!("<p>{start}{}", "<p>x".repeat(25_000));
         let peak = most(&["next=css:.next"], page.as_bytes(), "text/html");
         assert!(peak < 200_000_000, "{peak} bytes");
     }
