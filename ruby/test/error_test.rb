@@ -54,7 +54,7 @@ class ErrorTest < ServerTest
   end
 
   def test_refused_connection
-    port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+    port = closed_port
     error = error_of(Hecaton::ConnectError) { client.get("http://127.0.0.1:#{port}/path?secret=1") }
     assert_equal :connect, error.phase
     refute error.sent?
@@ -64,7 +64,7 @@ class ErrorTest < ServerTest
   end
 
   def test_the_cause_is_what_the_operating_system_said
-    port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+    port = closed_port
     refused = error_of(Hecaton::ConnectError) { client.get("http://127.0.0.1:#{port}/") }
     assert_kind_of Errno::ECONNREFUSED, refused.cause
     assert_match(/ECONNREFUSED/, refused.full_message)

@@ -67,6 +67,14 @@ class ServerTest < Minitest::Test
     @own_server = nil
   end
 
+  # A port where nobody listens, and that no other program gets: a socket of this test holds it.
+  def closed_port
+    held = Socket.new(:INET, :STREAM)
+    held.bind(Addrinfo.tcp("127.0.0.1", 0))
+    (@held_ports ||= []) << held
+    held.local_address.ip_port
+  end
+
   # How many requests the block sends.
   def requests_of = with_own_server { |server| yield.then { server.arrived } }
 

@@ -30,12 +30,4 @@ class FaradayTest < ServerTest
     reported = JSON.parse(response.body)
     reported.merge("headers" => reported["headers"].to_h.transform_keys(&:downcase))
   end
-
-  # A port where nobody listens.
-  def closed_port
-    listener = TCPServer.new("127.0.0.1", 0)
-    listener.local_address.ip_port
-  ensure
-    listener.close
-  end
 end
