@@ -57,7 +57,7 @@ impl Holder {
         })
     }
 
-    /// Whether it is stopped, as by SIGSTOP or Ctrl-Z. Nobody knows that of another machine.
+    /// Whether it is stopped, as by SIGSTOP or Ctrl-Z. False for a process on another machine, whose state is unknown.
     pub fn is_stopped(&self) -> bool {
         self.state() == Some(State::Stopped)
     }

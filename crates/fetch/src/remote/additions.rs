@@ -31,10 +31,8 @@ impl Remote {
     /// The newest plan; none if there is none.
     pub(super) fn newest_plan(&self) -> Result<Option<Newest>> {
         let change = self.newest_change()?;
-        let addition = match change {
-            0 => 0,
-            number => self.change(number)?.addition(number),
-        };
+        let newest = (change > 0).then(|| self.change(change)).transpose()?;
+        let addition = newest.as_ref().map_or(0, |newest| newest.addition(change));
         if addition == 0 {
             let text = self.store.read(PLAN)?;
             return Ok(text.map(|text| Newest {
@@ -44,7 +42,10 @@ impl Remote {
                 home: None,
             }));
         }
-        let found = self.change(addition)?;
+        let found = match newest {
+            Some(newest) if addition == change => newest,
+            _ => self.change(addition)?,
+        };
         Ok(Some(Newest {
             change,
             addition,
@@ -80,7 +81,7 @@ impl Remote {
         self.upload_plan(&more, &home)?;
         match self.create_change(&Change::adding(&more.folder, &home)?)? {
             true => Ok(added),
-            false => Err(self.was_changed((self, &home))),
+            false => Err(self.was_changed(self, &home)),
         }
     }
 

@@ -101,8 +101,9 @@ impl Remote {
         Ok(is_it.then(|| change.plan.get().to_owned()))
     }
 
-    /// The error for a change that another process was faster than. Removes its pieces, which nobody will read.
-    pub(super) fn was_changed(&self, (owner, home): (&Remote, &str)) -> Error {
+    /// The error for a change that another process was faster than. Removes its pieces in `owner`, which nobody will
+    /// read.
+    pub(super) fn was_changed(&self, owner: &Remote, home: &str) -> Error {
         for found in owner.store.list(home).unwrap_or_default() {
             let _ = owner.store.remove(&format!("{home}/{}", found.name));
         }

@@ -221,7 +221,7 @@ impl Remote {
             remote.upload_plan(&round, &home)?;
             let change = Change::beginning(&round.folder, &home, number, self)?;
             if !self.create_change(&change)? {
-                return Err(self.was_changed((&remote, &home)));
+                return Err(self.was_changed(&remote, &home));
             }
             remote.create_plan(&round)?;
         }

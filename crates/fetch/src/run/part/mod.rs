@@ -219,7 +219,7 @@ impl OpenPart {
         self.lines_since.map(|since| since + self.frame_time)
     }
 
-    /// Whether so many lines wait that they are to be written at once.
+    /// Whether its lines must be written now, because too much text waits.
     pub fn has_many_lines(&self) -> bool {
         self.lines.len() >= 8 * FRAME
     }
@@ -235,8 +235,7 @@ impl OpenPart {
         }
         self.sink.sync()?;
         self.lines_since = None;
-        let capacity = self.lines.len() + self.lines.len() / 4;
-        let capacity = capacity.min(2 * FRAME);
+        let capacity = (self.lines.len() + self.lines.len() / 4).min(2 * FRAME);
         Ok(Some(Batch {
             text: std::mem::replace(&mut self.lines, Vec::with_capacity(capacity)),
             archive: self.sink.archive(),
