@@ -2,15 +2,6 @@
 require_relative "support"
 
 class NetHTTPFailureTest < NetHTTPTest
-  # A port that nobody listens on: it is held, but not listened on.
-  def closed_port
-    socket = Socket.new(:INET, :STREAM)
-    socket.bind(Addrinfo.tcp("127.0.0.1", 0))
-    yield socket.local_address.ip_port
-  ensure
-    socket&.close
-  end
-
   def caused(error, klass, phase = nil)
     assert_kind_of klass, error.cause
     assert_equal phase, error.cause.phase if phase
@@ -18,11 +9,10 @@ class NetHTTPFailureTest < NetHTTPTest
   end
 
   def test_refused
-    closed_port do |port|
-      request_once = ->(klass) { assert_raises(Errno::ECONNREFUSED) { klass.start("127.0.0.1", port) { |http| http.get("/") } } }
-      assert_match(/\AFailed to open TCP connection to 127\.0\.0\.1:#{port} \(/, same { |klass| request_once.call(klass).message })
-      caused(request_once.call(Hecaton::NetHTTP), Hecaton::ConnectError)
-    end
+    port = closed_port
+    request_once = ->(klass) { assert_raises(Errno::ECONNREFUSED) { klass.start("127.0.0.1", port) { |http| http.get("/") } } }
+    assert_match(/\AFailed to open TCP connection to 127\.0\.0\.1:#{port} \(/, same { |klass| request_once.call(klass).message })
+    caused(request_once.call(Hecaton::NetHTTP), Hecaton::ConnectError)
   end
 
   def test_a_name_without_address
