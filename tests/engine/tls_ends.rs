@@ -238,8 +238,8 @@ fn accept_one<T: Send + 'static>(
     (format!("https://localhost:{port}/"), client, server)
 }
 
-/// The kernel's row about the end of a connection that has this port and a peer with that one, none if there is no such
-/// end: how many bytes were not acknowledged, and how many were not read.
+/// What the kernel knows of one end of a connection, named by its own port and that of its peer: how many bytes its
+/// peer has not acknowledged, and how many bytes nobody has read. None if there is no such end.
 fn end_of(own: u16, peers: u16) -> Option<(usize, usize)> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let hexadecimal = |text: &str| usize::from_str_radix(text, 16).unwrap();

@@ -53,7 +53,8 @@ impl Verdict {
         self <= Verdict::Mismatch
     }
 
-    /// So many of it, in words: findings are counted, as in `2 violations`, and the others are not, as in `2 pass`.
+    /// A number of results in words. A finding has a plural, as in `2 violations`; no other verdict has one, as
+    /// in `2 pass`.
     pub fn counted(self, count: usize) -> String {
         let ending = match self {
             _ if count == 1 || !self.is_finding() => "",

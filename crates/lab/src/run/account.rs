@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn counts_the_work_of_this_process() {
         let before = Account::read(&[me()]);
-        // So much work, and not so much time, of which a busy machine may give others the most.
+        // A quantity of work and not of time: a busy machine may give most of the time to other programs.
         for step in 0..40_000_000_u64 {
             black_box(step);
         }

@@ -168,8 +168,8 @@ pub(super) fn runs_our_engine(run: &Document, client: &str) -> bool {
     record.is_some_and(|record| record.engine == OUR_ENGINE)
 }
 
-/// Whether a title may compare the first client with this one: another client, and beside a client of this project one
-/// that does not run its engine.
+/// Whether a title may compare the first client with the other. They must be two clients, and only one of them may run
+/// this project's engine.
 pub(super) fn is_next(run: &Document, first: &str, other: &str) -> bool {
     other != first && !(runs_our_engine(run, first) && runs_our_engine(run, other))
 }

@@ -1,4 +1,4 @@
-# What takes the place of the engine's streams and records: for responses without the network, and for interceptors.
+# Streams and records for responses that do not come from the network, and for interceptors.
 module Hecaton
   module Interception
     # A response that was given by hand may stand where the engine's record of it would. Loaded with the first of these,

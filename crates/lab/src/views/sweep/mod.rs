@@ -189,16 +189,15 @@ fn verdict(sentence: &str, groups: &[Group]) -> Verdict {
             None => group.client.to_owned(),
         }
     };
-    let begins = |group: &&Group| {
-        let rest = sentence.strip_prefix(&subject(group));
-        rest.is_some_and(|rest| rest.starts_with(", "))
-    };
-    let group = groups.iter().find(begins);
-    let (subject, words) = sentence.split_at(group.map_or(0, |group| subject(group).len()));
+    let found = groups.iter().find_map(|group| {
+        let words = sentence.strip_prefix(&subject(group))?;
+        words.starts_with(", ").then_some((group, words))
+    });
+    let words = found.map_or(sentence, |(_, words)| words);
     Verdict {
-        subject: subject.into(),
+        subject: sentence[..sentence.len() - words.len()].into(),
         words: words.into(),
-        colour: group.map_or(Colour::None, Group::colour),
+        colour: found.map_or(Colour::None, |(group, _)| group.colour()),
     }
 }
 
