@@ -16,16 +16,16 @@ mod notes;
 mod others;
 mod products;
 mod rounds;
+mod scratch;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use uuid::Uuid;
-
 pub use self::notes::Notes;
 pub use self::rounds::Round;
+pub use self::scratch::Scratch;
 use crate::error::{Error, Result, at};
 use crate::job::{BodyStorage, Job, Reach};
 use crate::objects::Store;
@@ -64,37 +64,6 @@ struct State {
     has_files: bool,
     /// The parts whose inputs are here.
     inputs: HashSet<u32>,
-}
-
-/// A folder for one process, removed at its end.
-pub struct Scratch(PathBuf);
-
-impl Scratch {
-    /// The folder at this path, which no other process uses.
-    fn at(path: &Path) -> Result<Scratch> {
-        fs::create_dir_all(path).map_err(at("create", path))?;
-        Ok(Scratch(path.to_owned()))
-    }
-
-    /// A new one, in this folder or in that for temporary files.
-    ///
-    /// # Errors
-    /// When it cannot be created.
-    pub fn new(home: Option<&Path>) -> Result<Scratch> {
-        let home = home.map_or_else(std::env::temp_dir, Path::to_owned);
-        Scratch::at(&home.join(format!("hecaton-{}", Uuid::new_v4())))
-    }
-
-    /// As the folder of a job.
-    pub fn folder(&self) -> Folder {
-        Folder::at(&self.0)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 /// The URL of a job that is in object storage; none for a folder.

@@ -250,7 +250,7 @@ impl Remote {
         }
         let scratch = Scratch::new(None)?;
         let base = self.gather(&scratch)?;
-        let within = Scratch::at(within(&base.folder, number).path())?;
+        let within = Scratch::within(within(&base.folder, number).path())?;
         let done = round.gather(&within)?;
         let lock = start::lock(&base.folder)?;
         again::merge_if_done(&base.folder, &done, &lock)?;
