@@ -13,7 +13,7 @@ use crate::support::{Ending, World, end_of, ending, hecaton, until};
 
 #[test]
 fn a_list_is_read_from_a_bucket_in_pieces() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let world = World::new();
     let base = world.server.base_url();
     // Longer than a piece: the same ten requests, each with a comment behind it.
@@ -70,7 +70,7 @@ pub fn records(s3: &Proxy, job: &str, inputs: u64) -> Vec<Value> {
 
 #[test]
 fn a_job_in_a_bucket_is_done_part_by_part_and_read_as_any_other() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, s3) = (World::new(), Proxy::start(&s3));
     for _ in 0..2 {
         planned(&world, &s3, JOB, 40, &["--part-size", "10"]);
@@ -103,7 +103,7 @@ fn a_job_in_a_bucket_is_done_part_by_part_and_read_as_any_other() {
 
 #[test]
 fn what_needs_a_folder_is_refused_with_what_to_use() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, s3) = (World::new(), Proxy::start(&s3));
     let list = world.list(0..3);
     for (option, value, why) in [
@@ -123,7 +123,7 @@ fn what_needs_a_folder_is_refused_with_what_to_use() {
 
 #[test]
 fn a_job_is_seen_on_its_way_and_its_products_are_in_the_bucket() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, proxy) = (World::new(), Proxy::start(&s3));
     let tables = ["--part-size", "10", "--final-tables", "csv"];
     planned(&world, &proxy, JOB, 20, &tables);
@@ -163,7 +163,7 @@ fn a_job_is_seen_on_its_way_and_its_products_are_in_the_bucket() {
 
 #[test]
 fn bodies_are_objects_and_a_worker_that_is_killed_leaves_none_out() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, proxy) = (World::new(), Proxy::start(&s3));
     let base = world.server.base_url();
     // One is longer than a piece of an upload.
@@ -196,7 +196,7 @@ fn bodies_are_objects_and_a_worker_that_is_killed_leaves_none_out() {
 
 #[test]
 fn of_workers_that_begin_a_part_at_once_none_sends_twice() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, s3) = (World::new(), Proxy::start(&s3));
     planned(&world, &s3, JOB, 60, &["-X", "POST", "-c", "4"]);
     let workers = [(); 6].map(|()| s3.with(&mut run_part(JOB, 0)).spawn().unwrap());
@@ -210,7 +210,7 @@ fn of_workers_that_begin_a_part_at_once_none_sends_twice() {
 
 #[test]
 fn a_store_that_is_killed_and_started_again_loses_nothing() {
-    let Some(mut s3) = S3::start() else { return };
+    let mut s3 = S3::start();
     if !s3.is_durable() {
         return println!("this server keeps nothing when it is killed; this test tried nothing");
     }
@@ -242,7 +242,7 @@ fn a_store_that_is_killed_and_started_again_loses_nothing() {
 
 #[test]
 fn a_worker_that_is_killed_at_any_put_loses_nothing_and_sends_no_post_twice() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let s3 = Proxy::start(&s3);
     let mut tried = 0;
     for method in ["GET", "POST"] {
@@ -277,7 +277,7 @@ fn a_worker_that_is_killed_at_any_put_loses_nothing_and_sends_no_post_twice() {
 
 #[test]
 fn a_longer_part_needs_no_more_lists_of_its_pieces() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let s3 = Proxy::start(&s3);
     let lists = [20, 120].map(|inputs| {
         let (world, job) = (World::new(), format!("s3://bucket/{inputs}"));
@@ -293,7 +293,7 @@ fn a_longer_part_needs_no_more_lists_of_its_pieces() {
 
 #[test]
 fn planning_that_is_killed_at_any_put_is_repeated() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, s3) = (World::new(), Proxy::start(&s3));
     let list = world.list(0..12);
     for at in 1.. {
@@ -318,7 +318,7 @@ fn planning_that_is_killed_at_any_put_is_repeated() {
 
 #[test]
 fn lost_responses_and_refusals_of_the_store_change_nothing() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let s3 = Proxy::start(&s3);
     for (number, fault) in [
         Fault::Lose("claim"),
@@ -356,7 +356,7 @@ fn a_worker_that_fails_when_another_has_done_its_part_ends_well() {
 
 /// A worker sleeps while another does its part, and the store does this to it when it wakes.
 fn sleeps(fault: Fault) {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let s3 = Proxy::start(&s3);
     let world = World::with(Options {
         delay: Delay::Fixed(std::time::Duration::from_millis(20)),

@@ -53,7 +53,7 @@ fn is_fresh(s3: &S3, proxy: &Proxy, job: &str) {
 
 #[test]
 fn one_command_plans_a_job_in_a_bucket_and_does_it() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, proxy) = (World::new(), Proxy::start(&s3));
     let list = world.list(0..40);
     let ended = proxy.run(&mut fetch(&list, JOB, &[]));
@@ -90,7 +90,7 @@ fn one_command_plans_a_job_in_a_bucket_and_does_it() {
 
 #[test]
 fn the_job_of_one_command_survives_a_kill_at_any_put() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let proxy = Proxy::start(&s3);
     for at in 1.. {
         let world = World::new();
@@ -141,7 +141,7 @@ fn times(found: &[Value]) -> Vec<String> {
 
 #[test]
 fn what_failed_in_a_bucket_is_sent_again_and_its_record_replaces_the_old_one() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, proxy) = (World::new(), Proxy::start(&s3));
     let list = half_bad(&world, 40);
     let undone = proxy.run(&mut again(JOB, &[]));
@@ -186,7 +186,7 @@ fn what_failed_in_a_bucket_is_sent_again_and_its_record_replaces_the_old_one() {
 
 #[test]
 fn a_round_in_a_bucket_survives_a_kill_at_any_put() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let proxy = Proxy::start(&s3);
     for at in 1.. {
         let world = World::new();
@@ -214,7 +214,7 @@ fn a_round_in_a_bucket_survives_a_kill_at_any_put() {
 
 #[test]
 fn bodies_of_a_round_are_beside_those_of_the_job() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, proxy) = (World::new(), Proxy::start(&s3));
     let base = world.server.base_url();
     let urls = (0..6).map(|n| format!("{base}/bytes/{}", 1000 + n));
@@ -233,7 +233,7 @@ fn bodies_of_a_round_are_beside_those_of_the_job() {
 
 #[test]
 fn inputs_are_added_to_a_job_in_a_bucket() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let (world, proxy) = (World::new(), Proxy::start(&s3));
     let list = world.list(0..20);
     good(&proxy.run(&mut fetch(&list, JOB, &[])));
@@ -267,7 +267,7 @@ fn inputs_are_added_to_a_job_in_a_bucket() {
 
 #[test]
 fn an_addition_survives_a_kill_at_any_put() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let proxy = Proxy::start(&s3);
     for at in 1.. {
         let world = World::new();
@@ -325,7 +325,7 @@ fn taken_over(s3: &S3, proxy: &Proxy, world: &World, command: &mut Command) -> [
 
 #[test]
 fn two_processes_that_do_one_job_in_a_bucket_both_end_well() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let proxy = Proxy::start(&s3);
     let (world, small) = slow();
     let list = world.list(0..300);
@@ -345,7 +345,7 @@ fn two_processes_that_do_one_job_in_a_bucket_both_end_well() {
 
 #[test]
 fn two_processes_that_plan_one_job_in_a_bucket_at_once_both_end_well() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let proxy = Proxy::start(&s3);
     let (world, small) = slow();
     let list = world.list(0..100);
@@ -358,7 +358,7 @@ fn two_processes_that_plan_one_job_in_a_bucket_at_once_both_end_well() {
 
 #[test]
 fn parts_that_a_killed_process_took_over_are_taken_back() {
-    let Some(s3) = S3::start() else { return };
+    let s3 = S3::start();
     let proxy = Proxy::start(&s3);
     let (world, small) = slow();
     let list = world.list(0..300);
