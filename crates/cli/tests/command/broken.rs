@@ -71,6 +71,7 @@ fn a_driver_that_hangs_is_given_up() {
         1,
         &[
             "the driver of hangs did not reply to `go` within",
+            "(its process slept then)",
             "check hangs",
         ],
     );

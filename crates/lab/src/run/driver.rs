@@ -99,11 +99,12 @@ impl Driver {
         stop: Arc<AtomicBool>,
         trusted: bool,
     ) -> Result<Driver> {
-        let user = user::of_its_own().filter(|_| !trusted);
+        let user = if trusted { None } else { user::of_its_own() };
+        let is_another = user.is_some();
         let process = Process::start(manifest, core, log, user).map_err(|error| DriverError {
             client: manifest.client.clone(),
             command: "start".into(),
-            problem: Problem::NotStarted(error, user.is_some()),
+            problem: Problem::NotStarted(error, is_another),
             log: log.to_path_buf(),
             last_words: String::new(),
         })?;
@@ -118,7 +119,7 @@ impl Driver {
             stop,
             at_rest: None,
             seen: Watched::default(),
-            trusted: trusted && user::of_its_own().is_some(),
+            trusted: trusted && user::are_possible(),
             requested: 0,
             most_descriptors: FEWEST_DESCRIPTORS,
             most_processes: FEWEST_PROCESSES,
@@ -325,10 +326,14 @@ impl Driver {
         self.wait_for_end("SIGTERM")
     }
 
+    fn late(&self, waited: Duration) -> Problem {
+        Problem::Late(waited, members::doing(self.process.pid()))
+    }
+
     fn wait_for_end(&mut self, command: &str) -> Result<String> {
         match self.process.ended(self.patience) {
             Some(status) => Ok(status),
-            None => Err(self.error(command, Problem::Late(self.patience))),
+            None => Err(self.error(command, self.late(self.patience))),
         }
     }
 
@@ -479,7 +484,7 @@ impl Driver {
                 Ok(line) => return Ok(line),
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended(command)),
                 Err(RecvTimeoutError::Timeout) if left.is_zero() => {
-                    return Err(self.error(command, Problem::Late(patience)));
+                    return Err(self.error(command, self.late(patience)));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -29,8 +29,8 @@ pub enum Problem {
     EndedAtStart(String),
     /// Its process ended.
     Ended(String),
-    /// It gave no response in time.
-    Late(Duration),
+    /// It gave no response in this time, and what its process did at the end of it.
+    Late(Duration, &'static str),
     /// A line that is not a reply, and why.
     Rubbish(String, String),
     /// It replied that it cannot: the error's kind, and its words.
@@ -67,9 +67,11 @@ impl DriverError {
                 format!("cannot be started ({error}); `hecaton drivers` says what is missing")
             }
             Problem::Ended(status) => format!("ended ({status}) during `{command}`"),
-            Problem::Late(waited) => {
+            Problem::Late(waited, doing) => {
                 let waited = waited.as_secs_f64();
-                format!("did not reply to `{command}` within {waited:.1} s")
+                format!(
+                    "did not reply to `{command}` within {waited:.1} s (its process {doing} then)"
+                )
             }
             Problem::Rubbish(line, why) => format!("replied to `{command}` with {line:?}: {why}"),
             Problem::Refused(kind, what) => format!("refused `{command}` ({kind}: {what})"),

@@ -91,6 +91,17 @@ pub fn is_stopped(pid: i32) -> bool {
     field(pid, pid, 3).is_some_and(|state| "Tt".contains(&state))
 }
 
+/// What a process does at this moment, in words (the states of proc_pid_stat(5)).
+pub fn doing(pid: i32) -> &'static str {
+    match field(pid, pid, 3).as_deref() {
+        Some("R") => "was running, or waited for its core",
+        Some("S" | "I") => "slept",
+        Some("D") => "waited for the disk or the kernel",
+        Some("T" | "t") => "was stopped",
+        _ => "had ended",
+    }
+}
+
 /// Sends a signal to processes, those that have ended left out.
 pub fn signal(pids: &[i32], signal: Signal) {
     for pid in pids {
@@ -237,6 +248,7 @@ mod tests {
         assert_eq!((is_stopped(pid), stirrings(pid)), (false, 0));
         kill(Pid::from_raw(pid), Signal::SIGSTOP).unwrap();
         until(|| is_stopped(pid));
+        assert_eq!(doing(pid), "was stopped");
         assert_eq!((stirrings(pid), stirrings(pid)), (1, 0));
         kill(Pid::from_raw(pid), Signal::SIGCONT).unwrap();
         until(|| !is_stopped(pid));
@@ -244,6 +256,7 @@ mod tests {
         drop(cat.stdin.take());
         cat.wait().unwrap();
         assert!(!lives(pid));
+        assert_eq!(doing(pid), "had ended");
     }
 
     #[test]

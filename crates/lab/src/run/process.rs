@@ -16,6 +16,7 @@ use super::cores::on_core;
 use super::lines::{self, Line};
 use super::log::Log;
 use super::members;
+use super::user::User;
 use crate::spec::Manifest;
 
 /// How long a process may take to stop.
@@ -34,7 +35,7 @@ pub struct Process {
     /// The control group of all processes that it starts; none if the system has none for us.
     group: Option<Group>,
     /// The user that it runs as; none is the lab's own.
-    user: Option<u32>,
+    user: Option<User>,
     /// Its processes that have left its tree.
     strays: Vec<i32>,
 }
@@ -48,7 +49,7 @@ impl Process {
         manifest: &Manifest,
         core: Option<usize>,
         log: &Path,
-        user: Option<u32>,
+        user: Option<User>,
     ) -> io::Result<Process> {
         members::adopt_orphans();
         let group = Group::create();
@@ -59,8 +60,11 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        if let Some(user) = user {
-            command.uid(user).gid(user).env("HOME", "/nonexistent");
+        if let Some(user) = &user {
+            command
+                .uid(user.id)
+                .gid(user.id)
+                .env("HOME", "/nonexistent");
         }
         let mut spawn = || on_core(core, || command.spawn());
         let (group, child) = match group {
@@ -93,7 +97,7 @@ impl Process {
 
     /// The user that it runs as; none is the lab's own.
     pub fn user(&self) -> Option<u32> {
-        self.user
+        self.user.as_ref().map(|user| user.id)
     }
 
     /// The control group of all processes that it starts.

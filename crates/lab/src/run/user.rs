@@ -1,16 +1,57 @@
 //! Users that drivers run as, so that none may look into the lab, signal another, or change what was written down.
 
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Numbers that systems leave to users who come and go (systemd's `DynamicUser`).
 const FIRST: u32 = 61_184;
 const COUNT: u32 = 4000;
 
-/// A user that nothing else runs as; none where this process may not become others, or `HECATON_USERS` is `off`.
-pub fn of_its_own() -> Option<u32> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
+/// A user that no driver of any lab on this machine runs as.
+#[derive(Debug)]
+pub struct User {
+    pub id: u32,
+    /// A name that one process can have at a time, and that is free again when the process ends, however it does.
+    _claim: UnixListener,
+}
+
+/// Whether drivers can run as others than this process; not if `HECATON_USERS` is `off`.
+pub fn are_possible() -> bool {
     let unwanted = std::env::var_os("HECATON_USERS").is_some_and(|wish| wish == "off");
-    let next = NEXT.fetch_add(1, Ordering::Relaxed);
-    let offset = std::process::id().wrapping_mul(97).wrapping_add(next) % COUNT;
-    (nix::unistd::geteuid().is_root() && !unwanted).then_some(FIRST + offset)
+    nix::unistd::geteuid().is_root() && !unwanted
+}
+
+/// A user that nothing else runs as; none where that is not possible, or if all are taken.
+pub fn of_its_own() -> Option<User> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    if !are_possible() {
+        return None;
+    }
+    (0..COUNT).find_map(|_| {
+        let next = NEXT.fetch_add(1, Ordering::Relaxed);
+        claim(FIRST + std::process::id().wrapping_mul(97).wrapping_add(next) % COUNT)
+    })
+}
+
+fn claim(id: u32) -> Option<User> {
+    let name = SocketAddr::from_abstract_name(format!("hecaton-user-{id}")).ok()?;
+    let claim = UnixListener::bind_addr(&name).ok()?;
+    Some(User { id, _claim: claim })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_user_that_another_has_is_free_again_after_it() {
+        // Beyond those that drivers get.
+        let id = FIRST + COUNT + std::process::id();
+        let first = claim(id).unwrap();
+        assert_eq!(first.id, id);
+        assert!(claim(id).is_none());
+        drop(first);
+        assert!(claim(id).is_some());
+    }
 }
