@@ -238,8 +238,8 @@ fn accept_one<T: Send + 'static>(
     (format!("https://localhost:{port}/"), client, server)
 }
 
-/// What the kernel knows of one end of a connection, named by its own port and that of its peer: how many bytes its
-/// peer has not acknowledged, and how many bytes nobody has read. None if there is no such end.
+/// The bytes of one end of a connection that its peer has not acknowledged, and those that nobody has read, both from
+/// the kernel. The ports of the two ends name it. None if there is no such end.
 fn end_of(own: u16, peers: u16) -> Option<(usize, usize)> {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let hexadecimal = |text: &str| usize::from_str_radix(text, 16).unwrap();
