@@ -109,7 +109,8 @@ class InstallTest < Minitest::Test
     name = connection.gets.to_s.split[1].to_s.delete_prefix("/")
     nil until connection.gets.to_s.strip.empty?
     body = File.binread(File.join(@release, name)) if File.file?(File.join(@release, name))
-    connection << "HTTP/1.1 #{body ? "200 OK" : "404 Not Found"}\r\nContent-Length: #{body.to_s.bytesize}\r\nConnection: close\r\n\r\n#{body}"
+    connection << "HTTP/1.1 #{body ? "200 OK" : "404 Not Found"}\r\n" \
+      "Content-Length: #{body.to_s.bytesize}\r\nConnection: close\r\n\r\n#{body}"
   ensure
     connection.close
   end

@@ -22,7 +22,10 @@ class Instructions
   # Counts, prints a table, and writes the figures to `file`.
   def count(file)
     @counter = counter
-    return @say.puts("Instructions a request: not counted, because this machine has neither perf's counters nor valgrind.") unless @counter
+    unless @counter
+      return @say.puts("Instructions a request: not counted, because this machine has neither perf's counters " \
+        "nor valgrind.")
+    end
 
     warn "counting instructions with #{@counter}"
     rows = JOBS.map { |job| row(*job) }
@@ -43,7 +46,9 @@ class Instructions
   def row(client, concurrency, body)
     serving(body) do |url|
       counts = Hash.new { |all, build| all[build] = [] }
-      @repeats.times { @builds.libraries.each_key { |build| counts[build] << a_request(client, build, concurrency, url) } }
+      @repeats.times do
+        @builds.libraries.each_key { |build| counts[build] << a_request(client, build, concurrency, url) }
+      end
       own, other = @builds.libraries.keys.map { |build| median(counts[build]) }
       { client:, concurrency:, body_bytes: body, instructions: counts, ratio: (own.to_f / other).round(4) }
     end

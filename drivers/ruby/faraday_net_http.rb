@@ -6,7 +6,8 @@ require_relative "threads"
 class FaradayNetHttpDriver < Kit::Threads
   def initialize(job)
     seconds = { timeout: job.timeout, open_timeout: job.timeout }
-    @connection = Faraday.new(request: seconds, ssl: { ca_file: job.ca }) { |faraday| faraday.adapter(:net_http) } # it sends nothing again
+    # It sends nothing again.
+    @connection = Faraday.new(request: seconds, ssl: { ca_file: job.ca }) { |faraday| faraday.adapter(:net_http) }
     super
   end
 

@@ -10,5 +10,6 @@ task :doc do
   missing = documentation.missing.map { |thing| "ruby/#{thing} has no comment" }
   faults = documentation.warnings + documentation.raw + missing
   abort [*faults, "#{faults.size} faults in the documentation"].join("\n") if faults.any?
-  puts "#{documentation.size} classes, modules, constants, attributes and public methods, all with a comment: target/rdoc/index.html"
+  puts "#{documentation.size} classes, modules, constants, attributes and public methods, all with a comment: " \
+    "target/rdoc/index.html"
 end

@@ -16,7 +16,8 @@ class Documentation
     files.each { |file| self.class.readable(File.join(from, file), File.join(@copy, file)) }
     settings = %W[--quiet --visibility=public --title Hecaton --main README.md --output #{to}]
     settings += ["--template-stylesheets", STYLE]
-    @warnings = complaints { Dir.chdir(@copy) { @rdoc = RDoc::RDoc.new.tap { |rdoc| rdoc.document([*settings, *files]) } } }
+    @rdoc = RDoc::RDoc.new
+    @warnings = complaints { Dir.chdir(@copy) { @rdoc.document([*settings, *files]) } }
   end
 
   # A copy of the file that this rdoc understands.
@@ -88,8 +89,9 @@ class Documentation
   def documented?(thing)
     return true if thing.documented?
     return thing.method_list.empty? && !thing.full_name.include?("Hecaton") if thing.is_a?(RDoc::ClassModule)
+    return false unless thing.is_a?(RDoc::MethodAttr)
 
-    thing.is_a?(RDoc::MethodAttr) && (thing.is_alias_for&.documented? || (thing.name == "new" && thing.parent.documented?))
+    thing.is_alias_for&.documented? || (thing.name == "new" && thing.parent.documented?)
   end
 
   def place(thing)

@@ -9,7 +9,8 @@ module Endless
   def rewrite(source)
     lines = source.lines
     # From the last one, so that the places of those before it stay true.
-    methods(RubyVM::AbstractSyntaxTree.parse(source)).sort_by { |node| [-node.first_lineno, -node.first_column] }.each do |node|
+    found = methods(RubyVM::AbstractSyntaxTree.parse(source))
+    found.sort_by { |node| [-node.first_lineno, -node.first_column] }.each do |node|
       line, column = equals(lines, node)
       next unless line
 
@@ -29,7 +30,8 @@ module Endless
 
   # Where the "=" of an endless method stands, nil of another: after the name, and the parameters if there are any.
   def equals(lines, node)
-    text = lines[node.first_lineno - 1].byteslice(node.first_column..) + lines[node.first_lineno...node.last_lineno].join
+    first = lines[node.first_lineno - 1].byteslice(node.first_column..)
+    text = first + lines[node.first_lineno...node.last_lineno].join
     tokens = Ripper.lex(text).drop(1).reject { |token| %i[on_sp on_ignored_nl].include?(token[1]) }
     tokens = tokens.drop(tokens[1][1] == :on_period ? 3 : 1)
     tokens = tokens.drop(parameters(tokens)) if tokens.first[1] == :on_lparen

@@ -5,11 +5,15 @@ class CloseTest < ServerTest
   # Without collecting garbage: what is forgotten must not be needed.
   def open_descriptors = Dir.children("/proc/self/fd").size
 
-  { "plain" => [], "http2" => %w[--http2], "tls" => %w[--tls], "http2_over_tls" => %w[--http2 --tls] }.each do |name, options|
+  SERVERS = {
+    "plain" => [], "http2" => %w[--http2], "tls" => %w[--tls], "http2_over_tls" => %w[--http2 --tls]
+  }.freeze
+  SERVERS.each do |name, options|
     define_method("test_every_descriptor_comes_back_#{name}") do
       own = TestServer.new(*options)
       before = descriptors # Without those of what other tests forgot.
-      Hecaton::Client.open(timeout: 20, verify: false, http: options.include?("--http2") ? 2 : nil) { |client| use(client, own.url) }
+      http = options.include?("--http2") ? 2 : nil
+      Hecaton::Client.open(timeout: 20, verify: false, http: http) { |client| use(client, own.url) }
       # The resolver's thread may need a moment more.
       wait_until { open_descriptors <= before }
       assert_operator open_descriptors, :<=, before

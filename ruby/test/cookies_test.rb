@@ -4,7 +4,8 @@ require "scripted"
 
 class CookiesTest < ServerTest
   RESPONSES = {
-    "/login" => Scripted.response(302, "Location" => "/", "Set-Cookie" => ["session=secret; HttpOnly", "a=b; Path=/x; Max-Age=60"]),
+    "/login" => Scripted.response(302, "Location" => "/",
+      "Set-Cookie" => ["session=secret; HttpOnly", "a=b; Path=/x; Max-Age=60"]),
     "/" => Scripted.response(200), "/x" => Scripted.response(200)
   }.freeze
 
@@ -94,7 +95,8 @@ class CookiesTest < ServerTest
   def test_threads_share_it
     server do |server|
       client = client(cookies: true)
-      Array.new(8) { |number| Thread.new { 20.times { client.cookies.set("n#{number}=1", server.url); client.get("#{server.url}/") } } }.each(&:join)
+      both = ->(cookie) { client.cookies.set(cookie, server.url); client.get("#{server.url}/") }
+      Array.new(8) { |number| Thread.new { 20.times { both["n#{number}=1"] } } }.each(&:join)
       assert_equal 8, client.cookies.size
     end
   end

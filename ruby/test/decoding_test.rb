@@ -42,7 +42,8 @@ class DecodingTest < ServerTest
 
   def test_without_a_cap_of_ones_own_it_is_64_mebibytes_of_decoded_bytes
     assert_equal 64 << 20, client(timeout: 60).get(url("/bomb/gzip/64")).body.bytesize
-    assert_match(/67108864 bytes/, error_of(Hecaton::BodyError) { client(timeout: 60).get(url("/bomb/gzip/65")) }.message)
+    error = error_of(Hecaton::BodyError) { client(timeout: 60).get(url("/bomb/gzip/65")) }
+    assert_match(/67108864 bytes/, error.message)
   end
 
   def test_a_streamed_bomb_does_not_fill_the_memory

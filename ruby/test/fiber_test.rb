@@ -136,7 +136,8 @@ class FiberTest < ServerTest
 
   def test_an_enumerator_can_be_a_body_in_a_fiber
     client = client(timeout: 30)
-    statuses = in_fibers(3) { client.post(url("/upload"), body: Enumerator.new { |to| 5.times { to << "piece" } }).status }
+    body = -> { Enumerator.new { |to| 5.times { to << "piece" } } }
+    statuses = in_fibers(3) { client.post(url("/upload"), body: body.call).status }
     assert_equal [200] * 3, statuses
   end
 

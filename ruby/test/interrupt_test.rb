@@ -45,7 +45,9 @@ class InterruptTest < ServerTest
     before = descriptors
     random = Random.new(4)
     100.times do
-      Timeout.timeout(random.rand * 0.01) { loop { client.batch(concurrency: 3) { |batch| 9.times { batch.get(url("/delay/1")) } } } }
+      Timeout.timeout(random.rand * 0.01) do
+        loop { client.batch(concurrency: 3) { |batch| 9.times { batch.get(url("/delay/1")) } } }
+      end
     rescue Timeout::Error
       client.close
     end
@@ -104,7 +106,8 @@ class InterruptTest < ServerTest
       statuses = Array.new(8) { Thread.new { client.get(#{url("/r/1").inspect}).status } }.map(&:value)
       print [interrupted, statuses.uniq, client.stats.values_at(:in_use, :waiting), counted.call <= before].inspect
     RUBY
-    output = IO.popen([RbConfig.ruby, "-I#{File.expand_path("../lib", __dir__)}", "-e", script, err: %i[child out]], &:read)
+    library = File.expand_path("../lib", __dir__)
+    output = IO.popen([RbConfig.ruby, "-I#{library}", "-e", script, err: %i[child out]], &:read)
     assert_equal "[300, [200], [0, 0], true]", output
   end
 

@@ -3,7 +3,9 @@ require "test_helper"
 require "scripted"
 
 class MIMETest < ServerTest
-  def response(type, body) = Hecaton::Response.new(status: 200, headers: type ? { "content-type" => type } : {}, body: body)
+  def response(type, body)
+    Hecaton::Response.new(status: 200, headers: type ? { "content-type" => type } : {}, body: body)
+  end
 
   def test_json_is_known
     assert_equal({ "a" => 1 }, response("application/json; charset=utf-8", '{"a":1}').parse)
@@ -20,7 +22,8 @@ class MIMETest < ServerTest
   end
 
   def test_a_type_of_ones_own
-    Hecaton::MIME.register("Application/X-Lines", encode: ->(value) { value.map { |pair| pair.join("=") }.join("\n") }, decode: ->(text) { text.lines(chomp: true) })
+    encode = ->(value) { value.map { |pair| pair.join("=") }.join("\n") }
+    Hecaton::MIME.register("Application/X-Lines", encode: encode, decode: ->(text) { text.lines(chomp: true) })
     assert_equal %w[a b], response("application/x-lines", "a\nb\n").parse
     sent = Scripted.run("/" => Scripted.response(200)) do |server|
       client.post("#{server.url}/", body: { a: 1, b: 2 }, headers: { content_type: "application/x-lines" })

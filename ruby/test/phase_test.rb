@@ -60,7 +60,8 @@ class PhaseTest < ServerTest
 
   def test_resolving_ends_in_time
     compiler = RbConfig::CONFIG["CC"].split.first
-    skip "no C compiler (#{compiler}), which makes the slow resolver" unless system(compiler, "--version", out: File::NULL)
+    found = system(compiler, "--version", out: File::NULL)
+    skip "no C compiler (#{compiler}), which makes the slow resolver" unless found
     script = <<~RUBY
       require "hecaton"
       { resolve: { timeout: 5, resolve_timeout: #{LIMIT} }, total: { timeout: #{LIMIT} } }.each do |reported, settings|
@@ -133,7 +134,8 @@ class PhaseTest < ServerTest
     server.bind(Addrinfo.tcp("127.0.0.1", 0))
     server.listen(0)
     target = server.local_address
-    fillers = Array.new(4) { Socket.new(:INET, :STREAM).tap { |filler| filler.connect_nonblock(target, exception: false) } }
+    fillers = Array.new(4) { Socket.new(:INET, :STREAM) }
+    fillers.each { |filler| filler.connect_nonblock(target, exception: false) }
     yield "http://127.0.0.1:#{target.ip_port}/"
   ensure
     [server, *fillers].compact.each(&:close)

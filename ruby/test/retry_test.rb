@@ -31,7 +31,8 @@ class RetryTest < ServerTest
     assert_equal [:failed] * 3, attempts("/fault/truncate", retry: true)
     assert_equal [:failed] * 4, attempts("/fault/truncate", retry: 3)
     assert_equal [:failed], attempts("/fault/truncate", retry: 0)
-    assert_equal [:failed] * 2, error_of(Hecaton::BodyError) { client.get(url("/fault/truncate"), retry: 1) }.attempts.map(&:ending)
+    error = error_of(Hecaton::BodyError) { client.get(url("/fault/truncate"), retry: 1) }
+    assert_equal [:failed] * 2, error.attempts.map(&:ending)
     assert_equal [:failed], attempts("/fault/truncate", retry: false)
   end
 

@@ -15,14 +15,15 @@ module Listening
   def listen
     @server = TCPServer.new("127.0.0.1", 0)
     @threads = []
-    @accepting = Thread.new { loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError }
+    @accepting = Thread.new do
+      loop { @threads << Thread.new(@server.accept) { |connection| serve(connection) } } rescue IOError
+    end
     "http://127.0.0.1:#{@server.local_address.ip_port}"
   end
 end
 
-# responses: {"/path?query" => whole response, as made by Scripted.response, or a Proc that makes it of the request}; others
-# get a
-# 404. Connections stay open.
+# responses: {"/path?query" => whole response, as made by Scripted.response, or a Proc that makes it of the request}.
+# Other requests get a 404. Connections stay open.
 class Scripted
   include Listening
 

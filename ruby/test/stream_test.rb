@@ -34,7 +34,9 @@ class StreamTest < ServerTest
     assert_raises(IOError) { client.get(url("/fault/drip")) { |response| response.each_chunk { raise IOError } } }
     client.get(url("/bytes/3000000")) { next }
     catch(:out) { client.get(url("/bytes/3000000")) { throw :out } }
-    assert_raises(Timeout::Error) { Timeout.timeout(0.2) { client.get(url("/fault/stall-body")) { |r| r.each_chunk {} } } }
+    assert_raises(Timeout::Error) do
+      Timeout.timeout(0.2) { client.get(url("/fault/stall-body")) { |r| r.each_chunk {} } }
+    end
     assert_equal 0, client.idle_connections
     assert_operator descriptors, :<=, before
   end
@@ -64,7 +66,9 @@ class StreamTest < ServerTest
     end
     error = error_of(Hecaton::TimeoutError) { client.get(url("/fault/drip"), timeout: 0.4) { |r| r.each_chunk {} } }
     assert_equal :total, error.phase
-    error = error_of(Hecaton::TimeoutError) { client(read_timeout: 0.2).get(url("/fault/stall-body")) { |r| r.each_chunk {} } }
+    error = error_of(Hecaton::TimeoutError) do
+      client(read_timeout: 0.2).get(url("/fault/stall-body")) { |r| r.each_chunk {} }
+    end
     assert_equal :read, error.phase
   end
 

@@ -20,7 +20,8 @@ response = HTTParty.get("#{BASE}/headers?x-id=7")
 show "facts", [response.code, response.message, response.headers["x-id"], response.body.class]
 show "query", echoed(HTTParty.get("#{BASE}/echo", query: { limit: 5, tags: %w[a b] }))
 show "form", echoed(HTTParty.post("#{BASE}/echo", body: { name: "Ada", nested: { b: 2 } }))
-show "json", echoed(HTTParty.post("#{BASE}/echo", body: { name: "Ada" }.to_json, headers: { "Content-Type" => "application/json" }))
+json = { body: { name: "Ada" }.to_json, headers: { "Content-Type" => "application/json" } }
+show "json", echoed(HTTParty.post("#{BASE}/echo", **json))
 show "put", echoed(HTTParty.put("#{BASE}/echo", body: "text"))
 show "patch", echoed(HTTParty.patch("#{BASE}/echo", body: { a: 1 }))
 show "delete", echoed(HTTParty.delete("#{BASE}/echo"))
@@ -74,7 +75,8 @@ show "streamed", size
 Tempfile.create(["upload", ".txt"]) do |file|
   file.write("the content")
   file.flush
-  sent = HTTParty.post("#{BASE}/echo", body: { name: "x", file: File.open(file.path) }).then { |reply| JSON.parse(reply.body) }
+  reply = HTTParty.post("#{BASE}/echo", body: { name: "x", file: File.open(file.path) })
+  sent = JSON.parse(reply.body)
   show "multipart", sent["body"].include?("the content")
 end
 

@@ -52,7 +52,8 @@ Net::HTTP.start(BASE.host, BASE.port, read_timeout: 20) do |http|
   show "upload", JSON.parse(http.request(upload).body)
 
   parts = Net::HTTP::Post.new("/echo")
-  parts.set_form([%w[title A], ["file", StringIO.new("content"), { filename: "a.txt" }]], "multipart/form-data", boundary: "xyz")
+  fields = [%w[title A], ["file", StringIO.new("content"), { filename: "a.txt" }]]
+  parts.set_form(fields, "multipart/form-data", boundary: "xyz")
   show "multipart", echoed(http.request(parts))[3]
 
   show "head", http.head("/r/1").to_hash.keys.sort - %w[date connection]
@@ -86,7 +87,9 @@ end
 
 # What goes wrong.
 failures = {
-  "timeout" => -> { Net::HTTP.start(BASE.host, BASE.port, read_timeout: 0.3, max_retries: 0) { |http| http.get("/fault/stall-head") } },
+  "timeout" => lambda {
+    Net::HTTP.start(BASE.host, BASE.port, read_timeout: 0.3, max_retries: 0) { |http| http.get("/fault/stall-head") }
+  },
   "closed" => -> { Net::HTTP.post(BASE + "/fault/close", "x", "Content-Type" => "text/plain") },
   "status" => -> { Net::HTTP.get_response(BASE + "/status/403").value },
   "name" => -> { Net::HTTP.get(URI("http://nobody.invalid/")) }

@@ -53,7 +53,8 @@ show "version", http.http_version(BASE)
 # Statuses are responses.
 %w[/status/201 /status/301 /status/404 /status/500].each do |path|
   reply = http.request(BASE + path)
-  show path, [reply.code, reply.class.ancestors.find { |klass| klass.name.end_with?("Success", "Redirection", "Error") }]
+  kind = reply.class.ancestors.find { |klass| klass.name.end_with?("Success", "Redirection", "Error") }
+  show path, [reply.code, kind]
 end
 
 # The connection, with what a Net::HTTP can do.

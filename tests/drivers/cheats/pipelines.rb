@@ -14,7 +14,8 @@ class Pipelines < Cheat
   def stream(round, index)
     socket = @sockets[index] ||= TCPSocket.new(@host, @port)
     until (wave = @lock.synchronize { Array.new(DEPTH) { round.take }.compact }).empty?
-      socket.write(wave.map { |url, _| "GET #{url[%r{\Ahttp://[^/]+(.*)}, 1]} HTTP/1.1\r\nHost: #{@host}\r\n\r\n" }.join)
+      targets = wave.map { |url, _| url[%r{\Ahttp://[^/]+(.*)}, 1] }
+      socket.write(targets.map { |target| "GET #{target} HTTP/1.1\r\nHost: #{@host}\r\n\r\n" }.join)
       wave.each do |_, taken|
         status, body = read(socket)
         @lock.synchronize { round.done(status, body, taken) }

@@ -70,8 +70,10 @@ module Servers
     def self.kind(failure)
       return failure.to_s unless failure.is_a?(Exception)
 
-      resent = "after a re-send: " if failure.is_a?(Hecaton::Error) && failure.attempts.any? { |attempt| attempt.ending == :resent }
-      "#{failure.class.name.delete_prefix("Hecaton::")} #{resent}#{failure.message}".gsub(%r{https?://\S+}, "URL").gsub(/after [\d.]+(µs|ms|s)/, "after T")
+      attempts = failure.is_a?(Hecaton::Error) ? failure.attempts : []
+      resent = "after a re-send: " if attempts.any? { |attempt| attempt.ending == :resent }
+      text = "#{failure.class.name.delete_prefix("Hecaton::")} #{resent}#{failure.message}"
+      text.gsub(%r{https?://\S+}, "URL").gsub(/after [\d.]+(µs|ms|s)/, "after T")
         .gsub(/\d+(\.\d+)?/, "N")[0, 160]
     end
 

@@ -30,7 +30,9 @@ module Servers
     # A signal that ends this process ends all its children too.
     def stop_at_the_end
       @children = []
-      %i[TERM INT].each { |signal| trap(signal) { @children.each { |child| Process.kill(:TERM, child) rescue nil }; exit!(1) } }
+      %i[TERM INT].each do |signal|
+        trap(signal) { @children.each { |child| Process.kill(:TERM, child) rescue nil }; exit!(1) }
+      end
     end
 
     # Each server's checks run in a child process, so they begin with a newly loaded gem, and a crash affects one
@@ -114,7 +116,8 @@ module Servers
 
     def message_of(error)
       text = error.is_a?(Failed) ? error.message : "#{error.class.name} #{error.message}"
-      text = "#{text} (#{error.backtrace&.first.to_s[%r{[^/]+$}]})" unless error.is_a?(Failed) || error.is_a?(Hecaton::Error)
+      expected = error.is_a?(Failed) || error.is_a?(Hecaton::Error)
+      text = "#{text} (#{error.backtrace&.first.to_s[%r{[^/]+$}]})" unless expected
       text.gsub(/\s+/, " ")[0, 300]
     end
   end

@@ -20,6 +20,10 @@ end
 
 $LOAD_PATH.unshift(File.join(Servers::ROOT, "ruby/lib"))
 require "hecaton"
-%w[certificates check endpoint test_server back_end kinds listeners server forward runner table].each { |name| require_relative name }
-%w[verbs connections reloads refusals bodies back_ends heads tls proxies].each { |name| require_relative "../checks/#{name}" }
+%w[certificates check endpoint test_server back_end kinds listeners server forward runner table].each do |name|
+  require_relative name
+end
+%w[verbs connections reloads refusals bodies back_ends heads tls proxies].each do |name|
+  require_relative "../checks/#{name}"
+end
 Dir[File.join(Servers::HOME, "servers/*.rb")].sort.each { |file| require file }

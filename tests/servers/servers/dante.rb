@@ -5,7 +5,9 @@ module Servers
     program "danted", "sockd"
     version_by "-v"
 
-    def commands = %w[plain].map { |name| [path, "-f", File.join(dir, "#{name}.conf"), "-p", File.join(dir, "#{name}.pid")] }
+    def commands
+      %w[plain].map { |name| [path, "-f", File.join(dir, "#{name}.conf"), "-p", File.join(dir, "#{name}.pid")] }
+    end
 
     def configure
       write("plain.conf", <<~CONF)

@@ -7,7 +7,9 @@ module Servers
     version_by "-v"
 
     # The gem never sends a request twice that is not idempotent; curl does.
-    explains "verbs", "it closes each connection after one response without announcing it, and a POST sent meanwhile may have been processed",
+    explains "verbs",
+      "it closes each connection after one response without announcing it, " \
+      "and a POST sent meanwhile may have been processed",
       seen: /\A(POST|PATCH): \S+ProtocolError the connection ended before a response/
 
     def keep_alive? = false

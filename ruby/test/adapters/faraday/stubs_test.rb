@@ -20,7 +20,8 @@ class FaradayStubsTest < Minitest::Test
   def test_webmock
     reported = []
     WebMock.after_request { |request, response| reported << [request.method, request.uri.path, response.status.first] }
-    stub_request(:post, "http://api.test/users").with(body: { name: "Ada" }, headers: { "X-A" => "1" }).to_return(status: 201, body: "made", headers: { "X-B" => "2" })
+    request = stub_request(:post, "http://api.test/users").with(body: { name: "Ada" }, headers: { "X-A" => "1" })
+    request.to_return(status: 201, body: "made", headers: { "X-B" => "2" })
     stub_request(:get, "http://api.test/late").to_timeout
     stub_request(:get, "http://api.test/down").to_raise(Errno::ECONNREFUSED)
     response = connection.post("/users", { name: "Ada" }, { "X-A" => "1" })
@@ -35,7 +36,8 @@ class FaradayStubsTest < Minitest::Test
   end
 
   def test_stubs_of_its_own
-    stub = Hecaton.stub(:get, %r{\Ahttp://api\.test/}).returns({ status: 200, body: "one" }, Hecaton::TimeoutError, { pieces: %w[a b] })
+    stub = Hecaton.stub(:get, %r{\Ahttp://api\.test/})
+      .returns({ status: 200, body: "one" }, Hecaton::TimeoutError, { pieces: %w[a b] })
     assert_equal "one", connection.get("/x").body
     assert_raises(Faraday::TimeoutError) { connection.get("/x") }
     pieces = []

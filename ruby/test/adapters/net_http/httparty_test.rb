@@ -40,12 +40,19 @@ class HTTPartyTest < ReplacedNetHTTPTest
   end
 
   def test_responses
-    same { HTTParty.get(url("/status/404")).then { |response| [response.code, response.message, response.success?, response.not_found?] } }
+    same do
+      response = HTTParty.get(url("/status/404"))
+      [response.code, response.message, response.success?, response.not_found?]
+    end
     same { HTTParty.get(url("/redirect/302/2")).then { |response| [response.code, response.request.last_uri.path] } }
     same { HTTParty.get(url("/redirect/302/1"), follow_redirects: false).code }
     same { failure { HTTParty.get(url("/redirect-loop")) } }
     same { HTTParty.get(url("/cookies/set?a=1&b=2")).headers.get_fields("set-cookie") }
-    same { [].tap { |sizes| HTTParty.get(url("/bytes/50000"), stream_body: true) { |piece| sizes << piece.bytesize } }.sum }
+    same do
+      sizes = []
+      HTTParty.get(url("/bytes/50000"), stream_body: true) { |piece| sizes << piece.bytesize }
+      sizes.sum
+    end
   end
 
   def test_failures

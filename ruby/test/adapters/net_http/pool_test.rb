@@ -20,7 +20,8 @@ class NetHTTPPoolTest < NetHTTPTest
 
   def test_one_object_may_be_used_by_many_threads
     start do |http|
-      ids = Array.new(8) { |thread| Thread.new { Array.new(25) { |index| JSON.parse(http.get("/echo?id=#{thread}-#{index}").body)["path"] } } }
+      echoed = ->(id) { JSON.parse(http.get("/echo?id=#{id}").body)["path"] }
+      ids = Array.new(8) { |thread| Thread.new { Array.new(25) { |index| echoed["#{thread}-#{index}"] } } }
       assert_equal Array.new(8) { |thread| Array.new(25) { |index| "/echo?id=#{thread}-#{index}" } }, ids.map(&:value)
     end
   end

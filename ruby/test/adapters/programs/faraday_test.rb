@@ -30,7 +30,10 @@ class FaradayProgramTest < Minitest::Test
     server = Server.new { |request| response(request, busy) }
     output, errors, status = Open3.capture3(RbConfig.ruby, "-I#{LIBRARY}", "-", server.url(""), stdin_data: program)
     assert status.success?, errors
-    [output.gsub(/\h{32}/, "BOUNDARY").lines, server.arrived.map { |request| [request.verb, request.target, request.body.gsub(/\h{32}/, "BOUNDARY")] }]
+    arrived = server.arrived.map do |request|
+      [request.verb, request.target, request.body.gsub(/\h{32}/, "BOUNDARY")]
+    end
+    [output.gsub(/\h{32}/, "BOUNDARY").lines, arrived]
   ensure
     server&.stop
   end
@@ -51,6 +54,7 @@ class FaradayProgramTest < Minitest::Test
   def reported(request)
     stored = %w[accept authorization x-client x-request content-length]
     stored << "content-type" unless request.body.empty?
-    { verb: request.verb, target: request.target, body: request.body.dup.force_encoding("UTF-8").gsub(/\h{32}/, "BOUNDARY"), headers: request.headers.slice(*stored).sort }
+    body = request.body.dup.force_encoding("UTF-8").gsub(/\h{32}/, "BOUNDARY")
+    { verb: request.verb, target: request.target, body: body, headers: request.headers.slice(*stored).sort }
   end
 end

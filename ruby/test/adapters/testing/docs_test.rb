@@ -16,13 +16,16 @@ class DocsTest < Minitest::Test
       skip "VCR is not installed" if program.include?("VCR") && !VCR
       rspec = program.include?("RSpec.describe")
       said = run_program(program, *(rspec ? %w[-S rspec --no-color] : []))
-      assert_match(rspec ? /^1 example, 0 failures$/ : /^1 runs, [1-9]\d* assertions, 0 failures, 0 errors, 0 skips$/, said)
+      expected = rspec ? /^1 example, 0 failures$/ : /^1 runs, [1-9]\d* assertions, 0 failures, 0 errors, 0 skips$/
+      assert_match(expected, said)
     end
   end
 
   # Those that are the inside of a test, all in one program.
   def test_pieces
-    tests = PIECES.map.with_index { |piece, index| "define_method(:test_#{index}) do\n#{piece.sub(/^class (\w+) < (\S+)/, '\1 = Class.new(\2) do')}\nend\n" }
+    tests = PIECES.map.with_index do |piece, index|
+      "define_method(:test_#{index}) do\n#{piece.sub(/^class (\w+) < (\S+)/, '\1 = Class.new(\2) do')}\nend\n"
+    end
     said = run_program(<<~RUBY)
       require "minitest/autorun"
       require "hecaton/testing/minitest"

@@ -8,8 +8,10 @@ Typhoeus::Config.timeout = nil
 class DropInTest < ServerTest
   def teardown
     Typhoeus::Expectation.clear
-    [Typhoeus.before, *%i[on_complete on_success on_failure on_headers on_progress].map { |name| Typhoeus.public_send(name) }].each(&:clear)
-    %i[block_connection memoize verbose timeout connecttimeout cache user_agent proxy].each { |name| Typhoeus::Config.public_send(:"#{name}=", nil) }
+    callbacks = %i[on_complete on_success on_failure on_headers on_progress]
+    [Typhoeus.before, *callbacks.map { |name| Typhoeus.public_send(name) }].each(&:clear)
+    settings = %i[block_connection memoize verbose timeout connecttimeout cache user_agent proxy]
+    settings.each { |name| Typhoeus::Config.public_send(:"#{name}=", nil) }
   end
 
   def request(path, **options, &block)

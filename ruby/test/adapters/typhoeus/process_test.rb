@@ -95,7 +95,10 @@ class TyphoeusProcessTest < DropInTest
       Thread.new do
         hydra = Typhoeus::Hydra.hydra
         found = []
-        20.times { |at| hydra.queue(request("/r/#{number * 100 + at}", connecttimeout: 1 + at % 3) { |response| found << response.code }) }
+        20.times do |at|
+          path = "/r/#{number * 100 + at}"
+          hydra.queue(request(path, connecttimeout: 1 + at % 3) { |response| found << response.code })
+        end
         hydra.run
         found
       end

@@ -9,7 +9,9 @@ class TyphoeusTestingTest < DropInTest
   end
 
   def test_stubs
-    Hecaton.stub(:get, "http://x.example/") { Hecaton::Response.new(status: 201, body: "stubbed", headers: { "a" => "b" }) }
+    Hecaton.stub(:get, "http://x.example/") do
+      Hecaton::Response.new(status: 201, body: "stubbed", headers: { "a" => "b" })
+    end
     hydra = Typhoeus::Hydra.new
     responses = [Typhoeus.get("http://x.example/", timeout: 5)]
     3.times do
@@ -18,6 +20,7 @@ class TyphoeusTestingTest < DropInTest
       hydra.queue(request)
     end
     hydra.run
-    assert_equal [[201, "stubbed", "b", true]] * 4, responses.map { |each| [each.code, each.body, each.headers["A"], each.success?] }
+    found = responses.map { |each| [each.code, each.body, each.headers["A"], each.success?] }
+    assert_equal [[201, "stubbed", "b", true]] * 4, found
   end
 end

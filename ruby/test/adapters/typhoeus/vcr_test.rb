@@ -17,7 +17,9 @@ class TyphoeusVcrTest < DropInTest
       require "vcr"
       WebMock.enable!
       VCR.configure { |config| config.cassette_library_dir = ARGV[1]; config.hook_into :typhoeus }
-      2.times { VCR.use_cassette("one") { response = Typhoeus.get(ARGV[0]); print response.code, response.mock.inspect, " " } }
+      2.times do
+        VCR.use_cassette("one") { response = Typhoeus.get(ARGV[0]); print response.code, response.mock.inspect, " " }
+      end
     RUBY
     Dir.mktmpdir do |folder|
       command = [RbConfig.ruby, "-I#{File.expand_path("../../../lib", __dir__)}", "-e", program, url("/r/1"), folder]
@@ -47,6 +49,8 @@ class TyphoeusVcrTest < DropInTest
     hydra = Typhoeus::Hydra.new
     hydra.queue(request("/r/1") { |response| found << response })
     hydra.run
-    found.map { |response| [response.code, response.body, response.headers["content-type"], response.status_message, response.mock] }
+    found.map do |response|
+      [response.code, response.body, response.headers["content-type"], response.status_message, response.mock]
+    end
   end
 end

@@ -21,10 +21,12 @@ class TyphoeusWebMockTest < DropInTest
   def test_stubs_respond
     stub_request(:post, "http://x.example/a?b=1").with(body: "q", headers: { "X-A" => "1" }, basic_auth: %w[me secret])
       .to_return(status: [201, "Made"], body: "hi", headers: { "X" => "y" })
-    response = Typhoeus.post("http://x.example/a", params: { b: 1 }, body: "q", headers: { "X-A" => 1 }, userpwd: "me:secret")
+    options = { params: { b: 1 }, body: "q", headers: { "X-A" => 1 }, userpwd: "me:secret" }
+    response = Typhoeus.post("http://x.example/a", **options)
     assert_equal [201, "hi", "y", :webmock, true, "Made"],
       [response.code, response.body, response.headers["x"], response.mock, response.success?, response.status_message]
-    assert WebMock::RequestRegistry.instance.times_executed(WebMock::RequestPattern.new(:post, "http://x.example/a?b=1")) == 1
+    pattern = WebMock::RequestPattern.new(:post, "http://x.example/a?b=1")
+    assert WebMock::RequestRegistry.instance.times_executed(pattern) == 1
   end
 
   def test_what_is_not_stubbed_raises
