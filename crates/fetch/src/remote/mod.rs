@@ -20,7 +20,7 @@ mod scratch;
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use self::notes::Notes;
