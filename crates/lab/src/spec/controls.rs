@@ -1,7 +1,5 @@
 //! The controls of a run: one client twice, and the baseline loader at fixed work.
 
-use hecaton_test_server::Delay;
-
 use super::{Approach, BASELINE_LOADER, Cell, Control, Load, Manifest, Sweep};
 
 /// Stands behind the name of the client that takes part twice.
@@ -32,9 +30,12 @@ impl Sweep {
                 load: Load {
                     body_bytes: self.body_bytes()[0],
                     concurrency: WORK.1,
-                    delay: Delay::None,
                     requests: Some(WORK.0),
-                    ..loader.load
+                    // Only the servers of the other cells run. No other factor counts here: at a low rate, or with long
+                    // round trips, the same work would take minutes and depend on no machine.
+                    tls: loader.load.tls,
+                    no_resumption: loader.load.no_resumption,
+                    ..Load::PLAIN
                 },
                 control: Some(Control::ReferenceRun),
             });

@@ -1,6 +1,7 @@
 //! Valid and invalid comparisons, and the sweeps that they become.
 
 use super::*;
+use crate::spec::Control;
 
 fn scenario() -> CompareScenario {
     CompareScenario::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
@@ -73,6 +74,27 @@ fn the_loader_does_not_take_part_in_what_it_cannot_do() {
     assert_eq!(sweep.cells.len(), 3);
     assert!(sweep.uses_tls_to("hecaton-ruby"));
     assert!(!sweep.uses_tls_to(BASELINE_LOADER));
+}
+
+#[test]
+fn the_reference_run_is_the_same_work_whatever_is_measured() {
+    let (mut sweep, _) = pair("hecaton-ruby", "hecaton-ruby", &["concurrency=2"]).unwrap();
+    for cell in &mut sweep.cells {
+        cell.load.rate = Some("40".parse().unwrap());
+        cell.load.round_trip_ms = Some(100);
+        cell.load.mode = Some(Mode::Sync);
+    }
+    let twice = sweep.cells[0].clone();
+    let sweep = sweep.with_controls(Some(twice));
+    let of_machine = |cell: &&Cell| cell.control == Some(Control::ReferenceRun);
+    let load = sweep.controls.iter().find(of_machine).unwrap().load;
+    let expected = Load {
+        body_bytes: load.body_bytes,
+        concurrency: 10,
+        requests: Some(2000),
+        ..Load::PLAIN
+    };
+    assert_eq!(load, expected);
 }
 
 #[test]
