@@ -1,6 +1,7 @@
 # Counts the instructions that a request costs in user mode: with the processor's counters (`perf stat`) if the
 # machine has them, else with valgrind's callgrind. A driver runs twice, once with more requests, so that the
-# difference does not include its start and its end.
+# difference does not include its start and its end. Ruby's garbage collector is off meanwhile: when it marks the whole
+# heap, that falls into one of the two runs, and is as much as a tenth of the count.
 require "json"
 require "open3"
 require "tmpdir"
@@ -64,7 +65,10 @@ class Instructions
   def instructions(driver, concurrency, url, requests)
     Dir.mktmpdir do |folder|
       file = File.join(folder, "count")
-      run_driver(counting(file, folder) + driver, concurrency, url, requests)
+      without_collector = File.join(folder, "without_collector.rb")
+      File.write(without_collector, "GC.disable\n")
+      environment = { "RUBYOPT" => "-r#{without_collector}" }
+      run_driver([environment, *counting(file, folder), *driver], concurrency, url, requests)
       pattern = @counter == "perf" ? /^(\d+),/ : /Collected : (\d+)/
       Integer(File.read(file)[pattern, 1] || raise("#{@counter} counted nothing:\n#{File.read(file)}"))
     end
@@ -108,7 +112,8 @@ class Instructions
   def print_table(rows)
     names = @builds.libraries.keys
     @say.puts("",
-      "Instructions a request in user mode (#{@counter}; the median of #{@repeats}, and how far they are apart)", "")
+      "Instructions a request in user mode, without Ruby's garbage collector (#{@counter}; the median of #{@repeats}, " \
+      "and how far they are apart)", "")
     @say.puts(format("%-14s %9s %8s %22s %22s %7s", "client", "in flight", "body", *names, "ratio"))
     rows.each do |row|
       counts = names.map { |name| spread(row[:instructions][name]) }
