@@ -52,13 +52,19 @@ fn publish(arguments: &Arguments, started: &hecaton_fetch::start::Started) -> Re
     use hecaton_lab::findings::words::plural;
 
     let enqueued = enqueue(started, &arguments.server.url, arguments.lease)?;
+    let next = match enqueued.new + enqueued.known {
+        0 => String::new(),
+        _ => {
+            let folder = arguments.home.folder.display();
+            format!("; `hecaton fetch worker {folder} --nats URL` on any machine runs them")
+        }
+    };
     writeln!(
         stdout(),
-        "{} queued, {} in the queue already, {} done; `hecaton fetch worker {} --nats URL` on any machine runs them",
+        "{} queued, {} in the queue already, {} done{next}",
         plural(enqueued.new, "part"),
         enqueued.known,
-        enqueued.done,
-        arguments.home.folder.display()
+        enqueued.done
     )?;
     Ok(())
 }
