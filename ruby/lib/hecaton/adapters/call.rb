@@ -19,4 +19,4 @@ module Hecaton
   end
 end
 
-%w[configuration try retry watcher application connection].each { |name| require_relative "call/#{name}" }
+%w[configuration retry watcher application connection].each { |name| require_relative "call/#{name}" }

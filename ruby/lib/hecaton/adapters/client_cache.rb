@@ -3,19 +3,9 @@ module Hecaton
   # A few clients, the one used longest ago closed for another. Safe in threads, and on both sides of a fork, as clients
   # are. Looked up without a lock, because the Hash is replaced and never changed.
   class ClientCache
-    # A client, until it is closed for another one.
-    class Lease
-      # Hecaton::Client; and the key that it is kept under.
-      attr_reader :client, :key
-      # Float, seconds of the monotonic clock, when it was used last; true once it is another's turn.
-      attr_accessor :used, :stale
-
-      # For ClientCache.
-      def initialize(client, key)
-        @client = client
-        @key = key
-      end
-    end
+    # A Hecaton::Client with the key that it is kept under, until it is closed for another one. used is when it was used
+    # last, a Float in seconds of the monotonic clock. stale is true once it is another's turn.
+    Lease = Struct.new(:client, :key, :used, :stale)
 
     # most: how many are kept. The block makes the client of a key.
     def initialize(most, &make)
@@ -52,8 +42,7 @@ module Hecaton
     private
 
     def add(key)
-      lease = Lease.new(@make.call(key), key)
-      lease.used = Clock.now
+      lease = Lease.new(@make.call(key), key, Clock.now)
       leases = @leases.merge(key => lease)
       while leases.size > @most
         oldest = leases.values.min_by(&:used)

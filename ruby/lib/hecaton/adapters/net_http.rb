@@ -27,6 +27,6 @@ end
 
 # In this order, because some need others while they are loaded.
 %w[
-  refused trust tls settings clients defaults failures upload written outgoing decoding body_socket incoming debug seen
+  trust tls settings clients defaults failures upload written outgoing decoding body_socket incoming debug
   exchange transport replace persistent
 ].each { |name| require_relative "net_http/#{name}" }

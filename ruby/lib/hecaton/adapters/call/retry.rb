@@ -1,6 +1,21 @@
 # Tries a request again, within its total timeout, and reports each try.
 module Hecaton
   module Call
+    # The result of one try of a request.
+    #
+    # number:: Integer, from 1.
+    # began:: Float, seconds from the start of the request.
+    # elapsed:: Float, seconds.
+    # status:: Integer, nil for none.
+    # error:: the exception it ended in, nil for none.
+    Try = Struct.new(:number, :began, :elapsed, :status, :error, keyword_init: true)
+
+    # The tries, added to an exception that leaves Retry.
+    module Tried
+      # Array of Try, in order.
+      attr_accessor :tries
+    end
+
     # A middleware with the options of Faraday's own :retry:
     #
     # max:: most tries after the first. Default 3.

@@ -29,13 +29,21 @@ module Hecaton
       # A response, read by pieces or whole. Yields it when its head is there.
       private_class_method def received(http, client, request, outgoing, in_pieces, &head)
         verb, url, headers, body = outgoing.verb, outgoing.url, outgoing.headers, outgoing.body
-        Seen.once(http) do
+        seen_once(http) do
           next Incoming.whole(http, request, client.request_flat(verb, url, headers, body)).tap(&head) unless in_pieces
 
           client.request(verb, url, headers: headers.each_slice(2).to_a, body: body) do |stream|
             Incoming.streamed(http, request, stream, &head)
           end
         end
+      end
+
+      # Yields; past WebMock's adapter for Hecaton if the object is a Net::HTTP that was replaced. When WebMock's own
+      # adapter for that is on, it has seen the request; when it is off (`except: [:net_http]`), nobody is to see it.
+      private_class_method def seen_once(http, &block)
+        return yield if http.is_a?(NetHTTP) || !defined?(::WebMock::HttpLibAdapters::NetHttpAdapter)
+
+        Interception.bypass(:webmock, &block)
       end
     end
   end

@@ -1,4 +1,5 @@
 # Persistent connections for programs of net-http-persistent: Hecaton::Persistent instead of Net::HTTP::Persistent.
+%w[settings proxy requests replace].each { |name| require_relative "persistent/#{name}" }
 
 module Hecaton
   # One pool for all threads that share the object:
@@ -27,13 +28,7 @@ module Hecaton
 
     # The object that connection_for yields. http is a started Hecaton::NetHTTP, whose connections are the pool's.
     Connection = Struct.new(:http)
-  end
-end
 
-%w[settings proxy requests replace].each { |name| require_relative "persistent/#{name}" }
-
-module Hecaton
-  class Persistent
     include Settings
     include Proxy
     include Requests

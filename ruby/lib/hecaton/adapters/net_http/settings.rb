@@ -1,6 +1,9 @@
 # The settings of a Net::HTTP object → the settings of a client; a setting that cannot be honoured is refused by name.
 module Hecaton
   class NetHTTP
+    # The error for a setting that it cannot honour. The message names the setting and the reason.
+    class Refused < ArgumentError; end
+
     # Called when an object starts, and again when one of its settings has changed.
     module Settings
       # Settings that are nil unless the program sets them, and why each is refused.

@@ -16,7 +16,7 @@ module Hecaton
       # outcome: a Hecaton::Response, Hecaton::Error, or Hecaton::Stream. body: a String. code: the return code.
       def of(outcome, body, code, sent, debug_info)
         times(outcome).merge!(
-          httpauth_avail: httpauth(outcome), effective_url: url(outcome), **ends(outcome),
+          httpauth_avail: httpauth(outcome), effective_url: outcome.url.to_s.b, **ends(outcome),
           response_code: status(outcome), request_size: nil, redirect_count: outcome.redirects.size,
           redirect_url: redirect_url(outcome), **sizes(outcome, body, sent),
           return_code: code, response_headers: heads(outcome), response_body: body, debug_info: debug_info
@@ -52,8 +52,6 @@ module Hecaton
       private_class_method def name(name, version)
         version == "2" ? name : NAMES.fetch(name) { Headers.title(name) }
       end
-
-      private_class_method def url(outcome) = outcome.url.to_s.b
 
       # The two ends of the last attempt's connection, nil where there was none or it was a Unix socket; and its TLS.
       private_class_method def ends(outcome)

@@ -15,7 +15,7 @@ end
 %w[
   ethon errors return_codes config header debug_info reasons facts response_informations response_status response
   actions callbacks expectation layers query form clients easy_factory refusals cookie_files option_values
-  authentication proxy_options tls_options client_options request_options plan takers exchange request transfers hydra
+  proxy_options tls_options client_options request_options plan takers exchange request transfers hydra
   cache pool verbs
 ].each { |name| require_relative "#{name}" }
 require_relative "params_decoder" if defined?(Rack)

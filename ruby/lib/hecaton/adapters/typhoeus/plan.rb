@@ -4,7 +4,6 @@ module Hecaton
     # Made for each request that is more than a plain GET.
     class Plan
       include OptionValues
-      include Authentication
       include ProxyOptions
       include TlsOptions
       include ClientOptions

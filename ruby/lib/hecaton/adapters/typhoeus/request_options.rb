@@ -1,4 +1,4 @@
-# Options of a single request: method, URL, headers and body.
+# Options of a single request: method, URL, headers, body and credentials.
 require "time"
 
 module Hecaton
@@ -8,8 +8,10 @@ module Hecaton
       FORM = "application/x-www-form-urlencoded"
       # Of libcurl's protocols.
       PROTOCOLS = { http: 1, https: 2 }.freeze
+      # Options that imply a method.
+      IMPLIED = { nobody: "HEAD", httpget: "GET", post: "POST", put: "PUT", upload: "PUT" }.freeze
       MOST_REDIRECTS = 1000
-      private_constant :FORM, :PROTOCOLS, :MOST_REDIRECTS
+      private_constant :FORM, :PROTOCOLS, :IMPLIED, :MOST_REDIRECTS
 
       private
 
@@ -59,13 +61,7 @@ module Hecaton
 
       def set_timecondition(name, value) = @time_condition = enum(name, value, %i[none ifmodsince ifunmodsince])
 
-      def set_nobody(_name, value) = (@implied = "HEAD" if on?(value))
-
-      def set_httpget(_name, value) = (@implied = "GET" if on?(value))
-
-      def set_post(_name, value) = (@implied = "POST" if on?(value))
-
-      def set_put(_name, value) = (@implied = "PUT" if on?(value))
+      def set_implied(name, value) = (@implied = IMPLIED[name] if on?(value))
 
       def set_port(name, value) = @port = number(name, value).to_i
 
@@ -87,6 +83,24 @@ module Hecaton
       def set_postridir(name, value) = only(name, value, !on?(value), "A POST becomes a GET by 301, 302 and 303.")
 
       def set_encoding_of_transfer(name, value) = only(name, value, !on?(value), "Hecaton requests no coding of the transfer.")
+
+      def set_userpwd(_name, value) = @userpwd = value.to_s.split(":", 2).then { |user, password| [user.to_s, password.to_s] }
+
+      def set_httpauth(_name, value) = @httpauth = value.is_a?(Array) ? value.map(&:to_sym) : [value.is_a?(String) ? value.to_sym : value]
+
+      # Credentials. Called after all options, so their order does not matter.
+      def authenticate
+        pair = @userpwd || ([@username.to_s, @password.to_s] if @username || @password)
+        return unless pair
+
+        case @httpauth
+        when nil, [:basic], [1] then @basic_auth = pair
+        when [:digest], [2] then @digest_auth = pair
+        else
+          Refusals.value(:httpauth, @httpauth.size == 1 ? @httpauth.first : @httpauth,
+            "Hecaton does not find out which kinds a server supports: say :basic or :digest.")
+        end
+      end
 
       # Whatever order the options came in.
       def set_up_request

@@ -15,26 +15,23 @@ module Hecaton
         capath: %i[@ca_path to_s], sslcert: %i[@cert to_s], sslkey: %i[@key to_s], keypasswd: %i[@key_password to_s],
         sslcertpasswd: %i[@key_password to_s], sslkeypasswd: %i[@key_password to_s], cookiejar: %i[@cookie_jar to_s],
         cookiesession: %i[@cookie_session on?], low_speed_limit: %i[@low_speed_limit to_i],
-        body: :set_body, headers: :set_headers, timeout: :set_timeout, timeout_ms: :set_timeout_ms,
-        connecttimeout: :set_connecttimeout, connecttimeout_ms: :set_connecttimeout_ms, cookie: :set_cookie, referer: :set_referer,
-        useragent: :set_useragent, range: :set_range, resume_from: :set_resume_from, resume_from_large: :set_resume_from,
-        timecondition: :set_timecondition, nobody: :set_nobody, httpget: :set_httpget, post: :set_post, put: :set_put,
-        upload: :set_put, port: :set_port, protocols: :set_protocols, redir_protocols: :set_redir_protocols,
+        **%i[
+          body headers timeout timeout_ms connecttimeout connecttimeout_ms cookie referer useragent range resume_from
+          timecondition port protocols redir_protocols userpwd httpauth proxyport proxytype proxyuserpwd proxyauth noproxy
+          httpproxytunnel sslversion pinnedpublickey forbid_reuse maxconnects accept_encoding http_content_decoding
+          http_version resolve ipresolve unix_socket_path maxfilesize low_speed_time cookiefile cookielist
+        ].to_h { |name| [name, :"set_#{name}"] },
         postfields: :set_body, copypostfields: :set_body, set_read_callback: :set_body,
+        nobody: :set_implied, httpget: :set_implied, post: :set_implied, put: :set_implied, upload: :set_implied,
         postredir: :set_postridir, post301: :set_postridir, transfer_encoding: :set_encoding_of_transfer,
-        userpwd: :set_userpwd, httpauth: :set_httpauth, proxyport: :set_proxyport, proxytype: :set_proxytype,
-        proxyuserpwd: :set_proxyuserpwd, proxyauth: :set_proxyauth, noproxy: :set_noproxy,
-        httpproxytunnel: :set_httpproxytunnel, sslcerttype: :set_type, sslkeytype: :set_type, sslversion: :set_sslversion,
-        pinnedpublickey: :set_pinnedpublickey, pinned_public_key: :set_pinnedpublickey,
-        forbid_reuse: :set_forbid_reuse, fresh_connect: :set_forbid_reuse, maxconnects: :set_maxconnects,
-        accept_encoding: :set_accept_encoding, http_content_decoding: :set_http_content_decoding, http_version: :set_http_version,
-        resolve: :set_resolve, ipresolve: :set_ipresolve, unix_socket_path: :set_unix_socket_path, unix_socket: :set_unix_socket_path,
-        maxfilesize: :set_maxfilesize, maxfilesize_large: :set_maxfilesize, low_speed_time: :set_low_speed_time,
-        cookiefile: :set_cookiefile, cookielist: :set_cookielist,
-        netrc: :set_off, netrc_file: :set_refused, autoreferer: :set_off, unrestricted_auth: :set_off,
-        tcp_nodelay: :set_on, tcp_keepalive: :set_off, ssl_sessionid_cache: nil, dns_cache_timeout: nil, dns_use_global_cache: nil,
-        pipewait: nil, buffersize: nil, nosignal: nil, noprogress: nil, infilesize: nil, infilesize_large: nil, postfieldsize: nil,
-        postfieldsize_large: nil, cache: nil, cache_ttl: nil, certinfo: nil
+        sslcerttype: :set_type, sslkeytype: :set_type, pinned_public_key: :set_pinnedpublickey,
+        fresh_connect: :set_forbid_reuse, resume_from_large: :set_resume_from, unix_socket: :set_unix_socket_path,
+        maxfilesize_large: :set_maxfilesize, netrc: :set_off, netrc_file: :set_refused, autoreferer: :set_off,
+        unrestricted_auth: :set_off, tcp_nodelay: :set_on, tcp_keepalive: :set_off,
+        **%i[
+          ssl_sessionid_cache dns_cache_timeout dns_use_global_cache pipewait buffersize nosignal noprogress infilesize
+          infilesize_large postfieldsize postfieldsize_large cache cache_ttl certinfo
+        ].to_h { |name| [name, nil] }
       }.freeze
     end
   end
