@@ -50,7 +50,9 @@ module Hecaton
       # within its total_timeout. Objects with the same settings share a client. Default: a sixteenth of the process's
       # limit of descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are held,
       # so all of them together never have more than three quarters of the descriptors.
-      def max_connections = @max_connections ||= derived
+      def max_connections
+        @max_connections ||= (Process.getrlimit(Process::RLIMIT_NOFILE).first / 16).clamp(8, MOST_CONNECTIONS)
+      end
 
       # Sets it, for clients that are made from now on. nil for the default.
       def max_connections=(count)
@@ -79,10 +81,6 @@ module Hecaton
 
       # Closes all connections that wait to be used again. Requests that run continue to their ends. Returns nil.
       def shutdown = pool.clear
-
-      private
-
-      def derived = (Process.getrlimit(Process::RLIMIT_NOFILE).first / 16).clamp(8, MOST_CONNECTIONS)
     end
     @http = "1.1"
     @generation = 0

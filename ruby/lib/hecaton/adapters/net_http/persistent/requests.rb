@@ -58,8 +58,7 @@ module Hecaton
 
       # Raises NetHTTP::Refused: HTTP/1.1 pipelining is not supported.
       def pipeline(_uri, _requests)
-        NetHTTP::Settings.refuse_setting(:pipeline,
-          "requests are not pipelined; Hecaton::Client#batch sends many at once")
+        refuse_setting(:pipeline, "requests are not pipelined; Hecaton::Client#batch sends many at once")
       end
 
       # Whether a request of this method may be sent twice without doing more than once (RFC 9110 §9.2.2).
@@ -74,7 +73,7 @@ module Hecaton
       # These take a connection of net-http-persistent's apart. They raise NetHTTP::Refused.
       %i[pool timeout_key finish reset start ssl expired? error_message request_failed].each do |name|
         define_method(name) do |*|
-          NetHTTP::Settings.refuse_setting(name, "connections are the engine's; reconnect and shutdown close them")
+          refuse_setting(name, "connections are the engine's; reconnect and shutdown close them")
         end
       end
 

@@ -107,15 +107,14 @@ module Hecaton
       end
 
       def refuse
-        NetHTTP::Settings.refuse_setting(:max_requests,
-          "connections are replaced by their idle time alone") if max_requests
-        if socket_options != NO_DELAY
-          NetHTTP::Settings.refuse_setting(:socket_options, "sockets are the engine's, which sets TCP_NODELAY itself")
-        end
-        return if reuse_ssl_sessions
+        refuse_setting(:max_requests, "connections are replaced by their idle time alone") if max_requests
+        refuse_setting(:reuse_ssl_sessions, "TLS sessions are kept by the engine") unless reuse_ssl_sessions
+        return if socket_options == NO_DELAY
 
-        NetHTTP::Settings.refuse_setting(:reuse_ssl_sessions, "TLS sessions are kept by the engine")
+        refuse_setting(:socket_options, "sockets are the engine's, which sets TCP_NODELAY itself")
       end
+
+      def refuse_setting(name, why) = NetHTTP::Settings.refuse_setting(name, why)
     end
   end
 end
