@@ -3,12 +3,8 @@ require "date" # Faraday 1's own :retry uses it and does not load it.
 require "faraday"
 require_relative "../../hecaton"
 
-module Faraday
-  class Adapter
-    # conn = Faraday.new(url) { |faraday| faraday.adapter :hecaton }
-    class Hecaton < Adapter
-    end
-  end
+# conn = Faraday.new(url) { |faraday| faraday.adapter :hecaton }
+class Faraday::Adapter::Hecaton < Faraday::Adapter
 end
 
 # In this order, because some need others while they are loaded.

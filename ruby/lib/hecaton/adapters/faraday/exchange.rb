@@ -1,115 +1,111 @@
 # One request of Faraday's: sent alone, or as one of a batch.
-module Faraday
-  class Adapter
-    class Hecaton
-      # The constructor makes the request out of the env, and the response is put into the env.
-      class Exchange
-        # Methods of Faraday's as they go on the wire.
-        VERBS = Hash.new { |_, method| method.to_s.upcase }.update(
-          %i[get head post put patch delete options trace].to_h { |method| [method, method.to_s.upcase.freeze] }
-        ).freeze
-        private_constant :VERBS
+class Faraday::Adapter::Hecaton
+  # The constructor makes the request out of the env, and the response is put into the env.
+  class Exchange
+    # Methods of Faraday's as they go on the wire.
+    VERBS = Hash.new { |_, method| method.to_s.upcase }.update(
+      %i[get head post put patch delete options trace].to_h { |method| [method, method.to_s.upcase.freeze] }
+    ).freeze
+    private_constant :VERBS
 
-        # Hecaton::Client.
-        attr_reader :client
+    # Hecaton::Client.
+    attr_reader :client
 
-        def initialize(env, client, settings)
-          @env = env
-          @client = client
-          @settings = settings
-          # After a first try, by :retry and the like, Faraday keeps the request's body where the response's is.
-          @given = env.status ? env.response_body : env.request_body
-          @body, @headers = Body.of(@given, env.request_headers)
-          @timeout = env.request.timeout
-        end
+    def initialize(env, client, settings)
+      @env = env
+      @client = client
+      @settings = settings
+      # After a first try, by :retry and the like, Faraday keeps the request's body where the response's is.
+      @given = env.status ? env.response_body : env.request_body
+      @body, @headers = Body.of(@given, env.request_headers)
+      @timeout = env.request.timeout
+    end
 
-        # Sends it and waits for its end. Raises Faraday::Error.
-        def perform
-          return Body.keeping_place(@given) { whole_or_stream } unless @given.nil? || @given.is_a?(String)
+    # Sends it and waits for its end. Raises Faraday::Error.
+    def perform
+      return Body.keeping_place(@given) { whole_or_stream } unless @given.nil? || @given.is_a?(String)
 
-          whole_or_stream
-        end
+      whole_or_stream
+    end
 
-        # Queues it in a batch, and calls the block with the error that it ended in, or nil.
-        def queue(batch)
-          position = Body.position(@given)
-          request = batch.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout)
-          deliver(request) if @env.request.stream_response?
-          request.on_complete do |outcome|
-            Body.return_to(@given, position) if position
-            yield conclude(outcome)
-          end
-        rescue ArgumentError => error
-          yield Errors.of(error, @env)
-        end
-
-        # Notifies those who wait for its end.
-        def finish(error)
-          ResponseEnv.failure(@env, error) if error
-          @env.response.finish(@env)
-        end
-
-        private
-
-        def whole_or_stream
-          @env.request.stream_response? ? stream : whole
-        rescue ::Hecaton::Error => error
-          raise Errors.of(error, @env)
-        end
-
-        def whole
-          response = send_with(@client)
-          ResponseEnv.head(@env, response, @settings)
-          ResponseEnv.body(@env, response, response.body)
-        rescue ArgumentError => error
-          raise Errors.of(error, @env)
-        end
-
-        def stream
-          began = false
-          delivery = Delivery.new(@env)
-          send_to(@client) do |response|
-            began = true
-            ResponseEnv.head(@env, response, @settings)
-            response.each_chunk { |chunk| delivery.piece(chunk) }
-            ResponseEnv.body(@env, response.outcome, +"")
-            delivery.finish
-          end
-        rescue ArgumentError => error
-          raise if began # One of on_data's own.
-
-          raise Errors.of(error, @env)
-        end
-
-        def send_to(client, &block)
-          client.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout, &block)
-        end
-
-        # Sends without a block, and by the short way for headers that are Strings, as most are.
-        def send_with(client)
-          flat = @headers.flatten
-          return send_to(client) unless flat.all?(String)
-
-          client.request_flat(VERBS[@env.method], @env.url.to_s, flat, @body, @timeout)
-        end
-
-        # In a batch the pieces come by callbacks.
-        def deliver(request)
-          @delivery = delivery = Delivery.new(@env)
-          request.on_headers { |response| ResponseEnv.head(@env, response, @settings) }
-          request.on_body { |chunk| delivery.piece(chunk) }
-        end
-
-        # The error, nil for a response.
-        def conclude(outcome)
-          return Errors.of(outcome, @env) if outcome.error
-
-          ResponseEnv.head(@env, outcome, @settings) unless @delivery
-          ResponseEnv.body(@env, outcome, @delivery ? +"" : outcome.body)
-          @delivery&.finish
-          nil
-        end
+    # Queues it in a batch, and calls the block with the error that it ended in, or nil.
+    def queue(batch)
+      position = Body.position(@given)
+      request = batch.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout)
+      deliver(request) if @env.request.stream_response?
+      request.on_complete do |outcome|
+        Body.return_to(@given, position) if position
+        yield conclude(outcome)
       end
+    rescue ArgumentError => error
+      yield Errors.of(error, @env)
+    end
+
+    # Notifies those who wait for its end.
+    def finish(error)
+      ResponseEnv.failure(@env, error) if error
+      @env.response.finish(@env)
+    end
+
+    private
+
+    def whole_or_stream
+      @env.request.stream_response? ? stream : whole
+    rescue ::Hecaton::Error => error
+      raise Errors.of(error, @env)
+    end
+
+    def whole
+      response = send_with(@client)
+      ResponseEnv.head(@env, response, @settings)
+      ResponseEnv.body(@env, response, response.body)
+    rescue ArgumentError => error
+      raise Errors.of(error, @env)
+    end
+
+    def stream
+      began = false
+      delivery = Delivery.new(@env)
+      send_to(@client) do |response|
+        began = true
+        ResponseEnv.head(@env, response, @settings)
+        response.each_chunk { |chunk| delivery.piece(chunk) }
+        ResponseEnv.body(@env, response.outcome, +"")
+        delivery.finish
+      end
+    rescue ArgumentError => error
+      raise if began # One of on_data's own.
+
+      raise Errors.of(error, @env)
+    end
+
+    def send_to(client, &block)
+      client.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout, &block)
+    end
+
+    # Sends without a block, and by the short way for headers that are Strings, as most are.
+    def send_with(client)
+      flat = @headers.flatten
+      return send_to(client) unless flat.all?(String)
+
+      client.request_flat(VERBS[@env.method], @env.url.to_s, flat, @body, @timeout)
+    end
+
+    # In a batch the pieces come by callbacks.
+    def deliver(request)
+      @delivery = delivery = Delivery.new(@env)
+      request.on_headers { |response| ResponseEnv.head(@env, response, @settings) }
+      request.on_body { |chunk| delivery.piece(chunk) }
+    end
+
+    # The error, nil for a response.
+    def conclude(outcome)
+      return Errors.of(outcome, @env) if outcome.error
+
+      ResponseEnv.head(@env, outcome, @settings) unless @delivery
+      ResponseEnv.body(@env, outcome, @delivery ? +"" : outcome.body)
+      @delivery&.finish
+      nil
     end
   end
 end

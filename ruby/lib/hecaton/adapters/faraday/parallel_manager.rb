@@ -1,88 +1,84 @@
 # Runs the requests of in_parallel at once.
-module Faraday
-  class Adapter
-    class Hecaton
-      # Faraday makes one by itself for conn.in_parallel { … }. To set how many run at once:
-      #
-      #   manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: 50, per_origin: 8)
-      #   conn.in_parallel(manager) { … }
-      #
-      # All requests are run to their ends. Then the first exception is raised that one of the requests alone would have
-      # raised. It is the request's failure (Faraday::TimeoutError and the like), or an exception of a middleware or an
-      # on_complete for its response. A request that failed has the status 0, an empty body, and its error in
-      # <code>env[:hecaton_error]</code>.
-      #
-      # Used by one thread at a time.
-      class ParallelManager
-        # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests of equal settings.
-        # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised
-        #   all the same.
-        def initialize(concurrency: nil, per_origin: nil, rate: nil, raise_errors: true)
-          @limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
-          @raise_errors = raise_errors
-          @waiting = []
-          @number = 0
-        end
+class Faraday::Adapter::Hecaton
+  # Faraday makes one by itself for conn.in_parallel { … }. To set how many run at once:
+  #
+  #   manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: 50, per_origin: 8)
+  #   conn.in_parallel(manager) { … }
+  #
+  # All requests are run to their ends. Then the first exception is raised that one of the requests alone would have
+  # raised. It is the request's failure (Faraday::TimeoutError and the like), or an exception of a middleware or an
+  # on_complete for its response. A request that failed has the status 0, an empty body, and its error in
+  # <code>env[:hecaton_error]</code>.
+  #
+  # Used by one thread at a time.
+  class ParallelManager
+    # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests of equal settings.
+    # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised
+    #   all the same.
+    def initialize(concurrency: nil, per_origin: nil, rate: nil, raise_errors: true)
+      @limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
+      @raise_errors = raise_errors
+      @waiting = []
+      @number = 0
+    end
 
-        # For the adapter: takes an Exchange. In a callback it joins the batch that runs.
-        def queue(exchange)
-          numbered = [@number += 1, exchange]
-          return start(@batch, *numbered) if @batch && exchange.client.equal?(@client)
+    # For the adapter: takes an Exchange. In a callback it joins the batch that runs.
+    def queue(exchange)
+      numbered = [@number += 1, exchange]
+      return start(@batch, *numbered) if @batch && exchange.client.equal?(@client)
 
-          @waiting << numbered
-        end
+      @waiting << numbered
+    end
 
-        # For Faraday 2: runs what the block has queued once the block ends. An exception in the block drops all of it.
-        def execute
-          yield
-          run
-        ensure
-          @waiting.clear
-        end
+    # For Faraday 2: runs what the block has queued once the block ends. An exception in the block drops all of it.
+    def execute
+      yield
+      run
+    ensure
+      @waiting.clear
+    end
 
-        # Runs what is queued, and what its callbacks queue, to the end. Requests that differ in timeouts (but the
-        # total), proxy or ssl run in groups, one group after the other.
-        def run
-          return if @batch # Called in a callback of itself.
+    # Runs what is queued, and what its callbacks queue, to the end. Requests that differ in timeouts (but the
+    # total), proxy or ssl run in groups, one group after the other.
+    def run
+      return if @batch # Called in a callback of itself.
 
-          @failures = []
-          begin
-            run_group until @waiting.empty?
-          ensure
-            @waiting.clear
-            @number = 0
-          end
-          _, error = @failures.min_by(&:first)
-          raise error if error
-        end
-
-        private
-
-        def run_group
-          @client = @waiting.first.last.client
-          group, @waiting = @waiting.partition { |_, exchange| exchange.client.equal?(@client) }
-          @client.batch(**@limits) do |batch|
-            @batch = batch
-            group.each { |number, exchange| start(batch, number, exchange) }
-          end
-        ensure
-          @batch = @client = nil
-        end
-
-        def start(batch, number, exchange)
-          exchange.queue(batch) do |error|
-            @failures << [number, error] if error && @raise_errors
-            report(number, exchange, error)
-          end
-        end
-
-        # An exception in one request's middlewares does not keep the others from finishing.
-        def report(number, exchange, error)
-          exchange.finish(error)
-        rescue StandardError => raised
-          @failures << [number, raised]
-        end
+      @failures = []
+      begin
+        run_group until @waiting.empty?
+      ensure
+        @waiting.clear
+        @number = 0
       end
+      _, error = @failures.min_by(&:first)
+      raise error if error
+    end
+
+    private
+
+    def run_group
+      @client = @waiting.first.last.client
+      group, @waiting = @waiting.partition { |_, exchange| exchange.client.equal?(@client) }
+      @client.batch(**@limits) do |batch|
+        @batch = batch
+        group.each { |number, exchange| start(batch, number, exchange) }
+      end
+    ensure
+      @batch = @client = nil
+    end
+
+    def start(batch, number, exchange)
+      exchange.queue(batch) do |error|
+        @failures << [number, error] if error && @raise_errors
+        report(number, exchange, error)
+      end
+    end
+
+    # An exception in one request's middlewares does not keep the others from finishing.
+    def report(number, exchange, error)
+      exchange.finish(error)
+    rescue StandardError => raised
+      @failures << [number, raised]
     end
   end
 end

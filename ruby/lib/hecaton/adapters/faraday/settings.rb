@@ -1,96 +1,92 @@
 # Makes the settings of a Hecaton::Client from a request of Faraday and the adapter's own options.
-module Faraday
-  class Adapter
-    class Hecaton
-      # Made by an adapter, once.
-      class Settings
-        # Seconds for a whole request without a timeout of its own.
-        TOTAL = 300
-        # Seconds for each phase of such a request, as in Net::HTTP.
-        PHASE = 60
-        # Settings that Faraday has itself, and settings that connections must not share.
-        ELSEWHERE = {
-          base_url: "give it to Faraday.new", headers: "give them to Faraday.new",
-          basic_auth: "use Faraday's authorization", bearer: "use Faraday's authorization",
-          user_agent: "give it to Faraday.new among the headers", raise_for_status: "use the middleware :raise_error",
-          app_name: "give X-App-Name to Faraday.new among the headers", app_env: "give X-App-Env to Faraday.new among the headers"
-        }.freeze
-        private_constant :ELSEWHERE
+class Faraday::Adapter::Hecaton
+  # Made by an adapter, once.
+  class Settings
+    # Seconds for a whole request without a timeout of its own.
+    TOTAL = 300
+    # Seconds for each phase of such a request, as in Net::HTTP.
+    PHASE = 60
+    # Settings that Faraday has itself, and settings that connections must not share.
+    ELSEWHERE = {
+      base_url: "give it to Faraday.new", headers: "give them to Faraday.new",
+      basic_auth: "use Faraday's authorization", bearer: "use Faraday's authorization",
+      user_agent: "give it to Faraday.new among the headers", raise_for_status: "use the middleware :raise_error",
+      app_name: "give X-App-Name to Faraday.new among the headers", app_env: "give X-App-Env to Faraday.new among the headers"
+    }.freeze
+    private_constant :ELSEWHERE
 
-        # options:: the adapter's, keywords of Hecaton::Client.new. With a block, yields them as a Hash to be filled.
-        def initialize(options)
-          @options = options.to_h.transform_keys(&:to_sym)
-          yield @options if block_given?
-          refused = @options.keys.find { |name| ELSEWHERE.key?(name) }
-          Errors.refuse("adapter :hecaton: #{refused} is not an option of it: #{ELSEWHERE[refused]}") if refused
-          if @options[:cookies] == true
-            Errors.refuse("adapter :hecaton: cookies: true would share one jar with all who have these settings: give a Hecaton::Cookies")
-          end
-          @options.freeze
-          @decode = @options[:decode] != false
-          most = @options[:redirects]
-          @redirects = most == true || (most.is_a?(Integer) && most.positive?)
-        end
-
-        # Whether bodies are decoded, unless a request sets that itself.
-        def decode? = @decode
-
-        # Whether redirects are followed by the engine.
-        def redirects? = @redirects
-
-        # Settings of the client for a request. The request's own options take precedence over the adapter's. plain:
-        # whether the URL begins with http:.
-        def of(request, ssl, plain = false)
-          Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
-
-          settings = { timeout: total(request), proxy: false }.merge!(@options)
-          settings.merge!(times(request), tls(ssl, plain))
-          proxy = request.proxy
-          settings[:proxy] = proxy_url(proxy) unless proxy&.uri.to_s.empty? # As "" is by Faraday 1, and nil by Faraday 2.
-          settings.freeze
-        end
-
-        private
-
-        # An unsupported TLS option is an error only if the request may use TLS.
-        def tls(ssl, plain)
-          Ssl.settings(ssl)
-        rescue Faraday::Error
-          raise unless plain && !redirects?
-
-          {}
-        end
-
-        # The total for requests that have none of their own: longer than its parts.
-        def total(request)
-          [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time| time.is_a?(Numeric) ? time : 0 }].max
-        end
-
-        # If the request or the adapter has a total timeout, phases without a limit of their own get none.
-        def times(request)
-          other = PHASE unless request.timeout || @options[:timeout]
-          open = request.open_timeout
-          read = request.read_timeout
-          {
-            resolve_timeout: open || @options[:resolve_timeout] || other,
-            connect_timeout: open || @options[:connect_timeout] || other || NEVER,
-            tls_timeout: open || @options[:tls_timeout] || other,
-            send_timeout: request.write_timeout || @options[:send_timeout] || other,
-            first_byte_timeout: read || @options[:first_byte_timeout] || other,
-            read_timeout: read || @options[:read_timeout] || other
-          }
-        end
-
-        # Seconds that no total reaches. The engine limits connecting by default, and Faraday does not.
-        NEVER = 86_400
-        private_constant :NEVER
-
-        def proxy_url(proxy)
-          uri = proxy.uri
-          login = [proxy.user, proxy.password].compact.map { |part| ::Hecaton::RequestBuilder.escaped(part) }.join(":")
-          "#{uri.scheme}://#{"#{login}@" unless login.empty?}#{uri.host}#{":#{uri.port}" if uri.port}"
-        end
+    # options:: the adapter's, keywords of Hecaton::Client.new. With a block, yields them as a Hash to be filled.
+    def initialize(options)
+      @options = options.to_h.transform_keys(&:to_sym)
+      yield @options if block_given?
+      refused = @options.keys.find { |name| ELSEWHERE.key?(name) }
+      Errors.refuse("adapter :hecaton: #{refused} is not an option of it: #{ELSEWHERE[refused]}") if refused
+      if @options[:cookies] == true
+        Errors.refuse("adapter :hecaton: cookies: true would share one jar with all who have these settings: give a Hecaton::Cookies")
       end
+      @options.freeze
+      @decode = @options[:decode] != false
+      most = @options[:redirects]
+      @redirects = most == true || (most.is_a?(Integer) && most.positive?)
+    end
+
+    # Whether bodies are decoded, unless a request sets that itself.
+    def decode? = @decode
+
+    # Whether redirects are followed by the engine.
+    def redirects? = @redirects
+
+    # Settings of the client for a request. The request's own options take precedence over the adapter's. plain:
+    # whether the URL begins with http:.
+    def of(request, ssl, plain = false)
+      Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
+
+      settings = { timeout: total(request), proxy: false }.merge!(@options)
+      settings.merge!(times(request), tls(ssl, plain))
+      proxy = request.proxy
+      settings[:proxy] = proxy_url(proxy) unless proxy&.uri.to_s.empty? # As "" is by Faraday 1, and nil by Faraday 2.
+      settings.freeze
+    end
+
+    private
+
+    # An unsupported TLS option is an error only if the request may use TLS.
+    def tls(ssl, plain)
+      Ssl.settings(ssl)
+    rescue Faraday::Error
+      raise unless plain && !redirects?
+
+      {}
+    end
+
+    # The total for requests that have none of their own: longer than its parts.
+    def total(request)
+      [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time| time.is_a?(Numeric) ? time : 0 }].max
+    end
+
+    # If the request or the adapter has a total timeout, phases without a limit of their own get none.
+    def times(request)
+      other = PHASE unless request.timeout || @options[:timeout]
+      open = request.open_timeout
+      read = request.read_timeout
+      {
+        resolve_timeout: open || @options[:resolve_timeout] || other,
+        connect_timeout: open || @options[:connect_timeout] || other || NEVER,
+        tls_timeout: open || @options[:tls_timeout] || other,
+        send_timeout: request.write_timeout || @options[:send_timeout] || other,
+        first_byte_timeout: read || @options[:first_byte_timeout] || other,
+        read_timeout: read || @options[:read_timeout] || other
+      }
+    end
+
+    # Seconds that no total reaches. The engine limits connecting by default, and Faraday does not.
+    NEVER = 86_400
+    private_constant :NEVER
+
+    def proxy_url(proxy)
+      uri = proxy.uri
+      login = [proxy.user, proxy.password].compact.map { |part| ::Hecaton::RequestBuilder.escaped(part) }.join(":")
+      "#{uri.scheme}://#{"#{login}@" unless login.empty?}#{uri.host}#{":#{uri.port}" if uri.port}"
     end
   end
 end
