@@ -28,5 +28,5 @@ end
 # In this order, because some need others while they are loaded.
 %w[
   trust tls settings clients defaults failures upload written outgoing decoding body_socket incoming debug
-  exchange transport replace persistent
+  exchange transport persistent
 ].each { |name| require_relative "net_http/#{name}" }

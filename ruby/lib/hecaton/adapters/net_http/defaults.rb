@@ -1,4 +1,4 @@
-# Defaults for all objects of Hecaton::NetHTTP, which a program can change.
+# What holds for all objects of Hecaton::NetHTTP: defaults, which a program can change, and whether they are Net::HTTP.
 module Hecaton
   class NetHTTP
     # Seconds a request may take in all, unless another limit is set.
@@ -81,6 +81,24 @@ module Hecaton
 
       # Closes all connections that wait to be used again. Requests that run continue to their ends. Returns nil.
       def shutdown = pool.clear
+
+      # From now on requests of all started Net::HTTP objects go through Hecaton, also of subclasses. That includes
+      # open-uri, rest-client, HTTParty and every other caller of Net::HTTP. The constant stays what it is. Objects that
+      # have been started before stay what they were. Returns nil, and does nothing the second time.
+      def replace!
+        superclass.prepend(Transport)
+        @replaced = true
+        nil
+      end
+
+      # Ends that. Objects that have been started since stay on Hecaton until they are started again. Returns nil.
+      def restore!
+        @replaced = false
+        nil
+      end
+
+      # Whether Net::HTTP is replaced now.
+      def replaced? = @replaced == true
     end
     @http = "1.1"
     @generation = 0

@@ -52,5 +52,18 @@ module Hecaton
         end
       end
     end
+
+    # In Typhoeus a pool of libcurl's handles, of which there are none here: connections belong to Clients.
+    module Pool
+      # Closes all connections that wait to be used again.
+      def self.clear = Clients.clear
+
+      %i[get release with_easy].each do |name|
+        define_singleton_method(name) do |*|
+          raise Errors::TyphoeusError,
+            "Typhoeus::Pool.#{name}: there are no handles of libcurl here: use Typhoeus::Request"
+        end
+      end
+    end
   end
 end

@@ -9,7 +9,9 @@ module Hecaton
                 "x-ua-compatible" => "X-UA-Compatible" }
       # The bit in libcurl's httpauth_avail for each scheme.
       SCHEMES = { "basic" => 1, "digest" => 2, "negotiate" => 4, "ntlm" => 8 }.freeze
-      private_constant :NAMES, :SCHEMES
+      # Names of statuses, where Typhoeus has others than the standard.
+      REASONS = { 101 => nil, 418 => "I'm a Teapot", 510 => nil }.freeze
+      private_constant :NAMES, :SCHEMES, :REASONS
 
       module_function
 
@@ -45,13 +47,12 @@ module Hecaton
 
       # The reason is that of the standard: the engine does not keep the server's. HTTP/2 has none.
       private_class_method def status_line(version, status)
-        "HTTP/#{version} #{status} #{version == "2" ? "" : Reasons.of(status)}\r\n"
+        reason = REASONS.fetch(status) { Reasons.of(status) } unless version == "2"
+        "HTTP/#{version} #{status} #{reason}\r\n"
       end
 
       # HTTP/2 has small letters; the engine keeps no others, so for HTTP/1.1 they are written as servers do.
-      private_class_method def name(name, version)
-        version == "2" ? name : NAMES.fetch(name) { Headers.title(name) }
-      end
+      private_class_method def name(name, version) = version == "2" ? name : NAMES.fetch(name) { Headers.title(name) }
 
       # The two ends of the last attempt's connection, nil where there was none or it was a Unix socket; and its TLS.
       private_class_method def ends(outcome)

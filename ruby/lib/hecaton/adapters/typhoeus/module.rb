@@ -13,9 +13,9 @@ end
 
 # In this order, because some need others while they are loaded.
 %w[
-  ethon errors return_codes config header debug_info reasons facts response_informations response_status response
-  actions callbacks expectation layers query form clients easy_factory refusals cookie_files option_values
+  ethon errors return_codes config header debug_info facts response_informations response_status response
+  callbacks expectation layers query form clients refusals cookie_files option_values
   proxy_options tls_options client_options request_options plan takers exchange request transfers hydra
-  cache pool verbs
+  cache verbs
 ].each { |name| require_relative "#{name}" }
 require_relative "params_decoder" if defined?(Rack)

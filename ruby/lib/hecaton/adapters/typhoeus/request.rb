@@ -6,6 +6,14 @@ module Hecaton
   module Typhoeus
     # Run by itself, or queued in a Hydra. Options are those of Typhoeus; see docs/from-typhoeus.md.
     class Request
+      # Class methods of Typhoeus and of Request. Each makes a Request with these options, runs it, and returns its
+      # Response.
+      module Actions
+        %i[get post put delete head patch options].each do |verb|
+          define_method(verb) { |base_url, options = {}| Request.new(base_url, options.merge(method: verb)).run }
+        end
+      end
+
       extend Actions
       include Callbacks::Types
       include Callbacks
@@ -22,9 +30,7 @@ module Hecaton
         @base_url = base_url
         @original_options = options
         @options = options.dup
-        if (headers = options[:headers])
-          @options[:headers] = headers.dup
-        end
+        @options[:headers] = options[:headers].dup if options[:headers]
         @bare = true
         complete if Config.defaults?
       end
@@ -76,7 +82,7 @@ module Hecaton
       def on_body(&block) = listed(@on_body ||= [], block)
 
       # Whether the request has an on_body block.
-      def streaming? = !(@on_body.nil? || @on_body.empty?)
+      def streaming? = some?(@on_body)
 
       # For Hydra: whether a callback is to be called before the end of the request.
       def watched?
@@ -138,9 +144,7 @@ module Hecaton
       end
 
       # For Marshal.load.
-      def marshal_load(attributes)
-        attributes.each { |name, value| instance_variable_set(name, value) }
-      end
+      def marshal_load(attributes) = attributes.each { |name, value| instance_variable_set(name, value) }
 
       private
 
@@ -161,11 +165,7 @@ module Hecaton
         options[:proxy] = Config.proxy unless options.key?(:proxy) || Config.proxy.nil?
       end
 
-      def cache
-        return if @options[:cache] == false
-
-        @options[:cache] || Config.cache
-      end
+      def cache = (@options[:cache] || Config.cache unless @options[:cache] == false)
 
       def text(value)
         case value
