@@ -46,16 +46,10 @@ module Hecaton
     def links = Links.new(headers["link"], url)
 
     # Itself if the status is below 400 (a redirect that was not followed is not an error); else raises StatusError.
-    def raise_for_status
-      return self if status < 400
-
-      raise StatusError, whole
-    end
+    def raise_for_status = status < 400 ? self : raise(StatusError, whole)
 
     # For adapters: yields name and value of each field in order, Strings that may be changed.
-    def each_field
-      headers.each { |name, value| yield name.dup, value.dup }
-    end
+    def each_field = headers.each { |name, value| yield name.dup, value.dup }
 
     # String: "1.1" or "2", the HTTP version of the response; nil in a response made by hand.
     def http_version = attempts.last&.version
@@ -82,9 +76,8 @@ module Hecaton
     def whole
       return self if is_a?(Response)
 
-      Response.new(status: status, headers: headers, url: url,
-        redirects: redirects, attempts: attempts, elapsed: elapsed,
-        http_method: http_method)
+      Response.new(status: status, headers: headers, url: url, redirects: redirects, attempts: attempts,
+        elapsed: elapsed, http_method: http_method)
     end
 
     # Text that is not a cookie is left out, as a client's jar does.

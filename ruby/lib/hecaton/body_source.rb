@@ -57,9 +57,7 @@ module Hecaton
       part.respond_to?(:read) && part.respond_to?(:pos) && part.respond_to?(:seek) && part.respond_to?(:size)
     end
 
-    def repeats?(part)
-      part.is_a?(String) || BodySource.pathname?(part) || part.is_a?(Array) || seekable?(part)
-    end
+    def repeats?(part) = part.is_a?(String) || BodySource.pathname?(part) || part.is_a?(Array) || seekable?(part)
 
     # Bytes of a part, nil when that is not known.
     def size(index)

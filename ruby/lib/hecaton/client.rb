@@ -12,13 +12,9 @@ module Hecaton
     # Without a block it returns the client.
     def self.open(timeout:, **settings)
       client = new(timeout: timeout, **settings)
-      return client unless block_given?
-
-      begin
-        yield client
-      ensure
-        client.close
-      end
+      block_given? ? yield(client) : client
+    ensure
+      client&.close if block_given?
     end
 
     # A client with these settings instead of this one's, on the same connections. It shares the pool, its limits, the

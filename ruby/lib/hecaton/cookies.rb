@@ -31,16 +31,12 @@ module Hecaton
     # From what to_json gave. ArgumentError when it is something else.
     def self.from_json(text)
       Library.load("json")
-      cookies = begin
-        JSON.parse(text)
-      rescue JSON::ParserError
-        nil
-      end
-      unless cookies.is_a?(Array) && cookies.all?(Hash)
-        raise ArgumentError, "this is not what Cookies#to_json gives: an Array of cookies in JSON"
-      end
+      cookies = JSON.parse(text)
+      raise JSON::ParserError unless cookies.is_a?(Array) && cookies.all?(Hash)
 
       cookies.each_with_object(new) { |fields, jar| jar.restore(fields) }
+    rescue JSON::ParserError
+      raise ArgumentError, "this is not what Cookies#to_json gives: an Array of cookies in JSON", cause: nil
     end
 
     # Yields each Cookie that has not expired.

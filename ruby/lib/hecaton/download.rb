@@ -62,7 +62,11 @@ module Hecaton
       @timeout = timeout
       @progress = progress
       @headers = Downloader.headers(options.delete(:headers))
-      @options = Downloader.options(options)
+      @options = options
+      # A download raises for a status in any case.
+      return unless options.delete(:raise_for_status) == false
+
+      raise ArgumentError, "raise_for_status is false, but a download can report a status only so: leave it out"
     end
 
     # For Client#download.
@@ -89,13 +93,6 @@ module Hecaton
     def self.refuse(where, names)
       taken = names & %w[range if-range]
       raise ArgumentError, "#{where} #{taken.first}, which a download sets itself: use resume" if taken.any?
-    end
-
-    # The other options: a download raises for a status in any case.
-    def self.options(given)
-      return given unless given.delete(:raise_for_status) == false
-
-      raise ArgumentError, "raise_for_status is false, but a download can report a status only so: leave it out"
     end
 
     # The validator that a head has (RFC 9110 §8.8); nil if there is none that is strong.

@@ -7,9 +7,7 @@ module Hecaton
     private_constant :OF_RESPONSES
 
     # Loads a library. In another Ractor it does nothing.
-    def self.load(name)
-      require name if Ractor.current.equal?(Ractor.main)
-    end
+    def self.load(name) = (require name if Ractor.current.equal?(Ractor.main))
 
     # Loads what the methods of responses and errors need.
     def self.load_for_responses = OF_RESPONSES.each { |name| load(name) }

@@ -184,11 +184,7 @@ module Hecaton
       end
 
       # Headers as pairs, with one entry for each name.
-      def fields(headers)
-        return [] if headers.nil?
-
-        RequestBuilder.flat(headers).each_slice(2).to_a
-      end
+      def fields(headers) = headers.nil? ? [] : RequestBuilder.flat(headers).each_slice(2).to_a
 
       # Pairs of headers, some replaced.
       def merged(headers, others) = Headers.replaced(fields(headers), fields(others))

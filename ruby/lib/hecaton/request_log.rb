@@ -72,9 +72,7 @@ module Hecaton
 
     private
 
-    def debug(&text)
-      safely { @logger.debug(&text) if !@logger.respond_to?(:debug?) || @logger.debug? }
-    end
+    def debug(&text) = safely { @logger.debug(&text) if !@logger.respond_to?(:debug?) || @logger.debug? }
 
     def lines(sign, fields)
       fields.map do |name, value|

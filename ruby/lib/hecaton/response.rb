@@ -33,9 +33,7 @@ module Hecaton
     end
 
     # From the engine; the record is decoded when it is needed.
-    def self.from_engine(status, record, body)
-      allocate.load_engine(status, record, body)
-    end
+    def self.from_engine(status, record, body) = allocate.load_engine(status, record, body)
 
     # For adapters: the engine's record, for Record; nil for one made by hand.
     attr_reader :record

@@ -14,25 +14,23 @@ module Hecaton
       @block.call(@response_builder.outcome(status, record, rest, @strict)) ? true : false
     end
 
-    class << self
-      # Settings that say which outcomes are worth another try, as `if` does.
-      RULES = %i[methods on statuses].freeze
-      private_constant :RULES
+    # Settings that say which outcomes are worth another try, as `if` does.
+    RULES = %i[methods on statuses].freeze
+    private_constant :RULES
 
-      # The block among the settings of retry, nil for none.
-      def block(value)
-        return unless value.is_a?(Hash) && value.key?(:if)
+    # The block among the settings of retry, nil for none.
+    def self.block(value)
+      return unless value.is_a?(Hash) && value.key?(:if)
 
-        block = value[:if]
-        unless block.respond_to?(:call)
-          raise ArgumentError, "retry: if is of class #{block.class}: give a Proc, which is called with the outcome"
-        end
-
-        others = RULES.reject { |name| value[name].nil? }
-        return block if others.empty?
-
-        raise ArgumentError, "retry: if decides alone: leave out #{others.join(", ")}"
+      block = value[:if]
+      unless block.respond_to?(:call)
+        raise ArgumentError, "retry: if is of class #{block.class}: give a Proc, which is called with the outcome"
       end
+
+      others = RULES.reject { |name| value[name].nil? }
+      return block if others.empty?
+
+      raise ArgumentError, "retry: if decides alone: leave out #{others.join(", ")}"
     end
   end
 end

@@ -16,9 +16,7 @@ module Hecaton
   class Sunset
     # One date, and which requests it is for.
     Rule = Struct.new(:date, :link, :only) do
-      def for?(env)
-        only.empty? || only.any? { |part| Sunset.fits?(part, env) }
-      end
+      def for?(env) = only.empty? || only.any? { |part| Sunset.fits?(part, env) }
     end
     private_constant :Rule
 

@@ -3,17 +3,18 @@ module Hecaton
   module Interception
     # Exceptions of the operating system and of Ruby's own libraries never leave a client: each becomes an Error.
     module Failures
-      REFUSED = [Errno::ECONNREFUSED, Errno::EHOSTUNREACH, Errno::ENETUNREACH, Errno::EADDRNOTAVAIL,
-                 Errno::EHOSTDOWN].freeze
       # Class of the error, its phase and whether something was sent, by the names of classes that may not be loaded.
-      KINDS = [
-        ["Net::OpenTimeout", [TimeoutError, :connect, false]], ["Net::WriteTimeout", [TimeoutError, :send, true]],
-        ["Net::ReadTimeout", [TimeoutError, :first_byte, true]], ["Timeout::Error", [TimeoutError, :total, true]],
-        ["Errno::ETIMEDOUT", [TimeoutError, :connect, false]], ["SocketError", [ResolveError, :resolve, false]],
-        ["OpenSSL::SSL::SSLError", [TLSError, :tls, false]], ["SystemCallError", [ProtocolError, :first_byte, true]],
-        ["IOError", [ProtocolError, :first_byte, true]]
-      ].freeze
-      private_constant :REFUSED, :KINDS
+      KINDS = {
+        **%w[ECONNREFUSED EHOSTUNREACH ENETUNREACH EADDRNOTAVAIL EHOSTDOWN].to_h do |name|
+          ["Errno::#{name}", [ConnectError, :connect, false]]
+        end,
+        "Net::OpenTimeout" => [TimeoutError, :connect, false], "Net::WriteTimeout" => [TimeoutError, :send, true],
+        "Net::ReadTimeout" => [TimeoutError, :first_byte, true], "Timeout::Error" => [TimeoutError, :total, true],
+        "Errno::ETIMEDOUT" => [TimeoutError, :connect, false], "SocketError" => [ResolveError, :resolve, false],
+        "OpenSSL::SSL::SSLError" => [TLSError, :tls, false], "SystemCallError" => [ProtocolError, :first_byte, true],
+        "IOError" => [ProtocolError, :first_byte, true]
+      }.freeze
+      private_constant :KINDS
 
       module_function
 
@@ -23,7 +24,7 @@ module Hecaton
         return by_class(exception, url) if exception.is_a?(Class)
         return exception if exception.is_a?(Error)
 
-        kind, phase, sent = facts(exception)
+        kind, phase, sent = KINDS.values_at(*exception.class.ancestors.map(&:name)).compact.first
         kind&.new(exception.message, phase: phase, sent: sent, url: url.sub(/[?#].*\z/m, ""), cause: exception)
       end
 
@@ -49,13 +50,6 @@ module Hecaton
                  TLSError => [:tls, false], BodyError => [:read, true], RedirectError => [:read, true],
                  URLError => [:queue, false] }.freeze
       private_constant :PHASES
-
-      private_class_method def facts(exception)
-        return [ConnectError, :connect, false] if REFUSED.any? { |kind| exception.is_a?(kind) }
-
-        ancestors = exception.class.ancestors.map(&:name)
-        KINDS.find { |name, _| ancestors.include?(name) }&.last
-      end
     end
   end
 end

@@ -6,9 +6,7 @@ module Hecaton
       # Symbol.
       attr_reader :name
 
-      def initialize(name)
-        @name = name
-      end
+      def initialize(name) = @name = name
 
       # Response, Error or nil.
       def respond(_request) = nil

@@ -21,12 +21,7 @@ module Hecaton
       end
 
       # The next piece, nil at the end; response and error as an Array.
-      def chunk
-        piece = @pieces.first
-        return [@record, piece] if piece.is_a?(Error)
-
-        @pieces.shift
-      end
+      def chunk = @pieces.first.is_a?(Error) ? [@record, @pieces.first] : @pieces.shift
 
       # Nothing is left open.
       def close = nil

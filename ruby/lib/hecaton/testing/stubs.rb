@@ -3,34 +3,32 @@ require "hecaton"
 %w[../interception/engine returns conditions url_pattern stub registry].each { |name| require_relative name }
 
 module Hecaton
-  class << self
-    # Responds to requests instead of the network, from now on. Returns a Testing::Stub, which counts them. Of several
-    # stubs that match the last one counts.
-    #
-    #   Hecaton.stub(:get, "http://api.test/users/1") { { status: 200, json: { name: "Ada" } } }
-    #
-    # method:: a Symbol or String in any case, :any, or an Array of some.
-    # url:: a String (or URI): the absolute URL, which must be equal, whatever the order of the query's parameters. A
-    #   Regexp is searched in the URL. A Proc, or another object with call, gets the Interception::Request and returns
-    #   whether it matches. Default nil: any.
-    # query:: Hash or Array of pairs: the parameters, as for params in Client#request; :any for any parameters. Default
-    #   nil: those in the url.
-    # headers:: Hash of required fields; other fields may be beside them. A value is compared by ===, an Array with all
-    #   values of a repeated field; nil for a field that must be absent. Default none.
-    # body:: compared by === : a String, a Regexp, a Proc. Default nil: any.
-    # json:: what the body must be in JSON. Default nil: anything.
-    # form:: Hash or Array of pairs that the body must be as by form in Client#request, in any order. Default nil:
-    #   anything.
-    #
-    # The block is called with the Interception::Request each time, and its value is the response, see
-    # Testing::Stub#returns. Without a block, and without returns, the response is an empty 200. ArgumentError when
-    #   something cannot be matched.
-    def stub(method, url = nil, query: nil, headers: nil, body: nil, json: nil, form: nil, &returned)
-      conditions = Testing::Conditions.new(
-        method, Testing::UrlPattern.new(url, query), headers: headers, body: body, json: json, form: form
-      )
-      Testing.registry.add(Testing::Stub.new(conditions, &returned))
-    end
+  # Responds to requests instead of the network, from now on. Returns a Testing::Stub, which counts them. Of several
+  # stubs that match the last one counts.
+  #
+  #   Hecaton.stub(:get, "http://api.test/users/1") { { status: 200, json: { name: "Ada" } } }
+  #
+  # method:: a Symbol or String in any case, :any, or an Array of some.
+  # url:: a String (or URI): the absolute URL, which must be equal, whatever the order of the query's parameters. A
+  #   Regexp is searched in the URL. A Proc, or another object with call, gets the Interception::Request and returns
+  #   whether it matches. Default nil: any.
+  # query:: Hash or Array of pairs: the parameters, as for params in Client#request; :any for any parameters. Default
+  #   nil: those in the url.
+  # headers:: Hash of required fields; other fields may be beside them. A value is compared by ===, an Array with all
+  #   values of a repeated field; nil for a field that must be absent. Default none.
+  # body:: compared by === : a String, a Regexp, a Proc. Default nil: any.
+  # json:: what the body must be in JSON. Default nil: anything.
+  # form:: Hash or Array of pairs that the body must be as by form in Client#request, in any order. Default nil:
+  #   anything.
+  #
+  # The block is called with the Interception::Request each time, and its value is the response, see
+  # Testing::Stub#returns. Without a block, and without returns, the response is an empty 200. ArgumentError when
+  #   something cannot be matched.
+  def self.stub(method, url = nil, query: nil, headers: nil, body: nil, json: nil, form: nil, &returned)
+    conditions = Testing::Conditions.new(
+      method, Testing::UrlPattern.new(url, query), headers: headers, body: body, json: json, form: form
+    )
+    Testing.registry.add(Testing::Stub.new(conditions, &returned))
   end
 
   # Once this is loaded, no request of the process reaches the network, but to allowed_hosts: one that no stub matches

@@ -8,25 +8,23 @@ require "net/http"
 require_relative "../interception/engine"
 require_relative "webmock/interceptor"
 
-module WebMock
-  module HttpLibAdapters
-    # In WebMock's own form: WebMock.enable! and disable! call these, with except: [:hecaton] if needed.
-    class HecatonAdapter < HttpLibAdapter
-      adapter_for :hecaton
+# In WebMock's own form: WebMock.enable! and disable! call these, with except: [:hecaton] if needed.
+class WebMock::HttpLibAdapters::HecatonAdapter < WebMock::HttpLibAdapter
+  adapter_for :hecaton
 
-      INTERCEPTOR = Hecaton::WebMock::Interceptor.new
-      private_constant :INTERCEPTOR
+  INTERCEPTOR = Hecaton::WebMock::Interceptor.new
+  private_constant :INTERCEPTOR
 
-      # Consults WebMock about each request of Hecaton's.
-      def self.enable! = Hecaton::Interception.add(INTERCEPTOR)
+  # Consults WebMock about each request of Hecaton's.
+  def self.enable! = Hecaton::Interception.add(INTERCEPTOR)
 
-      # Stops consulting it.
-      def self.disable! = Hecaton::Interception.remove(INTERCEPTOR)
+  # Stops consulting it.
+  def self.disable! = Hecaton::Interception.remove(INTERCEPTOR)
 
-      # As it is for the other libraries at this moment: WebMock does not say so itself, but its stand-in for Net::HTTP
-      # does.
-      def self.follow_others! = ::Net::HTTP.equal?(NetHttpAdapter::OriginalNetHTTP) ? disable! : enable!
-    end
+  # As it is for the other libraries at this moment: WebMock does not say so itself, but its stand-in for Net::HTTP
+  # does.
+  def self.follow_others!
+    ::Net::HTTP.equal?(WebMock::HttpLibAdapters::NetHttpAdapter::OriginalNetHTTP) ? disable! : enable!
   end
 end
 

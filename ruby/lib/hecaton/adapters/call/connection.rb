@@ -68,8 +68,7 @@ module Hecaton
 
         # By the middleware of faraday_middleware or faraday-gzip, if the program has loaded one.
         def decode(faraday)
-          name = faraday.builder.adapter.name.split("::").last
-          return if DECODING.include?(name)
+          return if DECODING.include?(faraday.builder.adapter.name.split("::").last)
 
           faraday.use :gzip
         rescue Faraday::Error

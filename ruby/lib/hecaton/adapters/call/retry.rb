@@ -56,11 +56,7 @@ module Hecaton
       end
 
       # For Faraday.
-      def call(env)
-        return @app.call(env) if env.parallel?
-
-        Run.new(@app, @settings, env).response
-      end
+      def call(env) = env.parallel? ? @app.call(env) : Run.new(@app, @settings, env).response
 
       # One request with all its tries.
       class Run
@@ -80,10 +76,8 @@ module Hecaton
         def response
           loop do
             response, error = try
-            return response unless error || listed?(response)
-
-            wait = wait(error, response)
-            return conclude(response, error) unless wait
+            wait = wait(error, response) if error || listed?(response)
+            return error ? raise(tried(error)) : response unless wait
 
             announce(error, wait)
             sleep(wait)
@@ -145,9 +139,7 @@ module Hecaton
         # Whether on_data has received a part of a response, which another try would pass to it again.
         def handed_over? = @env.request.stream_response? && !@env.status.nil?
 
-        def again?(error)
-          @settings[:methods].include?(@env.method) || @settings[:retry_if]&.call(@env, error)
-        end
+        def again?(error) = @settings[:methods].include?(@env.method) || @settings[:retry_if]&.call(@env, error)
 
         def interval
           wait = @settings[:interval] * @settings[:backoff_factor]**(@tries.size - 1)
@@ -170,12 +162,6 @@ module Hecaton
           return block.call(@env, @settings, @settings[:max] - @tries.size, error) if Faraday::VERSION.to_i < 2
 
           block.call(env: @env, options: @settings, retry_count: @tries.size - 1, exception: error, will_retry_in: wait)
-        end
-
-        def conclude(response, error)
-          return response unless error
-
-          raise tried(error)
         end
 
         def tried(error)

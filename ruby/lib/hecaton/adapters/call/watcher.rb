@@ -10,9 +10,7 @@ module Hecaton
       end
 
       # For Faraday.
-      def call(env)
-        @app.call(env).on_complete { |finished| watch(finished) }
-      end
+      def call(env) = @app.call(env).on_complete { |finished| watch(finished) }
 
       private
 

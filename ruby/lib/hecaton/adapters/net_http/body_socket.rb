@@ -32,10 +32,9 @@ module Hecaton
 
       # All of the body to dest.
       def read_all(dest = +"")
-        piece = take || "".b
-        while piece
+        add(take || "".b, dest)
+        while (piece = take)
           add(piece, dest)
-          piece = take
         end
         dest
       end

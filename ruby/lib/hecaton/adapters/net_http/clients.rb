@@ -7,16 +7,12 @@ module Hecaton
     # `fork` new ones. The keys are settings of Hecaton::Client, with :scheme, and :trust (see Trust).
     class Clients < ClientCache
       # most: how many are held. The block returns the number of connections that a new one may have.
-      def initialize(most, &connections)
-        super(most) { |settings| Clients.make(settings, connections.call) }
-      end
-
-      # The client of a key.
-      def self.make(settings, connections)
-        trust = settings[:trust]
-        settings = settings.reject { |name, _| name == :trust || name == :scheme }
-        settings[:ca] = Trust.pem(trust) if trust
-        Client.new(max_connections: connections, features: NetHTTP.features, **settings)
+      def initialize(most)
+        super(most) do |settings|
+          ca = Trust.pem(settings[:trust]) if settings[:trust]
+          settings = settings.except(:trust, :scheme)
+          Client.new(max_connections: yield, features: NetHTTP.features, ca: ca, **settings)
+        end
       end
     end
   end

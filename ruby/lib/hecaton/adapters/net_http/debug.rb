@@ -6,10 +6,8 @@ module Hecaton
     module Debug
       module_function
 
-      # The request. output is an object with <<, or nil for none, as in the others.
+      # The request. output is an object with <<.
       def sent(output, outgoing, authority)
-        return unless output
-
         lines = ["#{outgoing.verb} #{outgoing.url[%r{\Ahttps?://[^/]*(.*)}m, 1]} HTTP/1.1"]
         lines << "Host: #{authority}" unless outgoing.headers.each_slice(2).any? { |name, _| name == "Host" }
         lines.concat(outgoing.headers.each_slice(2).map { |name, value| "#{name}: #{value}" })
@@ -19,23 +17,17 @@ module Hecaton
 
       # The head of the response.
       def received(output, response)
-        return unless output
-
         output << "-> #{"HTTP/#{response.http_version} #{response.code} #{response.message}\r\n".dump}\n"
         response.each_header { |name, value| output << "-> #{"#{name}: #{value}\r\n".dump}\n" }
       end
 
       # Its body, if it is a String.
       def body(output, text)
-        return unless output && text.is_a?(String)
-
-        output << "read #{text.bytesize} bytes\n-> #{text.dump}\n"
+        output << "read #{text.bytesize} bytes\n-> #{text.dump}\n" if text.is_a?(String)
       end
 
       # The error that came instead.
-      def failed(output, error)
-        output << "Conn close because of error #{error}\n" if output
-      end
+      def failed(output, error) = output << "Conn close because of error #{error}\n"
     end
   end
 end

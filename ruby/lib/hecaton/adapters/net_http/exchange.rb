@@ -5,22 +5,22 @@ module Hecaton
     module Exchange
       module_function
 
-      # A Net::HTTPResponse; yields it before its body is read, if there is a block. output is for Debug.
+      # A Net::HTTPResponse; yields it before its body is read, if there is a block. output is for Debug, nil for none.
       def run(http, client, request, authority, output, &block)
         begun = false
         outgoing = Outgoing.new(http, request, authority)
-        Debug.sent(output, outgoing, authority)
+        Debug.sent(output, outgoing, authority) if output
         response = received(http, client, request, outgoing, block || http.hecaton_ignore_eof) do |head|
           begun = true
-          Debug.received(output, head)
+          Debug.received(output, head) if output
           block&.call(head)
         end
-        Debug.body(output, response.body)
+        Debug.body(output, response.body) if output
         response
       rescue Hecaton::Error => error
         raise if begun # Errors that the program's own block raises are its own.
 
-        Debug.failed(output, error)
+        Debug.failed(output, error) if output
         Failures.raise_for(error, http)
       ensure
         outgoing&.finish

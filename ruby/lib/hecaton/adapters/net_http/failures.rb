@@ -14,9 +14,7 @@ module Hecaton
       module_function
 
       # Raises it, with the error as its cause.
-      def raise_for(error, http)
-        raise exception(error, http), cause: error
-      end
+      def raise_for(error, http) = raise(exception(error, http), cause: error)
 
       # An Exception.
       def exception(error, http)

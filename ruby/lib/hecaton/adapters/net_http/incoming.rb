@@ -88,12 +88,9 @@ module Hecaton
       private_class_method def piece(http, stream)
         stream.each_chunk { |chunk| return chunk }
         nil
-      rescue BodyError => error
-        return if http.hecaton_ignore_eof && error.message.start_with?("the body was cut short")
-
-        Failures.raise_for(error, http)
       rescue Hecaton::Error => error
-        Failures.raise_for(error, http)
+        cut_short = error.is_a?(BodyError) && error.message.start_with?("the body was cut short")
+        Failures.raise_for(error, http) unless cut_short && http.hecaton_ignore_eof
       end
 
       # Whether what came is what the program shall have.

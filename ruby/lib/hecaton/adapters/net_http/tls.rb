@@ -12,14 +12,12 @@ module Hecaton
       }.freeze
       # Names and numbers of versions. Versions before 1.2 are never used, so an older min_version means 1.2.
       VERSIONS = {
-        SSL3: 0x0300, TLS1: 0x0301, TLS1_1: 0x0302, TLS1_2: 0x0303, TLS1_3: 0x0304,
         "SSL3" => 0x0300, "TLS1" => 0x0301, "TLS1_1" => 0x0302, "TLS1_2" => 0x0303, "TLS1_3" => 0x0304
       }.freeze
-      TLS12 = 0x0303
       TLS13 = 0x0304
       # Values of ssl_version that mean "the newest that both sides support".
       ANY = %w[SSLv23 TLS TLS_client SSLv23_client].freeze
-      private_constant :REFUSED, :VERSIONS, :TLS12, :TLS13, :ANY
+      private_constant :REFUSED, :VERSIONS, :TLS13, :ANY
 
       module_function
 
@@ -46,8 +44,7 @@ module Hecaton
           Settings.refuse_setting(:max_version,
             "the engine always offers TLS 1.3; min_version says how old a version may be")
         end
-        least = number(:min_version, http.min_version)
-        least == TLS13 || only_tls13?(http.ssl_version) ? "1.3" : "1.2"
+        number(:min_version, http.min_version) == TLS13 || only_tls13?(http.ssl_version) ? "1.3" : "1.2"
       end
 
       # ssl_version names one version, and no other may be used. The engine can do that only for TLS 1.3.
@@ -63,7 +60,7 @@ module Hecaton
       private_class_method def number(name, version)
         return if version.nil? || version == 0
 
-        number = version.is_a?(Integer) ? version : VERSIONS[version]
+        number = version.is_a?(Integer) ? version : VERSIONS[version.to_s]
         number || raise(Refused, "#{name} is #{version.inspect}: give :TLS1_2 or :TLS1_3")
       end
 

@@ -11,8 +11,8 @@ module Hecaton
       private
 
       # libcurl's connecttimeout is for the name, the connection and TLS together; here it is for each of these.
-      def connect_within(seconds)
-        %i[connect_timeout resolve_timeout tls_timeout].each { |name| setting(name, seconds) } if seconds
+      def set_up_connecting
+        %i[connect_timeout resolve_timeout tls_timeout].each { |name| setting(name, @connect_within) }
       end
 
       def set_connecttimeout(name, value) = @connect_within ||= seconds(name, value)
@@ -61,7 +61,7 @@ module Hecaton
 
       # Whatever order the options came in.
       def set_up_low_speed
-        return unless @low_speed_time && @low_speed_limit && @low_speed_limit.positive?
+        return unless @low_speed_limit&.positive?
 
         only(:low_speed_limit, @low_speed_limit, @low_speed_limit == 1,
           "Hecaton measures no speed, but how long nothing comes: give low_speed_limit: 1.")
@@ -71,7 +71,6 @@ module Hecaton
 
       # The engine's Accept-Encoding has all codings that it can decode.
       def set_up_decoding
-        return unless @accept_encoding
         return add_header("Accept-Encoding", @accept_encoding.empty? ? CODINGS.drop(1).join(", ") : @accept_encoding) if @raw
 
         @headers&.reject! { |name, _| name.casecmp?("accept-encoding") }

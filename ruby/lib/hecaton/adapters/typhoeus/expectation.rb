@@ -16,11 +16,7 @@ module Hecaton
         def clear = all.clear
 
         # The response of the first that matches, nil when none does.
-        def response_for(request)
-          return if all.empty?
-
-          find_by(request)&.response(request)
-        end
+        def response_for(request) = find_by(request)&.response(request)
 
         # The first that matches, or nil.
         def find_by(request) = all.find { |expectation| expectation.matches?(request) }

@@ -65,9 +65,7 @@ module Hecaton
       end
 
       # Starts a request now, queue and limit notwithstanding, or ends it without the network. It continues in `run`.
-      def add(request)
-        Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
-      end
+      def add(request) = Layers.pass(request, self, (memory if Config.memoize)) { @transfers.start(request) }
 
       # For Layers: a request has ended without the network, so the first of the queue starts instead. In a
       # loop, for that may end so, too.

@@ -17,17 +17,15 @@ module Hecaton
       REDIRECTS = [301, 302, 303, 307, 308].freeze
       private_constant :LASTING, :OPTIONS_OF, :REDIRECTS
 
-      class << self
-        # The plan for a request. Most programs repeat the same options.
-        def of(request)
-          options = request.raw_options
-          last = @last
-          return last if last && last.lasting.eql?(options) # Not ==, for 1 and 1.0 are two headers.
+      # The plan for a request. Most programs repeat the same options.
+      def self.of(request)
+        options = request.raw_options
+        last = @last
+        return last if last && last.lasting.eql?(options) # Not ==, for 1 and 1.0 are two headers.
 
-          plan = new(request)
-          @last = plan.last(options) if options.all? { |name, _| LASTING[name] }
-          plan
-        end
+        plan = new(request)
+        @last = plan.last(options) if options.all? { |name, _| LASTING[name] }
+        plan
       end
 
       # The options that it was made of, if it may be taken again.
@@ -141,7 +139,7 @@ module Hecaton
 
       # The rest, which depends on more than one option.
       def set_up
-        connect_within(@connect_within) if @connect_within
+        set_up_connecting if @connect_within
         set_up_decoding if @accept_encoding
         set_up_low_speed if @low_speed_time
         set_up_proxy if @proxy || @proxy_userpwd || @proxy_user || @proxy_port

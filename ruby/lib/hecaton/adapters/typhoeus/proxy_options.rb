@@ -31,19 +31,15 @@ module Hecaton
 
       # Whatever order the options came in.
       def set_up_proxy
-        return refuse_half_a_proxy if @proxy.nil?
+        unless @proxy
+          Refusals.value(:proxy, nil, "Give proxy too where proxyport, proxyuserpwd or proxyusername is given.")
+        end
         return setting(:proxy, false) if @proxy.empty?
 
         scheme, rest = @proxy.include?("://") ? @proxy.split("://", 2) : [scheme_of_type, @proxy]
         rest = rest.chomp("/")
         rest = "#{credentials}#{rest}" unless rest.include?("@")
         setting(:proxy, "#{scheme}://#{with_port(rest)}")
-      end
-
-      def refuse_half_a_proxy
-        return unless @proxy_userpwd || @proxy_user || @proxy_port
-
-        Refusals.value(:proxy, nil, "Give proxy too where proxyport, proxyuserpwd or proxyusername is given.")
       end
 
       def scheme_of_type

@@ -47,17 +47,11 @@ module Hecaton
       def set_useragent(_name, value) = add_header_once("User-Agent", value.to_s)
 
       # Values in headers take precedence.
-      def add_header_once(name, text)
-        (@later ||= []) << [name, text]
-      end
+      def add_header_once(name, text) = (@later ||= []) << [name, text]
 
       def set_range(_name, value) = add_header_once("Range", "bytes=#{value}")
 
-      def set_resume_from(name, value)
-        return unless number(name, value).positive?
-
-        @resumes = value
-      end
+      def set_resume_from(name, value) = (@resumes = value if number(name, value).positive?)
 
       def set_timecondition(name, value) = @time_condition = enum(name, value, %i[none ifmodsince ifunmodsince])
 
@@ -88,11 +82,9 @@ module Hecaton
 
       def set_httpauth(_name, value) = @httpauth = value.is_a?(Array) ? value.map(&:to_sym) : [value.is_a?(String) ? value.to_sym : value]
 
-      # Credentials. Called after all options, so their order does not matter.
+      # Called after all options if there are credentials, so their order does not matter.
       def authenticate
-        pair = @userpwd || ([@username.to_s, @password.to_s] if @username || @password)
-        return unless pair
-
+        pair = @userpwd || [@username.to_s, @password.to_s]
         case @httpauth
         when nil, [:basic], [1] then @basic_auth = pair
         when [:digest], [2] then @digest_auth = pair
@@ -139,13 +131,11 @@ module Hecaton
         add_header("Content-Type", FORM) unless put || header?("content-type")
       end
 
+      # Not of a String, nor of what is read while it is sent.
       def text_of_body(put)
-        body = @given_body
-        return body if body.is_a?(String)
-        return "" if body.nil?
-        return body unless body.is_a?(Hash) || body.is_a?(Array) # What is read while it is sent.
+        return @given_body || "" unless @given_body.is_a?(Hash) || @given_body.is_a?(Array)
 
-        Form.text(body, @params_encoding, escape: put || @escape != false)
+        Form.text(@given_body, @params_encoding, escape: put || @escape != false)
       end
 
       def set_up_time_condition

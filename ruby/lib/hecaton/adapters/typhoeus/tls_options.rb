@@ -31,19 +31,15 @@ module Hecaton
 
       # Whatever order the options came in.
       def set_up_tls
-        set_up_trust
-        setting(:client_cert, @cert) if @cert
-        setting(:client_key, @key_password ? decrypted_key : @key) if @key || @key_password
-      end
-
-      # Without a look at who signed a certificate, the name in it says nothing: so both go.
-      def set_up_trust
+        # Without a look at who signed a certificate, the name in it says nothing: so both go.
         if @verify_peer == false
           setting(:verify, false)
         elsif @verify_host == false
           setting(:verify_hostname, false)
         end
         setting(:ca, authorities) if @ca_file || @ca_path
+        setting(:client_cert, @cert) if @cert
+        setting(:client_key, @key_password ? decrypted_key : @key) if @key || @key_password
       end
 
       def authorities

@@ -107,8 +107,7 @@ module Hecaton
           return unless worker.ready? && @workers.key?(worker)
           return worker.resume unless worker.done?
 
-          request = @workers.delete(worker)
-          @hydra.ended(request, worker.response)
+          @hydra.ended(@workers.delete(worker), worker.response)
         end
       end
 

@@ -13,10 +13,7 @@ module Hecaton
           nil # Then it is this one alone.
         end
         owner = NetHTTP.superclass
-        if owner.const_defined?(:Persistent, false)
-          @original = owner.const_get(:Persistent, false)
-          owner.send(:remove_const, :Persistent)
-        end
+        @original = owner.send(:remove_const, :Persistent) if owner.const_defined?(:Persistent, false)
         owner.const_set(:Persistent, self)
         nil
       end

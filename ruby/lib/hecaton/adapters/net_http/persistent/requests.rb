@@ -23,9 +23,7 @@ module Hecaton
 
       # Yields a Connection, whose http is started; it may be used by other threads as well. Returns what the block
       # does.
-      def connection_for(uri)
-        session_for(absolute(uri)) { |http| yield Connection.new(http) }
-      end
+      def connection_for(uri) = session_for(absolute(uri)) { |http| yield Connection.new(http) }
 
       # The request with this object's headers; a URI becomes a GET.
       def request_setup(request_or_uri)
