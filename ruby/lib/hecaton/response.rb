@@ -98,13 +98,7 @@ module Hecaton
     def elapsed = @elapsed ||= Record.elapsed(@record)
 
     # Timings: where those seconds went.
-    def timings
-      last = attempts.last
-      Timings.new(
-        queue_time: last&.queue_time, resolve_time: last&.resolve_time, connect_time: last&.connect_time, tls_time: last&.tls_time,
-        send_time: last&.send_time, first_byte_time: last&.first_byte_time, read_time: last&.read_time, total_time: elapsed
-      )
-    end
+    def timings = Timings.new(**attempts.last.to_h.slice(*Timings.members), total_time: elapsed)
 
     # So that it can be handed to other Ractors too, by Ractor.make_shareable: what is decoded when it is needed is
     # decoded now.

@@ -1,5 +1,30 @@
-# One request of Faraday's: sent alone, or as one of a batch.
+# One request of Faraday's: sent alone, or as one of a batch; and the pieces of its body, for on_data.
 class Faraday::Adapter::Hecaton
+  # Hands the pieces of one response's body to on_data. Faraday 2 gives that a third argument, the env with status and
+  # headers.
+  class Delivery
+    def initialize(env)
+      @env = env
+      @on_data = env.request.on_data
+      @size = 0
+    end
+
+    # Hands a piece over, with the number of bytes so far.
+    def piece(chunk)
+      @size += chunk.bytesize
+      hand_over(chunk)
+    end
+
+    # An empty body is handed over as one empty piece.
+    def finish = (hand_over(+"") if @size.zero?)
+
+    private
+
+    def hand_over(chunk)
+      @env.respond_to?(:stream_response) ? @on_data.call(chunk, @size, @env) : @on_data.call(chunk, @size)
+    end
+  end
+
   # The constructor makes the request out of the env, and the response is put into the env.
   class Exchange
     # Methods of Faraday's as they go on the wire.

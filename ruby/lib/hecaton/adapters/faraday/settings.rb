@@ -13,7 +13,14 @@ class Faraday::Adapter::Hecaton
       user_agent: "give it to Faraday.new among the headers", raise_for_status: "use the middleware :raise_error",
       app_name: "give X-App-Name to Faraday.new among the headers", app_env: "give X-App-Env to Faraday.new among the headers"
     }.freeze
-    private_constant :ELSEWHERE
+    # Setting → the option of a request that takes precedence over it.
+    PHASES = {
+      resolve_timeout: :open_timeout, connect_timeout: :open_timeout, tls_timeout: :open_timeout,
+      send_timeout: :write_timeout, first_byte_timeout: :read_timeout, read_timeout: :read_timeout
+    }.freeze
+    # Seconds that no total reaches. The engine limits connecting by default, and Faraday does not.
+    NEVER = 86_400
+    private_constant :ELSEWHERE, :PHASES, :NEVER
 
     # options:: the adapter's, keywords of Hecaton::Client.new. With a block, yields them as a Hash to be filled.
     def initialize(options)
@@ -67,21 +74,10 @@ class Faraday::Adapter::Hecaton
     # If the request or the adapter has a total timeout, phases without a limit of their own get none.
     def times(request)
       other = PHASE unless request.timeout || @options[:timeout]
-      open = request.open_timeout
-      read = request.read_timeout
-      {
-        resolve_timeout: open || @options[:resolve_timeout] || other,
-        connect_timeout: open || @options[:connect_timeout] || other || NEVER,
-        tls_timeout: open || @options[:tls_timeout] || other,
-        send_timeout: request.write_timeout || @options[:send_timeout] || other,
-        first_byte_timeout: read || @options[:first_byte_timeout] || other,
-        read_timeout: read || @options[:read_timeout] || other
-      }
+      times = PHASES.to_h { |phase, own| [phase, request[own] || @options[phase] || other] }
+      times[:connect_timeout] ||= NEVER
+      times
     end
-
-    # Seconds that no total reaches. The engine limits connecting by default, and Faraday does not.
-    NEVER = 86_400
-    private_constant :NEVER
 
     def proxy_url(proxy)
       uri = proxy.uri

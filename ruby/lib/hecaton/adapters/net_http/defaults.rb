@@ -56,13 +56,16 @@ module Hecaton
 
       # Sets it, for clients that are made from now on. nil for the default.
       def max_connections=(count)
-        unless count.nil? || (count.is_a?(Integer) && count.positive?)
-          raise ArgumentError,
-            "max_connections is #{count.inspect}: give an Integer of at least 1, or nil for the default"
-        end
-
+        check_count(:max_connections, count, ", or nil for the default") unless count.nil?
         @max_connections = count
         shutdown
+      end
+
+      # For Persistent too: ArgumentError unless this is a number of connections.
+      def check_count(name, count, or_else = "")
+        return if count.is_a?(Integer) && count.positive?
+
+        raise ArgumentError, "#{name} is #{count.inspect}: give an Integer of at least 1#{or_else}"
       end
 
       # For Transport: the Clients of all objects that have none of their own, and how often what holds for all was

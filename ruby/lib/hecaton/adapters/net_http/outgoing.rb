@@ -32,8 +32,8 @@ module Hecaton
 
       def path
         path = @request.path
-        return path if path.start_with?("/") && !path.match?(/[\r\n]/)
         raise ArgumentError, "A Request-Line must not contain CR or LF" if path.match?(/[\r\n]/)
+        return path if path.start_with?("/")
 
         raise Refused, "the path #{path[/\A[^?#]*/].inspect} does not begin with a slash: Hecaton::NetHTTP requests \"/…\" alone " \
                        "(for a proxy use proxy_address)"
@@ -47,15 +47,13 @@ module Hecaton
           value = values.size == 1 ? values[0] : values.join(", ")
           next if name == "host" && value == authority
 
-          refuse_authorization(value) if name == "authorization"
+          refuse_authorization(value) if name == "authorization" && value.match?(OF_CONNECTIONS)
           flat.push(Headers.title(name), value) # As Net::HTTP writes it, which keeps it in lower case.
         end
         flat
       end
 
       def refuse_authorization(value)
-        return unless value.match?(OF_CONNECTIONS)
-
         raise Refused, "Authorization #{value[/\A\w+/]} cannot be honoured: it belongs to one connection, and these are shared by " \
                        "all requests. Use Net::HTTP for it"
       end

@@ -14,7 +14,7 @@ end
 # In this order, because some need others while they are loaded.
 %w[
   ethon errors return_codes config header debug_info facts response_informations response_status response
-  callbacks expectation layers query form clients refusals cookie_files option_values
+  callbacks expectation layers query form clients refusals cookie_files
   proxy_options tls_options client_options request_options plan takers exchange request transfers hydra
   cache verbs
 ].each { |name| require_relative "#{name}" }

@@ -13,8 +13,7 @@ module Hecaton
         @proxy_uri =
           case proxy
           when :ENV then proxy_from_env
-          when URI::HTTP then proxy
-          when nil then nil
+          when URI::HTTP, nil then proxy
           else raise ArgumentError, "proxy must be :ENV or a URI::HTTP"
           end
         lists = URI.decode_www_form(@proxy_uri&.query || "").filter_map { |name, value| value if name == "no_proxy" }
