@@ -112,8 +112,8 @@ class Instructions
   def print_table(rows)
     names = @builds.libraries.keys
     @say.puts("",
-      "Instructions a request in user mode, without Ruby's garbage collector (#{@counter}; the median of #{@repeats}, " \
-      "and how far they are apart)", "")
+      "Instructions a request in user mode, without Ruby's garbage collector (#{@counter}; the median of #{@repeats}" \
+      ", and how far they are apart)", "")
     @say.puts(format("%-14s %9s %8s %22s %22s %7s", "client", "in flight", "body", *names, "ratio"))
     rows.each do |row|
       counts = names.map { |name| spread(row[:instructions][name]) }
