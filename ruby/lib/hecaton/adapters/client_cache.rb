@@ -24,12 +24,8 @@ module Hecaton
 
     # Closes all; requests under way continue to their ends. Returns nil.
     def clear
-      leases = @lock.synchronize do
-        had = @leases.values
-        @leases = {}.freeze
-        had
-      end
-      leases.each { |lease| retire(lease) }
+      had = @lock.synchronize { @leases.values.tap { @leases = {}.freeze } }
+      had.each { |lease| retire(lease) }
       nil
     end
 

@@ -46,7 +46,7 @@ module Hecaton
       def handled_response = @handled_response || self
 
       # Whether a cache had it.
-      def cached? = defined?(@cached) ? !!@cached : false
+      def cached? = !!@cached
 
       # The four that nearly every program reads have a short way.
 

@@ -29,7 +29,9 @@ module Hecaton
       end
 
       # Whether Net::HTTP::Persistent is this class now.
-      def replaced? = NetHTTP.superclass.const_defined?(:Persistent, false) && NetHTTP.superclass.const_get(:Persistent, false).equal?(self)
+      def replaced?
+        NetHTTP.superclass.const_defined?(:Persistent, false) && NetHTTP.superclass::Persistent.equal?(self)
+      end
 
       # Seconds that a server keeps an idle connection, measured with HEAD / after 0, 1, 2 … seconds, max at most. Or
       # nil without a response of 200.
