@@ -116,7 +116,7 @@ class MessageSignatureTest < ServerTest
       { components: "@method" } => /give an Array/, { components: ["@status"] } => /\Acomponent @status is unknown/,
       { components: ["a b"] } => /\Acomponent a b is unknown/, { components: %w[X-A x-a] } => /\Acomponents has x-a twice/
     }.each do |options, message|
-      error = assert_raises(ArgumentError, options) { feature(key: "k", key_id: "k", algorithm: "hmac-sha256", **options) }
+      error = assert_raises(ArgumentError, options.inspect) { feature(key: "k", key_id: "k", algorithm: "hmac-sha256", **options) }
       assert_match(message, error.message)
     end
   end
