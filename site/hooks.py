@@ -2,7 +2,6 @@
 repository are read.
 """
 
-import re
 import sys
 from pathlib import Path
 
@@ -64,5 +63,4 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(html, page, config, files):
-    # A browser breaks a line after the dashes of an option; site.css forbids it for this class.
-    return re.sub(r"<code>(-[^<]{1,24}</code>)", r'<code class="option">\1', html)
+    return writing.for_browsers(html)

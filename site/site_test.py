@@ -27,6 +27,35 @@ class PagesTest(unittest.TestCase):
             pages.with_options_as_code("## --a <N>\n\nWith --b-c, see `x --d` and a--e.\n\n```\n--f\n```\n"),
         )
 
+    def test_brackets_behind_help_are_sentences(self):
+        self.assertEqual(
+            "How many\n\nDefault: `10`.\n\nWhere\n\nDefault: a new one.\n\nWho\n\nEnvironment: `A_B`.\n",
+            pages.with_options_as_code("How many [default: 10]\n\nWhere [default: a new one].\n\nWho [env: A\\_B]\n"),
+        )
+
+
+class BrowsersTest(unittest.TestCase):
+    def test_an_option_is_not_broken(self):
+        self.assertEqual(
+            '<code>a <span class="option">--b-c</span> d-e <span class="option">-f</span></code>'
+            '<code class="option">--g H</code>',
+            writing.for_browsers("<code>a --b-c d-e -f</code><code>--g H</code>"),
+        )
+
+    def test_code_blocks_stay(self):
+        block = "<pre><code>a --b\n--c\n</code></pre>"
+        self.assertEqual(block, writing.for_browsers(block))
+
+    def test_headings(self):
+        self.assertEqual(
+            '<h2 id="a">A::B</h2><h2 id="b">LongConstant::<wbr>Notifications::<wbr>C</h2>',
+            writing.for_browsers('<h2 id="a">A::B</h2><h2 id="b">LongConstant::Notifications::C</h2>'),
+        )
+        self.assertEqual(
+            '<h3 id="a" class="of-code"><code>a</code></h3><h3 id="b">Why <code>b</code>?</h3>',
+            writing.for_browsers('<h3 id="a"><code>a</code></h3><h3 id="b">Why <code>b</code>?</h3>'),
+        )
+
 
 class CheckTest(unittest.TestCase):
     def found(self, page):

@@ -12,11 +12,30 @@ from pages import PROJECT
 LOG = logging.getLogger("mkdocs.hooks.writing")
 # A link that is not code: [text](target).
 LINK = re.compile(r"(?P<code>```.*?```|`[^`\n]*`)|(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)", re.DOTALL)
+HEADING = re.compile(r"<h[1-4] [^>]*>[^<]*")
+CONSTANT = re.compile(r"[\w:]{20,}")
+CODE = re.compile(r"<code>([^<\n]*)</code>")
+OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]{0,24}(?![\w-])")
 ITEM = re.compile(r"( *)([-*+]|\d+\.) ")
 
 
 def for_the_site(markdown, path, root, files):
     return links(lists(markdown), path, root, files)
+
+
+def for_browsers(html):
+    """Says where lines may break, and which headings are code; site.css does the rest. A browser breaks a line after
+    the dashes of an option, but not after the colons of a Ruby constant, which may be wider than a telephone.
+    """
+    html = HEADING.sub(lambda found: CONSTANT.sub(lambda name: name[0].replace("::", "::<wbr>"), found[0]), html)
+    html = re.sub(r"(<h[34] [^>]*)>(?=<code>)", r'\1 class="of-code">', html)
+    return CODE.sub(lambda found: unbroken(found[1]), html)
+
+
+def unbroken(text):
+    if text.startswith("-") and len(text) <= 24:
+        return f'<code class="option">{text}</code>'
+    return "<code>" + OPTION.sub(r'<span class="option">\g<0></span>', text) + "</code>"
 
 
 def lists(markdown):

@@ -1,6 +1,8 @@
-// On a narrow screen, a table that would scroll sideways becomes a list of cards, one a row: site.css draws them.
+// On a narrow screen, a table becomes a list of cards, one a row, which site.css draws. That happens if the table would
+// scroll sideways, or if a narrow column has long text.
 // Each cell gets its column's heading as a label. Without this script, such a table scrolls.
 {
+  const NARROW = 150, LONG = 75 // px, and characters: some six lines of text
   const tables = [...document.querySelectorAll(".md-typeset table:not([class])")]
   for (const table of tables) {
     const headings = [...table.querySelectorAll("thead th")].map((heading) => heading.textContent.trim())
@@ -12,11 +14,20 @@
   const choose = () => {
     for (const table of tables) {
       table.removeAttribute("data-cards")
-      // The theme's script frames tables, perhaps after this one; a table without its frame scrolls by itself.
+    }
+    if (!narrow.matches) return
+    const chosen = tables.filter((table) => {
       const frame = table.closest(".md-typeset__scrollwrap") ?? table
-      table.toggleAttribute("data-cards", narrow.matches && frame.scrollWidth > frame.clientWidth + 1)
+      const squeezed = (cell) => cell.offsetWidth < NARROW && cell.textContent.length > LONG
+      return frame.scrollWidth > frame.clientWidth + 1 || [...table.querySelectorAll("td")].some(squeezed)
+    })
+    for (const table of chosen) {
+      table.setAttribute("data-cards", "")
     }
   }
   choose()
-  window.addEventListener("resize", choose)
+  // The theme's script frames tables when the page is there.
+  for (const moment of ["load", "resize"]) {
+    window.addEventListener(moment, choose)
+  }
 }
