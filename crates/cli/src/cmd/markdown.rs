@@ -38,7 +38,8 @@ fn section(command: &Command, level: usize, text: &mut String) {
     let usage = command.clone().render_usage().to_string();
     let usage = usage
         .trim_start_matches("Usage: ")
-        .replace("\n       ", "\n");
+        .replace("\n       ", "\n  ")
+        .replace("\n  hecaton", "\n$ hecaton");
     let _ = writeln!(text, "```console\n$ {usage}\n```\n");
     for (heading, arguments) in groups(command) {
         let _ = writeln!(text, "{} {heading}\n", "#".repeat(level + 1));

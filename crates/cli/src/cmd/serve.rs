@@ -49,6 +49,13 @@ pub struct Arguments {
     /// Listen on this Unix socket too, always without TLS; the file must not exist.
     #[arg(long, value_name = "PATH")]
     unix: Option<PathBuf>,
+    /// Random faults on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
+    #[arg(long, value_name = "SHARES")]
+    chaos: Option<Chaos>,
+    /// Close each HTTP/1.1 connection without notice after this number of responses, as a server that reloads does; 0
+    /// is never.
+    #[arg(long, value_name = "RESPONSES", default_value_t = 0)]
+    close_after: u32,
     /// Use TLS, with this certificate: valid (the default of --tls), expired, not-yet-valid, wrong-host or self-signed.
     #[arg(long, value_name = "CERTIFICATE", num_args = 0..=1, require_equals = true, default_missing_value = "valid",
           help_heading = TLS)]
@@ -60,13 +67,6 @@ pub struct Arguments {
     http2: bool,
     #[command(flatten)]
     streams: Streams,
-    /// Random faults on /r/<id>, as in reset=1%,500=2%: reset, stall, truncate, 500, garbage, close, slow, early.
-    #[arg(long, value_name = "SHARES")]
-    chaos: Option<Chaos>,
-    /// Close each HTTP/1.1 connection without notice after this number of responses, as a server that reloads does; 0
-    /// is never.
-    #[arg(long, value_name = "RESPONSES", default_value_t = 0)]
-    close_after: u32,
 }
 
 /// Headings of the help.
@@ -128,8 +128,10 @@ Paths:
   /redirect/<status>/<n>?to=<URL>  /redirect-loop
   /cookies  /cookies/set?<name>=<value>
   /basic/<user>/<password>  /fault/<fault>
-Codings: gzip deflate br zstd
-Faults: truncate truncate-chunked tls-cut reset close
+Codings:
+  gzip deflate br zstd
+Faults:
+  truncate truncate-chunked tls-cut reset close
   garbage stall-head stall-body drip huge-head early
   idle-close goaway refused-stream";
 

@@ -17,7 +17,7 @@ pub struct Arguments {
     pub(super) home: Home,
     #[command(flatten)]
     server: Server,
-    /// A worker that is silent for so long loses its parts to other workers.
+    /// A worker that is silent for this long loses its parts to other workers.
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "30s")]
     lease: Duration,
 }

@@ -17,7 +17,7 @@ pub struct Arguments {
     /// Which records: 'status == 404', 'error and ms > 1000', "host == 'example.com'" [default: all].
     #[arg(long = "where", value_name = "EXPRESSION")]
     matching: Option<String>,
-    /// Print at most so many records [default: all].
+    /// Print at most this many records [default: all].
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
 }
