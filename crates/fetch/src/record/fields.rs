@@ -250,7 +250,7 @@ pub struct Way {
 pub struct Failure {
     /// The error in a word.
     pub kind: String,
-    /// The phase in which it did.
+    /// The phase in which the request failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
     /// The error in a sentence.
@@ -287,33 +287,33 @@ impl Elapsed {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Body {
-    /// It is valid UTF-8.
+    /// A body in valid UTF-8.
     Text {
         /// The body.
         text: String,
     },
-    /// It is not.
+    /// Any other body, within the record.
     Base64 {
         /// The body.
         base64: String,
     },
-    /// It is a file.
+    /// A body in a file of its own.
     File {
         /// Its path, from the job's folder.
         file: String,
     },
-    /// It is in a WARC file.
+    /// A body in a WARC file.
     Warc {
         /// The path of the WARC file, from the job's folder.
         warc: String,
         /// Where its record begins.
         offset: u64,
     },
-    /// It is in a tar file.
+    /// A body in a tar file.
     Tar {
         /// The path of the tar file, from the job's folder.
         tar: String,
-        /// Its name there.
+        /// Its name in that file.
         name: String,
     },
 }

@@ -82,9 +82,9 @@ pub struct Invalid {
 pub enum Outcome {
     /// A response came.
     Response,
-    /// None came.
+    /// No response came.
     Error,
-    /// It was not sent, and is not going to be.
+    /// It was not sent, and will not be.
     Skipped,
     /// The server said that the response of an earlier round still holds; the rest of the record is of that round.
     Unchanged,
@@ -94,7 +94,7 @@ pub enum Outcome {
     Unreached,
     /// Nobody knows whether it was acted on.
     Unknown,
-    /// It was no input.
+    /// The line was not an input.
     #[default]
     Invalid,
 }
