@@ -29,7 +29,7 @@ A client that is derived by `with` has its own settings of requests, and shares 
 ";
 
 const OF_A_REQUEST: &str = "
-## Of a request
+## Options of a request
 
 The methods of a client and of a batch that send a request (`get`, `post`, `request` and the like) take these keywords, and so does `Hecaton::Request.new`.
 `nil` means the client's setting, or nothing.
@@ -100,7 +100,7 @@ fn page() -> String {
             name = setting.name,
         );
     }
-    page += "\n## Of a client\n";
+    page += "\n## Settings of a client\n";
     for setting in SETTINGS {
         let Setting { name, ruby, .. } = setting;
         let text = text(setting.text).replace('*', "\\*");
@@ -114,7 +114,7 @@ fn page() -> String {
         let (name, kind) = (option.name, ruby::words(option.ruby));
         let _ = writeln!(page, "- `{name}` (*{kind}*)  \n  {text}");
     }
-    page += "\n## Of `retry`\n\nThe keys of a Hash that is given as `retry`; `true` stands for all of these defaults.\n";
+    page += "\n## Keys of `retry`\n\nThe keys of a Hash that is given as `retry`; `true` stands for all of these defaults.\n";
     let types = ruby::types_of_retry(&root());
     let values = values(&format!("{:#?}", Retry::default()));
     for field in fields("message/retry.rs", "Retry") {
