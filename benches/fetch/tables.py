@@ -15,11 +15,35 @@ TITLES = {
     "threads": "One thread against two",
 }
 
+# The titles of the columns whose key in result.json does not say enough.
+NAMES = {
+    "urls": "URLs",
+    "per_second": "URLs/s",
+    "cpu_us_per_url": "CPU per URL, µs",
+    "peak_mb": "peak, MB",
+    "plan_mb": "plan, peak MB",
+    "run_mb": "run, peak MB",
+    "plan_seconds": "plan, s",
+    "plan_lines_per_second": "lines planned a second",
+    "plan_exit": "exit status of the plan",
+    "exit": "exit status",
+    "exits": "exit statuses",
+    "distinct": "different requests",
+    "requests": "requests that arrived",
+    "sent_again": "requested twice",
+    "recorded_at_kill": "recorded at the kill",
+    "first_request_after_seconds": "first request after, s",
+    "lease_seconds": "lease, s",
+    "parts_held": "parts that the killed worker held",
+    "taken_over_after_seconds": "taken over after, s",
+    "machine_load": "load of the machine",
+}
+
 
 def page(result):
     machine = result["machine"]
     parts = [
-        f"## {TITLES[name]}\n\n{about(result['parts'][name])}\n\n{of(name, result['parts'][name])}\n"
+        f"## {TITLES[name]}\n\n{about(name, result['parts'][name])}\n\n{of(name, result['parts'][name])}\n"
         for name in TITLES
         if name in result["parts"]
     ]
@@ -63,9 +87,11 @@ def unique(versions):
     }
 
 
-def about(part):
-    date, urls, rounds, load = part["date"], part["urls"], part["rounds"], part["load"]
-    return f"{date}, {urls:,} URLs a job, rounds: {rounds}, load of the machine at the end: {load}."
+def about(name, part):
+    jobs = f"{part['urls']:,} URLs a job, rounds: {part['rounds']}, "
+    # The tables of the other parts say how many URLs a job has.
+    jobs = jobs if name in ("peers", "half", "workers") else ""
+    return f"{part['date']}, {jobs}load of the machine at the end: {part['load']}."
 
 
 def of(name, part):
@@ -82,7 +108,7 @@ def middle(rows, key):
 
 def side_by_side(rows):
     """Medians over the rounds."""
-    lines = ["| | hosts | URLs/s | µs of CPU a URL | MB | recorded |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = ["| | hosts | URLs/s | CPU per URL, µs | peak, MB | recorded |", "| --- | --- | --- | --- | --- | --- |"]
     for name, hosts in sorted(
         {(row["peer"], row["hosts"]) for row in rows}, key=lambda key: (key[1], list(peers.ALL).index(key[0]))
     ):
@@ -105,7 +131,7 @@ def half(rows):
 
 
 def workers(rows):
-    lines = ["| | URLs/s | µs of CPU a URL | recorded | requested twice |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| | URLs/s | CPU per URL, µs | recorded | requested twice |", "| --- | --- | --- | --- | --- |"]
     for name in dict.fromkeys(row["way"] for row in rows):
         mine = [row for row in rows if row["way"] == name]
         lines.append(
@@ -118,15 +144,21 @@ def workers(rows):
 def columns(rows):
     """A line for each row."""
     names = list(rows[0])
-    lines = ["| " + " | ".join(name.replace("_", " ") for name in names) + " |", "| --- " * len(names) + "|"]
+    lines = ["| " + " | ".join(map(words, names)) + " |", "| --- " * len(names) + "|"]
     return "\n".join(lines + ["| " + " | ".join(shown(row[name]) for name in names) + " |" for row in rows])
 
 
+def words(key):
+    return NAMES.get(key, key.replace("_", " "))
+
+
 def shown(value):
+    if isinstance(value, list):
+        return ", ".join(map(shown, value))
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def plain(rows):
     """A line for each value of the only row."""
     lines = ["| | |", "| --- | --- |"]
-    return "\n".join(lines + [f"| {key.replace('_', ' ')} | {shown(value)} |" for key, value in rows[0].items()])
+    return "\n".join(lines + [f"| {words(key)} | {shown(value)} |" for key, value in rows[0].items()])
