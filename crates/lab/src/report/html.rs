@@ -167,7 +167,18 @@ fn drawn(block: &Block, id: &str) -> Markup {
             ul.runs { @for link in links { li { a href=(link.to) { (link.title) } p.soft { (link.words) } } } }
         },
         Block::Note(words) => html! { p { (words) } },
-        Block::Code(words) => html! { pre { code { (words) } } },
+        Block::Code(words) => html! { pre { code { (command(words)) } } },
+    }
+}
+
+/// A command whose options and names are not broken at a hyphen; what is longer than a line of a telephone is.
+fn command(words: &str) -> Markup {
+    let hyphens = |word: &str| word.contains('-') && word.len() <= 32;
+    html! {
+        @for (n, word) in words.split(' ').enumerate() {
+            @if n > 0 { " " }
+            @if hyphens(word) { span.whole { (word) } } @else { (word) }
+        }
     }
 }
 

@@ -193,7 +193,7 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     #[rustfmt::skip]
     let mut columns = vec![
         col(&format!("client,\n{}", body_words(bytes)), 0, named).words(),
-        col("concur-\nrency", 0, |row: &&Row| row.load.concurrency.to_string()),
+        col("concur-\nrency", 0, |row: &&Row| count(row.load.concurrency)),
     ];
     let mut figures = figures(|row: &&Row| row).into_iter();
     columns.extend(figures.next());

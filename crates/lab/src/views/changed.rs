@@ -118,12 +118,12 @@ fn table(pair: &Beside, name: &str) -> Table {
     let mut columns = vec![col("client", 0, |it: &Change| it.new.client.clone()).words()];
     if several {
         columns.push(col("body\nbytes", 0, |it: &Change| {
-            it.new.load.body_bytes.to_string()
+            count(it.new.load.body_bytes)
         }));
     }
     columns.push(match plain {
         true => col("concur-\nrency", 0, |it: &Change| {
-            it.new.load.concurrency.to_string()
+            count(it.new.load.concurrency)
         }),
         false => col("load", 0, |it: &Change| load(&it.new, false)).words(),
     });

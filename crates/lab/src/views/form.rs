@@ -362,15 +362,21 @@ impl Table {
                 .flat_map(|line| &line.cells)
                 .chain(self.foot.iter().flatten())
         };
-        let first = |mark: &str| mark.chars().next().unwrap_or_default();
         let used = self
             .marks
             .iter()
-            .filter(|(mark, _)| cells().any(|cell| cell.contains(first(mark))));
+            .filter(|(mark, _)| cells().any(|cell| has(cell, mark)));
         used.map(|(mark, words)| format!("{mark} {words}"))
             .chain(self.notes.clone())
             .collect()
     }
+}
+
+/// Whether a cell has a symbol. A symbol with a space in it is a pair of brackets around figures, not around words.
+fn has(cell: &str, mark: &str) -> bool {
+    let first = mark.chars().next().unwrap_or_default();
+    let mut behind = cell.split(first).skip(1);
+    behind.any(|rest| !mark.contains(' ') || rest.starts_with(|it: char| it.is_ascii_digit()))
 }
 
 /// Stands where there is no figure.

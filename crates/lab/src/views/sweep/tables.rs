@@ -22,7 +22,7 @@ pub(super) fn advised(run: &Document, groups: &[Group]) -> Table {
     let columns = vec![
         col("client", 0, |it: &&Group| it.name.clone()).words(),
         col("response", 0, response),
-        col("use", 0, row(|row| row.load.concurrency.to_string())),
+        col("use", 0, row(|row| count(row.load.concurrency))),
         col("requests\nper s", 0, row(|row| figure(row.requests_per_second))),
         col("speed-up", 0, |it: &&Group| speedup(it.advice.and_then(|advice| advice.speedup))).intervals(5),
         col("of\nbaseline", 3, row(|row| optional(row.baseline_loader_ratio, percent))),
@@ -53,7 +53,7 @@ pub(super) fn table(run: &Document, groups: &[&Group], bytes: usize) -> Table {
     #[rustfmt::skip]
     let mut columns = vec![
         col("client", 0, |it: &(&Group, &Row)| it.0.name.clone()).words(),
-        col("concur-\nrency", 0, |it: &(&Group, &Row)| it.1.load.concurrency.to_string()),
+        col("concur-\nrency", 0, |it: &(&Group, &Row)| count(it.1.load.concurrency)),
     ];
     if rows.iter().any(|(_, row)| row.load.rate.is_some()) {
         let rate = |it: &(&Group, &Row)| optional(it.1.load.rate, |rate| rate.to_string());
