@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::tables::xml;
+use super::tables::{beginning, xml};
 use crate::server::{Event, Log, call_at};
 
 /// Distance between two events, between two connections, and from the left edge.
@@ -119,14 +119,14 @@ fn shape(event: &Event) -> Option<(Shape, String)> {
         }
         Event::Request { method, target, .. } => (
             Shape::ToServer,
-            format!("{method} {target}").chars().take(28).collect(),
+            beginning(&format!("{method} {target}"), 28),
         ),
         Event::Sent { bytes } => {
             let line = bytes
                 .split(|byte| *byte == b'\r')
                 .next()
                 .unwrap_or_default();
-            let line: String = String::from_utf8_lossy(line).chars().take(24).collect();
+            let line = beginning(&String::from_utf8_lossy(line), 24);
             (Shape::ToClient, format!("{line} ({})", bytes.len()))
         }
         Event::Fault { .. } => (Shape::Fault, "fault applied".into()),

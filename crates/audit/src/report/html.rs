@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use super::drawing::drawing;
 use super::matrix::matrix;
-use super::tables::{prose, xml};
+use super::tables::{beginning, prose, xml};
 use super::{Audited, Fingerprint, wire};
 use crate::case::Verdict;
 use crate::run::{By, Described, Finding};
@@ -23,7 +23,9 @@ summary{cursor:pointer}code{background:#8883;border-radius:3px;padding:0 .25em;f
 th.client{writing-mode:vertical-rl;transform:rotate(180deg);vertical-align:bottom;text-align:left}\
 #matrix thead th{cursor:pointer}td.cell{text-align:center;padding:.1rem .2rem}td a{text-decoration:none}\
 @media (prefers-color-scheme:dark){.pass{color:#4ac26b}}.scroll{overflow-x:auto}\
-.scroll th:first-child{position:sticky;left:0;background:Canvas}";
+.scroll th:first-child{position:sticky;left:0;background:Canvas}.pair{white-space:nowrap;margin-right:.7em}\
+a{color:#0067a3}@media (prefers-color-scheme:dark){a{color:#6cbdec}}\
+@media (max-width:480px){#matrix :is(th,td):is(:nth-child(2),:nth-child(3)){display:none}}";
 
 /// Sorts and filters the matrix. The page works without it.
 const SCRIPT: &str = include_str!("matrix.js");
@@ -96,7 +98,8 @@ fn others(out: &mut String, name: &str, client: &Audited) {
     for finding in rest {
         let badge = badge(finding.verdict, &finding.verdict.to_string());
         let facts = finding.run.facts.iter();
-        let facts = facts.map(|(fact, value)| format!("{fact}={}", short(&value.to_string())));
+        let facts =
+            facts.map(|(fact, value)| format!("{fact}={}", beginning(&value.to_string(), 60)));
         let facts = facts.collect::<Vec<_>>().join(" ");
         let _ = write!(
             out,
@@ -114,14 +117,6 @@ fn others(out: &mut String, name: &str, client: &Audited) {
         );
     }
     out.push_str("</ul></details>");
-}
-
-/// The beginning of a fact: the whole of it would be a page.
-fn short(fact: &str) -> String {
-    match fact.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &fact[..end]),
-        None => fact.to_owned(),
-    }
 }
 
 /// A sentence, and what shows that it is true.

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::Audited;
+use super::tables::beginning;
 use crate::case::{Case, Verdict};
 
 /// A page: findings first, the worst on top, then a matrix of clients by cases.
@@ -69,10 +70,7 @@ fn matrix(clients: &[Audited]) -> String {
 
 fn cell(text: &str) -> String {
     let flat = text.replace('|', "\\|").replace(['\r', '\n'], " ");
-    match flat.char_indices().nth(300) {
-        Some((end, _)) => format!("{}…", &flat[..end]),
-        None => flat,
-    }
+    beginning(&flat, 300)
 }
 
 /// All cases, each with the sin that proves it.

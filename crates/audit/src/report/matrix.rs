@@ -25,8 +25,11 @@ pub(super) fn matrix(clients: &[Audited], fingerprint: &Fingerprint) -> String {
     }
     out.push_str("</tbody></table></div><p>");
     for verdict in Verdict::ALL {
-        let letter = verdict.letter().to_string();
-        let _ = write!(out, "{} {verdict} ", badge(verdict, &letter));
+        let shown = match verdict.letter() {
+            ' ' => "empty:".to_owned(),
+            letter => badge(verdict, &letter.to_string()),
+        };
+        let _ = write!(out, "<span class=\"pair\">{shown} {verdict}</span> ");
     }
     out.push_str("† public sources describe this behaviour</p>");
     out

@@ -84,6 +84,14 @@ pub fn junit(clients: &[Audited]) -> String {
     out + "</testsuites>\n"
 }
 
+/// A text, cut behind `most` characters.
+pub(super) fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Text for XML and HTML. Control characters, which XML forbids, become question marks.
 pub(super) fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
