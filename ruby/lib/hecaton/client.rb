@@ -47,7 +47,7 @@ module Hecaton
     #   any case.
     # url:: an http or https URL, a String or a URI, absolute unless the client has a base_url; a fragment is dropped. A
     #   user and a password in it, percent-encoded, are as basic_auth; they are never shown.
-    # options:: such as headers, json, timeout. docs/settings.md, "Of a request", says what each of them does.
+    # options:: such as headers, json, timeout. docs/settings.md, "Options of a request", says what each of them does.
     #
     # With a block, yields the response as a Stream as soon as its head has arrived, and returns the block's value. The
     # block reads the body piece by piece.

@@ -1,7 +1,7 @@
 //! The table of what a request may have beside its method and its URL, in Ruby's words.
 //!
 //! `tests/settings` makes of it the list of these keywords (`ruby/lib/hecaton/settings.rb`), the signatures of all
-//! methods that take them (`ruby/sig/hecaton/verbs.rbs`) and the section "Of a request" of `docs/settings.md`. Each is
+//! methods that take them (`ruby/sig/hecaton/verbs.rbs`) and the section "Options of a request" of `docs/settings.md`. Each is
 //! implemented in `ruby/lib/hecaton/request_builder.rb`.
 
 /// A row of the table: an option of a request.

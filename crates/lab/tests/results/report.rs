@@ -269,7 +269,7 @@ fn the_page_is_whole_small_and_alone() {
         assert!(!page.contains(outside), "{outside}");
     }
     assert!(
-        page.contains("--seed 18446744073709551615"),
+        page.contains("--seed</span> 18446744073709551615"),
         "the command repeats this very run"
     );
     let data = embedded(&page);

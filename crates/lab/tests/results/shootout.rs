@@ -296,7 +296,7 @@ fn the_page_is_whole_small_and_alone() {
         "no noise from other programs",
         "This is the client's own doing: it sends all twice.",
         "curb is not installed",
-        "--seed 18446744073709551615",
+        "--seed</span> 18446744073709551615",
     ] {
         assert!(page.contains(words), "{words} is missing");
     }
