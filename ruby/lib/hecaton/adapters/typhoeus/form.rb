@@ -17,13 +17,22 @@ module Hecaton
       def multipart?(body, encoding, multipart)
         return false unless body.is_a?(Hash) || body.is_a?(Array)
 
-        !!multipart || Query.pairs(body, encoding).any? { |_, value| Query.file?(value) }
+        !!multipart || (files?(body) && Query.pairs(body, encoding).any? { |_, value| Query.file?(value) })
       end
 
       # For `multipart:` of Hecaton. Files are read from their paths, from the beginning, as libcurl does.
       def parts(body, encoding)
         Query.pairs(body, encoding).map do |name, value|
           [name.to_s, Query.file?(value) ? file(value) : { content: value.to_s }]
+        end
+      end
+
+      # Whether there is a File anywhere in it. Most forms have none, and need no pairs to know it.
+      private_class_method def files?(value)
+        case value
+        when Hash then value.each_value.any? { |inner| files?(inner) }
+        when Array then value.any? { |inner| files?(inner) }
+        else Query.file?(value)
         end
       end
 
