@@ -1,4 +1,4 @@
-# What holds for all objects of Hecaton::NetHTTP: defaults, which a program can change, and whether they are Net::HTTP.
+# Defaults for all objects of Hecaton::NetHTTP, which a program can change, and the replacement of Net::HTTP itself.
 module Hecaton
   class NetHTTP
     # Seconds a request may take in all, unless another limit is set.
@@ -56,16 +56,9 @@ module Hecaton
 
       # Sets it, for clients that are made from now on. nil for the default.
       def max_connections=(count)
-        check_count(:max_connections, count, ", or nil for the default") unless count.nil?
+        Settings.check_count(:max_connections, count, ", or nil for the default") unless count.nil?
         @max_connections = count
         shutdown
-      end
-
-      # For Persistent too: ArgumentError unless this is a number of connections.
-      def check_count(name, count, or_else = "")
-        return if count.is_a?(Integer) && count.positive?
-
-        raise ArgumentError, "#{name} is #{count.inspect}: give an Integer of at least 1#{or_else}"
       end
 
       # For Transport: the Clients of all objects that have none of their own, and how often what holds for all was

@@ -38,7 +38,7 @@ module Hecaton
     # pool_size:: most connections in all to http, the same number to https, and the same again past a proxy's no_proxy.
     #   A request beyond that waits its turn, within its total_timeout.
     def initialize(name: nil, proxy: nil, pool_size: DEFAULT_POOL_SIZE)
-      NetHTTP.check_count(:pool_size, pool_size)
+      NetHTTP::Settings.check_count(:pool_size, pool_size)
       @name = name
       @pool_size = pool_size
       @pool = NetHTTP::Clients.new(MOST_CLIENTS) { pool_size }

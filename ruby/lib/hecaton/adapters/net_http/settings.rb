@@ -43,6 +43,13 @@ module Hecaton
         raise Refused, "#{name} cannot be honoured: #{why}. See the table in docs/from-net-http.md"
       end
 
+      # Raises ArgumentError unless this is a number of connections. or_else ends the sentence.
+      def check_count(name, count, or_else = "")
+        return if count.is_a?(Integer) && count.positive?
+
+        raise ArgumentError, "#{name} is #{count.inspect}: give an Integer of at least 1#{or_else}"
+      end
+
       # Raises Refused for an address or a port that is none, as Net::HTTP fails for them, and for settings in REFUSED.
       private_class_method def refuse(http)
         if http.address.to_s.empty?
