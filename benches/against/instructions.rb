@@ -1,7 +1,7 @@
 # Counts the instructions that a request costs in user mode: with the processor's counters (`perf stat`) if the
 # machine has them, else with valgrind's callgrind. A driver runs twice, once with more requests, so that the
-# difference does not include its start and its end. Ruby's garbage collector is off meanwhile: when it marks the whole
-# heap, that falls into one of the two runs, and is as much as a tenth of the count.
+# difference does not include its start and its end. Ruby's garbage collector is off in both runs. Marking the whole
+# heap would fall into one of them, and can be a tenth of its count.
 require "json"
 require "open3"
 require "tmpdir"

@@ -31,8 +31,8 @@ impl Sweep {
                     body_bytes: self.body_bytes()[0],
                     concurrency: WORK.1,
                     requests: Some(WORK.0),
-                    // Only the servers of the other cells run. No other factor counts here: at a low rate, or with long
-                    // round trips, the same work would take minutes and depend on no machine.
+                    // TLS stays, because only the servers of the other cells run. A rate or a round trip does not: the
+                    // work would then take minutes, and say nothing about the machine.
                     tls: loader.load.tls,
                     no_resumption: loader.load.no_resumption,
                     ..Load::PLAIN

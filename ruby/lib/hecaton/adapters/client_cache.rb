@@ -3,8 +3,12 @@ module Hecaton
   # A few clients, the one used longest ago closed for another. Safe in threads, and on both sides of a fork, as clients
   # are. Looked up without a lock, because the Hash is replaced and never changed.
   class ClientCache
-    # A Hecaton::Client with the key that it is kept under, until it is closed for another one. used is when it was used
-    # last, a Float in seconds of the monotonic clock. stale is true once it is another's turn.
+    # A client that is kept, until it is closed for another one.
+    #
+    # client:: Hecaton::Client.
+    # key:: what it is found by.
+    # used:: Float, seconds of the monotonic clock, at its last use.
+    # stale:: true once it is closed for another one.
     Lease = Struct.new(:client, :key, :used, :stale)
 
     # most: how many are kept. The block makes the client of a key.

@@ -4,7 +4,7 @@ module Hecaton
     # Each is given to Config.cache, or to a request's option cache. default_ttl is in seconds, nil for ever; a
     # request's cache_ttl takes precedence. Anything else with get(request) and set(request, response) will do as well.
     module Cache
-      # What all of them have.
+      # A store of another library, and how long it keeps a response.
       class Store
         def initialize(store, options = {})
           @store = store
