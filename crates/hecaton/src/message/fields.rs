@@ -1,6 +1,9 @@
 //! Header fields as one block of lines, `name: value\r\n` with names in lower case.
 
+use std::sync::LazyLock;
+
 use memchr::memchr;
+use memchr::memmem::Finder;
 
 /// The fields behind a body, as such a block; none if there are none.
 pub(crate) type Trailers = Option<Box<Vec<u8>>>;
@@ -14,6 +17,22 @@ impl<'a> Fields<'a> {
     pub fn get(self, name: &str) -> Option<&'a [u8]> {
         let line = self.lines().find(|line| is_named(line, name.as_bytes()))?;
         Some(&line[name.len() + 2..])
+    }
+
+    /// The value of the first `content-type`. A search for the name is faster than a look at each field, and nearly
+    /// every response is searched for it.
+    pub fn content_type(self) -> Option<&'a [u8]> {
+        static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("content-type: "));
+        let mut searched = 0;
+        loop {
+            let at = searched + NAME.find(&self.0[searched..])?;
+            searched = at + NAME.needle().len();
+            // Elsewhere it is part of a value, or the end of a longer name.
+            if at == 0 || self.0[at - 1] == b'\n' {
+                let value = &self.0[searched..];
+                return Some(&value[..memchr(b'\r', value)?]);
+            }
+        }
     }
 
     /// Names and values in order.
@@ -54,6 +73,23 @@ pub(crate) fn trim_blanks_end(text: &[u8]) -> &[u8] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_content_type_is_the_first_field_of_that_name() {
+        let fields = |text: &'static str| Fields(text.as_bytes());
+        for text in [
+            "content-type: a\r\n",
+            "x-content-type: b\r\ncontent-type: a\r\ncontent-type: c\r\n",
+            "x: content-type: b\r\ncontent-type-x: c\r\ncontent-type: a\r\n",
+            "x: 1\r\ncontent-type: \r\n",
+            "x: content-type: b\r\n",
+            "x-content-type: b\r\n",
+            "",
+        ] {
+            let fields = fields(text);
+            assert_eq!(fields.content_type(), fields.get("content-type"), "{text:?}");
+        }
+    }
 
     #[test]
     fn the_first_field_of_a_name_in_any_case() {

@@ -35,6 +35,11 @@ impl Response {
         Fields(&self.fields).get(name)
     }
 
+    /// The value of the first `Content-Type`.
+    pub fn content_type(&self) -> Option<&[u8]> {
+        Fields(&self.fields).content_type()
+    }
+
     /// The headers in order, names in lower case; repeats stay.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         Fields(&self.fields).iter()

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use futures_util::lock::{Mutex, MutexGuard};
@@ -21,6 +20,7 @@ use magnus::{
 
 use crate::body_source::{self, BodySource, RubyQueue};
 use crate::client::Engine;
+use crate::held::Held;
 use crate::hooks::{self, About, Decision, HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::request::Refused;
@@ -32,10 +32,8 @@ use crate::{fibers, process, record, request};
 pub struct Batch {
     thread: Opaque<Thread>,
     template: Arc<Template>,
-    /// Ruby's requests that are queued or in flight, by tag; nil where a tag is free.
-    requests: Opaque<RArray>,
-    /// How many requests `requests` has. It can be read while another call holds the lock.
-    held: AtomicUsize,
+    /// Ruby's requests that are queued or in flight. They can be read while another call holds the lock.
+    held: Held,
     inner: Arc<Mutex<ProcessLocal<Inner>>>,
 }
 
@@ -76,8 +74,6 @@ struct Inner {
     ended: Vec<(usize, Outcome)>,
     /// Requests with an invalid URL. They failed when they were queued, and are handed over with the next outcomes.
     refused: Vec<(usize, InvalidUrl)>,
-    /// Tags to use again.
-    free: Vec<usize>,
     /// The request that was queued last, as long as it cannot have started.
     newest: Option<usize>,
     /// The tags of requests by Ruby's `object_id`, made when an older request than `newest` is looked up. Searching all
@@ -95,7 +91,7 @@ struct Inner {
 impl DataTypeFunctions for Batch {
     fn mark(&self, marker: &gc::Marker) {
         marker.mark(self.thread);
-        marker.mark(self.requests);
+        self.held.mark(marker);
     }
 }
 
@@ -114,7 +110,6 @@ impl Batch {
             batch,
             ended: Vec::new(),
             refused: Vec::new(),
-            free: Vec::new(),
             newest: None,
             tags: None,
             ruby_queue: None,
@@ -125,8 +120,7 @@ impl Batch {
         Ok(Batch {
             thread: ruby.thread_current().into(),
             template,
-            requests: ruby.ary_new().into(),
-            held: AtomicUsize::new(0),
+            held: Held::default(),
             inner: Arc::new(Mutex::new(ProcessLocal::new(inner))),
         })
     }
@@ -196,24 +190,15 @@ impl Batch {
         let Some(inner) = guard.anywhere() else {
             return Ok(());
         };
-        let requests = ruby.get_inner(self.requests);
-        let free = inner.free.last().copied();
-        let tag = free.unwrap_or_else(|| requests.len());
         let request = match (request, source) {
             (Ok(request), Some((native, _))) => {
                 let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
-                Ok(request::with_source(
-                    ruby,
-                    request,
-                    &native,
-                    (ruby_queue, tag),
-                )?)
+                let notes = (ruby_queue, self.held.next_tag());
+                Ok(request::with_source(ruby, request, &native, notes)?)
             }
             (request, _) => request,
         };
-        inner.free.pop();
-        requests.store(tag as isize, queued)?;
-        self.held.fetch_add(1, Ordering::Relaxed);
+        let tag = self.held.put(queued);
         if let Some(tags) = &mut inner.tags {
             tags.insert(object_id(queued)?, tag);
         }
@@ -245,13 +230,10 @@ impl Batch {
         let Some(inner) = guard.anywhere() else {
             return Ok(false);
         };
-        let requests = ruby.get_inner(this.requests);
-        let is = |tag: usize| -> Result<bool, Error> {
-            Ok(requests.entry::<Value>(tag as isize)?.as_raw() == request.as_raw())
-        };
+        let is = |tag: usize| this.held.get(ruby, tag).as_raw() == request.as_raw();
         let tag = match inner.newest {
-            Some(newest) if is(newest)? => newest,
-            _ => match inner.late(requests, request)? {
+            Some(newest) if is(newest) => newest,
+            _ => match inner.late(&this.held, ruby, request)? {
                 // Its URL is invalid, so it will have no response.
                 Some(tag) if inner.refused.iter().any(|(refused, _)| *refused == tag) => {
                     return Ok(true);
@@ -282,7 +264,6 @@ impl Batch {
         this.wait_until_ended(ruby)?;
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;
-        let requests = ruby.get_inner(this.requests);
         let needing = inner.ruby_queue.as_ref();
         let needing = needing
             .map(|ruby_queue| ruby_queue.take())
@@ -290,13 +271,13 @@ impl Batch {
         let needs_ruby = !needing.is_empty();
         for tag in needing {
             // It may have ended meanwhile.
-            let request = requests.entry::<Value>(tag as isize)?;
+            let request = this.held.get(ruby, tag);
             if !request.is_nil() {
                 wanting.push(request)?;
             }
         }
         for (tag, part) in inner.batch.take_parts() {
-            let request: Value = requests.entry(*tag as isize)?;
+            let request = this.held.get(ruby, *tag);
             parts.cat(&record::part(ruby, request, part))?;
         }
         let ended_any = !inner.ended.is_empty() || !inner.refused.is_empty();
@@ -341,8 +322,7 @@ impl Batch {
         else {
             return Ok(None);
         };
-        let requests = ruby.get_inner(this.requests);
-        let list = ruby.ary_new_from_values(&[requests.entry::<Value>(call.tag as isize)?]);
+        let list = ruby.ary_new_from_values(&[this.held.get(ruby, call.tag)]);
         let decision = match call.about {
             About::Outcome(outcome, decision) => {
                 list.push(ruby.to_symbol("outcome"))?;
@@ -411,13 +391,11 @@ impl Batch {
         ended: RArray,
         some: &mut Together,
     ) -> Result<(), Error> {
-        let requests = ruby.get_inner(self.requests);
         let refused = inner.refused.drain(..);
         let refused = refused.map(|(tag, error)| (tag, Err(error)));
         let others = inner.ended.drain(..);
         for (tag, outcome) in refused.chain(others.map(|(tag, outcome)| (tag, Ok(outcome)))) {
-            self.held.fetch_sub(1, Ordering::Relaxed);
-            let request: Value = requests.entry(tag as isize)?;
+            let request = self.held.get(ruby, tag);
             let [status, record, body] = match outcome {
                 Ok(outcome) => record::values(ruby, outcome),
                 Err(error) => record::refused(ruby, &error),
@@ -426,11 +404,10 @@ impl Batch {
                 some.hand_to(ended)?;
             }
             some.add([request, status, record, body]);
-            requests.store(tag as isize, ruby.qnil())?;
+            self.held.take(ruby, tag);
             if let Some(tags) = &mut inner.tags {
                 tags.remove(&object_id(request)?);
             }
-            inner.free.push(tag);
         }
         Ok(())
     }
@@ -440,26 +417,20 @@ impl Batch {
     fn clear(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<RArray, Error> {
         this.own(ruby)?;
         let mut guard = this.lock(ruby)?;
-        let requests = ruby.get_inner(this.requests);
         let (queued, started) = (ruby.ary_new(), ruby.ary_new());
         // In a child of fork all requests belong to the parent, which may have sent any.
         if let Some(inner) = guard.get() {
             this.hand_over(ruby, inner, ended)?;
             for tag in inner.batch.abort().queued {
-                queued.push(requests.entry::<Value>(tag as isize)?)?;
-                requests.store(tag as isize, ruby.qnil())?;
+                queued.push(this.held.take(ruby, tag))?;
             }
-            inner.free.clear();
             inner.newest = None;
             inner.tags = None;
         }
-        for request in requests {
-            if !request.is_nil() {
-                started.push(request)?;
-            }
+        for (_, request) in this.held.all(ruby) {
+            started.push(request)?;
         }
-        requests.clear()?;
-        this.held.store(0, Ordering::Relaxed);
+        this.held.clear();
         Ok(ruby.ary_new_from_values(&[queued, started]))
     }
 
@@ -488,7 +459,7 @@ impl Batch {
 
     /// Requests queued or in flight.
     fn size(&self) -> usize {
-        self.held.load(Ordering::Relaxed)
+        self.held.count()
     }
 }
 
@@ -516,17 +487,14 @@ impl Inner {
     }
 
     /// The tag of a request that was queued a while ago, if it is still here.
-    fn late(&mut self, requests: RArray, request: Value) -> Result<Option<usize>, Error> {
+    fn late(&mut self, held: &Held, ruby: &Ruby, request: Value) -> Result<Option<usize>, Error> {
         let id = object_id(request)?;
         if let Some(tags) = &self.tags {
             return Ok(tags.get(&id).copied());
         }
-        let mut tags = HashMap::with_capacity(requests.len());
-        for tag in 0..requests.len() {
-            let request: Value = requests.entry(tag as isize)?;
-            if !request.is_nil() {
-                tags.insert(object_id(request)?, tag);
-            }
+        let mut tags = HashMap::with_capacity(held.count());
+        for (tag, request) in held.all(ruby) {
+            tags.insert(object_id(request)?, tag);
         }
         Ok(self.tags.insert(tags).get(&id).copied())
     }

@@ -5,9 +5,10 @@
 //!
 //! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and
 //! `body_source` turn Ruby's arguments into a request. `hooks` lets Ruby decide about its retries and attempts. `batch`
-//! or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal` ends a wait.
-//! `record` turns the outcome into Ruby's values, and `content_type` finds the encoding of its body. `fields` reads its
-//! headers on demand, and `who_answered` its certificates. `process` separates values that a fork would share.
+//! (with `held`) or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal`
+//! ends a wait. `record` turns the outcome into Ruby's values, and `content_type` finds the encoding of its body.
+//! `fields` reads its headers on demand, and `who_answered` its certificates. `process` separates values that a fork
+//! would share.
 //!
 //! No Rust lock may be held while Ruby is called. Ruby may switch to another thread, which waits for the lock while it
 //! holds the GVL: a deadlock. The library magnus looks up the class of a type behind such a lock, at its first use. Two
@@ -30,6 +31,8 @@ mod body_source;
 mod hooks;
 
 mod batch;
+
+mod held;
 
 mod stream;
 

@@ -174,7 +174,7 @@ const FACTS: usize = 20;
 
 /// The body with the encoding that its Content-Type names; bytes when it names none.
 fn body(ruby: &Ruby, response: &Response) -> RString {
-    let named = response.header("content-type").unwrap_or_default();
+    let named = response.content_type().unwrap_or_default();
     match content_type::encoding(ruby, named) {
         Some(index) => ruby.enc_str_new(response.body(), index),
         None => ruby.str_from_slice(response.body()),
