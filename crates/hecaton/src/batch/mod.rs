@@ -256,7 +256,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
                     continue;
                 }
             }
-            let sending = self.client.send(request);
+            let sending = self.client.send_in_place(request);
             let sending = match self.free.pop() {
                 None => Slot::new(sending),
                 Some(mut slot) => {

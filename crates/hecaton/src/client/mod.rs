@@ -68,6 +68,7 @@ pub(crate) mod stats;
 pub(crate) mod streaming;
 pub(crate) mod watched;
 
+use std::borrow::BorrowMut;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -84,6 +85,7 @@ use crate::message::error::Error;
 use crate::message::failure::{Failure, InvalidRequest};
 use crate::message::request::Request;
 use crate::message::response::Response;
+use crate::message::sent::Sent;
 
 /// How every request ends: in exactly one of these.
 pub type Outcome = Result<Response, Error>;
@@ -140,13 +142,29 @@ impl Client {
     /// Runs one request to its outcome. Dropping the future gives the request up and closes its
     /// connection.
     pub fn send(&self, request: Request) -> impl Future<Output = Outcome> + Send + use<> {
-        let shared = self.0.clone();
         // Boxed to keep the future under a kibibyte, where malloc is quick.
-        let mut request = Box::new(request);
+        self.whole(Box::new(request))
+    }
+
+    /// As [`send`](Client::send), for a batch, which reuses the memory of its futures. So the request is in the future.
+    pub(crate) fn send_in_place(
+        &self,
+        request: Request,
+    ) -> impl Future<Output = Outcome> + Send + use<> {
+        self.whole(request)
+    }
+
+    fn whole<R>(&self, mut request: R) -> impl Future<Output = Outcome> + Send + use<R>
+    where
+        R: BorrowMut<Request> + Into<Sent> + Send,
+    {
+        let shared = self.0.clone();
         async move {
-            let mut deadline = Deadline::new(request.timeout.unwrap_or(shared.config.timeout));
+            let limit = request.borrow().timeout.unwrap_or(shared.config.timeout);
+            let mut deadline = Deadline::new(limit);
             let mut trace = Trace::new(deadline.begun);
-            let response = shared.respond(&mut request, Reading::Whole, &mut deadline, &mut trace);
+            let whole = Reading::Whole;
+            let response = shared.respond(request.borrow_mut(), whole, &mut deadline, &mut trace);
             match response.await {
                 Ok(response) => {
                     let (body, trailers) = response.body.into_whole();
@@ -157,10 +175,10 @@ impl Client {
                         trailers,
                         attempts: trace.attempts,
                         elapsed: trace.mark - deadline.begun,
-                        request: without_body(request),
+                        request: request.into(),
                     })
                 }
-                Err(failure) => Err(failed(&request, failure, deadline, trace)),
+                Err(failure) => Err(failed(request.borrow(), failure, deadline, trace)),
             }
         }
     }
@@ -178,10 +196,7 @@ impl Client {
             let mut trace = Trace::new(deadline.begun);
             let response = shared.respond(&mut request, Reading::Open, &mut deadline, &mut trace);
             match response.await {
-                Ok(response) => {
-                    let request = without_body(request);
-                    Ok(Streaming::new(response, deadline, trace, request))
-                }
+                Ok(response) => Ok(Streaming::new(response, deadline, trace, request.into())),
                 Err(failure) => Err(failed(&request, failure, deadline, trace)),
             }
         }
@@ -208,12 +223,6 @@ fn check(config: &mut Config) -> Result<(), InvalidRequest> {
         redirect_hosts::check(hosts)?;
     }
     config.read_files()
-}
-
-/// The request without its body, as a response keeps it.
-fn without_body(mut request: Box<Request>) -> Box<Request> {
-    request.body = Default::default();
-    request
 }
 
 fn failed(request: &Request, failure: Failure, deadline: Deadline, trace: Trace) -> Error {

@@ -84,8 +84,6 @@ pub(super) fn so_far(
     deadline: &Deadline,
     trace: &Trace,
 ) -> Response {
-    let mut request = Box::new(request.clone());
-    request.body = Default::default();
     let (body, trailers) = response.body.so_far();
     Response {
         status: response.status,
@@ -94,6 +92,6 @@ pub(super) fn so_far(
         trailers,
         attempts: trace.attempts.clone(),
         elapsed: trace.mark - deadline.begun,
-        request,
+        request: request.into(),
     }
 }

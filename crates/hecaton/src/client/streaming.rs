@@ -15,8 +15,8 @@ use crate::message::error::Error;
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::fields::{Fields, Trailers};
 use crate::message::redirect::Redirect;
-use crate::message::request::Request;
 use crate::message::response::Response;
+use crate::message::sent::Sent;
 
 /// A response of which the head has come and the body is still to be read.
 ///
@@ -34,7 +34,7 @@ pub struct Streaming {
     deadline: Deadline,
     trace: Trace,
     /// The request that was sent last.
-    request: Box<Request>,
+    request: Sent,
     /// Known once the body has been read whole.
     trailers: Trailers,
     state: State,
@@ -54,7 +54,7 @@ impl Streaming {
         response: OpenResponse,
         deadline: Deadline,
         trace: Trace,
-        request: Box<Request>,
+        request: Sent,
     ) -> Streaming {
         let mut stream = Streaming {
             status: response.status,

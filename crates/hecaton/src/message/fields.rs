@@ -87,7 +87,11 @@ mod tests {
             "",
         ] {
             let fields = fields(text);
-            assert_eq!(fields.content_type(), fields.get("content-type"), "{text:?}");
+            assert_eq!(
+                fields.content_type(),
+                fields.get("content-type"),
+                "{text:?}"
+            );
         }
     }
 

@@ -31,6 +31,7 @@ pub(crate) mod request_flags;
 pub(crate) mod request_options;
 pub(crate) mod response;
 pub(crate) mod retry;
+pub(crate) mod sent;
 pub(crate) mod template;
 pub(crate) mod words;
 pub(crate) mod zone;

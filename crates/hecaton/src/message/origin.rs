@@ -57,6 +57,21 @@ impl Origin {
         String::from_utf8_lossy(&header).into_owned()
     }
 
+    /// The URL of a target here, with its query.
+    pub(crate) fn url(&self, target: &PathAndQuery) -> String {
+        let mut url = Vec::new();
+        self.write_url(target, &mut url);
+        String::from_utf8_lossy(&url).into_owned()
+    }
+
+    /// Appends the URL of a target here, with its query, to `out`.
+    pub(crate) fn write_url(&self, target: &PathAndQuery, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.scheme.name().as_bytes());
+        out.extend_from_slice(b"://");
+        self.write_authority(out);
+        out.extend_from_slice(target.as_str().as_bytes());
+    }
+
     /// The host, in brackets if it is an IPv6 address, and the port if it is not the usual one.
     pub(crate) fn write_authority(&self, out: &mut Vec<u8>) {
         // Each response has its URL written. A loop over a few bytes is quicker than two searches in a string.

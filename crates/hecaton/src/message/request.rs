@@ -321,17 +321,7 @@ impl Request {
 
     /// The URL with its query; after redirects the last one.
     pub(crate) fn url(&self) -> String {
-        let mut url = Vec::new();
-        self.write_url(&mut url);
-        String::from_utf8_lossy(&url).into_owned()
-    }
-
-    /// Appends the URL with its query to `out`.
-    pub(crate) fn write_url(&self, out: &mut Vec<u8>) {
-        out.extend_from_slice(self.origin.scheme.name().as_bytes());
-        out.extend_from_slice(b"://");
-        self.origin.write_authority(out);
-        out.extend_from_slice(self.target.as_str().as_bytes());
+        self.origin.url(&self.target)
     }
 
     /// The URL without credentials and query, for messages.

@@ -8,7 +8,7 @@ use http::Method;
 use crate::message::attempt::Attempt;
 use crate::message::fields::{Fields, Trailers};
 use crate::message::redirect::Redirect;
-use crate::message::request::Request;
+use crate::message::sent::Sent;
 
 /// A response whose body has been read to its end.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Response {
     pub(crate) attempts: Vec<Attempt>,
     pub(crate) elapsed: Duration,
     /// The request that was sent last.
-    pub(crate) request: Box<Request>,
+    pub(crate) request: Sent,
 }
 
 impl Response {

@@ -63,14 +63,18 @@ where
     let looks = !ruby.thread_alone() && is_main(ruby);
     loop {
         let interrupt = Signal::default();
-        let ended = without_gvl(ruby, &interrupt, || {
-            let wait = poll_fn(|cx| poll_or(&interrupt, cx, future.as_mut()));
+        // The output is stored here and not returned, because each return would copy it.
+        let mut output = None;
+        without_gvl(ruby, &interrupt, || {
+            let wait = poll_fn(|cx| poll_or(&interrupt, cx, future.as_mut(), &mut output));
             match looks {
                 false => reactor.block_on(wait),
-                true => reactor.block_on_at_most(wait, BETWEEN_LOOKS).flatten(),
+                true => reactor
+                    .block_on_at_most(wait, BETWEEN_LOOKS)
+                    .unwrap_or_default(),
             }
         })?;
-        if let Some(Some(output)) = ended {
+        if let Some(output) = output {
             return Ok(output);
         }
         if reactor.is_inherited() {
@@ -188,16 +192,17 @@ fn is_main(ruby: &Ruby) -> bool {
     ruby.thread_current().as_raw() == ruby.thread_main().as_raw()
 }
 
-/// The future's output, or none as soon as the interrupt is raised. Ruby raises the interrupt, from any thread and
-/// without the GVL, when the waiting thread should check its interrupts.
+/// Ready with the future, whose output is stored, or as soon as the interrupt is raised. Ruby raises the interrupt, from
+/// any thread and without the GVL, when the waiting thread should check its interrupts.
 fn poll_or<F: Future>(
     interrupt: &Signal,
     cx: &mut Context<'_>,
     future: Pin<&mut F>,
-) -> Poll<Option<F::Output>> {
+    output: &mut Option<F::Output>,
+) -> Poll<()> {
     match interrupt.poll(cx) {
-        Poll::Ready(()) => Poll::Ready(None),
-        Poll::Pending => future.poll(cx).map(Some),
+        Poll::Ready(()) => Poll::Ready(()),
+        Poll::Pending => future.poll(cx).map(|ready| *output = Some(ready)),
     }
 }
 

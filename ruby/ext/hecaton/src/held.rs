@@ -62,7 +62,9 @@ impl Held {
     pub fn all(&self, ruby: &Ruby) -> Vec<(usize, Value)> {
         let list = self.0.borrow();
         let all = list.requests.iter().map(|request| ruby.get_inner(*request));
-        all.enumerate().filter(|(_, request)| !request.is_nil()).collect()
+        all.enumerate()
+            .filter(|(_, request)| !request.is_nil())
+            .collect()
     }
 
     /// Lets all of them go.
