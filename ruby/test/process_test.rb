@@ -215,6 +215,21 @@ class ProcessTest < ServerTest
     GC.stress = false
   end
 
+  def test_queued_requests_survive_a_compaction
+    statuses = []
+    client(timeout: 60).batch(concurrency: 2) do |batch|
+      20.times do |id|
+        batch.get(url("/r/#{id}")).on_complete do |outcome|
+          statuses << outcome.response.status
+          GC.compact if (id % 5).zero?
+        end
+      end
+    end
+    assert_equal [200] * 20, statuses
+  rescue NotImplementedError
+    skip "this Ruby does not compact"
+  end
+
   def test_bodies_in_parts_survive_a_garbage_collection_at_every_allocation
     client = client(timeout: 60)
     size = 0
