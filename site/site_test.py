@@ -35,6 +35,12 @@ class PagesTest(unittest.TestCase):
 
 
 class BrowsersTest(unittest.TestCase):
+    def test_a_figure_and_its_unit_and_a_range_stay_together(self):
+        self.assertEqual(
+            '<td title="1 s">5\u00a0%, 1.0–\u20602.0\u00a0ms [1\u00a0to\u00a02] and 3 small <code>4 s</code></td>',
+            writing.for_browsers('<td title="1 s">5 %, 1.0–2.0 ms [1 to 2] and 3 small <code>4 s</code></td>'),
+        )
+
     def test_an_option_is_not_broken(self):
         self.assertEqual(
             '<code>a <span class="option">--b-c</span> d-e <span class="option">-f</span></code>'

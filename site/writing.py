@@ -15,6 +15,10 @@ LINK = re.compile(r"(?P<code>```.*?```|`[^`\n]*`)|(?P<image>!?)\[(?P<text>[^\]]*
 HEADING = re.compile(r"<h[1-4] [^>]*>[^<]*")
 CONSTANT = re.compile(r"[\w:]{20,}")
 CODE = re.compile(r"<code>([^<\n]*)</code>")
+TAGS = re.compile(r"(<(?:pre|code|script|style|svg)\b.*?</(?:pre|code|script|style|svg)>|<[^>]*>)", re.DOTALL)
+UNIT = re.compile(r"(?<=\d) (?=(?:%|×|[nmµ]?s|min|[kKMG]i?B)(?![\w-]))")
+RANGE = re.compile(r"(?<=\d)–(?=\d)")
+INTERVAL = re.compile(r"\[[\d.,]+ to [\d.,]+\]")
 OPTION = re.compile(r"(?<![\w-])--?[a-zA-Z][\w-]{0,24}(?![\w-])")
 ITEM = re.compile(r"( *)([-*+]|\d+\.) ")
 
@@ -25,11 +29,20 @@ def for_the_site(markdown, path, root, files):
 
 def for_browsers(html):
     """Says where lines may break, and which headings are code; site.css does the rest. A browser breaks a line after
-    the dashes of an option, but not after the colons of a Ruby constant, which may be wider than a telephone.
+    the dashes of an option, but not after the colons of a Ruby constant, which may be wider than a telephone. It also
+    breaks a line between a figure and its unit, and within a range.
     """
     html = HEADING.sub(lambda found: CONSTANT.sub(lambda name: name[0].replace("::", "::<wbr>"), found[0]), html)
     html = re.sub(r"(<h[34] [^>]*)>(?=<code>)", r'\1 class="of-code">', html)
-    return CODE.sub(lambda found: unbroken(found[1]), html)
+    html = CODE.sub(lambda found: unbroken(found[1]), html)
+    parts = TAGS.split(html)
+    parts[::2] = (together(text) for text in parts[::2])
+    return "".join(parts)
+
+
+def together(text):
+    text = RANGE.sub("–\u2060", UNIT.sub("\u00a0", text))
+    return INTERVAL.sub(lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def unbroken(text):

@@ -2,7 +2,7 @@
 // scroll sideways, or if a narrow column has long text.
 // Each cell gets its column's heading as a label. Without this script, such a table scrolls.
 {
-  const NARROW = 150, LONG = 75 // px, and characters: some six lines of text
+  const NARROW = 150, LONG = 0.45 // px, and characters a px: some five lines of text
   const tables = [...document.querySelectorAll(".md-typeset table:not([class])")]
   for (const table of tables) {
     const headings = [...table.querySelectorAll("thead th")].map((heading) => heading.textContent.trim())
@@ -18,7 +18,7 @@
     if (!narrow.matches) return
     const chosen = tables.filter((table) => {
       const frame = table.closest(".md-typeset__scrollwrap") ?? table
-      const squeezed = (cell) => cell.offsetWidth < NARROW && cell.textContent.length > LONG
+      const squeezed = (cell) => cell.offsetWidth < NARROW && cell.textContent.length > LONG * cell.offsetWidth
       return frame.scrollWidth > frame.clientWidth + 1 || [...table.querySelectorAll("td")].some(squeezed)
     })
     for (const table of chosen) {
