@@ -41,11 +41,28 @@ def commands(root):
     found = {}
     for page in re.split(r"^(?=# )", text, flags=re.MULTILINE)[1:]:
         name = page.splitlines()[0].removeprefix("# ")
-        found[f"commands/{name.replace(' ', '-')}.md"] = with_options_as_code(page)
+        found[f"commands/{name.replace(' ', '-')}.md"] = with_options_as_code(without_repetitions(page))
     found["commands/hecaton.md"] += "\n".join(
         ["## Commands\n", *(listed(path, page) for path, page in list(found.items())[1:])]
     )
     return found
+
+
+def without_repetitions(page):
+    """Subcommands share sections of options with their command. A section that says the same again becomes a link."""
+    title = page.splitlines()[0].removeprefix("# ")
+    first, text = {}, []
+    for part in re.split(r"^(?=##+ [^`])", page, flags=re.MULTILINE):
+        heading, _, options = part.partition("\n")
+        level, _, name = heading.partition(" ")
+        options = re.sub(r" \{#[\w-]+\}$", "", options, flags=re.MULTILINE)
+        options = options.replace(f"\n#{level} ", "\n### ").rstrip()
+        if level == "##":
+            first[name] = options
+        elif level == "###" and options and first.get(name) == options:
+            part = f"{heading}\n\nThe same as for [`{title}`](#{name.lower().replace(' ', '-')}).\n\n"
+        text.append(part)
+    return "".join(text)
 
 
 def with_options_as_code(page):

@@ -33,6 +33,16 @@ class PagesTest(unittest.TestCase):
             pages.with_options_as_code("How many [default: 10]\n\nWhere [default: a new one].\n\nWho [env: A\\_B]\n"),
         )
 
+    def test_options_that_a_command_has_already_are_a_link(self):
+        pace = "#### `--rate <N>` {#add-rate}\n\nHow many"
+        first = f"# h f\n\n## Pace\n\n{pace[1:].replace('add-', '')}\n\n"
+        page = f"{first}## h f add\n\n### Options\n\nx\n\n### Pace\n\n{pace}\n\n"
+        self.assertEqual(
+            page.removesuffix(f"{pace}\n\n") + "The same as for [`h f`](#pace).\n\n", pages.without_repetitions(page)
+        )
+        other = page.replace("many\n\n## h", "few\n\n## h")
+        self.assertEqual(other, pages.without_repetitions(other))
+
 
 class BrowsersTest(unittest.TestCase):
     def test_a_figure_and_its_unit_and_a_range_stay_together(self):
