@@ -77,10 +77,15 @@ fn cell(text: &str) -> String {
 pub fn table_of_cases(cases: &[Case]) -> String {
     let mut out = String::from(
         "# The cases of the audit\n\n\
-         This page is generated from `scenarios/audit` by `HECATON_UPDATE=1 cargo test -p hecaton-audit --test cases`.\n\
+         Each case puts a client into one situation.\n\
          `hecaton audit explain CODE` says more about a case.\n\n\
-         A case is proved by a sin: a switch of the client `sinner`, which this case catches and no other.\n\n\
-         | code | case | group | what the server does | rule | a bad outcome | proved by the sin |\n\
+         - *A bad outcome* is a [verdict](audit-in-your-ci.md#verdicts), and the harm that is done.\n\
+         - *Proved by the sin* names a fault of the test client `sinner`, as in \
+         `hecaton audit sinner --sin cookie-ignores-path`.\n\
+         \x20 The case must find this fault and no other.\n\n\
+         This page is generated from `scenarios/audit` by \
+         `HECATON_UPDATE=1 cargo test -p hecaton-audit --test cases`.\n\n\
+         | code | case | group | situation | rule | a bad outcome | proved by the sin |\n\
          | --- | --- | --- | --- | --- | --- | --- |\n",
     );
     for case in cases {

@@ -49,9 +49,11 @@ struct PairArguments {
     /// Both clients, separated by a comma, instead of A and B.
     #[arg(long, visible_alias = "clients", value_name = "A,B", value_delimiter = ',', conflicts_with_all = ["a", "b"])]
     client: Vec<String>,
-    /// Settings of B, separated by spaces, or of A with A: in front, as in A:keepalive=off. They are keepalive=on|off,
-    /// concurrency=N, body=BYTES, delay=15ms, rate=500, tls=on|off, http=1.1|2 (over TLS), resumption=on|off (of TLS
-    /// sessions) and job=plain|json|gzip.
+    /// Settings of B, separated by spaces, or of A with A: in front, as in A:keepalive=off.
+    ///
+    /// The load: concurrency=N, body=BYTES, delay=15ms, rate=500, job=plain|json|gzip.
+    ///
+    /// The connections: keepalive=on|off, tls=on|off, http=1.1|2 (over TLS), resumption=on|off (of TLS sessions).
     #[arg(long, value_name = "SETTING", num_args = 1..)]
     set: Vec<Setting>,
     /// Requests in flight, for both [default: 10].

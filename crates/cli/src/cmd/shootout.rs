@@ -57,7 +57,7 @@ pub struct Arguments {
     /// 0].
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
-    /// Other factors than usual, separated by spaces, as in tls=on job=gzip. The help of compare lists them.
+    /// Other factors than usual, separated by spaces, as in tls=on job=gzip. `hecaton compare --help` lists them.
     #[arg(long, value_name = "FACTOR=VALUE", num_args = 1..)]
     set: Vec<Levels>,
     /// Rounds of each client; six or more give 95 % confidence intervals [default: 12].

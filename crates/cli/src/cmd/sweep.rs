@@ -39,11 +39,11 @@ pub struct Arguments {
     /// Requests in flight, separated by commas [default: 1,2,5,10,20,50,100,200].
     #[arg(short = 'c', long, value_name = "LIST", value_delimiter = ',')]
     concurrency: Vec<usize>,
-    /// Send requests at these rates instead of each when another has ended, separated by commas.
+    /// Send requests at these rates, separated by commas, and not each when another has ended.
     ///
     /// The rate 500 is in requests per second, and is equal for all clients. The rate 80% is a share of the client's
     /// own speed in the closed loop. With poisson:500 and poisson:80%, arrivals are random. Latencies count from when a
-    /// request is due. --concurrency is then the most that may be in flight [default: 50].
+    /// request is due. --concurrency is then the most that may be in flight, 50 by default.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     rate: Vec<Rate>,
     /// The p99 that you allow, as in 50ms. Only a concurrency within it is recommended; with --rate, the highest such
@@ -59,13 +59,14 @@ pub struct Arguments {
     /// Bytes of a response's body, separated by commas [default: 133 and 13801].
     #[arg(short = 'b', long, value_name = "BYTES", value_delimiter = ',')]
     body: Vec<usize>,
-    /// How long the server waits before each response [default: lognormal:p50=10ms,p99=20ms]. A time alone, as 15ms, is
-    /// the median of a log-normal distribution whose p99 is twice as long. 0 is no wait. Other forms: fixed:15ms,
+    /// How long the server waits before each response, as in 15ms or fixed:15ms [default: lognormal:p50=10ms,p99=20ms].
+    ///
+    /// A time alone is the median of a log-normal distribution whose p99 is twice as long. 0 is no wait. Other forms:
     /// uniform:5ms..20ms, exponential:10ms, lognormal:p50=5ms,p99=40ms.
     #[arg(short = 'd', long, value_parser = parse_delay)]
     delay: Option<Delay>,
     /// Other factors, separated by spaces: each value of one is measured with each of the others, as in
-    /// tls=off,on job=plain,gzip. The help of compare lists them.
+    /// tls=off,on job=plain,gzip. `hecaton compare --help` lists them.
     #[arg(long, value_name = "FACTOR=LIST", num_args = 1..)]
     set: Vec<Levels>,
     /// Rounds of each row of the table; six or more give 95 % confidence intervals [default: 6].

@@ -67,7 +67,7 @@ pub struct Arguments {
     /// With `compare`: fail if a verdict is worse.
     #[arg(long)]
     fail_if_worse: bool,
-    /// The sin of the client `sinner`.
+    /// The fault of the test client `sinner`, as in follows-for-ever. docs/audit-cases.md lists them.
     #[arg(long, value_name = "SIN")]
     sin: Option<String>,
 }
