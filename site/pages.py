@@ -99,36 +99,47 @@ def described(schema, path):
     text.append(
         f"The same as a JSON Schema, for programs: [{os.path.basename(path)}](../{path.removeprefix('docs/')})."
     )
-    text += keys(schema)
+    text += keys(schema, schema)
     for name, kind in schema.get("$defs", schema.get("definitions", {})).items():
         text.append(f"## {name}")
         text.append(plain(kind.get("description", "")))
-        text += keys(kind)
+        text += keys(kind, schema)
     return "\n\n".join(part for part in text if part)
 
 
-def keys(kind):
-    parts = [table(kind)] if "properties" in kind else []
+def keys(kind, schema):
+    parts = [table(kind, schema)] if "properties" in kind else []
     for choice in kind.get("oneOf", []) + kind.get("anyOf", []):
         if "properties" in choice:
-            parts += [choice.get("description", ""), table(choice)]
+            parts += [choice.get("description", ""), table(choice, schema)]
         else:
             words = choice.get("enum", [choice["const"]] if "const" in choice else [])
             said = f": {choice['description']}" if "description" in choice else ""
             parts.append(f"- {', '.join(f'`{word}`' for word in words) or type_of(choice)}{said}")
     if "enum" in kind:
         parts.append(", ".join(f"`{word}`" for word in kind["enum"]))
-    return parts or [type_of(kind)]
+    return parts or [f"Its value is {type_of(kind)}."]
 
 
-def table(kind):
+def table(kind, schema):
     required = kind.get("required", [])
     rows = ["| key | value | meaning |", "| --- | --- | --- |"]
     for name, value in kind["properties"].items():
         often = "" if name in required else ", may be absent"
-        meaning = plain(value.get("description", "")).replace("|", "\\|")
+        meaning = plain(meaning_of(value, schema)).replace("|", "\\|")
         rows.append(f"| `{name}` | {type_of(value)}{often} | {meaning} |")
     return "\n".join(rows)
+
+
+def meaning_of(value, schema):
+    """What the key says of itself, or else what the object in it says of itself."""
+    if "description" in value:
+        return value["description"]
+    if "const" in value:
+        return "Says which of these forms it is."
+    inside = value.get("items", value)
+    name = inside.get("$ref", "").rsplit("/", 1)[-1]
+    return schema.get("$defs", schema.get("definitions", {})).get(name, {}).get("description", "")
 
 
 def plain(text):
@@ -151,7 +162,12 @@ def type_of(value):
     if isinstance(kind, list):
         return " or ".join(type_of({**value, "type": one}) for one in kind)
     if kind == "array":
-        return f"list of {type_of(value['items'])}" if isinstance(value.get("items"), dict) else "list"
+        return f"list of {plural(type_of(value['items']))}" if isinstance(value.get("items"), dict) else "list"
     if kind == "object" and isinstance(value.get("additionalProperties"), dict):
-        return f"object of {type_of(value['additionalProperties'])}"
+        return f"object of {plural(type_of(value['additionalProperties']))}"
     return {"integer": "whole number", "boolean": "true or false", "null": "null", "string": "text"}.get(kind, kind)
+
+
+def plural(kind):
+    """The plural of a type: a list of whole numbers."""
+    return re.sub(r"\b(number|text|list)\b(?!\])", r"\1s", kind) if "[" not in kind else kind

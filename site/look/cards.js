@@ -1,6 +1,6 @@
 // On a narrow screen, a table becomes a list of cards, one a row, which site.css draws. That happens if the table would
 // scroll sideways, or if a narrow column has long text.
-// Each cell gets its column's heading as a label. Without this script, such a table scrolls.
+// Each cell gets its column's heading as a label; that of a title is shown if the title is only a number. Without this script, such a table scrolls.
 {
   const NARROW = 150, LONG = 0.45 // px, and characters a px: some five lines of text
   const tables = [...document.querySelectorAll(".md-typeset table:not([class])")]
@@ -8,6 +8,7 @@
     const headings = [...table.querySelectorAll("thead th")].map((heading) => heading.textContent.trim())
     for (const row of table.querySelectorAll("tbody tr")) {
       [...row.cells].forEach((cell, index) => cell.setAttribute("data-label", headings[index] ?? ""))
+      row.cells[0]?.toggleAttribute("data-number", /^[\d.,]+(\s\S{1,3})?$/.test(row.cells[0].textContent.trim()))
     }
   }
   const narrow = window.matchMedia("(max-width: 45em)")

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::times::Times;
 
-/// The test server's observations between `open_round` and `close_round`.
+/// What the test server observed from the beginning to the end of a round.
 ///
 /// Counts are requests unless the name says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Interval {
-    /// First id that belongs to the round; the ids are `first..first + count`.
+    /// First id that belongs to the round; the last one is `first + count - 1`.
     pub first: u64,
     /// How many ids belong to the round.
     pub count: u64,
@@ -26,7 +26,8 @@ pub struct Interval {
     pub foreign: u64,
     /// Responses that could not be written whole because the client went away.
     pub aborted: u64,
-    /// Connections accepted during the round; if the round has a word, only connections that carried a request with it.
+    /// Connections accepted during the round. If the paths of the round contain a random word, only connections that
+    /// carried a request with this word.
     pub connections_opened: u64,
     /// Connections that carried at least one request of the round.
     pub connections_used: u64,
@@ -40,7 +41,7 @@ pub struct Interval {
     pub bytes_out: u64,
     /// Bytes of bodies written; of a round in gzip, decoded.
     pub body_bytes_out: u64,
-    /// The checksum of every id of the round, each once: the sum of their check values, modulo 2^32.
+    /// The checksum of every id of the round, each once: the sum of their check values, modulo 2³².
     pub expected_sum: u32,
     /// CPU time of the test server's thread.
     pub cpu_ns: u64,
@@ -50,22 +51,22 @@ pub struct Interval {
     pub lateness_p50_us: u64,
     /// 99th percentile of the lateness, in microseconds.
     pub lateness_p99_us: u64,
-    /// Requests without the word of the round. No other count of this interval includes them.
+    /// Requests whose path lacks the round's random word. No other count of this interval includes them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stray: u64,
     /// Requests that came together with one before them, or while their connection was still owed a response. HTTP/1.1
     /// only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub pipelined: u64,
-    /// Requests with the round's word that differ from the round's: with another method than GET, or without `Accept:
+    /// Requests with the round's random word that are not as planned: with another method than GET, or without `Accept:
     /// application/json` in a round of documents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub otherwise: u64,
     /// Most connections at one moment that were opened in the round and had carried nothing yet, together with the
-    /// requests in flight. Only of a round that has a word.
+    /// requests in flight. Only of a round with a random word.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_ahead: u64,
-    /// Most connections open at once that had carried a request of the round; 0 in documents of before.
+    /// Most connections open at once that had carried a request of the round; 0 in older documents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_connections: u64,
     /// Requests in flight at each check. From a random moment on, every response was held until the requested number

@@ -29,13 +29,16 @@ options! {
     /// Symbol underscores are dashes, and it goes out in Title-Case. With Upgrade, a 101 is a Response without a body,
     /// whose connection is closed. With Expect: 100-continue, see `expect_timeout`.
     headers: "fields?";
-    /// A String, an IO, a Pathname, or an object that yields Strings by `each`. An IO is read from its position to its
-    /// end, in pieces while it is sent. The body has a Content-Length where the size is known (files but those of /proc
-    /// and /sys, StringIO), or where headers have one. Else it is sent in chunks (RFC 9112 §7.1). Only a body that can
-    /// be read again is sent again (`retry`, redirects 307 and 308): no pipe, no Enumerator. An exception from reading
-    /// ends the request and is raised. A size that turns out wrong is a BodyError. The last bytes of a known size are
-    /// therefore sent once the IO, or the object with `each`, has ended. A Hash, or another value that is
-    /// not an Array, is encoded as the Content-Type among headers says, if that is registered with Hecaton::MIME.
+    /// A String, an IO, a Pathname, or an object that yields Strings by `each`.
+    /// - An IO is read from its position to its end, in pieces while it is sent. An exception from reading ends the
+    ///   request and is raised.
+    /// - The body has a Content-Length where the size is known (files but those of /proc and /sys, StringIO), or where
+    ///   headers have one. Else it is sent in chunks (RFC 9112 §7.1).
+    /// - A size that turns out wrong is a BodyError. The last bytes of a known size are therefore sent once the IO, or
+    ///   the object with `each`, has ended.
+    /// - Only a body that can be read again is sent again (`retry`, redirects 307 and 308): no pipe, no Enumerator.
+    /// - A Hash, or another value that is not an Array, is encoded as the Content-Type among headers says, if that is
+    ///   registered with `Hecaton::MIME`.
     body: "body?";
     /// Seconds for this request instead of the client's.
     timeout: "seconds?";
@@ -45,13 +48,15 @@ options! {
     /// User and password for Authorization (RFC 7617). This and `bearer` replace the URL's and the
     /// client's; false sends none; an Authorization among headers takes precedence.
     basic_auth: "credentials | false | nil";
-    /// The token for Authorization (RFC 6750). Or a Proc (or an object with `call`) that returns it. The Proc is
-    /// called for each request, right before that is sent, or queued in a batch. After a 401 it is called again. If
-    /// that gives another token, the request is sent once more (with a block, in any case), within the same timeout;
-    /// attempts lists both. If it takes an argument, that is nil the first time and then the Response that was a 401.
-    /// The 401 of another server, to which a redirect led, is returned, because that server got no token. A body is
-    /// sent again only if it is a String, `json` or `form`. Nothing is sent again after on_headers or on_body of a
-    /// batch was called. An exception in the Proc is raised by the method that sends, or leaves the batch.
+    /// The token for Authorization (RFC 6750). Or a Proc (or an object with `call`) that returns it.
+    /// - The Proc is called for each request, right before that is sent, or queued in a batch. An exception in it is
+    ///   raised by the method that sends, or leaves the batch.
+    /// - After a 401 the Proc is called again. If that gives another token, the request is sent once more (with a
+    ///   block, in any case), within the same timeout; `attempts` lists both.
+    /// - If the Proc takes an argument, that is nil the first time and then the Response that was a 401.
+    /// - The 401 of another server, to which a redirect led, is returned, because that server got no token.
+    /// - A body is sent again only if it is a String, `json` or `form`. Nothing is sent again after `on_headers` or
+    ///   `on_body` of a batch was called.
     bearer: "String | _Tokens | false | nil";
     /// How many redirects are followed, instead of the client's `redirects`; true and false mean the same as there.
     redirects: "Integer | bool | nil";
@@ -63,15 +68,16 @@ options! {
     json: "untyped";
     /// As by URI.encode_www_form. Nested values are named as Rack reads them, `a[b]` and `a[]`.
     form: "form?";
-    /// By RFC 7578; an Array as value repeats the name. A value is text; an IO or a
-    /// Pathname, sent as a file under its own name; or { content:, filename:, type: } of these.
+    /// By RFC 7578; an Array as value repeats the name. A value is text; an IO or a Pathname, sent as a file under its
+    /// own name; or `{ content:, filename:, type: }` of these.
     multipart: "multipart?";
-    /// User and password for digest authentication (RFC 7616). The algorithms are MD5, SHA-256 and SHA-512/256, also
-    /// with -sess. The qop is auth, or auth-int for bodies that are Strings. When the server demands it by a 401, the
-    /// request is sent once more with the credentials, and again if the server only calls the nonce old. Later requests
-    /// carry the credentials at once. Both attempts are listed, and share the timeout. A body that can be read only
-    /// once is a BodyError then. All else is as for `basic_auth`. A redirect does not take the credentials to another
-    /// server.
+    /// User and password for digest authentication (RFC 7616). All else is as for `basic_auth`.
+    /// - The algorithms are MD5, SHA-256 and SHA-512/256, also with -sess. The qop is auth, or auth-int for bodies that
+    ///   are Strings.
+    /// - When the server demands it by a 401, the request is sent once more with the credentials, and again if the
+    ///   server only calls the nonce old. Both attempts are listed, and share the timeout.
+    /// - Later requests carry the credentials at once. A redirect does not take them to another server.
+    /// - A body that can be read only once is a BodyError if the server demands credentials.
     digest_auth: "credentials | false | nil";
     /// Whether this request is sent again, instead of the client's `retry`; false is never. The setting `reconnect`
     /// still applies.

@@ -136,10 +136,11 @@ macro_rules! first {
 settings! {
     ($) timeout;
 
-    /// The total deadline of a request, from its start to the last byte of the body,
-    /// connecting included. Required: ArgumentError without it. Fractions count. A Hash sets
-    /// this limit and others at once: { total: 5, connect: 1, first_byte: 2 }. Its keys are the names below without
-    /// _timeout.
+    /// The total deadline of a request, from its start to the last byte of the body, connecting included. Required:
+    /// ArgumentError without it. Fractions count.
+    ///
+    /// A Hash sets this limit and others at once: `{ total: 5, connect: 1, first_byte: 2 }`. Its keys are the names
+    /// below without `_timeout`.
     timeout: Duration = timeout, request, "seconds | limits", zero "every request fails";
     /// The longest time that opening a connection may take. Default 3, which survives one lost SYN. If the name has
     /// several addresses, each is tried when the one before failed or had 0.25 s alone (RFC 8305), all within this
@@ -148,16 +149,20 @@ settings! {
     /// The longest time that turning a name into addresses may take. Default none, as for the other timeouts below: only
     /// the total deadline holds. Each ends in a TimeoutError whose phase says which.
     resolve_timeout: Option<Duration> = None, connection, "seconds?", zero "no time";
-    /// Addresses to use instead of DNS: { "host:port" => ["127.0.0.1", …] }. Default none.
+    /// Addresses to use instead of DNS: `{ "host:port" => ["127.0.0.1", …] }`. Default none.
     resolve: Addresses = Addresses::default(), connection, "Hash[String, String | Array[String]]?";
-    /// The addresses that may be connected to. The check is made right before connecting, on the address
-    /// itself. So it covers names, URLs with addresses, and redirects alike. :public forbids addresses that are
-    /// private, loopback, link-local, reserved or multicast. It also forbids a cloud's own (169.254.169.254), and IPv6
-    /// addresses that stand for a forbidden IPv4 address. An Array has networks ("10.0.0.0/8"), addresses and :public.
-    /// A Hash { allow: …, deny: … } has such Arrays, and deny takes precedence. A Proc is not accepted, because
-    /// requests run outside of Ruby's lock. A forbidden address is skipped; if all are forbidden, the request is a
-    /// ConnectError. Addresses of proxies are not checked, and a name that a proxy resolves is the proxy's to check.
-    /// Default nil: all.
+    /// The addresses that may be connected to. Default nil: all. The value is one of these:
+    ///
+    /// - `:public` forbids addresses that are private, loopback, link-local, reserved or multicast. It also forbids a
+    ///   cloud's own (169.254.169.254), and IPv6 addresses that stand for a forbidden IPv4 address.
+    /// - An Array has networks ("10.0.0.0/8"), addresses and `:public`.
+    /// - A Hash `{ allow: …, deny: … }` has such Arrays, and `deny` takes precedence.
+    ///
+    /// The check is made right before connecting, on the address itself. So it covers names, URLs with addresses, and
+    /// redirects alike. A forbidden address is skipped; if all are forbidden, the request is a ConnectError.
+    ///
+    /// Addresses of proxies are not checked, and a name that a proxy resolves is the proxy's to check. A Proc is not
+    /// accepted, because requests run outside of Ruby's lock.
     allow_address: AllowAddress = AllowAddress::Any, connection, "addresses | address_rule | nil";
     /// Path of a Unix socket that every connection goes to, whatever the URL's host and port. Default none.
     unix_socket: Option<PathBuf> = None, connection, "String?";
@@ -165,18 +170,20 @@ settings! {
     /// kind, IPv4 or IPv6, are connected to then. Not with unix_socket. Default none: the system chooses.
     local_address: Option<ZonedAddress> = None, connection, "String?";
     /// The URL of the proxy for all requests, or false for none. It has USER:PASSWORD@ if the proxy demands them.
-    /// Default: as curl, what the environment names in http_proxy, https_proxy and all_proxy, in lower case or upper
-    /// (HTTP_PROXY not in CGI programs), read here. The client connects to the proxy without TLS ("http://HOST:PORT")
-    /// or with it ("https://…"). The certificate of a proxy is verified as a server's, but pins do not apply, and
-    /// client_cert is not sent. Names are resolved here for "socks5://…" and "socks4://…", and by the
-    /// proxy for "socks5h://…" and "socks4a://…". A request to an http URL is handed to the proxy, and an https URL
-    /// gets a tunnel. If the proxy refuses a tunnel, the request is a ConnectError; if it refuses an http request, that
-    /// is the Response. A Proxy-Authorization among headers goes only to a proxy that the request is handed to. A
-    /// tunnel has the credentials of this URL.
+    /// Default: as curl, what the environment names in `http_proxy`, `https_proxy` and `all_proxy`, in lower case or
+    /// upper (`HTTP_PROXY` not in CGI programs), read here.
+    ///
+    /// - `http://HOST:PORT` connects to the proxy without TLS, and `https://…` with it. The certificate of a proxy is
+    ///   verified as a server's, but pins do not apply, and `client_cert` is not sent.
+    /// - `socks5://…` and `socks4://…` resolve names here; `socks5h://…` and `socks4a://…` let the proxy resolve them.
+    /// - A request to an http URL is handed to the proxy. If the proxy refuses it, that is the Response.
+    /// - A request to an https URL gets a tunnel. If the proxy refuses the tunnel, the request is a ConnectError.
+    /// - A Proxy-Authorization among headers goes only to a proxy that the request is handed to. A tunnel has the
+    ///   credentials of this URL.
     proxy: Proxy = Proxy::Environment, connection, "url | false | nil";
-    /// Hosts that are connected to without the proxy, an Array or a String with commas. An entry is a name,
-    /// which includes all names under it, an address, or a network ("10.0.0.0/8"). Names and addresses may have a
-    /// ":port". "*" is all hosts. Default: the environment's no_proxy if the proxy is the environment's, else none.
+    /// Hosts that are connected to without the proxy, an Array or a String with commas. An entry is a name, which
+    /// includes all names under it, an address, or a network ("10.0.0.0/8"). Names and addresses may have a ":port".
+    /// "*" is all hosts. Default: the environment's `no_proxy` if the proxy is the environment's, else none.
     no_proxy: Option<Vec<String>> = None, connection, "String | Array[String] | nil";
     /// The longest time that a TLS handshake may take. Default none.
     tls_timeout: Option<Duration> = None, connection, "seconds?", zero "no time";
@@ -198,38 +205,46 @@ settings! {
     per_origin: Option<usize> = None, connection, "Integer?", zero "counts as 1";
     /// Most connections in all, idle ones included. Default none.
     max_connections: Option<usize> = None, connection, "Integer?", zero "counts as 1";
-    /// Most requests that wait for a connection because of these two limits. A further request is a
-    /// ConnectError at once, whose phase is :queue. Default none; 0 lets none wait.
+    /// Most requests that wait for a connection because of these two limits. A further request is a ConnectError at
+    /// once, whose phase is `:queue`. Default none; 0 lets none wait.
     max_queue: Option<usize> = None, connection, "Integer?", zero "none waits";
-    /// Whether requests are sent again. nil (the default) is never. true uses the engine's defaults. An
-    /// Integer is the most tries after the first. A Hash has some of the settings below. Each try is listed in
-    /// attempts. All tries share the timeout.
-    /// max: most tries after the first, default 2.
-    /// methods: which methods, default the idempotent ones, GET HEAD OPTIONS TRACE PUT DELETE. If nothing of
-    /// a request was sent, it is retried whatever its method.
-    /// on: which errors, default :resolve, :connect, :timeout, :protocol and :body. There is :tls too.
-    /// statuses: which statuses, Integers and Ranges of them, default none.
-    /// interval: seconds before the first retry, default 0.1. A longer Retry-After takes precedence.
-    /// backoff: each further wait is longer by this factor, default 2.
-    /// jitter: this share of a wait is left to chance, default 0.5.
-    /// if: a Proc that decides instead of methods, on and statuses. It is called with each outcome, a Response or an
-    /// Error, as long as a try and time are left. If it returns true, the request is sent again, whatever its method.
-    /// It gets only the head of a response that is read in pieces. It runs in the thread that waits. An exception in it
-    /// leaves the request, or the batch.
+    /// Whether requests are sent again. nil (the default) is never. true uses the engine's defaults. An Integer is the
+    /// most tries after the first. All tries share the timeout, and each try is listed in `attempts`.
+    ///
+    /// A Hash has some of these keys:
+    ///
+    /// - `max`: most tries after the first, default 2.
+    /// - `methods`: which methods, default the idempotent ones, GET HEAD OPTIONS TRACE PUT DELETE. If nothing of a
+    ///   request was sent, it is retried whatever its method.
+    /// - `on`: which errors, default `:resolve`, `:connect`, `:timeout`, `:protocol` and `:body`. There is `:tls` too.
+    /// - `statuses`: which statuses, Integers and Ranges of them, default none.
+    /// - `interval`: seconds before the first retry, default 0.1. A longer Retry-After takes precedence.
+    /// - `backoff`: each further wait is longer by this factor, default 2.
+    /// - `jitter`: this share of a wait is left to chance, default 0.5.
+    /// - `if`: a Proc that decides instead of `methods`, `on` and `statuses`.
+    ///
+    /// The Proc is called with each outcome, a Response or an Error, as long as a try and time are left. If it returns
+    /// true, the request is sent again, whatever its method. It gets only the head of a response that is read in
+    /// pieces. It runs in the thread that waits. An exception in it leaves the request, or the batch.
     retry: Option<Retry> = None, request, "bool | Integer | retry_options | nil", zero "each is sent once";
     /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new connection. This
-    /// happens when its connection ended before a byte of the response (RFC 9110 §9.2.2). The server may have closed an
-    /// idle connection just then, or be reloading. The attempt is listed as :resent and is no retry, so it does not
-    /// depend on retry. Default true. Any request is sent once more, too, if a new connection ended before anything was
-    /// sent, or if the server says that it processed nothing of it (RFC 9113 §8.7). Once a byte was sent, POST and
-    /// PATCH are sent again for no other reason.
+    /// happens when its connection ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed an
+    /// idle connection just then, or be reloading. Default true.
+    ///
+    /// The attempt is listed as `:resent` and is no retry, so it does not depend on `retry`.
+    ///
+    /// Any request is sent once more, too, if a new connection ended before anything was sent, or if the server says
+    /// that it processed nothing of it (RFC 9113 §8.7). Once a byte was sent, POST and PATCH are sent again for no
+    /// other reason.
     reconnect: bool = true, request, "bool?";
-    /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10.
-    /// Default 0: a redirect is a Response. With more than 0, a redirect that cannot be followed is a RedirectError.
-    /// Such a redirect is one too many, part of a circle, one from https to http, or without an HTTP URL in Location.
-    /// After 301, 302 and 303 a POST becomes a GET. A redirect to another scheme, host or port drops the request's
-    /// Host, credentials and all headers but public ones. That holds for the client's headers and for the request's
-    /// own. Name in public_headers what may go along.
+    /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10. Default 0: a redirect is a
+    /// Response.
+    ///
+    /// With more than 0, a redirect that cannot be followed is a RedirectError: one too many, part of a circle, one
+    /// from https to http, or without an HTTP URL in Location. After 301, 302 and 303 a POST becomes a GET.
+    ///
+    /// A redirect to another scheme, host or port drops the request's Host, credentials and all headers but public
+    /// ones. That holds for the client's headers and for the request's own. Name in `public_headers` what may go along.
     redirects: u32 = 0, request, "Integer | bool | nil", zero "none followed";
     /// Whether redirects may lead from https to http. Default false.
     redirects_to_http: bool = false, request, "bool?";
@@ -308,16 +323,16 @@ settings! {
     /// Accept-Encoding or a Range of its own gets its body as it comes. Content-Encoding stays among the headers.
     decode: bool = true, request, "bool?";
     /// Requests in flight in a batch. Default 200. Over HTTP/1.1 each has a connection of its own. A server of a few
-    /// threads may leave most of them waiting until they time out; per_origin limits that.
+    /// threads may leave most of them waiting until they time out; `per_origin` limits that.
     concurrency: usize = 200, request, "Integer?", zero "counts as 1";
-    /// The `User-Agent` of requests that carry none. Default app_name, or else "hecaton/VERSION".
+    /// The `User-Agent` of requests that carry none. Default `app_name`, or else "hecaton/VERSION".
     user_agent: String = concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(), request, "String?";
 
     gem {
         /// Whether a status of 400 or more is a StatusError instead of a Response. Default false.
         raise_for_status: request, "bool?";
-        /// Called with each Response (or Stream) whose headers say that the resource is deprecated or will
-        /// end: see AnyResponse#sunset and #deprecation. It is called before the Response is returned, or handed to
+        /// Called with each Response (or Stream) whose headers say that the resource is deprecated or will end: see
+        /// `AnyResponse#sunset` and `#deprecation`. It is called before the Response is returned, or handed to
         /// callbacks. An exception in it leaves the request, or the batch, as one in a callback would. Default none.
         on_deprecation: request, "_Callable?";
         /// The passphrase of the key, a String. The key is decrypted here, once, by Ruby's openssl.
@@ -331,16 +346,23 @@ settings! {
         /// it out. With a base_url these fields go only to its scheme, host and port, but for public ones. Without a
         /// base_url they go to every requested URL. Redirects to elsewhere take along public ones alone.
         headers: request, "fields?", engine "Array[String]";
-        /// Array of names of headers that may go anywhere, and whose values the log shows. Default none. These always
-        /// may: Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection, Content-Digest,
-        /// Content-Disposition, Content-Encoding, Content-Language, Content-MD5, Content-Range, Content-Type, Digest,
-        /// Expect, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since, Pragma, Prefer, Priority,
-        /// Range, Repr-Digest, TE and User-Agent. Authorization, Cookie and Proxy-Authorization never may.
+        /// Array of names of headers that may go anywhere, and whose values the log shows. Default none.
+        ///
+        /// - These always may: Accept, Accept-Charset, Accept-Encoding, Accept-Language, Cache-Control, Connection,
+        ///   Content-Digest, Content-Disposition, Content-Encoding, Content-Language, Content-MD5, Content-Range,
+        ///   Content-Type, Digest, Expect, If-Match, If-Modified-Since, If-None-Match, If-Range, If-Unmodified-Since,
+        ///   Pragma, Prefer, Priority, Range, Repr-Digest, TE and User-Agent.
+        /// - These never may: Authorization, Cookie and Proxy-Authorization.
         public_headers: request, "Array[name]?", engine "Array[String]?";
-        /// The URLs of requests are relative to this one. "users" beside "http://host/v1" is "http://host/v1/users",
-        /// with a slash at the end of the base or without. "/users" is "http://host/users", and "" is the base with a
-        /// slash. All else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a
-        /// password in the base_url count as basic_auth. Default none.
+        /// The URLs of requests are relative to this one. Default none. With "http://host/v1", whether a slash ends it
+        /// or not:
+        ///
+        /// - "users" is "http://host/v1/users".
+        /// - "/users" is "http://host/users".
+        /// - "" is the base with a slash.
+        ///
+        /// All else is as RFC 3986 §5 says. A request may still name an absolute URL. A user and a password in the
+        /// `base_url` count as `basic_auth`.
         base_url: request, "url?", engine "String?";
         /// Whether a URL that is not percent-encoded is refused. Default false: spaces, letters beyond ASCII
         /// and the like are encoded as browsers do (WHATWG). Valid URLs are sent unchanged. Control
@@ -348,17 +370,17 @@ settings! {
         strict_urls: request, "bool?", engine "bool?";
         /// User and password of every request, as in #request. With a base_url they go only where headers go. Default none.
         basic_auth: request, "credentials?";
-        /// The token of every request, or code that returns it, as in #request. With a base_url it goes only where headers
-    /// go. Default none.
+        /// The token of every request, or code that returns it, as in #request. With a base_url it goes only where
+        /// headers go. Default none.
         bearer: request, "(String | _Tokens)?";
         /// User and password for digest authentication of every request, as in #request. With a base_url they go only
         /// where headers go. Default none.
         digest_auth: request, "credentials?", engine "credentials?";
-        /// An Array of objects that see each request before it is sent, and each outcome before it is returned.
-        /// See Features and docs/features.md. Default none.
+        /// An Array of objects that see each request before it is sent, and each outcome before it is returned. The
+        /// page "Add a feature to a client" shows how. Default none.
         features: request, "Array[Features::feature]?";
-        /// A Logger, or an object with its info and debug. It gets a line for each request that has ended. At level
-        /// debug it gets the heads, too, without secrets. See RequestLog. Default none.
+        /// A Logger, or an object with its `info` and `debug`. It gets a line for each request that has ended. At level
+        /// debug it gets the heads, too, without secrets. See `RequestLog`. Default none.
         logger: request, "_Logger?";
     }
 }

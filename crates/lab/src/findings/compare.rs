@@ -30,7 +30,7 @@ pub struct Compared {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum What {
-    /// Of two sides.
+    /// The result for two sides.
     Pair(Pair),
     /// One entry per round trip, ascending.
     RoundTrips(Vec<RoundTrip>),

@@ -73,7 +73,7 @@ pub struct Row {
     /// Share of the baseline loader's speed at equal body size and concurrency, paired by block. None if the baseline
     /// loader has no valid row, or if this row is rejected.
     pub baseline_loader_ratio: Option<f64>,
-    /// True when every round has a ledger interval and nothing disagrees.
+    /// True when the server's log covers every round and contradicts no claim.
     pub verified: bool,
     /// Why the row is not ranked; none when it is.
     pub rejected: Option<String>,

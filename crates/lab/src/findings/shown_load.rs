@@ -92,7 +92,7 @@ impl schemars::JsonSchema for ShownLoad {
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = Load::json_schema(generator);
         let mean = serde_json::json!({
-            "description": "Mean delay of the test server before each response, in milliseconds; 0 when it responds at once. Only of rows.",
+            "description": "Mean delay of the test server before each response, in milliseconds; 0 when it responds at once. Only rows have it.",
             "type": ["number", "null"],
             "format": "double",
         });
@@ -105,7 +105,7 @@ impl schemars::JsonSchema for ShownLoad {
                 if let Some(Value::String(words)) = factor.get_mut("description")
                     && !ALWAYS.contains(&name.as_str())
                 {
-                    words.push_str(" Left out where it is as usual in the plan.");
+                    words.push_str(" Absent if it is as in the plan.");
                 }
             }
             factors.insert(MEAN_DELAY.into(), mean);

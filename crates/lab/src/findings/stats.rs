@@ -33,8 +33,8 @@ pub struct Estimate {
     pub high: f64,
     /// How many measurements (or pairs of them) it rests on.
     pub samples: usize,
-    /// The probability that such an interval holds the truth, at least [`CONFIDENCE`]. None if there are fewer than
-    /// [`FEWEST_PAIRS`] samples; the interval is then the range of the samples.
+    /// The probability that such an interval holds the truth, at least 0.95. Null if there are fewer than six
+    /// samples; the interval is then the range of the samples.
     pub confidence: Option<f64>,
 }
 

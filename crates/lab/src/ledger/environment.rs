@@ -59,8 +59,7 @@ pub struct ClientRecord {
     pub models: Vec<String>,
     /// Whether the client repeats failed requests.
     pub retries: String,
-    /// The language of its users, by its manifest; absent for the baseline loader, and in documents from before it was
-    /// written.
+    /// The language of its users, by its manifest; absent for the baseline loader and in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// How its driver uses it, by its manifest; absent likewise.

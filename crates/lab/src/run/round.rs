@@ -21,7 +21,7 @@ pub struct Claim {
     pub errors_by: BTreeMap<String, u64>,
     /// Bytes of bodies read.
     pub bytes: u64,
-    /// The checksum: the sum of the check values of all bodies, modulo 2^32.
+    /// The checksum: the sum of the check values of all bodies, modulo 2³².
     pub sum: u32,
     /// Latencies in microseconds: of all requests that were to be timed, in buckets.
     #[serde(default)]
@@ -62,7 +62,7 @@ pub struct Round {
     pub cpu_user_ns: u64,
     /// CPU time of the driver's process in the kernel.
     pub cpu_system_ns: u64,
-    /// The driver's work right before and after the round; absent in documents of before.
+    /// The driver's work right before and after the round; absent in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<BesideRound>,
     /// Descriptors that the driver opened in the round and still had at its end, where each request has a connection of
@@ -73,10 +73,10 @@ pub struct Round {
     pub peak_rss_kib: u64,
     /// The driver's account.
     pub claim: Claim,
-    /// The ledger of the measured part; none if the target is not our test server.
+    /// The test server's log of the measured part; null if the target is another server.
     pub seen: Option<Interval>,
-    /// The ledger of the probe before it: `2 × concurrency` requests. Each is held until `concurrency` of them are in
-    /// flight, or until none has come for a while.
+    /// The test server's log of the probe before it: `2 × concurrency` requests. Each is held until `concurrency` of
+    /// them are in flight, or until none has come for a while.
     #[serde(alias = "proof")]
     pub probe: Option<Interval>,
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
@@ -94,7 +94,7 @@ pub struct Round {
     /// cell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub later: Option<Later>,
-    /// Every how-manieth request was to be timed; 0 in documents of before, which do not say it.
+    /// One request in this many was to be timed; 0 in older documents, which do not say it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub lat_every: u64,
     /// Requests per second at which they were due; absent where each followed the end of another.
@@ -109,7 +109,7 @@ pub struct Round {
     /// Facts about the driver's processes and requests that may be offences.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "offences")]
     pub facts: Vec<Fact>,
-    /// The things that the driver shared with no other; absent in documents of before.
+    /// The things that the driver shared with no other; absent in older documents.
     #[serde(default, alias = "place", skip_serializing_if = "Option::is_none")]
     pub isolation: Option<Isolation>,
     /// Disturbances by others, in sentences; this client is not to blame. Its figures may have suffered.
