@@ -118,7 +118,7 @@ def keys(kind, schema):
             parts.append(f"- {', '.join(f'`{word}`' for word in words) or type_of(choice)}{said}")
     if "enum" in kind:
         parts.append(", ".join(f"`{word}`" for word in kind["enum"]))
-    return parts or [f"Its value is {type_of(kind)}."]
+    return parts or [f"Value: {type_of(kind)}."]
 
 
 def table(kind, schema):
@@ -170,4 +170,4 @@ def type_of(value):
 
 def plural(kind):
     """The plural of a type: a list of whole numbers."""
-    return re.sub(r"\b(number|text|list)\b(?!\])", r"\1s", kind) if "[" not in kind else kind
+    return kind if "[" in kind else re.sub(r"\b(number|text|list)\b", r"\1s", kind)

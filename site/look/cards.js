@@ -1,6 +1,7 @@
 // On a narrow screen, a table becomes a list of cards, one a row, which site.css draws. That happens if the table would
 // scroll sideways, or if a narrow column has long text.
-// Each cell gets its column's heading as a label; that of a title is shown if the title is only a number. Without this script, such a table scrolls.
+// Each cell gets its column's heading as a label. A card's title shows it only if the title is a number.
+// Without this script, such a table scrolls.
 {
   const NARROW = 150, LONG = 0.45 // px, and characters a px: some five lines of text
   const tables = [...document.querySelectorAll(".md-typeset table:not([class])")]
