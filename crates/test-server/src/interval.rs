@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::times::Times;
 
-/// What the test server observed from the beginning to the end of a round.
+/// The test server's observations from the beginning to the end of a round.
 ///
 /// Counts are requests unless the name says otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -228,20 +228,26 @@ settings! {
     /// pieces. It runs in the thread that waits. An exception in it leaves the request, or the batch.
     retry: Option<Retry> = None, request, "bool | Integer | retry_options | nil", zero "each is sent once";
     /// Whether an idempotent request (GET HEAD OPTIONS TRACE PUT DELETE) is sent once more on a new connection. This
-    /// happens when its connection ended before a byte of the response (RFC 9110 §9.2.2): the server may have closed an
+    /// happens when its connection ended before a byte of the response (RFC 9110 §9.2.2). The server may have closed an
     /// idle connection just then, or be reloading. Default true.
     ///
     /// The attempt is listed as `:resent` and is no retry, so it does not depend on `retry`.
     ///
-    /// Any request is sent once more, too, if a new connection ended before anything was sent, or if the server says
-    /// that it processed nothing of it (RFC 9113 §8.7). Once a byte was sent, POST and PATCH are sent again for no
-    /// other reason.
+    /// Any request is sent once more, too, if a new connection ended before anything was sent. So it is if the server
+    /// says that it processed nothing of the request (RFC 9113 §8.7). Once a byte was sent, POST and PATCH are sent
+    /// again for no other reason.
     reconnect: bool = true, request, "bool?";
     /// Most redirects of one request that are followed (RFC 9110 §15.4); true is 10. Default 0: a redirect is a
     /// Response.
     ///
-    /// With more than 0, a redirect that cannot be followed is a RedirectError: one too many, part of a circle, one
-    /// from https to http, or without an HTTP URL in Location. After 301, 302 and 303 a POST becomes a GET.
+    /// With more than 0, a redirect that cannot be followed is a RedirectError:
+    ///
+    /// - one redirect too many
+    /// - a redirect that is part of a circle
+    /// - a redirect from https to http
+    /// - a redirect without an HTTP URL in Location
+    ///
+    /// After 301, 302 and 303 a POST becomes a GET.
     ///
     /// A redirect to another scheme, host or port drops the request's Host, credentials and all headers but public
     /// ones. That holds for the client's headers and for the request's own. Name in `public_headers` what may go along.

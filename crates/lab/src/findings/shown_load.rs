@@ -105,7 +105,7 @@ impl schemars::JsonSchema for ShownLoad {
                 if let Some(Value::String(words)) = factor.get_mut("description")
                     && !ALWAYS.contains(&name.as_str())
                 {
-                    words.push_str(" Absent if it is as in the plan.");
+                    words.push_str(" Here, absent means: as in the plan.");
                 }
             }
             factors.insert(MEAN_DELAY.into(), mean);

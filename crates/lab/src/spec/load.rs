@@ -18,8 +18,8 @@ pub struct Load {
     pub keepalive: bool,
     /// Requests that the driver must hold in flight; at a rate, the most that may be.
     pub concurrency: usize,
-    /// The test server's delay before each response. Older documents leave it out where it is that of
-    /// the plan, together with the factors below.
+    /// The test server's delay before each response. Older documents leave it out if it is the plan's,
+    /// and the factors below with it.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(skip_serializing_if = "leave_out"))]
     // for documents of before
