@@ -33,9 +33,9 @@ impl Layout {
     fn new(chart: &Bars, wide: bool) -> Layout {
         if !wide {
             return Layout {
-                width: 410.0,
+                width: 390.0,
                 step: 40.0,
-                plot: (2.0, 396.0),
+                plot: (2.0, 376.0),
                 bar: (20.0, 11.0),
                 wide,
             };
@@ -108,9 +108,11 @@ impl Scale {
 pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
     let layout = Layout::new(chart, wide);
     let mut svg = Svg::default();
-    let mut y = legend(&mut svg, chart, &layout) + 24.0;
+    let mut y = legend(&mut svg, chart, &layout) + headroom(chart);
     if wide {
         svg.text("axis", (layout.plot.1 + 10.0, y - 8.0), &chart.unit);
+    } else {
+        svg.text("axis end", (layout.width - 4.0, y - 8.0), &chart.unit);
     }
     for group in &chart.groups {
         if !group.heading.is_empty() {
@@ -118,8 +120,13 @@ pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
             svg.text("name", (2.0, y - 4.0), &group.heading);
         }
         let scale = Scale::new(chart, group, layout.plot);
-        let bottom = y + layout.step * group.bars.len() as f64;
+        let (top, bottom) = (y, y + layout.step * group.bars.len() as f64);
         axis(&mut svg, &scale, (y - 4.0, if wide { bottom } else { y }));
+        let mean = chart.line.as_ref().map(|(value, _)| scale.at(*value));
+        // The names of a narrow chart stand in the way of the line, so it lies behind them.
+        if let Some(x) = mean.filter(|_| !wide) {
+            svg.line("mean", (x, y), (x, bottom + 2.0));
+        }
         for bar in &group.bars {
             let names = [bar.colour.class(), "row".into()].join(" ");
             let place = format!("translate(0 {})", super::svg::n(y));
@@ -133,13 +140,10 @@ pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
             svg.group(&attributes, |svg| draw(svg, bar, chart, &scale, &layout));
             y += layout.step;
         }
-        if let Some((value, words)) = &chart.line {
-            let x = scale.at(*value);
-            svg.line(
-                "mean",
-                (x, y - layout.step * group.bars.len() as f64),
-                (x, y + 2.0),
-            );
+        if let (Some((_, words)), Some(x)) = (&chart.line, mean) {
+            if wide {
+                svg.line("mean", (x, top), (x, y + 2.0));
+            }
             svg.text(
                 "tick middle",
                 (x.clamp(60.0, layout.width - 60.0), y + 15.0),
@@ -164,6 +168,15 @@ pub(super) fn bars(chart: &Bars, wide: bool, id: &str) -> String {
         &chart.title,
         &words,
     )
+}
+
+/// Space above the first bar, for the unit of the figures or the ticks of ratios.
+fn headroom(chart: &Bars) -> f64 {
+    if chart.unit.is_empty() && chart.same.is_none() {
+        2.0
+    } else {
+        24.0
+    }
 }
 
 /// Draws the legend and returns its height.
@@ -225,11 +238,9 @@ fn draw(svg: &mut Svg, bar: &Bar, chart: &Bars, scale: &Scale, layout: &Layout) 
         }
     }
     if chart.same.is_none() {
-        svg.interval(
-            "line whisker",
-            (scale.at(bar.range.0), middle),
-            (scale.at(bar.range.1), middle),
-        );
+        let (low, high) = (scale.at(bar.range.0), scale.at(bar.range.1));
+        svg.limb("line whisker inner", low, end, middle);
+        svg.limb("line whisker", high, end, middle);
     }
     if let Some(predicted) = bar.predicted {
         let x = scale.at(predicted);

@@ -137,7 +137,10 @@ fn facts<'a>(facts: impl Iterator<Item = &'a Fact>) -> Markup {
 }
 
 fn part(section: &Section, place: usize) -> Markup {
-    let blocks = html! { @for (n, block) in section.blocks.iter().enumerate() { (drawn(block, &format!("{place}x{n}"))) } };
+    let under_heading = section.folded || !section.title.is_empty();
+    let blocks = html! {
+        @for (n, block) in section.blocks.iter().enumerate() { (drawn(block, &format!("{place}x{n}"), under_heading)) }
+    };
     html! {
         section {
             @if section.folded {
@@ -150,16 +153,17 @@ fn part(section: &Section, place: usize) -> Markup {
     }
 }
 
-/// A block of a section.
-fn drawn(block: &Block, id: &str) -> Markup {
+/// A block of a section; `under_heading` says whether the section has a heading, below which those of its charts stand.
+fn drawn(block: &Block, id: &str, under_heading: bool) -> Markup {
     match block {
         Block::Verdicts(verdicts) => {
             html! { ul.verdicts { @for verdict in verdicts { (sentence(verdict)) } } }
         }
         Block::Table(all) => table(&all.shown_on(Media::PAGE)),
-        Block::Charts(charts) => {
-            html! { div.panels { @for (n, chart) in charts.iter().enumerate() { (figure(chart, &format!("{id}c{n}"))) } } }
-        }
+        Block::Charts(charts) if charts.is_empty() => html! {},
+        Block::Charts(charts) => html! {
+            div.panels { @for (n, chart) in charts.iter().enumerate() { (figure(chart, &format!("{id}c{n}"), under_heading)) } }
+        },
         Block::List(tone, items) => html! {
             ul.items.warn[*tone == Tone::Warning] { @for [about, words] in items { li { @if !about.is_empty() { b { (about) } ": " } (words) } } }
         },
@@ -188,14 +192,19 @@ fn sentence(verdict: &Verdict) -> Markup {
     }
 }
 
-fn figure(chart: &Chart, id: &str) -> Markup {
+fn figure(chart: &Chart, id: &str, under_heading: bool) -> Markup {
+    let heading = |words: &str| {
+        html! {
+            @if words.is_empty() {} @else if under_heading { h3 { (words) } } @else { h2 { (words) } }
+        }
+    };
     match chart {
         Chart::Lines(chart) => html! {
-            figure { @if !chart.heading.is_empty() { h3 { (chart.heading) } } (PreEscaped(lines(chart, id))) }
+            figure { (heading(&chart.heading)) (PreEscaped(lines(chart, id))) }
         },
         Chart::Bars(chart) => html! {
             figure.whole {
-                @if !chart.heading.is_empty() { h3 { (chart.heading) } }
+                (heading(&chart.heading))
                 (PreEscaped(bars(chart, true, &format!("{id}w")))) (PreEscaped(bars(chart, false, &format!("{id}n"))))
                 @if !chart.caption.is_empty() { figcaption { (chart.caption) } }
             }

@@ -127,7 +127,7 @@ fn draw_series(svg: &mut Svg, series: &Series, across: Spread, up: &Upright, man
         .filter(|_| series.stroke != Stroke::Bound)
     {
         let x = across.at(point.x);
-        svg.interval("bar", (x, up.at(point.range.0)), (x, up.at(point.range.1)));
+        svg.interval("bar", x, (up.at(point.range.0), up.at(point.range.1)));
         svg.marker(series.colour, at(point), &point.hint);
     }
     for point in &series.crosses {
@@ -167,7 +167,7 @@ fn ticks_across(svg: &mut Svg, chart: &Lines, across: Spread, y: f64) {
         .filter(|place| **place <= chart.across.grid.last().copied().unwrap_or(1.0))
     {
         let text = chart.across.label(*place);
-        let half = text.chars().count() as f64 * 3.1 + 2.0;
+        let half = text.chars().count() as f64 * 3.3 + 2.0;
         if across.at(*place) - half >= free_from {
             svg.text("tick middle", (across.at(*place), y), &text);
             free_from = across.at(*place) + half;

@@ -105,23 +105,24 @@ impl Svg {
         self.path(class, &[from, to]);
     }
 
-    /// An interval as a line with feet, up or across; nothing where it is narrower than its own lines.
-    pub(super) fn interval(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
-        let (x, y) = ((to.0 - from.0).abs(), (to.1 - from.1).abs());
-        if x.max(y) < 1.5 {
+    /// An interval as an upright line with feet; nothing where it is shorter than its own lines.
+    pub(super) fn interval(&mut self, class: &str, x: f64, (from, to): (f64, f64)) {
+        if (to - from).abs() < 1.5 {
             return;
         }
-        let foot = if x > y { (0.0, 3.5) } else { (3.5, 0.0) };
-        let mut data = format!("M{} {}L{} {}", n(from.0), n(from.1), n(to.0), n(to.1));
-        for (x, y) in [from, to] {
-            data += &format!(
-                "M{} {}L{} {}",
-                n(x - foot.0),
-                n(y - foot.1),
-                n(x + foot.0),
-                n(y + foot.1)
-            );
+        let mut data = format!("M{} {}V{}", n(x), n(from), n(to));
+        for y in [from, to] {
+            data += &format!("M{} {}h7", n(x - 3.5), n(y));
         }
+        self.add("path", &[("class", class), ("d", &data)], "");
+    }
+
+    /// One side of an interval that lies across: a line with a foot at its end; nothing where it is narrower than itself.
+    pub(super) fn limb(&mut self, class: &str, end: f64, from: f64, y: f64) {
+        if (end - from).abs() < 1.0 {
+            return;
+        }
+        let data = format!("M{} {}H{}M{0} {}v7", n(end), n(y), n(from), n(y - 3.5));
         self.add("path", &[("class", class), ("d", &data)], "");
     }
 
