@@ -147,10 +147,19 @@ fn titles() -> Vec<(String, String)> {
 /// Writes the page of every run below a folder, and the page that links them.
 fn index(folder: &Path) -> Result<()> {
     let mut entries = Vec::new();
+    let titles = titles();
+    let part = |name: &str| {
+        let (_, part) = name.split_once('/')?;
+        let (_, title) = titles.iter().find(|(name, _)| name == part)?;
+        Some(title.clone())
+    };
     for (name, run) in runs_below(folder)? {
         let home = "../".repeat(name.split('/').count()) + "index.html";
         let view = report::view(&run, &judge_run(&run)).at_home(home);
-        entries.push(entry(folder, &name, view)?);
+        entries.push(report::Entry {
+            part: part(&name).unwrap_or_default(),
+            ..entry(folder, &name, view)?
+        });
     }
     for path in ledger::folders(folder)? {
         let name = path.file_name().unwrap_or_default();
@@ -164,7 +173,11 @@ fn index(folder: &Path) -> Result<()> {
         } else if let Some(what) = readme(&path)? {
             // The site shows a README as the page of its folder.
             let page = format!("{place}/");
-            entries.push(report::Entry { page, what });
+            entries.push(report::Entry {
+                page,
+                part: String::new(),
+                what,
+            });
         }
     }
     if entries.is_empty() {
@@ -184,6 +197,7 @@ fn entry(folder: &Path, name: &str, view: View) -> Result<report::Entry> {
     save(&folder.join(name).join("report.html"), view.html())?;
     Ok(report::Entry {
         page: format!("{name}/report.html"),
+        part: String::new(),
         what: report::What::Run(Box::new(view)),
     })
 }

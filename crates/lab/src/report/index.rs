@@ -10,6 +10,8 @@ use crate::views::form::*;
 pub struct Entry {
     /// The page, relative to the index.
     pub page: String,
+    /// The title of the part of a benchmark that it is; empty if it is none.
+    pub part: String,
     /// The kind of the entry.
     pub what: What,
 }
@@ -90,7 +92,7 @@ impl Entry {
 
     fn link(&self) -> Link {
         let (title, words) = match &self.what {
-            What::Run(view) => (view.headline(), view.summary(&self.page)),
+            What::Run(view) => (view.headline(), view.summary(&self.page, &self.part)),
             What::Other { title, words } => (title.clone(), words.clone()),
         };
         Link {
@@ -112,9 +114,13 @@ impl View {
     }
 
     /// Its folder, when it was measured, and what was done, in a line.
-    fn summary(&self, page: &str) -> String {
+    fn summary(&self, page: &str, part: &str) -> String {
         let day: String = self.date.chars().take(10).collect();
         let folder = page.rsplit_once('/').map_or("", |(folder, _)| folder);
-        format!("{folder} · {day} · {}", self.job)
+        let part = match part {
+            "" => String::new(),
+            title => format!("{title} · "),
+        };
+        format!("{folder} · {day} · {part}{}", self.job)
     }
 }
