@@ -41,7 +41,7 @@ class BenchTest < Minitest::Test
     bench("--part", "memory") do |output, log,|
       assert_match(/hecaton-ruby +200 /, output)
       assert_match(/load average [\d.]+ before the run/, output)
-      assert_match(/peak memory of hecaton-ruby at 200, 133 B: [\d.]+ MB, goal at most [\d.]+ MB: (met|missed)/,
+      assert_match(/peak memory of hecaton-ruby at concurrency 200, 133-byte bodies: [\d.]+ MB, goal at most [\d.]+ MB: (met|missed)/,
         output.gsub(/\s+/, " "))
       assert_match(/about \d+ s, seed \d+/, log)
     end

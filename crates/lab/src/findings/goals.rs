@@ -6,6 +6,7 @@ use super::builds;
 use super::cells::Cells;
 use super::rows::Row;
 use super::stats::{Estimate, Statement};
+use super::verdict::body_words;
 use super::words::{count, figure, interval, plural, times};
 use crate::run::Round;
 use crate::spec::{Goal, Promise};
@@ -229,9 +230,9 @@ pub(super) fn not_judged(what: String, limit: f64, why: &str) -> Judgement {
 
 fn place(row: &Row) -> String {
     format!(
-        "at {}, {} B",
+        "at concurrency {}, {}",
         count(row.load.concurrency as u64),
-        count(row.load.body_bytes as u64)
+        body_words(row.load.body_bytes)
     )
 }
 

@@ -84,9 +84,15 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
             .as_ref()
             .map_or_else(|| finding(goals, &led), Builds::finding),
         question: builds.map_or(QUESTION, |_| builds::QUESTION),
-        job: match parts.len() as u64 {
-            1 => "1 part, a run of its own".into(),
-            all => format!("{}, each a run of its own", plural(all, "part")),
+        job: match (parts.len() as u64, (parts.len() - led.len()) as u64) {
+            (1, _) => "1 part, a run of its own".into(),
+            (all, alone) if alone == 0 || alone == all => {
+                format!("{}, each a run of its own", plural(all, "part"))
+            }
+            (all, 1) => format!("{all} parts, each a run of its own; 1 has no other client"),
+            (all, alone) => {
+                format!("{all} parts, each a run of its own; {alone} have no other client")
+            }
         },
         command: first.map(|run| run.command.clone()),
         machine: first.map_or(String::new(), |run| machine_words(&run.environment)),
@@ -188,7 +194,7 @@ fn table(part: &Part, bytes: usize, rows: &[&Row]) -> Table {
     let of_builds = builds::own(part);
     let named = |row: &&Row| match row.load.keepalive {
         true => name(&row.client),
-        false => format!("{} *", name(&row.client)),
+        false => format!("{}\u{a0}*", name(&row.client)),
     };
     #[rustfmt::skip]
     let mut columns = vec![

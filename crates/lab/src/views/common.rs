@@ -1,7 +1,9 @@
 //! Parts shared by several views: columns of rows, symbols, the server's view, clients and machine.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
+use hecaton_test_server::Delay;
 use serde_json::{Value, json};
 
 use super::form::*;
@@ -351,9 +353,13 @@ fn clients(run: &Document) -> Table {
 pub(super) fn flat(prefix: &str, value: &Value) -> Vec<(String, String)> {
     let text = match value {
         Value::Object(fields) => {
+            let words = |key: &str| match key.strip_suffix("_kib") {
+                Some(what) => format!("{}, KiB", what.replace('_', " ")),
+                None => key.replace('_', " "),
+            };
             let path = |key: &str| match prefix {
-                "" => key.replace('_', " "),
-                prefix => format!("{prefix} › {}", key.replace('_', " ")),
+                "" => words(key),
+                prefix => format!("{prefix} › {}", words(key)),
             };
             return fields
                 .iter()
@@ -464,6 +470,18 @@ fn rounds(rounds: &[Round]) -> Value {
         clients.entry(&round.cell.client).or_default().push(values);
     }
     json!({ "columns": columns, "clients": clients })
+}
+
+/// The delay of the test server's responses, in words.
+pub(super) fn delay_words(delay: &Delay) -> String {
+    let ms = |duration: &Duration| duration.as_nanos() as f64 / 1e6;
+    match delay {
+        Delay::None => "no delay".into(),
+        Delay::Fixed(delay) => format!("delay {} ms", ms(delay)),
+        Delay::Uniform { from, to } => format!("delay {} to {} ms", ms(from), ms(to)),
+        Delay::Exponential { mean } => format!("exponential delay, {} ms on average", ms(mean)),
+        Delay::LogNormal { p50, p99 } => format!("delay p50 {} ms, p99 {} ms", ms(p50), ms(p99)),
+    }
 }
 
 /// How intervals of a speed-up are written beside it.

@@ -66,14 +66,14 @@ fn finding(run: &Document, found: &Compared) -> Option<String> {
     };
     let gain = |trip: &RoundTrip| {
         let gain = times(trip.gain?.value);
-        Some(format!(
-            "{gain} at a round trip of {} ms",
-            trip.round_trip_ms
-        ))
+        Some((gain, trip.round_trip_ms))
     };
-    let ends = [trips.first().and_then(gain)?, trips.last().and_then(gain)?];
+    let (near, first) = trips.first().and_then(gain)?;
+    let (far, last) = trips.last().and_then(gain)?;
     let client = run.plan.clients.first()?;
-    Some(format!("{client}: keep-alive is {}", ends.join(" and ")))
+    Some(format!(
+        "{client}: keep-alive is {near} as fast at a round trip of {first} ms and {far} at {last} ms"
+    ))
 }
 
 /// The subject of the comparison, in a line.
@@ -86,7 +86,7 @@ fn job(run: &Document) -> String {
         .collect();
     let bodies = bodies.join(" and ");
     let delay = match plan.target.is_test_server() {
-        true => format!(", delay {}", plan.delay),
+        true => format!(", {}", delay_words(&plan.delay)),
         false => String::new(),
     };
     match &plan.comparison {
@@ -184,8 +184,8 @@ fn of_batches(batches: &[Batch]) -> Table {
     #[rustfmt::skip]
     let columns = vec![
         col("batch\nof", 0, |it: &Batch| format!("{}{}", it.size, mark(&it.rejected))),
-        col("sync\nms", 0, move |it: &Batch| optional(it.sync_ms, milliseconds)).intervals(3),
-        col("async\nms", 0, move |it: &Batch| optional(it.async_ms, milliseconds)).intervals(3),
+        col("one after\nanother, ms", 0, move |it: &Batch| optional(it.sync_ms, milliseconds)).intervals(3),
+        col("all at\nonce, ms", 0, move |it: &Batch| optional(it.async_ms, milliseconds)).intervals(3),
         col("speed-up", 0, |it: &Batch| optional(it.speed_up, |found| ratio_words(&found))).intervals(2),
         col("in\nflight", 1, |it: &Batch| optional(it.in_flight, count)),
         col("TCP\nconns", 1, |it: &Batch| optional(it.connections, count)),
@@ -330,7 +330,7 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
             name: name.into(),
             heading: heading.into(),
             title: format!("{heading}, over the size of a batch"),
-            width: 410.0,
+            width: 390.0,
             across: Across {
                 title: "requests of a batch",
                 grid: batches.iter().map(|batch| batch.size as f64).collect(),

@@ -55,7 +55,7 @@ pub(super) fn table(run: &Document, all: &[AtRate]) -> Table {
         col("p99\nms", 0, known(|it| it.p99_ms)),
         col("n", 2, |it: &AtRate| count(it.n)),
         col("sent late,\np99 ms", 1, known(|it| it.behind_p99_ms)),
-        col("", 0, standing).words(),
+        col("result", 0, standing).words(),
     ];
     Table::of("Latency at a rate", all, columns).each(all, |line, it| {
         line.look = match it.rejected {

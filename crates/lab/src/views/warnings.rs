@@ -57,10 +57,6 @@ fn together<'a>(ranked: &[&'a Row]) -> Vec<(String, Vec<&'a Row>)> {
 
 /// Which rows a warning is about.
 fn named(rows: &[&Row], all: usize, most: usize) -> String {
-    let names = |rows: &[&Row]| {
-        let names: Vec<String> = rows.iter().map(|row| subject(row)).collect();
-        names.join("; ")
-    };
     match rows.len() {
         1 => names(rows),
         many if many == all => format!("all {all} rows"),
@@ -72,8 +68,23 @@ fn named(rows: &[&Row], all: usize, most: usize) -> String {
     }
 }
 
-fn subject(row: &Row) -> String {
-    format!("{}, {}", row.client, load(row, true))
+/// Rows by name: each load is said once, before its clients.
+fn names(rows: &[&Row]) -> String {
+    if let [row] = rows {
+        return format!("{}, {}", row.client, load(row, true));
+    }
+    let mut loads: Vec<(String, Vec<&str>)> = Vec::new();
+    for row in rows {
+        let words = load(row, true);
+        match loads.iter_mut().find(|(known, _)| *known == words) {
+            Some((_, clients)) => clients.push(&row.client),
+            None => loads.push((words, vec![&row.client])),
+        }
+    }
+    let said = loads
+        .iter()
+        .map(|(load, clients)| format!("{load}: {}", clients.join(", ")));
+    said.collect::<Vec<_>>().join("; ")
 }
 
 /// How many more warnings there are than are shown.

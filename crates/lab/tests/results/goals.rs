@@ -52,7 +52,8 @@ fn a_ratio_is_compared_with_its_goal() {
     assert_eq!(met.met, Some(true));
     assert!((met.value.unwrap() - 2.6).abs() < 0.02, "{met:?}");
     assert!(
-        met.sentence.starts_with("ours ÷ theirs at 10, 133 B: 2.6")
+        met.sentence
+            .starts_with("ours ÷ theirs at concurrency 10, 133-byte bodies: 2.6")
             && met.sentence.ends_with("goal 2.50×: met"),
         "{}",
         met.sentence
@@ -283,7 +284,11 @@ fn the_page_of_two_builds_names_them_and_says_how_many_figures_are_worse() {
     let worse = "Builds of the gem: checkout is worse than 1a2b3c4 in";
     assert!(page(0.85).contains(&format!("{worse} 6 of 6 figures")));
     assert!(page(1.15).contains(&format!("{worse} none of 6 figures")));
-    assert!(page(0.85).contains("gem@checkout ÷ gem@1a2b3c4 at 1, 133 B, requests/s: 0.8"));
+    assert!(
+        page(0.85).contains(
+            "gem@checkout ÷ gem@1a2b3c4 at concurrency 1, 133-byte bodies, requests/s: 0.8"
+        )
+    );
     assert!(page(0.85).contains(">checkout<br>÷ this</th>"));
     assert!(page(0.85).contains("<summary>Not told apart: 0 figures</summary>"));
     assert!(!page(0.85).contains("peers"));

@@ -129,7 +129,7 @@ fn the_terminal_shows_tables_charts_verdicts_and_rejections() {
     let text = report::view(&run, &findings).terminal(&WIDE);
     keep("terminal.txt", &text);
     for words in [
-        "133-byte bodies, delay 10ms",
+        "133-byte bodies, delay 10 ms",
         "13,801-byte bodies",
         "requests",
         "Verdict",

@@ -130,7 +130,7 @@ fn results() -> std::path::PathBuf {
 fn the_title_of_a_kept_benchmark_is_its_result() {
     let page = bench("2026-11-22-bench");
     assert!(page.contains("<h1>The gem is the fastest in 5 of 5 parts</h1>"));
-    assert!(page.contains("7 parts, each a run of its own"));
+    assert!(page.contains("7 parts, each a run of its own; 2 have no other client"));
     assert!(bench("2026-11-24-bench").contains("1 part, a run of its own"));
 }
 
@@ -139,7 +139,7 @@ fn the_title_of_a_sweep_compares_with_a_client_that_does_not_run_this_projects_e
     let titles = [
         (
             "2026-11-24-bench/current",
-            "current-hecaton: 104,050 requests/s at concurrency 50, 2.29× current-curb",
+            "current-hecaton: 104,050 requests/s at concurrency 50, 2.29× as fast as current-curb",
         ),
         (
             "2026-11-22-bench/tls",
@@ -147,7 +147,7 @@ fn the_title_of_a_sweep_compares_with_a_client_that_does_not_run_this_projects_e
         ),
         (
             "2026-11-24-http2",
-            "go-net-http-tuned, TLS: 4,505 requests/s at concurrency 50, 1.00× hecaton-ruby, TLS, HTTP/2",
+            "go-net-http-tuned (TLS): 4,505 requests/s at concurrency 50, 1.00× as fast as hecaton-ruby (TLS, HTTP/2)",
         ),
     ];
     for (run, expected) in titles {
@@ -172,7 +172,7 @@ fn the_title_of_a_sweep_at_rates_compares_likewise() {
 #[test]
 fn a_sweep_of_one_concurrency_has_bars_and_no_line_of_single_points() {
     let page_of_many = page("2026-11-21-bench/one");
-    assert!(page_of_many.contains("<h3>13,801-byte bodies at concurrency 1</h3>"));
+    assert!(page_of_many.contains("<h2>13,801-byte bodies at concurrency 1</h2>"));
     let drawn = page_of_many.split("<details").next().unwrap();
     assert!(drawn.contains("class=\"beam") && !drawn.contains("over concurrency"));
     let page_of_one = page("2026-11-21-bench/ten-thousand");
@@ -183,6 +183,27 @@ fn a_sweep_of_one_concurrency_has_bars_and_no_line_of_single_points() {
             .unwrap()
             .contains("<svg")
     );
+}
+
+#[test]
+fn a_sweep_of_one_concurrency_has_no_speed_up_and_units_in_both_widths() {
+    let page = page("2026-11-21-bench/one");
+    let (shown, _) = page.split_once("<details").unwrap();
+    assert!(!shown.contains("speed-up") && !shown.contains("1.00×"));
+    let units = shown.matches(">requests/s</text>").count();
+    assert_eq!(units, 2 * 2, "two bodies, beside and above the bars");
+}
+
+#[test]
+fn a_page_says_the_delay_in_words() {
+    let pages = [
+        ("2026-11-22-many-at-once", "(no delay)"),
+        ("2026-11-22-bench/ten-thousand", "(delay 100 ms)"),
+        ("2026-11-22-waiting", "(delay p50 15 ms, p99 30 ms)"),
+    ];
+    for (run, words) in pages {
+        assert!(page(run).contains(words), "{run}");
+    }
 }
 
 #[test]

@@ -119,13 +119,13 @@ fn finding(run: &Document, groups: &[Group]) -> Option<String> {
         .collect();
     rows.sort_by(|(_, a), (_, b)| b.requests_per_second.total_cmp(&a.requests_per_second));
     let ((group, first), others) = rows.split_first()?;
-    let name = &group.name;
+    let name = subject(group);
     let speed = figure(first.requests_per_second);
     let mut others = others.iter();
     let beside = others.find(|(other, _)| is_next(run, group.client, other.client));
     let beside = beside.map_or(String::new(), |(other, row)| {
         let ratio = first.requests_per_second / row.requests_per_second;
-        format!(", {} {}", times(ratio), other.name)
+        format!(", {} as fast as {}", times(ratio), subject(other))
     });
     let at = count(first.load.concurrency as u64);
     Some(format!(
@@ -158,8 +158,8 @@ fn job(run: &Document) -> String {
             format!("{method} {url}{others}{expect}, {by}")
         }
         _ => format!(
-            "GET from the lab's own server (delay {}), every response verified",
-            run.plan.delay
+            "GET from the lab's own server ({}), every response verified",
+            delay_words(&run.plan.delay)
         ),
     }
 }
@@ -175,20 +175,21 @@ fn elsewhere(target: &serde_json::Value) -> String {
 fn heading(run: &Document, bytes: usize) -> String {
     match &run.plan.delay {
         _ if !run.plan.target.is_test_server() => body_words(bytes),
-        hecaton_test_server::Delay::None => format!("{}, no delay", body_words(bytes)),
-        delay => format!("{}, delay {delay}", body_words(bytes)),
+        delay => format!("{}, {}", body_words(bytes), delay_words(delay)),
+    }
+}
+
+/// The name of a client in a sentence, with its settings in parentheses.
+fn subject(group: &Group) -> String {
+    let words = group.name.strip_prefix(group.client);
+    match words.and_then(|words| words.strip_prefix(", ")) {
+        Some(words) => format!("{} ({words})", group.client),
+        None => group.client.to_owned(),
     }
 }
 
 /// A sentence, with the colour of its client.
 fn verdict(sentence: &str, groups: &[Group]) -> Verdict {
-    let subject = |group: &Group| {
-        let words = group.name.strip_prefix(group.client);
-        match words.and_then(|words| words.strip_prefix(", ")) {
-            Some(words) => format!("{} ({words})", group.client),
-            None => group.client.to_owned(),
-        }
-    };
     let found = groups.iter().find_map(|group| {
         let words = sentence.strip_prefix(&subject(group))?;
         words.starts_with(", ").then_some((group, words))
