@@ -11,7 +11,7 @@ use crate::case::Verdict;
 use crate::run::{By, Described, Finding};
 
 const STYLE: &str = "\
-:root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}\
+:root{color-scheme:light dark}body{background:Canvas;color:CanvasText;font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}h1{line-height:1.2}\
 pre{overflow:auto;background:#8882;padding:.6rem;font-size:12px}table{border-collapse:collapse}td,th{padding:.15rem .5rem;\
 border-bottom:1px solid #8884;text-align:left}.v{display:inline-block;min-width:1.4em;text-align:center;font-weight:700;\
 border-radius:3px;padding:0 .3em}.violation{background:#b3261e;color:#fff}.hazard{background:#c25700;color:#fff}\
@@ -19,7 +19,7 @@ border-radius:3px;padding:0 .3em}.violation{background:#b3261e;color:#fff}.hazar
 svg{display:block}svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .time{opacity:.6}\
 svg .name{font-weight:700}svg .fault{font-weight:700}svg line{stroke:currentColor;opacity:.3}details{margin:.4rem 0 1rem}\
 summary{cursor:pointer}code{background:#8883;border-radius:3px;padding:0 .25em;font-size:.92em;overflow-wrap:anywhere}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight:700}input,select{font:inherit;max-width:100%}form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.6rem 0}\
-.pass{color:#1a7f37}.documented{opacity:.85}small{opacity:.7;overflow-wrap:anywhere}h2,h3{overflow-wrap:anywhere}\
+.pass{color:#1a7f37}small{opacity:.7;overflow-wrap:anywhere}h2,h3{overflow-wrap:anywhere}\
 th.client{writing-mode:vertical-rl;transform:rotate(180deg);vertical-align:bottom;text-align:left}\
 #matrix thead th{cursor:pointer}td.cell{text-align:center;padding:.1rem .2rem}td a{text-decoration:none}\
 @media (prefers-color-scheme:dark){.pass{color:#4ac26b}}.scroll{overflow-x:auto}\
@@ -37,6 +37,7 @@ pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) 
         names @ ([] | [_] | [_, _]) => format!("Audit of {}", names.join(" and ")),
         many => format!("Audit of {} clients", many.len()),
     };
+    let title = format!("{title}: {}", found(clients));
     let brand = match home {
         Some(home) => format!("<a href=\"{}\">Hecaton</a>", xml(home)),
         None => "<b>Hecaton</b>".to_owned(),
@@ -60,6 +61,21 @@ pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) 
     }
     let _ = write!(out, "<script>{SCRIPT}</script></html>");
     out
+}
+
+/// How many findings all clients have together, of each verdict that is one.
+fn found(clients: &[Audited]) -> String {
+    let count = |verdict| clients.iter().map(|it| it.of(verdict).len()).sum();
+    let counts = Verdict::ALL.map(|verdict| (verdict, count(verdict)));
+    let counts = counts.into_iter();
+    let found: Vec<String> = counts
+        .filter(|(verdict, count)| verdict.is_finding() && *count > 0)
+        .map(|(verdict, count)| verdict.counted(count).replacen(' ', "\u{a0}", 1))
+        .collect();
+    match found.as_slice() {
+        [] => "no finding".to_owned(),
+        found => found.join(", "),
+    }
 }
 
 fn client_part(out: &mut String, client: &Audited) {

@@ -24,14 +24,19 @@ pub(super) fn matrix(clients: &[Audited], fingerprint: &Fingerprint) -> String {
         row(&mut out, place, finding, clients);
     }
     out.push_str("</tbody></table></div><p>");
-    for verdict in Verdict::ALL {
+    let is_there = |verdict: &Verdict| clients.iter().any(|it| !it.of(*verdict).is_empty());
+    for verdict in Verdict::ALL.into_iter().filter(is_there) {
         let shown = match verdict.letter() {
             ' ' => "empty:".to_owned(),
             letter => badge(verdict, &letter.to_string()),
         };
         let _ = write!(out, "<span class=\"pair\">{shown} {verdict}</span> ");
     }
-    out.push_str("† public sources describe this behaviour</p>");
+    let mut findings = clients.iter().flat_map(|client| &client.findings);
+    if findings.any(|finding| finding.described.is_some()) {
+        out.push_str("† public sources describe this behaviour");
+    }
+    out.push_str("</p>");
     out
 }
 
