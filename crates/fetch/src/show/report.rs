@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::lines::each_record;
 use super::page::{ReportData, html};
 use crate::error::Result;
-use crate::plan::{Folder, write_whole};
+use crate::plan::{Folder, Plan, write_whole};
 
 /// Writes the page; its path.
 ///
@@ -17,11 +17,17 @@ pub fn report(folder: &Folder) -> Result<PathBuf> {
         tally.add(&record);
         Result::Ok(true)
     })?;
+    // A round has the plan of its whole job, and requests only some of it again.
+    let plan = Plan::load(folder)?.filter(|plan| plan.round.is_none());
+    let missing = plan.map_or(0, |plan| plan.inputs.saturating_sub(tally.all()));
     let name = folder
         .path()
         .file_name()
         .map(|name| name.to_string_lossy().into_owned());
     let path = folder.path().join("report.html");
-    write_whole(&path, html(&tally, &name.unwrap_or_default()).as_bytes())?;
+    write_whole(
+        &path,
+        html(&tally, missing, &name.unwrap_or_default()).as_bytes(),
+    )?;
     Ok(path)
 }

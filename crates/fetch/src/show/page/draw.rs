@@ -87,8 +87,9 @@ fn bars(tally: &ReportData, class: &str, width: f64) -> String {
 
 fn legend(tally: &ReportData) -> String {
     let mut items = String::new();
+    let slots = tally.timeline.slots();
     for part in Part::ALL {
-        if tally.part(part) > 0 {
+        if slots.iter().any(|slot| slot[part as usize] > 0) {
             let _ = write!(
                 items,
                 "<li><span class=\"key {}\"></span>{}</li>",

@@ -21,15 +21,16 @@ use text::{count, escape, milliseconds, noun, share};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The page. The name is any text, such as the folder's name; the result stands behind it.
-pub fn html(tally: &ReportData, name: &str) -> String {
-    let title = &title(tally, name);
+/// The page. The name is any text, such as the folder's name; the result stands behind it. `missing` inputs of the job
+/// have no record yet.
+pub fn html(tally: &ReportData, missing: u64, name: &str) -> String {
+    let title = &title(tally, missing, name);
     let mut page = head(title);
     let _ = write!(
         page,
         "<header><p class=soft>hecaton fetch</p><h1>{}</h1>{}</header><main>",
         escape(title),
-        facts(tally)
+        facts(tally, missing)
     );
     section(&mut page, "Outcomes over time", &draw::timeline(tally));
     section(&mut page, "Latencies by phase", &draw::phases(tally));
@@ -40,8 +41,8 @@ pub fn html(tally: &ReportData, name: &str) -> String {
     page
 }
 
-fn title(tally: &ReportData, name: &str) -> String {
-    let (good, all) = (tally.part(Part::Good), tally.all());
+fn title(tally: &ReportData, missing: u64, name: &str) -> String {
+    let (good, all) = (tally.part(Part::Good), tally.all() + missing);
     match all {
         0 => name.to_owned(),
         _ => format!(
@@ -69,8 +70,8 @@ fn section(page: &mut String, title: &str, inner: &str) {
 }
 
 /// The result in figures.
-fn facts(tally: &ReportData) -> String {
-    let all = tally.all();
+fn facts(tally: &ReportData, missing: u64) -> String {
+    let all = tally.all() + missing;
     let mut items = format!("<li><b>{}</b> {}</li>", count(all), noun("input", all));
     let good = tally.part(Part::Good);
     let _ = write!(
@@ -113,6 +114,13 @@ fn facts(tally: &ReportData) -> String {
             );
         }
     }
+    if missing > 0 {
+        let _ = write!(
+            items,
+            "<li class=other><b>{}</b> not done yet</li>",
+            count(missing)
+        );
+    }
     let mut line = format!("{} of bodies", text::bytes(tally.bytes()));
     if let Some((from, to)) = tally.span() {
         let seconds = (to - from).as_seconds();
@@ -120,8 +128,8 @@ fn facts(tally: &ReportData) -> String {
         if seconds >= 1.0 {
             let _ = write!(
                 line,
-                ", {:.1} requests a second",
-                tally.requests() as f64 / seconds
+                ", {} requests a second",
+                text::rate(tally.requests() as f64 / seconds)
             );
         }
     }

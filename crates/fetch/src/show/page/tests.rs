@@ -65,20 +65,27 @@ fn inputs_half() -> u64 {
 
 #[test]
 fn the_title_is_the_result_and_one_is_no_plural() {
-    let page = html(&job(12_000), "out");
+    let page = html(&job(12_000), 0, "out");
     assert!(page.contains("<h1>out: 11,250 of 12,000 inputs good</h1>"));
-    let page = html(&job(1), "out");
+    let page = html(&job(1), 0, "out");
     assert!(page.contains("<h1>out: 1 of 1 input good</h1>"));
     assert!(page.contains("<b>1</b> input</li>"));
     let mut tally = ReportData::default();
     tally.add(&record(3)); // status 404
-    assert!(html(&tally, "out").contains("<b>1</b> other response ("));
-    assert!(html(&ReportData::default(), "out").contains("<h1>out</h1>"));
+    assert!(html(&tally, 0, "out").contains("<b>1</b> other response ("));
+    assert!(html(&ReportData::default(), 0, "out").contains("<h1>out</h1>"));
+}
+
+#[test]
+fn a_job_that_is_not_done_says_how_much_is_missing() {
+    let page = html(&job(12_000), 500, "out");
+    assert!(page.contains("<h1>out: 11,250 of 12,500 inputs good</h1>"));
+    assert!(page.contains("<b>500</b> not done yet</li>"));
 }
 
 #[test]
 fn a_page_says_what_the_records_say() {
-    let page = html(&job(12_000), "out");
+    let page = html(&job(12_000), 0, "out");
     for part in [
         "<b>12,000</b> inputs",
         "<b>300</b> other responses (2.5 %)",
@@ -105,14 +112,14 @@ fn a_page_says_what_the_records_say() {
 
 #[test]
 fn a_page_of_nothing_is_a_page() {
-    let page = html(&ReportData::default(), "out");
+    let page = html(&ReportData::default(), 0, "out");
     assert!(
         page.contains("<b>0</b> inputs") && !page.contains("NaN") && !page.contains("<h2>"),
         "{page}"
     );
     let mut tally = ReportData::default();
     tally.add(&Record::default());
-    assert!(html(&tally, "out").contains("<b>1</b> invalid"));
+    assert!(html(&tally, 0, "out").contains("<b>1</b> invalid"));
 }
 
 #[test]
@@ -140,7 +147,7 @@ fn hostile_records_stay_text_and_few() {
             ..Record::default()
         });
     }
-    let page = html(&tally, "<script>");
+    let page = html(&tally, 0, "<script>");
     assert!(
         !page.contains("<script")
             && !page.contains("<img")

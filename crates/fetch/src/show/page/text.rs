@@ -56,6 +56,14 @@ pub(super) fn share(part: u64, whole: u64) -> String {
     }
 }
 
+/// A number a second: whole from 100 on.
+pub(super) fn rate(per_second: f64) -> String {
+    match per_second {
+        rate if rate < 100.0 => format!("{rate:.1}"),
+        rate => count(rate.round() as u64),
+    }
+}
+
 /// A time as it is read best.
 pub(super) fn milliseconds(ms: f64) -> String {
     match ms {
