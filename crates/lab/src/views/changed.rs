@@ -93,12 +93,17 @@ pub fn changed(pairs: &[Beside]) -> View {
         data,
         "There were too many changes to put them there; `hecaton report --json` gives them.",
     );
+    let finding = match pairs {
+        [pair] => pair.verdict().into_iter().next(),
+        _ => None,
+    };
     View {
+        finding: finding.unwrap_or_default(),
         question: "What changed?",
-        job: format!(
-            "{}: the first is compared with each of the others",
-            plural(runs.len() as u64, "run")
-        ),
+        job: match runs.len() as u64 {
+            2 => "2 runs: the first is compared with the second".into(),
+            all => format!("{all} runs: the first is compared with each of the others"),
+        },
         sections,
         records,
         data: vec![whole, lean],
