@@ -121,7 +121,7 @@ def side_by_side(rows):
 
 
 def half(rows):
-    lines = ["| | URLs | left after the kill | in the end | requested twice |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| | URLs | recorded at the kill | recorded in the end | requested twice |", "| --- | --- | --- | --- | --- |"]
     lines += [
         f"| {row['peer']} | {row['urls']:,} | {row['left_after_kill']:,} "
         f"| {row['recorded_in_the_end']:,} | {row['sent_again']:,} |"
@@ -142,10 +142,16 @@ def workers(rows):
 
 
 def columns(rows):
-    """A line for each row."""
-    names = list(rows[0])
+    """A line for each row; facts that hold for all rows are sentences below the table."""
+    facts = {}
+    if all(row.get("exit") == 0 for row in rows):
+        facts["exit"] = "Every command ended with status 0."
+    if all(row.get("distinct") == row.get("urls", 0) for row in rows):
+        facts["distinct"] = "The test server saw a request for every URL."
+    names = [name for name in rows[0] if name not in facts]
     lines = ["| " + " | ".join(map(words, names)) + " |", "| --- " * len(names) + "|"]
-    return "\n".join(lines + ["| " + " | ".join(shown(row[name]) for name in names) + " |" for row in rows])
+    lines += ["| " + " | ".join(shown(row[name]) for name in names) + " |" for row in rows]
+    return "\n".join(lines + ([""] if facts else []) + list(facts.values()))
 
 
 def words(key):
