@@ -121,7 +121,10 @@ def side_by_side(rows):
 
 
 def half(rows):
-    lines = ["| | URLs | recorded at the kill | recorded in the end | requested twice |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| | URLs | recorded at the kill | recorded in the end | requested twice |",
+        "| --- | --- | --- | --- | --- |",
+    ]
     lines += [
         f"| {row['peer']} | {row['urls']:,} | {row['left_after_kill']:,} "
         f"| {row['recorded_in_the_end']:,} | {row['sent_again']:,} |"
