@@ -27,7 +27,8 @@ class SweepTest < Minitest::Test
   def test_the_document_has_its_promised_shape
     assert_equal %w[schema command environment plan rounds starts rows recommendations], document.keys
     assert_equal 1, document["schema"]
-    document["rows"].each { |row| assert_equal ROW_KEYS, row.keys }
+    # Warnings are there only if there are any, as on a busy machine.
+    document["rows"].each { |row| assert_equal ROW_KEYS, row.keys - ["warnings"] }
   end
 
   def test_every_cell_is_a_row_and_every_row_is_verified
