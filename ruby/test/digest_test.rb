@@ -42,11 +42,14 @@ class DigestTest < ServerTest
     [{}, { Algorithm: "MD5-sess" }, { UseOpaque: true, UseNextNonce: true }, { Qop: ["auth-int"] }].each do |options|
       webrick(**options) do |address|
         client = client(digest_auth: LOGIN)
+        begun = Time.now.to_i
         assert_equal [401, 200], statuses(client.get(address)), options.inspect
         put = client.put(address, body: "content")
         assert_equal 200, put.status, options.inspect
         assert_equal "PUT content", put.body unless options[:Qop] # WEBrick sums the body up, and has none of it left.
-        assert_equal [200], statuses(client.post(address, body: "x")), options.inspect
+        posted = statuses(client.post(address, body: "x"))
+        # WEBrick announces another nonce each second, and counts on from the one before (RFC 7616 §3.4: the count is the nonce's own).
+        assert_equal [200], posted - (Time.now.to_i == begun ? [] : [401]), options.inspect
         assert_equal [401, 401], statuses(client.get("#{address}&", digest_auth: ["Mufasa", "wrong"])), options.inspect
       end
     end
