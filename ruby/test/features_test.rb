@@ -389,6 +389,46 @@ class FeaturesTest < ServerTest
     end
   end
 
+  # Three requests to which a feature responds, with callbacks that note what is called. Returns the notes, the counts and
+  # the outcomes.
+  def handed_over(&callback)
+    called, pending, batch = [], [], nil
+    given = ->(_) { Hecaton::Response.new(status: 203, body: "given") }
+    note = ->(name, number) { called << [name, number] and callback.call(batch, name, number) }
+    counts = client(features: [Noting.new([], :a, respond: given)]).batch do |made|
+      batch = made
+      pending = Array.new(3) do |number|
+        made.get(url("/r/1")).on_headers { note.call(:head, number) }.on_body { note.call(:body, number) }
+            .on_complete { note.call(:end, number) }
+      end
+    end
+    [called, counts, pending]
+  rescue RuntimeError => error
+    [called, error.message, pending]
+  end
+
+  def test_a_response_of_a_feature_that_is_being_handed_over_may_abort_the_batch
+    %i[head body end].each_with_index do |name, at|
+      [->(batch) { batch.abort }, ->(_) { raise "left" }].each do |leave|
+        called, result, pending = handed_over { |batch, each, _| leave.call(batch) if each == name }
+        assert_equal %i[head body end].first(at + 1).product([0]), called, name
+        assert_includes [{ responses: name == :end ? 1 : 0, errors: 0 }, "left"], result, name
+        assert_equal [203] * 3, pending.map { |each| each.outcome.status }, name
+      end
+    end
+  end
+
+  def test_a_feature_that_receives_an_outcome_may_abort_the_batch
+    batch, called = nil, []
+    aborting = Noting.new([], :a, after: ->(_) { batch.abort })
+    pending = []
+    counts = client(features: [aborting]).batch do |made|
+      batch = made
+      2.times { pending << made.get(url("/r/1")).on_complete { called << made.size } }
+    end
+    assert_equal [[], { responses: 0, errors: 0 }, 2], [called, counts, pending.count(&:outcome)]
+  end
+
   def test_what_a_feature_queues_behind_its_abort_is_sent
     batch, more = nil, nil
     aborting = Noting.new([], :a, before_request: ->(request) { (batch.abort || more = batch.get(url("/r/2"))) && nil if request.url.end_with?("/r/1") })

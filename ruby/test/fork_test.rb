@@ -279,6 +279,14 @@ class ForkTest < ServerTest
     assert_equal ["child Hecaton::ForkError 200", "parent 204"], alone(HANDLER).lines(chomp: true).sort
   end
 
+  def test_a_handler_of_signals_may_fork_while_a_batch_waits
+    handler = HANDLER.sub("said = client.get(", "client.batch { |batch| pending = batch.get(")
+                     .sub('/").status', '/") }; said = pending.outcome.status')
+                     .sub('"#{error.class}', '"#{error.class} #{pending.outcome.class}')
+    said = alone("pending = nil\n#{handler}").lines(chomp: true).sort
+    assert_equal ["child Hecaton::ForkError Hecaton::CancelledError 200", "parent 204"], said
+  end
+
   # Each kind of Ruby code that the engine calls while a request is under way. The child returns from it, too.
   RETURNING = <<~'RUBY'
     way = ARGV.last

@@ -153,6 +153,18 @@ class TokenTest < ServerTest
     end
   end
 
+  def test_code_that_aborts_the_batch
+    Guarded.run("new") do |server|
+      batch, called = nil, 0
+      code = ->(refused) { refused ? batch.abort && "new" || "new" : "old" }
+      counts = client(bearer: code).batch do |made|
+        batch = made
+        made.get("#{server.url}/").on_complete { called += 1 }
+      end
+      assert_equal [{ responses: 0, errors: 0 }, 0, ["Bearer old"]], [counts, called, server.tokens]
+    end
+  end
+
   def test_a_401_of_another_server_says_nothing_of_the_token
     Guarded.run("new") do |other|
       Guarded.run("new") do |server|

@@ -362,11 +362,13 @@ module Hecaton
       request = ended[at]
       outcome = @response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
       request.finish(outcome)
+      return unless ended[at].equal?(request) # The code of a feature, a token or a callback has aborted the batch.
+
       @reported = at + 4 # Before the callback, which is called once at most.
       count(request.outcome)
       # A response of a feature has no status here. Its head was not reported before.
       @response_builder.announce(request.verb, outcome, (request if ended[at + 1])) if @response_builder.observed?
-      request.call_back
+      request.call_back if @reported == at + 4
     end
 
     # Nil: the request is sent once more. Most outcomes are a Response, which costs less to see than that it is no Error.

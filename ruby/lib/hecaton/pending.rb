@@ -118,14 +118,16 @@ module Hecaton
       @on_body&.each { |callback| callback.call(chunk) unless @outcome } unless @unwanted
     end
 
-    # For the batch: keeps the outcome, once features have received it, or have been cut off. The first one counts.
+    # For the batch: keeps the outcome of a request that is given up, once features have received it, or have been cut
+    # off. No callback is called. The first outcome counts.
     def settle(outcome)
-      @outcome ||= @run ? through(outcome) : outcome
+      @outcome ||= @run ? seen(outcome) : outcome
     ensure
       @outcome ||= outcome
     end
 
-    # For the batch: settles a request that has come to its end. A request with a token may be sent once more.
+    # For the batch: settles a request that has come to its end. A request with a token may be sent once more. Features,
+    # on_headers and on_body may abort the batch, which settles this request too.
     def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome
 
     # For the batch: hands the outcome on, once.
@@ -133,13 +135,18 @@ module Hecaton
 
     private
 
+    # The outcome after features have seen it, which they do once.
+    def seen(outcome)
+      return @seen if @seen
+
+      @run.request.in_parts = true if @on_body
+      @seen = @run.after(outcome.is_a?(Response) ? outcome : @run.outcome(outcome))
+    end
+
     # The outcome after features have seen it. A Response that one of them gave is handed over in parts here.
     def through(outcome)
-      run = @run
-      failed = !outcome.is_a?(Response)
-      given = failed || run.given
-      run.request.in_parts = true if @on_body
-      outcome = run.after(failed ? run.outcome(outcome) : outcome)
+      given = @run.given || !outcome.is_a?(Response)
+      outcome = seen(outcome)
       return outcome unless given && in_parts? && outcome.is_a?(Response)
 
       head(outcome.without_body)

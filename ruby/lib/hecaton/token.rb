@@ -147,10 +147,11 @@ module Hecaton
     # For the batch: settles, unless it is queued once more. A request whose response was handed over in parts is not
     # sent again.
     def finish(outcome)
-      return settle(outcome.dup.behind(@refused, @refused.elapsed)) if @refused # A copy: others hold the last outcome.
+      return super(outcome.dup.behind(@refused, @refused.elapsed)) if @refused # A copy: others hold the last outcome.
 
       value = @token.renewed(outcome) unless in_parts? || @again.nil?
-      return settle(outcome) unless value
+      return if self.outcome # The program's code has aborted the batch.
+      return super unless value
 
       @again.call(value, [@timeout - outcome.elapsed, 0.0].max)
       @refused = outcome

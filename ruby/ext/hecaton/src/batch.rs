@@ -34,6 +34,8 @@ pub struct Batch {
     template: Arc<Template>,
     /// Ruby's requests that are queued or in flight. They can be read while another call holds the lock.
     held: Held,
+    /// The process that made it.
+    pid: u32,
     inner: Arc<Mutex<ProcessLocal<Inner>>>,
 }
 
@@ -121,6 +123,7 @@ impl Batch {
             thread: ruby.thread_current().into(),
             template,
             held: Held::default(),
+            pid: process::id(),
             inner: Arc::new(Mutex::new(ProcessLocal::new(inner))),
         })
     }
@@ -134,9 +137,20 @@ impl Batch {
         Err(Error::new(ruby.exception_thread_error(), message))
     }
 
-    /// Fails while the batch waits, which only signal handlers and other fibers of its thread can cause.
+    /// Fails while the batch waits, which only signal handlers and other fibers of its thread can cause. If such a
+    /// handler forks, the batch waits for ever in the child.
     fn lock(&self, ruby: &Ruby) -> Result<MutexGuard<'_, ProcessLocal<Inner>>, Error> {
-        self.inner.try_lock().ok_or_else(|| waiting(ruby))
+        let inherited = || process::inherited(ruby, "this batch runs");
+        self.inner
+            .try_lock()
+            .ok_or_else(|| match self.is_inherited() {
+                true => inherited(),
+                false => waiting(ruby),
+            })
+    }
+
+    fn is_inherited(&self) -> bool {
+        self.pid != process::id()
     }
 
     /// Queues one of Ruby's requests, a GET without options, and returns it. Most requests are like that.
@@ -231,6 +245,14 @@ impl Batch {
             return Ok(false);
         };
         let is = |tag: usize| this.held.get(ruby, tag).as_raw() == request.as_raw();
+        // Most requests are looked up right after they were queued.
+        if inner
+            .refused
+            .last()
+            .is_some_and(|(refused, _)| is(*refused))
+        {
+            return Ok(true);
+        }
         let tag = match inner.newest {
             Some(newest) if is(newest) => newest,
             _ => match inner.late(&this.held, ruby, request)? {
@@ -416,10 +438,13 @@ impl Batch {
     /// had not been started, and those that had.
     fn clear(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<RArray, Error> {
         this.own(ruby)?;
-        let mut guard = this.lock(ruby)?;
         let (queued, started) = (ruby.ary_new(), ruby.ary_new());
         // In a child of fork all requests belong to the parent, which may have sent any.
-        if let Some(inner) = guard.get() {
+        let mut guard = match this.is_inherited() {
+            true => None,
+            false => Some(this.lock(ruby)?),
+        };
+        if let Some(inner) = guard.as_mut().and_then(|guard| guard.get()) {
             this.hand_over(ruby, inner, ended)?;
             for tag in inner.batch.abort().queued {
                 queued.push(this.held.take(ruby, tag))?;
