@@ -30,6 +30,10 @@ class BadSettingTest < ServerTest
       each_odd(OPTIONS) { |option| client.post(url("/r/1"), **{ timeout: 5 }.merge(option)).tap { sent += 1 } }
     end
     assert_equal sent, arrived
+    strict = { raise_for_status: "false" }
+    refused = [-> { client.get(url("/r/1"), **strict) }, -> { client.post(url("/r/1"), body: "", **strict) }, -> { client.get(url("/r/1"), **strict) { nil } },
+               -> { client.batch { |batch| batch.get(url("/r/1"), **strict) } }, -> { client.batch { |batch| batch.post(url("/r/1"), **strict) } }]
+    refused.each { |call| assert_equal "raise_for_status is of class String: give true or false", refusal(&call) }
   end
 
   def test_options_of_a_batch_and_its_requests

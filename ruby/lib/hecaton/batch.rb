@@ -172,7 +172,7 @@ module Hecaton
       return push_plain(method, url, options[:headers]) if options.key?(:headers)
 
       if method == GET
-        return push_get(url, options[:raise_for_status]) if options.key?(:raise_for_status)
+        return push_get(url, ResponseBuilder.strict(options[:raise_for_status])) if options.key?(:raise_for_status)
       elsif (body = options[:body]).instance_of?(String)
         return @native.push(Pending.of(kind(method), nil, nil), method, url, nil, body, nil, nil)
       end
@@ -222,7 +222,7 @@ module Hecaton
       return @deferral.add(@pending.allocate.load(kind, nil, nil, run), nil) if @bare && request.own_options.nil? && queue.nil?
 
       pending = Token.for(@request_builder.token_source, request) ? TokenPending : @pending
-      @deferral.add(pending.allocate.load(kind, request[:raise_for_status], nil, run), queue)
+      @deferral.add(pending.allocate.load(kind, ResponseBuilder.strict(request[:raise_for_status]), nil, run), queue)
     end
 
     # Calls the features of all requests that have come since the batch waited last. One of them may abort the batch.
@@ -269,7 +269,7 @@ module Hecaton
     # Yields what a Pending is made of, which the block returns. request is nil where there is only what it would be made
     # of.
     def push(method, target, given, needs, queue, request = nil, run = nil)
-      strict = given[:raise_for_status] unless needs & RequestBuilder::STRICT == 0
+      strict = ResponseBuilder.strict(given[:raise_for_status]) unless needs & RequestBuilder::STRICT == 0
       @request_builder.call(method, target, given, needs, request) do |_, url, flat, content, source, limit, options|
         options = Batch.with_queue(options, queue) if queue
         if run&.attempts?

@@ -8,15 +8,18 @@ module Hecaton
         raise ArgumentError, "on_deprecation is a #{on_deprecation.class}: give a block of code, such as a Proc"
       end
 
-      unless [nil, true, false].include?(raise_for_status)
-        raise ArgumentError, "raise_for_status is of class #{raise_for_status.class}: give true or false"
-      end
-
       @on_deprecation = on_deprecation
-      @strict = raise_for_status
+      @strict = ResponseBuilder.strict(raise_for_status)
       @most = max_body || Native::MAX_BODY
       @log = log
       @observed = !(on_deprecation.nil? && log.nil?)
+    end
+
+    # raise_for_status of a client or a request; nil for none.
+    def self.strict(value)
+      return value if value.nil? || true == value || false == value
+
+      raise ArgumentError, "raise_for_status is of class #{value.class}: give true or false"
     end
 
     # Response or Error. strict is the request's raise_for_status, nil for the client's.

@@ -26,7 +26,7 @@ module Hecaton
       elsif method == GET
         return perform_with(method, url, options) unless options.key?(:raise_for_status)
 
-        strict = options[:raise_for_status]
+        strict = ResponseBuilder.strict(options[:raise_for_status])
       else
         body = options[:body]
         return perform_with(method, url, options) unless body.instance_of?(String)
@@ -126,7 +126,7 @@ module Hecaton
 
     # request is nil where there is only what it would be made of.
     def exchange(http_method, target, given, needs, request, run, &block)
-      strict = given[:raise_for_status] unless needs & RequestBuilder::STRICT == 0
+      strict = ResponseBuilder.strict(given[:raise_for_status]) unless needs & RequestBuilder::STRICT == 0
       stream = Native::Stream.new if block
       status, record, rest =
         @request_builder.call(http_method, target, given, needs, request) do |method, url, flat, content, _, limit, options|
