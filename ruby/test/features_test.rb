@@ -399,7 +399,7 @@ class FeaturesTest < ServerTest
       batch = made
       pending = Array.new(3) do |number|
         made.get(url("/r/1")).on_headers { note.call(:head, number) }.on_body { note.call(:body, number) }
-            .on_complete { note.call(:end, number) }
+          .on_complete { note.call(:end, number) }
       end
     end
     [called, counts, pending]

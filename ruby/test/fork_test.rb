@@ -281,8 +281,8 @@ class ForkTest < ServerTest
 
   def test_a_handler_of_signals_may_fork_while_a_batch_waits
     handler = HANDLER.sub("said = client.get(", "client.batch { |batch| pending = batch.get(")
-                     .sub('/").status', '/") }; said = pending.outcome.status')
-                     .sub('"#{error.class}', '"#{error.class} #{pending.outcome.class}')
+    handler = handler.sub('/").status', '/") }; said = pending.outcome.status')
+    handler = handler.sub("error.class}", "error.class} \#{pending.outcome.class}")
     said = alone("pending = nil\n#{handler}").lines(chomp: true).sort
     assert_equal ["child Hecaton::ForkError Hecaton::CancelledError 200", "parent 204"], said
   end
