@@ -286,8 +286,8 @@ fn axis(svg: &mut Svg, scale: &Scale, (top, bottom): (f64, f64)) {
             (x, top),
             (x, bottom),
         );
-        let middle = x.clamp(plot.0 + 10.0, plot.1 - 10.0);
+        let middle = x.clamp(plot.0 + TICK / 2.0, plot.1 - TICK / 2.0);
         svg.text("tick middle", (middle, top - 4.0), &format!("{tick}×"));
-        free_from = x + TICK;
+        free_from = middle + TICK;
     }
 }
