@@ -3,7 +3,7 @@ module Hecaton
   # One try. Durations are Floats in seconds. A duration is nil if its phase was not reached or not needed. A reused
   # connection has no resolve_time, connect_time and tls_time; without a limit to wait for there is no queue_time.
   #
-  # - connection: number of the connection, unique within the client; nil when none was had
+  # - connection: number of the connection, unique within the client; nil if there was none
   # - reused: whether the connection had carried a request before
   # - sent: whether any byte of the request was written
   # - phase: the phase reached last, a Symbol of Native::PHASES
@@ -27,7 +27,7 @@ module Hecaton
     alias_method :reused?, :reused
     alias_method :sent?, :sent
 
-    # For outcomes of two requests: itself, so many seconds later.
+    # For outcomes of two requests: a copy that began and ended so many seconds later.
     def later(seconds) = dup.tap { |copy| copy.begun += seconds; copy.ended &&= ended + seconds }
   end
 

@@ -225,7 +225,7 @@ module Hecaton
       @deferral.add(pending.allocate.load(kind, ResponseBuilder.strict(request[:raise_for_status]), nil, run), queue)
     end
 
-    # Calls the features of all requests that have come since the batch waited last. One of them may abort the batch.
+    # Calls the features of all requests that have come since the batch last waited. One of them may abort the batch.
     def start_deferred
       @deferral.each do |pending, queue, pieces|
         run = pending.run
@@ -266,8 +266,7 @@ module Hecaton
       push(request.http_method, request.target, given, RequestBuilder.needs(given), queue, request, run, &block)
     end
 
-    # Yields what a Pending is made of, which the block returns. request is nil where there is only what it would be made
-    # of.
+    # Yields the parts of a Pending, and the block returns that Pending. request is nil if no Request was made.
     def push(method, target, given, needs, queue, request = nil, run = nil)
       strict = ResponseBuilder.strict(given[:raise_for_status]) unless needs & RequestBuilder::STRICT == 0
       @request_builder.call(method, target, given, needs, request) do |_, url, flat, content, source, limit, options|
@@ -282,7 +281,7 @@ module Hecaton
       end
     end
 
-    # With a token that is fetched now, and perhaps once more.
+    # Queues a request with a token, which is fetched now, and perhaps once more.
     def enqueue_with_token(token, request, queue, pending = nil)
       run = pending&.run
       loaded = false

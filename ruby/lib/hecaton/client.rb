@@ -156,8 +156,7 @@ module Hecaton
         rule.compact.to_h { |name, list| [name.to_s, networks(list)] }
       end
 
-      # A base URL as the engine takes it, nil for none: with a slash behind its path, so that what is relative goes
-      # below it.
+      # A base URL as the engine takes it, nil for none: with a slash after its path, so that relative URLs go below it.
       def base(value)
         url = value&.to_s
         url&.valid_encoding? ? url.sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/") : url

@@ -2,8 +2,8 @@
 module Hecaton
   # Called by RequestBuilder when a body is more than a String. Client#request lists the accepted values.
   #
-  # Libraries are loaded when they are needed: what they bring lives for ever, and each collection of garbage pays for
-  # it.
+  # Libraries are loaded when they are needed: their objects are never freed, so each garbage collection must visit
+  # them.
   module Content
     NOTHING = [nil, nil].freeze
     JSON_TYPE = "application/json".freeze
@@ -26,7 +26,7 @@ module Hecaton
       if !json.nil?
         [json(json), JSON_TYPE]
       elsif !form.nil?
-        require "uri" unless defined?(URI.encode_www_form) # Which takes long even if nothing is left to load.
+        require "uri" unless defined?(URI.encode_www_form) # `require` is slow even for a library that is loaded.
         [URI.encode_www_form(named(:form, RequestBuilder.pairs(:form, form))), FORM_TYPE]
       elsif !multipart.nil?
         boundary = Random.urandom(16).unpack1("H*")
@@ -36,7 +36,7 @@ module Hecaton
       end
     end
 
-    # Most one of them may be given.
+    # At most one of them may be given.
     private_class_method def exclude(*contents)
       return if contents.count(nil) >= contents.size - 1
 
@@ -44,7 +44,8 @@ module Hecaton
       raise ArgumentError, "#{names.join(", ")} exclude each other: give one"
     end
 
-    # A value as its Content-Type has it, nil for what is no value.
+    # Returns [text, nil]: the body as the encoder that is registered for its Content-Type makes it (see MIME). Returns
+    # nil if there is no such encoder, or the body is no value to encode.
     private_class_method def registered(body, headers)
       return if body.nil? || body.respond_to?(:to_str) || body.respond_to?(:read) || (body.respond_to?(:each) && !body.is_a?(Hash))
 
@@ -53,19 +54,19 @@ module Hecaton
       [encode.call(body), nil] if encode
     end
 
-    # The text that JSON.generate makes of a value. Of an object that has no to_json it makes "#<User:0x…>", which
-    # nobody means to send.
+    # The JSON text of a value. For an object without a to_json, JSON.generate writes "#<User:0x…>", which nobody means
+    # to send.
     private_class_method def json(value)
-      require "json" unless defined?(JSON::State) # Which takes long even if nothing is left to load.
+      require "json" unless defined?(JSON::State) # `require` is slow even for a library that is loaded.
       text = JSON.generate(value)
       return text unless text.include?('"#<') && (stranger = stranger(value))
-      return value.to_json unless generic?(stranger) # ActiveSupport's, which JSON.generate does not call.
+      return value.to_json unless generic?(stranger) # ActiveSupport's `to_json`, which JSON.generate does not call.
 
       raise ArgumentError,
         "json: an object of class #{stranger.class} has no to_json: give a Hash of what is to be sent, or define it"
     end
 
-    # The first object in it that JSON.generate knew nothing of but its inspect.
+    # The first object in the value that JSON.generate could only write as its `to_s`, "#<User:0x…>".
     private_class_method def stranger(value)
       case value
       when String, Symbol, Numeric, true, false, nil then nil
@@ -75,7 +76,7 @@ module Hecaton
       end
     end
 
-    # Whether its to_json is that of all objects.
+    # Whether the object has no to_json of its own, but the one that all objects have.
     private_class_method def generic?(object)
       owner = object.method(:to_json).owner
       owner == Kernel || owner == Object || owner.name.to_s.start_with?("JSON::")
@@ -143,7 +144,7 @@ module Hecaton
       [head(name, value[:filename] || filename(content), value[:type] || uploaded(content, :content_type)), content]
     end
 
-    # A fact (name or type) of a file that was uploaded to this program (as Rack and Rails have it); nil for others.
+    # The name or the type of an uploaded file, as Rack and Rails represent one; nil for any other object.
     private_class_method def uploaded(content, fact) = content.respond_to?(fact) ? content.public_send(fact) : nil
 
     private_class_method def filename(content)

@@ -1,7 +1,7 @@
 # A cookie jar: what servers set, kept by the engine and shared by the clients that are given it.
 module Hecaton
-  # One cookie as it is stored; expires is a Time, nil for one that ends with the jar. With host_only it is for its
-  # domain alone, else for the hosts below it too.
+  # One cookie as it is stored; expires is a Time, nil for one that ends with the jar. With host_only it is only for its
+  # domain, else also for the hosts below it.
   Cookie = Struct.new(:name, :value, :domain, :host_only, :path, :secure, :http_only, :expires, keyword_init: true) do
     # Without the value, which may be a secret.
     def inspect = "#<Hecaton::Cookie #{name} of #{domain}#{path}>"
@@ -9,8 +9,8 @@ module Hecaton
   end
 
   # Given to clients as `cookies:`, it keeps the cookies of every response, redirects included. It sends them back by
-  # RFC 6265: to the host that set them (with Domain also to its subdomains) and under their path. Secure cookies go
-  # over https alone. A request with a Cookie header of its own is sent with that and no other.
+  # RFC 6265: to the host that set them (with Domain also to its subdomains) and under their path. Secure cookies are
+  # sent only over https. A request with a Cookie header of its own is sent with that and no other.
   #
   # A server of a.co.uk may set a cookie for a.co.uk and its subdomains, but not for all of co.uk and not for an
   # address. The gem has Mozilla's list of public suffixes from the day when it was built. It holds at most 3000 cookies
@@ -78,7 +78,7 @@ module Hecaton
       text += "; Secure" if fields["secure"]
       text += "; HttpOnly" if fields["http_only"]
       text += "; Expires=#{Time.at(Integer(fields["expires"])).utc.strftime("%a, %d %b %Y %H:%M:%S GMT")}" if fields["expires"]
-      # By https, whatever it came by: by http it would have to give way to secure ones of its name.
+      # Set as if it came over https: over http it could not replace a secure cookie of its name.
       set(text, "https://#{domain}/")
     end
 

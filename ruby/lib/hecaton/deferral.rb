@@ -33,7 +33,7 @@ module Hecaton
       true
     end
 
-    # Yields the values of each entry. It is here until the block has returned.
+    # Yields the values of each entry. The entry stays here until the block has returned.
     def each
       entries = @entries
       while (pending = entries[at = @at])

@@ -19,7 +19,7 @@ module Hecaton
     #   (ArgumentError). A symbolic link stays: the file that it leads to is replaced, or made.
     # resume:: whether to resume from the "PATH.part" that an earlier call with resume left (for a link, beside its
     #   target). If this download fails, it leaves one there too. Default false: what came is deleted. The request is
-    #   for the rest alone (Range). If the file has changed meanwhile, the server sends the whole (If-Range with its
+    #   only for the rest (Range). If the file has changed meanwhile, the server sends the whole (If-Range with its
     #   strong ETag, or else its Last-Modified). Without either validator nothing is left to resume from. If the server
     #   refuses the range (416), the whole is requested once more, in the same call and within its timeout.
     # timeout:: seconds for all of it, instead of the client's.
@@ -111,7 +111,7 @@ module Hecaton
 
     private
 
-    # Behind a 416, whose attempts are listed before those of the next request.
+    # Requests the whole after a 416. The attempts of the refused request are listed before those of this one.
     def again(refused)
       request(0, @timeout - refused.elapsed).behind(refused, refused.elapsed)
     rescue Error => error

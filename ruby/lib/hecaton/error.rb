@@ -66,7 +66,7 @@ module Hecaton
       super
     end
 
-    # For features: itself, as the outcome of the request that ended so otherwise.
+    # For features: this error, with the attempts, redirects and time of the outcome that it replaces.
     def in_place_of(other)
       @attempts = other.attempts
       @redirects = other.redirects
@@ -117,7 +117,7 @@ module Hecaton
     MOST_OF_A_URL = 500
     private_constant :EXCERPT, :MOST_OF_A_URL
 
-    # Response; of one that was to be read piece by piece with an empty body.
+    # Response; its body is empty if it was to be read piece by piece.
     attr_reader :response
     # String: the first 200 characters of the body on one line; empty if it is not text.
     attr_reader :excerpt
@@ -139,7 +139,7 @@ module Hecaton
     # String: the request's method; nil for a response made by hand without one.
     def http_method = response.http_method
 
-    # Those of the status.
+    # As the response's methods of these names.
     def redirect? = response.redirect?
     def client_error? = response.client_error?
     def server_error? = response.server_error?
@@ -157,7 +157,7 @@ module Hecaton
       text = text.scrub("").encode(Encoding::UTF_8, invalid: :replace, undef: :replace)
       text.include?("\0") ? "" : text.gsub(/(?:[[:space:]]|[[:cntrl:]])+/, " ").strip[0, EXCERPT]
     rescue EncodingError, ArgumentError
-      "" # Of an encoding that Ruby knows by name alone.
+      "" # The body has an encoding that Ruby knows only by name.
     end
   end
 

@@ -12,7 +12,7 @@ module Hecaton
   # after(outcome):: called once, with the Response or Error. Another Response or Error replaces it. outcome.request
   #   is the Request that was sent, whose notes hold what the feature has put there.
   #
-  # Features are called in the order of the list, and `after` in the reverse order. If one responds, those behind it are
+  # Features are called in the order of the list, and `after` in the reverse order. If one responds, those after it are
   # not called. `after` is called for each feature whose turn came, also if the request is cut off: the outcome is a
   # CancelledError then.
   #
@@ -42,7 +42,8 @@ module Hecaton
 
     # Array of the features; for each method a frozen Array of true and false, nil if no feature has it.
     attr_reader :list, :before_request, :respond, :before_attempt, :after
-    # Integer: most bytes of a body that is held whole. And whether a status from 400 on is an error.
+    # max_body: Integer, the limit of bytes for a body that is held whole. strict: whether a status from 400 on is an
+    # error.
     attr_reader :max_body, :strict
 
     def initialize(list, max_body, strict)
@@ -53,7 +54,7 @@ module Hecaton
         METHODS.map { |name| list.map { |feature| feature.respond_to?(name) }.then { |known| known.freeze if known.any? } }
     end
 
-    # Whether one observes each attempt.
+    # Whether any of the features observes each attempt.
     def attempts? = !@before_attempt.nil?
 
     # The part of all features in one request; in_parts is whether its response is read in pieces.
@@ -77,10 +78,10 @@ module Hecaton
     # Response or Error of a feature, nil while there is none.
     attr_reader :given
 
-    # Not `new`, which Ruby 3.1 takes five times as long for.
+    # Used instead of `new`, which takes five times as long in Ruby 3.1.
     def self.of(features, request) = allocate.load(features, request)
 
-    # For of. Returns itself.
+    # For `of`. Returns itself.
     def load(features, request)
       @features = features
       @request = request
@@ -184,7 +185,7 @@ module Hecaton
 
     private
 
-    # For features without a method that is called before: the turn of all has come.
+    # For a list in which no feature has a method that is called before: counts the turn of each as come.
     def turn_all
       @turns = @features.list.size
       nil
@@ -205,7 +206,8 @@ module Hecaton
         "it returned an object of class #{value.class}: let it return a Hecaton::Response, a Hecaton::Error or nil"
     end
 
-    # An outcome of a feature; the Error that a server's would be if its body is too large, or its status is one.
+    # The outcome that a feature gave, or an Error in its place: for a body that is too large, or a status that is to be
+    # an error.
     def allowed(outcome)
       return outcome unless outcome.is_a?(Response)
 

@@ -54,7 +54,7 @@ module Hecaton
     # The records of a job's folder, as an Enumerator. If the job is not done, the records so far. Only one record at a
     # time is in memory.
     #
-    # where:: an expression, such as "status == 404". limit:: the most records.
+    # where:: an expression, such as "status == 404". limit:: at most this many records.
     def records(folder, where: nil, limit: nil)
       arguments = ["show", folder.to_s, *Fetch.flag(:where, where), *Fetch.flag(:limit, limit)]
       Enumerator.new do |found|

@@ -47,7 +47,7 @@ module Hecaton
       # does.
       def active? = defined?(::WebMock) ? active_beside_webmock? : @active
 
-      # Adds an interceptor behind the others, unless it is there. Returns nil.
+      # Adds an interceptor after the others, unless it is there. Returns nil.
       def add(interceptor)
         require_relative "interception/engine"
         replace { |others| others.include?(interceptor) ? others : others + [interceptor] }

@@ -3,11 +3,11 @@ module Hecaton
   # Included by Client. Arguments of all three:
   #
   # concurrency:: how many requests are in flight at once, at least 1. Default: the client's.
-  # per_origin:: most of them to one origin (scheme, host and port of the request's own URL). Default none. Origins
-  #   take turns, and one whose limit is reached holds up no other.
-  # rate:: most requests a second to one origin, a number above 0 (0.5 is one in two seconds). Default none. They start
-  #   evenly spaced, the first at once; time that went unused gives no right to a burst. It counts requests, not
-  #   their retries and redirects, and each batch by itself.
+  # per_origin:: at most this many of them to one origin (scheme, host and port of the request's own URL). Default none.
+  #   Origins take turns, and one whose limit is reached holds up no other.
+  # rate:: at most this many requests a second to one origin, a number above 0 (0.5 is one in two seconds). Default
+  #   none. They start evenly spaced, the first at once; time that went unused gives no right to a burst. It counts
+  #   requests, not their retries and redirects, and each batch by itself.
   #
   # A request that waits for any of these has not been started, and its timeout does not run.
   module Many
@@ -75,7 +75,7 @@ module Hecaton
     end
 
     # Gets URLs and yields the outcome of each, with the URL as given, as soon as it has ended. So they come in the
-    # order of their ends. Returns nil; without a block, an Enumerator.
+    # order in which they end. Returns nil; without a block, an Enumerator.
     #
     # urls:: an object with `each`, of any length, or endless: the next URL is taken when it can start. No
     #   more than `concurrency` requests are ever ahead of the block, so when that is slow, the queue waits.

@@ -51,7 +51,7 @@ module Hecaton
     # Appends to what is there.
     def continue = @file.seek(0, IO::SEEK_END)
 
-    # Writes bytes behind those that are there.
+    # Writes bytes after those that are there.
     def write(bytes) = @file.write(bytes)
 
     # Becomes the file.

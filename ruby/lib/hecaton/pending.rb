@@ -15,8 +15,7 @@ module Hecaton
   #
   # Both are given in the expression that queues the request, or at least before it starts: later ones raise a
   # RuntimeError. They are called whatever the status, unless raise_for_status makes an error of it. Retries and
-  # redirects come before; a request whose body fails is not sent again, and the outcome is the Error, behind the
-  # pieces.
+  # redirects come before; a request whose body fails is not sent again, and its outcome is the Error, after the pieces.
   class Pending
     # Response or Error once the request has ended, nil before. Every request gets exactly one.
     attr_reader :outcome
@@ -35,7 +34,7 @@ module Hecaton
 
     # For the batch. kind is the method and the engine's batch, which all requests of that method share.
     #
-    # Not `new`, which Ruby 3.1 takes five times as long for: it calls `initialize` from C.
+    # Used instead of `new`, which takes five times as long in Ruby 3.1, because it calls `initialize` from C.
     def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source)
 
     # For `of`. Returns itself.

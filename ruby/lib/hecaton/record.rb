@@ -43,7 +43,7 @@ module Hecaton
     # Headers.
     def headers(record) = pairs(Native.fields(record, false))
 
-    # Headers: those that came behind the body.
+    # Headers: those that came after the body.
     def trailers(record) = pairs(Native.fields(record, true))
 
     # Yields name and value of each header field, Strings of their own.
@@ -58,13 +58,13 @@ module Hecaton
 
     private_class_method def pairs(fields) = Headers.from_engine(fields.each(&:freeze).each_slice(2).map(&:freeze))
 
-    # Behind the attempts and their facts.
+    # Where the method and the URL begin: after the attempts and their facts.
     private_class_method def url_offset(record)
       _, attempts, _, _, facts = record.unpack(HEAD)
       HEAD_SIZE + attempts * ATTEMPT_SIZE + facts
     end
 
-    # The bytes behind their length.
+    # Reads a length, then that many bytes.
     private_class_method def text(record, offset)
       length = record.unpack1("L<", offset: offset)
       record.byteslice(offset + 4, length).force_encoding(Encoding::UTF_8)

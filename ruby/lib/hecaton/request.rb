@@ -34,13 +34,14 @@ module Hecaton
       load(http_method, url.nil? ? url : url.to_s.dup.freeze, options.empty? ? nil : Request.own(options).freeze)
     end
 
-    # For verbs: the same without a copy of what was given.
+    # For verbs: as `new`, but without a copy of what was given.
     def self.of(http_method, url, options) = allocate.load(http_method, url, options)
 
-    # For of. With a builder, nobody else has this request, and its URL and headers are what the builder's client
+    # For `Request.of`. With a builder, the request is not shared, and its URL and headers are what the builder's client
     # sends. The method is then a String, and the caller has checked the options. Returns itself.
     def load(http_method, url, options, builder = nil)
-      # These three first, and no others without need: an object of Ruby 3.1 with more of them has memory of its own.
+      # @builder, @http_method and @target are set first, and others only if needed: Ruby 3.1 allocates extra memory for
+      # an object with more than three instance variables.
       @builder = builder
       unless builder
         http_method = RequestBuilder.verb(http_method)
@@ -62,7 +63,7 @@ module Hecaton
     def origin = Request.origin_of(url)
 
     # Headers: those of the request. In a feature the client's headers are included, if they may go to this URL. The
-    # engine's own (Host, User-Agent, Accept, a jar's Cookie and the like) are known in before_attempt alone.
+    # engine's own (Host, User-Agent, Accept, a jar's Cookie and the like) are known only in before_attempt.
     def headers = @headers ||= @builder ? @builder.headers_of(self) : Headers.new(Request.fields(given[:headers]).reject { |_, value| value.nil? })
 
     # String: the body as it is sent, encoded from json, form or multipart; nil for none. A body that is read while it
@@ -77,12 +78,12 @@ module Hecaton
 
     # A copy with changes.
     #
-    # http_method::, url:: instead of this one's.
+    # http_method::, url:: replace this request's.
     # headers:: are added. A field replaces the one with its name. A field whose value is nil is left out, even if the
     #   client has it.
     # body::, json::, form::, multipart:: each replaces all others. A body keeps the Content-Type that there is.
     #
-    # All other options are replaced. nil is the client's setting.
+    # All other options are replaced. nil stands for the client's setting.
     def with(http_method: @http_method, url: nil, **changes)
       RequestBuilder.needs(changes) # ArgumentError for an unknown one.
       changes = Request.own(changes)
@@ -119,11 +120,12 @@ module Hecaton
     # For the client: a copy for one sending, whose URL and headers are those that this builder's client sends.
     def prepared(builder) = dup.adopt(builder, nil, @in_parts)
 
-    # For features: itself, as a copy of the request that it replaces.
+    # For features: this request, with the context of the request that it replaces; a copy, unless the two share a
+    # context.
     def in_place_of(before) = notes.equal?(before.notes) ? self : dup.adopt(*before.context)
 
-    # For the cache: the value by which a header selects a response. The engine may add User-Agent and Accept-Encoding,
-    # and then it is what the settings say.
+    # For the cache: the value by which a header selects a response. For User-Agent and Accept-Encoding, which the
+    # engine adds to a request without them, it is the value of the settings.
     def selecting(name) = headers[name] || @builder&.implied&.[](name)
 
     # For the cache: whether redirects are followed.
@@ -132,10 +134,10 @@ module Hecaton
       (own.nil? ? @builder&.redirects : RequestBuilder.redirects(own)).to_i.positive?
     end
 
-    # For copies: what the client knows of this request, as adopt takes it.
+    # For copies: what the client knows of this request, in the form that `adopt` takes.
     def context = [@builder, @notes, @in_parts]
 
-    # For a request that nobody else has: what the client knows of it. Returns itself.
+    # For a request that is not shared: sets what the client knows of it. Returns itself.
     def adopt(builder, notes, in_parts = nil)
       @builder = builder
       @notes = notes
@@ -150,9 +152,9 @@ module Hecaton
         other.given.keys - %i[headers body timeout] == given.keys - %i[headers body timeout]
     end
 
-    # For with. Returns itself.
+    # For `with`. Returns itself.
     def change(http_method, url, given, same_content)
-      notes # One Hash for both.
+      notes # Creates the Hash now, so that the copy and its original share it.
       @http_method = RequestBuilder.verb(http_method)
       @target = url
       @own_options = given.empty? ? nil : given.freeze
@@ -161,14 +163,15 @@ module Hecaton
       self
     end
 
-    # For the client: whether it is no more than a method, a URL and headers.
+    # For the client: whether it has only a method, a URL and headers.
     def bare? = @own_options.nil? || (@own_options.size == 1 && @own_options.key?(:headers)) || @own_options.empty?
 
     # For the client: whether the body can be sent again from a value that is held.
     def held? = (given[:body].nil? || given[:body].is_a?(String)) && given[:multipart].nil?
 
     class << self
-      # A copy of plain values, whatever they hold, which the program may change later; other objects as they are.
+      # Hashes, Arrays and Strings are copied deeply, because the program may change them later; other objects are
+      # returned as they are.
       def own(value)
         return value.to_h { |name, inner| [name, own(inner)] } if value.instance_of?(Hash)
         return value.map { |inner| own(inner) } if value.instance_of?(Array)
@@ -176,7 +179,7 @@ module Hecaton
         value.instance_of?(String) && !value.frozen? ? value.dup.freeze : value
       end
 
-      # Itself, if nothing was given beside it.
+      # The request itself, if no URL and no options were given with it; else raises ArgumentError.
       def alone(request, url, options)
         return request if url.nil? && options.nil?
 
@@ -196,7 +199,7 @@ module Hecaton
       end
     end
 
-    # For RequestBuilder: an option that no request has.
+    # For RequestBuilder: raises ArgumentError for an option that no request has.
     def self.refuse(name)
       raise ArgumentError, "unknown keyword: #{name.inspect} (a request has #{Settings::OF_REQUESTS.join(", ")})"
     end

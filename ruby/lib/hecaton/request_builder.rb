@@ -33,7 +33,7 @@ module Hecaton
     # For Request: what the client's settings say of headers that the engine adds, by their names in small letters.
     attr_reader :implied
 
-    # For clients and batches: TokenSource, if bearer is code to call, and the client's timeout and most redirects.
+    # For clients and batches: TokenSource, if bearer is code to call, and the client's timeout and limit of redirects.
     attr_reader :token_source, :timeout, :redirects
 
     # Whether a request that is no more than a URL can go to the engine as it is.
@@ -65,8 +65,9 @@ module Hecaton
       @implied = { "user-agent" => user_agent || app_name&.to_s, "accept-encoding" => ("*" unless decode == false) }.freeze
     end
 
-    # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does. A
-    # body that is a BodySource is given once more behind the body. Not an Array, because this is done for each request.
+    # Yields method, URL, headers, body, timeout and options as the engine takes them, and returns what the block does.
+    # After the body comes the BodySource, if the body is one, else nil. The values are yielded, because an Array for
+    # each request would cost more.
     #
     # needs is what RequestBuilder.needs returned of the options. request is the Request that has them, nil for none.
     def call(http_method, target, given, needs, request)
@@ -136,7 +137,7 @@ module Hecaton
         flat unless flat.empty?
       end
 
-      # Most redirects as the engine takes them, nil for nil.
+      # The limit of redirects as the engine takes it, nil for nil.
       def redirects(value)
         return value if value.nil? || (value.is_a?(Integer) && value.between?(0, 2**32 - 1))
         return value ? Native::REDIRECTS : 0 if value == true || value == false
@@ -152,7 +153,7 @@ module Hecaton
         pair.map { |part| part.to_s.encode(Encoding::UTF_8) }
       end
 
-      # Itself, if it is names and values.
+      # Returns the value, if it is a Hash, Headers, or pairs; else raises ArgumentError.
       def pairs(name, value)
         return value if value.is_a?(Hash) || value.is_a?(Headers)
         unless value.respond_to?(:flat_map) && value.respond_to?(:size)
@@ -165,7 +166,7 @@ module Hecaton
         raise ArgumentError, "#{name}: entry #{odd} is no pair: give a Hash, or an Array of [name, value]"
       end
 
-      # A value that is sent as text, if it is more than its inspect then.
+      # Returns a value that can be sent as text; raises ArgumentError for one whose text would only be its inspect.
       def plain(name, key, value)
         return value unless value.is_a?(Enumerable) ? !value.is_a?(Range) : value.respond_to?(:read) && !BodySource.pathname?(value)
 
@@ -191,7 +192,7 @@ module Hecaton
       # Adds parameters to a URL as it was given; without parameters the URL is not changed.
       def with_params(url, params) = params && !url.nil? ? with_query(url.to_s, params) : url
 
-      # The URL with these parameters behind those it has, and without fragment.
+      # The URL with these parameters after those it has, and without fragment.
       def with_query(url, params)
         url = url[/\A[^#]*/]
         query = query(params)
@@ -276,8 +277,7 @@ module Hecaton
       flat.each_slice(2).select { |other, _| other.casecmp?(name) }.map { |_, value| [value] }
     end
 
-    # The value of Authorization; nil without a setting, or when it is the engine's business, false when there
-    # shall be none.
+    # The value of Authorization; nil without a setting, or if it is set later; false if the request must have none.
     def authorization(basic_auth, bearer, digest_auth)
       if basic_auth ? bearer || digest_auth : bearer && digest_auth
         given = [basic_auth && "basic_auth", bearer && "bearer", digest_auth && "digest_auth"].select(&:itself)

@@ -4,12 +4,13 @@ module Hecaton
   # error, milliseconds, attempts. At level debug the head of each request and of each response. A request's head lacks
   # the engine's own fields (Host, User-Agent, a jar's Cookie and the like).
   #
-  # URLs are without user, password, query and fragment. An invalid URL is not written. Of headers the value is written
-  # only if the header is public (see public_headers of Client.new) or one of SHOWN; all other values are [hidden]. Of
-  # those that are written what is behind a question mark or a number sign is left out, as in a URL. No body is written.
+  # URLs are without user, password, query and fragment. An invalid URL is not written. The value of a header is written
+  # only if the header is public (see public_headers of Client.new) or one of SHOWN; all other values are [hidden]. In
+  # the values that are written, what follows a `?` or `#` is [hidden] too, as it may be the query of a URL. No body is
+  # written.
   class RequestLog
-    # Array of String: names of headers whose values the log shows beside those of public ones, in small letters. None
-    # of them can hold a secret but in the query of a URL.
+    # Array of String: names of headers whose values the log shows beside those of public ones, in small letters. They
+    # can hold a secret only inside a URL.
     SHOWN = %w[
       accept-ranges age allow content-length content-location date deprecation etag expires host keep-alive last-modified link location
       refresh retry-after server sunset trailer transfer-encoding upgrade vary via
@@ -59,7 +60,8 @@ module Hecaton
     # A URL without what may be secret.
     def self.url(url) = url.to_s.scrub.sub(/[?#].*/m, "").sub(LOGIN, '\1').gsub(/[[:cntrl:]]/, "")
 
-    # A URL from a caller, without what may be secret. If it is not a URL, nobody knows where in it a password ends.
+    # A URL from a caller, without what may be secret. Text that is no URL is not shown, because nobody knows where a
+    # password in it ends.
     def self.given(url)
       Native.resolve("http://localhost/", url.to_s)
       url(url)

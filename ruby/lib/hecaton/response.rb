@@ -76,10 +76,10 @@ module Hecaton
     # For adapters, as AnyResponse says; the headers are not stored in it.
     def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
 
-    # Headers: the trailers, fields that came behind the body (RFC 9110 §6.5), such as a sum of it; most responses have
+    # Headers: the trailers, fields that came after the body (RFC 9110 §6.5), such as its checksum; most responses have
     # none. Over HTTP/1.1 they are those of a body in chunks. Kept apart from the headers, and trusted no more than
     # those. The limits are max_header_fields and max_header_bytes; more is a BodyError. Some servers send them only to
-    # requests with the headers { te: "trailers", connection: "te" } (over HTTP/2 the first alone).
+    # requests with the headers { te: "trailers", connection: "te" } (over HTTP/2 only the first).
     def trailers = @trailers ||= Record.trailers(@record)
 
     # String: the URL that responded, with its query and without fragment; after redirects the last one.
@@ -142,7 +142,7 @@ module Hecaton
       self
     end
 
-    # For of. One that was made by hand is of the request's URL and method.
+    # For `of`. A response that was made by hand without a URL or method gets the request's.
     def outcome_of(request)
       @request = request
       return self if @record || request.nil?

@@ -124,7 +124,7 @@ module Hecaton
       exchange(request.http_method, request.target, given, RequestBuilder.needs(given), request, run, &block)
     end
 
-    # request is nil where there is only what it would be made of.
+    # request is nil if no Request was made.
     def exchange(http_method, target, given, needs, request, run, &block)
       strict = ResponseBuilder.strict(given[:raise_for_status]) unless needs & RequestBuilder::STRICT == 0
       stream = Native::Stream.new if block

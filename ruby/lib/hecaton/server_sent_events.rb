@@ -4,8 +4,8 @@ module Hecaton
   #
   # event:: its type. Default "message".
   # data:: a String, whose lines are joined with "\n".
-  # id:: the last id so far, nil without one. The next request sends it as Last-Event-ID.
-  # retry:: Integer: the milliseconds to wait before connecting again, as last said so far; nil without any.
+  # id:: the latest id so far, nil without one. The next request sends it as Last-Event-ID.
+  # retry:: Integer: the milliseconds to wait before connecting again, as the server last said; nil if it never did.
   ServerSentEvent = Struct.new(:event, :data, :id, :retry, keyword_init: true)
 
   # Bytes → events, for Stream#each_event.
@@ -15,7 +15,7 @@ module Hecaton
     CR = 13
     private_constant :BYTE_ORDER_MARK, :END_OF_LINE, :CR
 
-    # most: bytes that the data of an event may have.
+    # most: the limit of bytes for the data of an event.
     def initialize(most)
       @most = most
       @too_long = false
@@ -70,7 +70,7 @@ module Hecaton
       field(name, value.to_s.delete_prefix(" "))
     end
 
-    # A comment has no name, and what is not known is ignored.
+    # Ignores unknown fields, and comments, which are fields without a name.
     def field(name, value)
       case name
       when "event" then @event = value

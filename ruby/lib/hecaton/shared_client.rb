@@ -62,7 +62,7 @@ module Hecaton
 
     private
 
-    # nil if Hecaton.client is set, because that has its own.
+    # nil if Hecaton.client is set, because that client has its own timeout.
     def own_timeout
       @timeout unless @client
     rescue Ractor::IsolationError

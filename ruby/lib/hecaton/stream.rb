@@ -55,8 +55,8 @@ module Hecaton
       self
     end
 
-    # Headers: the trailers, fields that come behind the body; see Response#trailers. Empty before the body has been
-    # read to its end.
+    # Headers: the trailers, fields that come after the body; see Response#trailers. Empty before the body has been read
+    # to its end.
     def trailers = fact(:trailers)
 
     # String: the URL of the response, with its query and without fragment; after redirects the last one.
@@ -98,7 +98,7 @@ module Hecaton
       Response.from_engine(status, @head, "")
     end
 
-    # For the client: the facts of the last request alone; the earlier ones were reported already.
+    # For the client: only the facts of the last request; those of the earlier ones were reported already.
     def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome
 
     # For the client: whether this process sent the request. Another process cannot know how it ended.

@@ -37,8 +37,8 @@ module Hecaton
     # The next line, a String in the encoding of the charset with what ends it; nil at the end of the body.
     #
     # separator:: what ends a line. Default "\n". nil: the rest of the body is one line.
-    # limit:: most bytes of a line; what is longer comes in several, and a character may be cut in two. Default none.
-    #   May be given alone.
+    # limit:: at most this many bytes of a line; a longer line comes in pieces, and a character may be cut in two.
+    #   Default none. May be given without a separator.
     # chomp:: whether what ends the line is taken off. Default false.
     #
     # Raises ArgumentError when the charset is UTF-16 or UTF-32, whose lines cannot be found byte by byte: use

@@ -1,6 +1,6 @@
 # get and its sisters, for whatever can `send_request`.
 module Hecaton
-  # Included by Client and Batch. Each takes a URL and what `request` takes behind it, as keywords.
+  # Included by Client and Batch. Each takes a URL and what `request` takes after it, as keywords.
   #
   # `options` is the Hash that Ruby makes of keywords: nil, and no object at all, where there are none.
   module Verbs

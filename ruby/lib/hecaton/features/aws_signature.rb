@@ -90,7 +90,8 @@ module Hecaton
         chosen.merge("host" => host).sort
       end
 
-      # S3 has the path as it is sent; the other services encode it once more, without "." and "..".
+      # For S3 the path is signed as it is sent. For other services, "." and ".." are resolved, and the path is encoded
+      # once more.
       def canonical_path(path)
         path = "/" if path.to_s.empty?
         return path.split("/", -1).map { |part| encoded(decoded(part)) }.join("/") if @service == "s3"

@@ -14,9 +14,9 @@ module Hecaton
     # If-None-Match or If-Modified-Since, and a successful request of another method to the same URL drops them. The
     # header Cache-Status (RFC 9211) says of a response what the cache did.
     #
-    # It is a private cache: a response is used for requests with the same Authorization and Cookie alone. Clients whose
+    # It is a private cache: a response is used only for requests with the same Authorization and Cookie. Clients whose
     # credentials features do not see (bearer as a Proc, digest_auth, a jar of cookies) need a cache each. Responses
-    # that are read in pieces are taken from the cache while they are fresh, and never stored. A response behind a
+    # that are read in pieces are taken from the cache while they are fresh, and never stored. A response after a
     # redirect that the engine has followed is not stored.
     class Cache
       # Hash by heuristics: statuses that are stored without an explicit lifetime (RFC 9110 §15.1), but 206.
@@ -104,7 +104,8 @@ module Hecaton
 
       def entries(url) = Entry.all(@store.read(key(url)))
 
-      # Of one request alone: those that its client has too are the same for all that a cache of its own keeps.
+      # Whether the request itself sets credentials that features do not see. Those of its client need no check, because
+      # such a client has a cache of its own.
       def unseen_credentials?(request) = !request[:digest_auth].nil? || request[:bearer].respond_to?(:call)
 
       def own_response(state)
@@ -113,7 +114,8 @@ module Hecaton
         Response.new(status: 504, headers: { "cache-status" => "Hecaton; fwd=miss" }) if state.directives.key?("only-if-cached")
       end
 
-      # A redirect that is to be followed is not: the engine alone follows.
+      # The stored Entry for a request. A stored redirect is not used if redirects are followed, because only the engine
+      # follows them.
       def find(request)
         follows = request.follows_redirects?
         entries(request.url).find { |entry| entry.selected_by?(request) && !(follows && entry.redirect?) }

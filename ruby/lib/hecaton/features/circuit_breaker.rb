@@ -15,13 +15,13 @@ module Hecaton
     # open): a success closes the circuit, a failure opens it again. It is safe with threads; clients may share one.
     class CircuitBreaker
       Circuit = Struct.new(:failures, :opened, :trial, :refused)
-      # Failures by which nothing is known of the server.
+      # Failures that say nothing about the server.
       INNOCENT = [CircuitOpenError, CancelledError, URLError, FeatureError, RedirectError, ForkError].freeze
       private_constant :Circuit, :INNOCENT
 
       # failures:: how many in a row open the circuit.
       # cooldown:: seconds until one request is let through.
-      # most:: most origins that are remembered; those that failed last are.
+      # most:: how many origins are remembered at most: those that failed most recently.
       # failure:: what has `call`, and says of an outcome whether it is a failure. Default: errors, and a status of 500
       #   or more.
       def initialize(failures: 5, cooldown: 30, most: 1000, failure: nil)
@@ -50,7 +50,7 @@ module Hecaton
       def after(outcome)
         request = outcome.request
         *earlier, last = request.notes.delete(self)
-        return if last.nil? && outcome.response # Of another feature: it says nothing of a server.
+        return if last.nil? && outcome.response # Another feature gave it, so it says nothing about a server.
 
         last ||= Request.origin_of(outcome.url || request.url)
         (earlier - [last]).each { |origin| succeeded(origin) } # Their responses were redirects.
@@ -132,7 +132,7 @@ module Hecaton
         @lock.synchronize do
           circuit = @circuits.delete(origin) || Circuit.new(0, nil, nil, 0)
           @circuits.shift if @circuits.size >= @most
-          @circuits[origin] = circuit # The last one now.
+          @circuits[origin] = circuit # Now the most recent one.
           circuit.failures += 1
           circuit.trial = nil
           circuit.opened = now if circuit.failures >= @most_failures

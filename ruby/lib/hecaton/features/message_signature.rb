@@ -76,7 +76,7 @@ module Hecaton
       # Without the key.
       def inspect = "#<Hecaton::Features::MessageSignature #{@key_id}>"
 
-      # A signature of ECDSA as RFC 9421 §3.3.4 has it: both numbers one behind the other.
+      # A signature of ECDSA as RFC 9421 §3.3.4 has it: both numbers, one after the other.
       def self.raw(signature, size)
         OpenSSL::ASN1.decode(signature).value.map { |number| number.value.to_s(2).rjust(size, "\0".b) }.join
       end
@@ -107,7 +107,7 @@ module Hecaton
         key.is_a?(OpenSSL::PKey::EC) ? key.group.curve_name : key.oid
       end
 
-      # A public key cannot.
+      # Raises ArgumentError for a key that cannot sign, such as a public one.
       def try_to_sign(key, algorithm)
         @sign.call(key, "")
       rescue OpenSSL::OpenSSLError, ArgumentError => error

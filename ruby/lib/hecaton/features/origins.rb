@@ -15,7 +15,7 @@ module Hecaton
         false
       end
 
-      # The URL behind the host, path and query: "/path?query".
+      # What follows the host in the URL, path and query: "/path?query".
       def self.target(request) = request.url[%r{\Ahttps?://[^/?]*(.*)\z}m, 1]
 
       # The value of Host, from the headers or the URL.

@@ -20,8 +20,9 @@ module Hecaton
         request
       end
 
-      # Does what Native::Batch#next_hook_call does, except that interceptors are called here. It then
-      # returns nil, so that the batch hands over requests that have ended before the next call.
+      # Does what Native::Batch#next_hook_call does, except that interceptors are called here. After calling `respond`
+      # of the interceptors it returns nil, so that the batch first hands over what has ended, and only then makes the
+      # next call.
       def next_hook_call
         while (call = @native.next_hook_call)
           request, about, *facts = call
@@ -51,7 +52,7 @@ module Hecaton
         end
         any
       ensure
-        ended.concat(came) if came # An exception may have left requests that were not handed over.
+        ended.concat(came) if came # After an exception, `came` holds the requests that were not handed over.
       end
 
       # As Native::Batch#clear.

@@ -35,7 +35,7 @@ module Hecaton
         URI.decode_www_form(@url[/\?(.*)\z/m, 1].to_s)
       end
 
-      # Anything that interceptors need to remember of it, by their names.
+      # Hash: what interceptors need to remember of the request, by their names.
       def notes = @notes ||= {}
 
       # Method and URL, short.

@@ -121,7 +121,7 @@ module Hecaton
         [given.status, fields(given), pieces.take_while { |piece| piece.is_a?(String) }, @ending && failure(@ending)]
       end
 
-      # Names and values, one behind the other.
+      # [name, value, name, value].
       def fields(response)
         response.headers.flat_map do |name, value|
           next [name, value] unless "#{name}#{value}".b.match?(/[\r\n]/n)
@@ -136,10 +136,10 @@ module Hecaton
         [kind.name.delete_prefix("Hecaton::"), phase.name, error.sent?, ended?(error)]
       end
 
-      # Whether it says that the connection ended before a response: the engine may re-send such a request.
+      # Whether the Error says that the connection ended before a response: the engine may re-send such a request.
       def ended?(error) = error.phase != :read && ENDED.any? { |each| error.cause.is_a?(each) }
 
-      # An Error of an interceptor, with the attempts of the engine's.
+      # An interceptor's Error, with the engine's attempts before its own.
       def own_error(given, error)
         return given if error.attempts.empty?
 
@@ -151,14 +151,14 @@ module Hecaton
         end
       end
 
-      # The engine's attempts; those that an outcome made by hand has stand for the last one.
+      # The engine's attempts. If an outcome made by hand has attempts, these replace the engine's last one.
       def joined(attempts, own)
         return attempts if own.empty?
 
         attempts[0...-1] + own.map { |attempt| attempt.later(attempts.last.begun) }
       end
 
-      # Without the fields that describe the removed coding.
+      # The response without the fields that describe the removed coding.
       def plain(response)
         return response unless @decodes && response.headers.key?("content-encoding") && !response.body.empty?
 

@@ -67,7 +67,7 @@ module Hecaton
         end
       end
 
-      # By bytes, if both are text: encodings say nothing on the wire.
+      # Two Strings are compared by bytes, because no encoding is sent.
       def text?(expected, body)
         return expected.b == body.b if expected.is_a?(String)
 
@@ -95,7 +95,7 @@ module Hecaton
         text, = Content.of(nil, nil, expected, nil)
         URI.decode_www_form(body).sort == URI.decode_www_form(text).sort
       rescue ArgumentError
-        false # It is no form.
+        false # The body is not a form.
       end
     end
   end

@@ -28,7 +28,7 @@ module Hecaton
         nil
       end
 
-      # Array of Stub, the last one first.
+      # Array of Stub, the newest first.
       def stubs = @lock.synchronize { @stubs }
       # Array of Interception::Request: all requests, in order.
       def requests = @lock.synchronize { @requests.dup }

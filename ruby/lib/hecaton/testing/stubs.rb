@@ -3,8 +3,8 @@ require "hecaton"
 %w[../interception/engine returns conditions url_pattern stub registry].each { |name| require_relative name }
 
 module Hecaton
-  # Responds to requests instead of the network, from now on. Returns a Testing::Stub, which counts them. Of several
-  # stubs that match the last one counts.
+  # Responds to requests instead of the network, from now on. Returns a Testing::Stub, which counts them. If several
+  # stubs match, the one that was made last counts.
   #
   #   Hecaton.stub(:get, "http://api.test/users/1") { { status: 200, json: { name: "Ada" } } }
   #
@@ -50,7 +50,7 @@ module Hecaton
       # any error of the network in their stride, and so hide this one.
       def unmatched = @registry.unmatched
 
-      # Array of Stub, the last one first.
+      # Array of Stub, the newest first.
       def stubs = @registry.stubs
 
       # Array of hosts that may receive real requests where no stub matches; see allowed_hosts=.

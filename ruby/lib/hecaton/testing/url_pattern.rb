@@ -1,7 +1,7 @@
 # The URL of a stub, and whether a request matches it.
 module Hecaton
   module Testing
-    # Compared as the URL that goes on the wire: of "HTTP://API.test:80" and "http://api.test/" both match both.
+    # Compared as the URL that goes on the wire, so "HTTP://API.test:80" and "http://api.test/" match each other.
     class UrlPattern
       # See Hecaton.stub.
       def initialize(url, query)

@@ -3,7 +3,7 @@ module Hecaton
   module Call
     # `new` returns a Faraday::Connection: from then on it is Faraday.
     module Connection
-      # Seconds in which a connection is there, or most likely never.
+      # Seconds to connect. A connection that takes longer most likely never succeeds.
       OPEN_TIMEOUT = 1
 
       # These are raised when a required setting is missing.
@@ -66,7 +66,7 @@ module Hecaton
           settings.merge(exceptions: Retry::EXCEPTIONS + exceptions)
         end
 
-        # By the middleware of faraday_middleware or faraday-gzip, if the program has loaded one.
+        # Decodes by the middleware of faraday_middleware or faraday-gzip, if the program has loaded one.
         def decode(faraday)
           return if DECODING.include?(faraday.builder.adapter.name.split("::").last)
 

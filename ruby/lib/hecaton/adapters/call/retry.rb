@@ -18,11 +18,11 @@ module Hecaton
 
     # A middleware with the options of Faraday's own :retry:
     #
-    # max:: most tries after the first. Default 3.
+    # max:: at most this many tries after the first. Default 3.
     # interval:: seconds before the first of them. Default 1; a longer Retry-After takes precedence.
     # interval_randomness:: the largest share of interval that is added at random to each wait. Default 0.
     # backoff_factor:: the factor by which each further wait grows. Default 1.
-    # max_interval:: most seconds to wait; a longer Retry-After ends the tries. Default none.
+    # max_interval:: the longest wait, in seconds; a longer Retry-After ends the tries. Default none.
     # exceptions:: the exceptions after which a request is tried again, an Array of classes or their names. Default
     #   Faraday::ConnectionFailed and Faraday::TimeoutError.
     # methods:: the methods that may be tried again, an Array of Symbols. Default delete, get, head, options, put.

@@ -22,7 +22,7 @@ class Faraday::Adapter::Hecaton
         [plain?(body) ? body : source(body, length), headers]
       end
 
-      # Calls the block, and has a file stand afterwards where it stood, so that a middleware may send it again.
+      # Calls the block, then moves a file back to where it was, so that a middleware may send it again.
       def keeping_place(body)
         position = position(body) unless body.nil? || body.is_a?(String)
         yield
@@ -30,14 +30,14 @@ class Faraday::Adapter::Hecaton
         return_to(body, position) if position
       end
 
-      # Where a file stands; nil for what is none.
+      # The position in a file; nil for any other object.
       def position(body)
         body.pos if body.respond_to?(:pos) && body.respond_to?(:seek)
       rescue IOError, SystemCallError
         nil # A pipe.
       end
 
-      # Has it stand there again.
+      # Moves the file back to this position.
       def return_to(body, position)
         body.seek(position)
       rescue IOError, SystemCallError
@@ -46,7 +46,7 @@ class Faraday::Adapter::Hecaton
 
       private
 
-      # By its length first, for this is called for every header of every request.
+      # Compares the length first, because this is called for every header of every request.
       def framing?(name)
         case name.size
         when 14 then name.casecmp?("content-length")

@@ -4,7 +4,7 @@ require_relative "../client_cache"
 class Faraday::Adapter::Hecaton
   # For Adapter.
   module Clients
-    # Most that are kept; the one that was used longest ago is closed for another.
+    # How many clients are kept at most; the one that was used longest ago is closed for another.
     MOST = 64
 
     @cache = ::Hecaton::ClientCache.new(MOST) do |settings|

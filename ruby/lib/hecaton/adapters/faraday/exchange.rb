@@ -1,4 +1,4 @@
-# One request of Faraday's: sent alone, or as one of a batch; and the pieces of its body, for on_data.
+# One request of Faraday's: sent by itself, or as one of a batch; and the pieces of its body, for on_data.
 class Faraday::Adapter::Hecaton
   # Hands the pieces of one response's body to on_data. Faraday 2 gives that a third argument, the env with status and
   # headers.
@@ -99,7 +99,7 @@ class Faraday::Adapter::Hecaton
         delivery.finish
       end
     rescue ArgumentError => error
-      raise if began # One of on_data's own.
+      raise if began # on_data raised it.
 
       raise Errors.of(error, @env)
     end

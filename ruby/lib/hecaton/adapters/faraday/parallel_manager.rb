@@ -5,10 +5,9 @@ class Faraday::Adapter::Hecaton
   #   manager = Faraday::Adapter::Hecaton.setup_parallel_manager(concurrency: 50, per_origin: 8)
   #   conn.in_parallel(manager) { … }
   #
-  # All requests are run to their ends. Then the first exception is raised that one of the requests alone would have
-  # raised. It is the request's failure (Faraday::TimeoutError and the like), or an exception of a middleware or an
-  # on_complete for its response. A request that failed has the status 0, an empty body, and its error in
-  # <code>env[:hecaton_error]</code>.
+  # All requests are run to their ends. Then the first request that failed raises what it would have raised by itself.
+  # That is its failure (Faraday::TimeoutError and the like), or an exception of a middleware or an on_complete for its
+  # response. A request that failed has the status 0, an empty body, and its error in <code>env[:hecaton_error]</code>.
   #
   # Used by one thread at a time.
   class ParallelManager

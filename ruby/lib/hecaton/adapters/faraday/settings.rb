@@ -66,7 +66,7 @@ class Faraday::Adapter::Hecaton
       {}
     end
 
-    # The total for requests that have none of their own: longer than its parts.
+    # The total timeout of requests without one: at least the sum of the timeouts of their phases.
     def total(request)
       [TOTAL, [request.open_timeout, request.read_timeout, request.write_timeout].sum { |time| time.is_a?(Numeric) ? time : 0 }].max
     end

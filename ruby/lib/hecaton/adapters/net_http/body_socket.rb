@@ -39,7 +39,7 @@ module Hecaton
         dest
       end
 
-      # The size of the next chunk; behind the last one the end of the trailers.
+      # The size of the next chunk; after the last one, the end of the trailers.
       def readline
         return "" if @ended
 

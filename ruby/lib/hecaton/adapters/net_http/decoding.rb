@@ -52,7 +52,7 @@ module Hecaton
           @over = false
         end
 
-        # Yields what this piece of the body contains, in pieces. Bytes behind the last member are ignored, as by
+        # Yields what this piece of the body contains, in pieces. Bytes after the last member are ignored, as by
         # Net::HTTPResponse.
         def decode(piece, &)
           until piece.empty? || @over
@@ -74,7 +74,7 @@ module Hecaton
         MEMBER = "\x1F".b.freeze
         private_constant :MEMBER
 
-        # Decodes up to the end of a member, and returns what is behind it.
+        # Decodes up to the end of a member, and returns what follows it.
         def rest(piece)
           @inflate = Zlib::Inflate.new(32 + Zlib::MAX_WBITS) if @inflate.nil? || @inflate.finished?
           before = @inflate.total_in

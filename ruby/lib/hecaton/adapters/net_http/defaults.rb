@@ -3,9 +3,9 @@ module Hecaton
   class NetHTTP
     # Seconds a request may take in all, unless another limit is set.
     TOTAL_TIMEOUT = 300
-    # Most clients, each of other settings, that are held.
+    # How many clients are held at most, each with other settings.
     MOST_CLIENTS = 12
-    # Most connections of each, where the limit of descriptors is high.
+    # How many connections each has at most, where the limit of descriptors is high.
     MOST_CONNECTIONS = 256
     private_constant :TOTAL_TIMEOUT, :MOST_CLIENTS, :MOST_CONNECTIONS
 
@@ -22,7 +22,7 @@ module Hecaton
         @generation += 1
       end
 
-      # "1.1" (the default), "2", or nil for what the server chooses over TLS. Net::HTTP itself supports 1.1 alone.
+      # "1.1" (the default), "2", or nil for what the server chooses over TLS. Net::HTTP itself supports only 1.1.
       attr_reader :http
 
       # Sets it.
@@ -46,10 +46,10 @@ module Hecaton
         shutdown
       end
 
-      # Most connections of one client, to all origins together; idle ones count. A request beyond waits its turn,
-      # within its total_timeout. Objects with the same settings share a client. Default: a sixteenth of the process's
-      # limit of descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients are held,
-      # so all of them together never have more than three quarters of the descriptors.
+      # The limit of connections of one client, to all origins together; idle ones count. A request beyond waits its
+      # turn, within its total_timeout. Objects with the same settings share a client. Default: a sixteenth of the
+      # process's limit of descriptors, at least 8 and at most 256 (64 where the limit is 1024). No more than 12 clients
+      # are held, so all of them together never have more than three quarters of the descriptors.
       def max_connections
         @max_connections ||= (Process.getrlimit(Process::RLIMIT_NOFILE).first / 16).clamp(8, MOST_CONNECTIONS)
       end
@@ -61,15 +61,16 @@ module Hecaton
         shutdown
       end
 
-      # For Transport: the Clients of all objects that have none of their own, and how often what holds for all was
-      # changed.
+      # For Transport: the Clients of all objects that have none of their own, and how often a setting of all objects
+      # was changed.
       attr_reader :pool, :generation
 
       # For Settings: the total of an object whose phases may take so long together.
       def total_of(phases) = total_timeout || [TOTAL_TIMEOUT, phases].max
 
-      # The Hecaton::Response (with attempts, timings, redirects) behind a Net::HTTPResponse; nil if Net::HTTP itself
-      # received it. Of one that was read by a block, up to its head, and without its body.
+      # The Hecaton::Response (with attempts, timings, redirects) from which a Net::HTTPResponse was made; nil if
+      # Net::HTTP itself received it. If a block read the body, the facts are those up to the head, and there is no
+      # body.
       def outcome(response)
         outcome = response.instance_variable_get(:@hecaton)
         outcome.is_a?(String) ? Response.from_engine(response.code.to_i, outcome, "") : outcome

@@ -38,8 +38,9 @@ module Hecaton
         end
       end
 
-      # Yields; past WebMock's adapter for Hecaton if the object is a Net::HTTP that was replaced. When WebMock's own
-      # adapter for that is on, it has seen the request; when it is off (`except: [:net_http]`), nobody is to see it.
+      # Yields. The request of a replaced Net::HTTP bypasses WebMock's adapter for Hecaton. If WebMock's adapter for
+      # Net::HTTP is on, it has already seen the request; if it is off (`except: [:net_http]`), the request must not
+      # reach WebMock in another way.
       private_class_method def seen_once(http, &block)
         return yield if http.is_a?(NetHTTP) || !defined?(::WebMock::HttpLibAdapters::NetHttpAdapter)
 

@@ -14,7 +14,7 @@ module Hecaton
   # ended before a byte of the response. A setting that cannot be honoured raises Hecaton::NetHTTP::Refused at the next
   # request. Each request ends within total_timeout.
   class Persistent
-    # Most connections, idle ones included: a quarter of the process's limit of descriptors.
+    # The limit of connections, idle ones included: a quarter of the process's limit of descriptors.
     DEFAULT_POOL_SIZE = Process.getrlimit(Process::RLIMIT_NOFILE).first / 4
     # String: the version of net-http-persistent whose interface this is.
     VERSION = "4.0.8"
@@ -35,8 +35,8 @@ module Hecaton
 
     # name:: stored and shown. Each object has a pool of its own, with a name or without.
     # proxy:: a URI::HTTP, :ENV for the environment's http_proxy and no_proxy, or nil (the default) for none.
-    # pool_size:: most connections in all to http, the same number to https, and the same again past a proxy's no_proxy.
-    #   A request beyond that waits its turn, within its total_timeout.
+    # pool_size:: the limit of connections over http to all servers together, and the same over https; each once more
+    #   for hosts that no_proxy exempts from the proxy. A request beyond that waits its turn, within its total_timeout.
     def initialize(name: nil, proxy: nil, pool_size: DEFAULT_POOL_SIZE)
       NetHTTP::Settings.check_count(:pool_size, pool_size)
       @name = name

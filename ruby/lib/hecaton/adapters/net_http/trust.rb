@@ -34,7 +34,7 @@ module Hecaton
       OpenSSL::X509::Store.prepend(Notes)
 
       class << self
-        # The sources of a Net::HTTP object; nil for the system's alone.
+        # The sources of a Net::HTTP object; nil if there are only the system's.
         def of(http)
           sources = []
           sources << [:file, http.ca_file.to_s] if http.ca_file
@@ -80,7 +80,7 @@ module Hecaton
 
         def folder(path) = CAFolder.files(path).map { |file| File.read(file) }.join("\n")
 
-        # The system's, where more is trusted beside it.
+        # The system's certificates, for objects that trust others too.
         def system_pem
           file = ENV.fetch("SSL_CERT_FILE", OpenSSL::X509::DEFAULT_CERT_FILE)
           folders = ENV.fetch("SSL_CERT_DIR", OpenSSL::X509::DEFAULT_CERT_DIR).split(File::PATH_SEPARATOR)

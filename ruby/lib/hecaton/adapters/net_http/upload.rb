@@ -17,7 +17,7 @@ module Hecaton
 
         private
 
-        # Has the IO stand again where it stood, for a request that is sent again.
+        # Moves the IO back to where it was, for a request that is sent again.
         def back(io)
           start = position(io)
           return ->(position) { io.seek(start + position) } if start

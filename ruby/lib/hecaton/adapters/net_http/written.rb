@@ -11,7 +11,7 @@ module Hecaton
       # its own.
       def self.of(request)
         copy = request.dup
-        copy.initialize_http_header(nil) # Of the copy alone.
+        copy.initialize_http_header(nil) # Only the copy's headers are cleared.
         copy["content-type"] = request["content-type"] if request.key?("content-type")
         new(copy)
       end

@@ -51,7 +51,7 @@ module Hecaton
           # The list, with the block if there is one.
           def listed(list, block) = block ? list << block : list
 
-          # Those that were there when it began.
+          # Calls the callbacks that are there when it begins, and none that they add.
           def call_each(callbacks, response)
             return response.handled_response = callbacks.first.call(response) if callbacks.size == 1
 
@@ -59,7 +59,7 @@ module Hecaton
           end
         end
 
-        # Calls those of on_headers, and returns what they do.
+        # Calls the callbacks of on_headers, and returns an Array of their values.
         def execute_headers_callbacks(response)
           (Typhoeus.listening_to_headers + listening_to_headers).map { |callback| callback.call(response) }
         end

@@ -23,7 +23,7 @@ module Hecaton
 
       def set_maxconnects(name, value) = setting(:max_idle, number(name, value).to_i)
 
-      # "" is all that can be decoded.
+      # "" stands for all codings that can be decoded.
       def set_accept_encoding(name, value)
         codings = value.to_s.downcase.split(/\s*,\s*/)
         return add_header("Accept-Encoding", value.to_s) if codings == ["identity"]
@@ -59,7 +59,7 @@ module Hecaton
 
       def set_low_speed_time(name, value) = @low_speed_time = seconds(name, value)
 
-      # Whatever order the options came in.
+      # Called after all options, so their order does not matter.
       def set_up_low_speed
         return unless @low_speed_limit&.positive?
 

@@ -8,7 +8,7 @@ module Hecaton
     module Clients
       # Seconds that a request without a timeout may take.
       TIMEOUT = 300
-      # Most clients that are held; the one that was used longest ago is closed for another.
+      # How many clients are held at most; the one that was used longest ago is closed for another.
       MOST = 64
       # Settings that all clients share, as near to libcurl's defaults as can be.
       DEFAULTS = { timeout: TIMEOUT, connect_timeout: TIMEOUT, decode: false, user_agent: USER_AGENT,

@@ -20,9 +20,9 @@ module Hecaton
           code ? Response.of(outcome, code, "".b) : Response.of(outcome)
         end
 
-        # Yields, and returns what the block does. Where WebMock has its adapter for Typhoeus, that adapter alone
-        # handles these requests. When it is on, it has seen them; when it is off (`except: [:typhoeus]`, VCR's own
-        # hook), nobody is to see them.
+        # Yields, and returns what the block does. Where WebMock has its adapter for Typhoeus, only that adapter handles
+        # these requests. If it is on, it has already seen the request; if it is off (`except: [:typhoeus]`, VCR's own
+        # hook), the request must not reach WebMock in another way.
         def seen_once(&block)
           return yield unless Hecaton::Interception.active? && webmock_knows?
 
@@ -54,13 +54,13 @@ module Hecaton
           end
           Response.of(outcome, code, body)
         rescue Hecaton::Error => error
-          raise if stream && !stream.outcome.equal?(error) # One of a callback's own.
+          raise if stream && !stream.outcome.equal?(error) # A callback raised it.
 
           Response.of(error, nil, body, stream&.status)
         end
 
-        # Adds the body to `body` unless the listener takes it. A return code if it was cut short, or is not needed,
-        # else nil.
+        # Adds the body to `body` unless the listener takes it. Returns a return code if the body was cut short or is
+        # not needed, else nil.
         def read(plan, stream, listener, body)
           head = Response.of(stream)
           listener.head(head)

@@ -3,13 +3,13 @@ module Hecaton
   module Typhoeus
     # Computed when a program reads a Response's options, not before.
     module Facts
-      # How names of fields are written where "Etag" would not be it.
+      # Field names with irregular capitals, such as ETag.
       NAMES = { "etag" => "ETag", "www-authenticate" => "WWW-Authenticate", "te" => "TE", "dnt" => "DNT", "nel" => "NEL",
                 "content-md5" => "Content-MD5", "x-xss-protection" => "X-XSS-Protection", "sourcemap" => "SourceMap",
                 "x-ua-compatible" => "X-UA-Compatible" }
       # The bit in libcurl's httpauth_avail for each scheme.
       SCHEMES = { "basic" => 1, "digest" => 2, "negotiate" => 4, "ntlm" => 8 }.freeze
-      # Names of statuses, where Typhoeus has others than the standard.
+      # Reason phrases in which Typhoeus differs from the standard; nil for none.
       REASONS = { 101 => nil, 418 => "I'm a Teapot", 510 => nil }.freeze
       private_constant :NAMES, :SCHEMES, :REASONS
 
@@ -25,7 +25,8 @@ module Hecaton
         )
       end
 
-      # The status of the response, 0 for none. That of an error is the one whose body failed, or that led on.
+      # The status of the response, 0 for none. For an error: the status of its last attempt, or else of its last
+      # redirect.
       def status(outcome)
         return outcome.status unless outcome.is_a?(Hecaton::Error)
 
@@ -51,10 +52,11 @@ module Hecaton
         "HTTP/#{version} #{status} #{reason}\r\n"
       end
 
-      # HTTP/2 has small letters; the engine keeps no others, so for HTTP/1.1 they are written as servers do.
+      # The engine keeps names in lower case, as HTTP/2 sends them. For HTTP/1.1 they get the capitals that servers
+      # usually send.
       private_class_method def name(name, version) = version == "2" ? name : NAMES.fetch(name) { Headers.title(name) }
 
-      # The two ends of the last attempt's connection, nil where there was none or it was a Unix socket; and its TLS.
+      # Both ends of the last attempt's connection (nil for none, or a Unix socket), and its TLS.
       private_class_method def ends(outcome)
         last = outcome.attempts.last
         peer = last&.peer&.port ? last.peer : nil
@@ -88,7 +90,8 @@ module Hecaton
 
       private_class_method def speed(bytes, seconds) = seconds.positive? ? (bytes / seconds).floor.to_f : 0.0
 
-      # libcurl counts all of them from the start of the request, the last attempt's after its redirects.
+      # Each time counts from the start of the request, as in libcurl, and includes redirects. The phases are those of
+      # the last attempt.
       private_class_method def times(outcome)
         last = outcome.attempts.last
         begun = last&.begun || 0.0

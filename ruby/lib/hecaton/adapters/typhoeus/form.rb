@@ -41,7 +41,7 @@ module Hecaton
         { content: Pathname.new(File.expand_path(file.path)), filename: name, type: type(name) }
       end
 
-      # By the gem mime-types where there is one.
+      # The media type of a file, by the gem mime-types if it is installed.
       private_class_method def type(name)
         require "mime/types"
         ::MIME::Types.type_for(name).first&.to_s || "application/octet-stream"

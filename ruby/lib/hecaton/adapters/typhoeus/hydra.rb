@@ -15,7 +15,7 @@ module Hecaton
       attr_accessor :max_concurrency
 
       # max_concurrency:: default 200. Whatever Integer() takes.
-      # max_total_connections:: most connections, so most requests under way, too.
+      # max_total_connections:: the limit of connections, and so of requests under way, too.
       # pipelining::, maxconnects:: have no effect.
       def initialize(options = {})
         options = options.transform_keys(&:to_sym)
@@ -78,7 +78,7 @@ module Hecaton
           @free -= 1
         end
       ensure
-        @free = 0 if $! # Of a callback.
+        @free = 0 if $! # A callback raised it.
       end
 
       # Responses of this run, by request, with Config.memoize.

@@ -45,8 +45,8 @@ module Hecaton
         @client = choose_client
       end
 
-      # For `of`: keeps a copy of the options, as deep as they are, unless there is something in them that belongs to
-      # one request alone. Returns itself, or nil.
+      # For `of`: keeps a copy of the options, as deep as they are, unless something in them belongs to one request
+      # only. Returns itself, or nil.
       def last(options)
         return unless @body.nil?
 
@@ -70,7 +70,7 @@ module Hecaton
         :range_error if @resumes && response.status == 200
       end
 
-      # Whether it can be in no batch.
+      # Whether the request cannot be in a batch.
       def alone? = !@cookies.nil?
 
       # Whether heads are printed.
@@ -87,7 +87,7 @@ module Hecaton
         Hecaton::URLError.new(why, phase: :queue, url: @url)
       end
 
-      # Calls `request` of a client or a batch with all of it. A URL that is none is a Hecaton::URLError.
+      # Calls `request` of a client or a batch with all of it. Raises Hecaton::URLError for an invalid URL.
       def request(target, url)
         begun = false
         return send_to(target, url) unless block_given?
@@ -97,7 +97,7 @@ module Hecaton
           yield stream
         end
       rescue ArgumentError => error
-        raise if begun # A callback's own.
+        raise if begun # A callback raised it.
         raise Hecaton::URLError.new(error.message, phase: :queue, url: url) if error.message.start_with?("URL ")
 
         Refusals.value(error.message.start_with?("body ") ? :body : :headers, "[hidden]", "Hecaton cannot send it: #{error.message}.")

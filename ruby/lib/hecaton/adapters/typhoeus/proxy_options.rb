@@ -29,7 +29,7 @@ module Hecaton
         only(name, value, !on?(value), "A proxy is handed http requests, and makes a tunnel for https, as without this option.")
       end
 
-      # Whatever order the options came in.
+      # Called after all options, so their order does not matter.
       def set_up_proxy
         unless @proxy
           Refusals.value(:proxy, nil, "Give proxy too where proxyport, proxyuserpwd or proxyusername is given.")

@@ -74,7 +74,7 @@ module Hecaton
         only(name, value, both, "Hecaton follows redirects to http and https, or with [:https] never from https to http.")
       end
 
-      def set_postridir(name, value) = only(name, value, !on?(value), "A POST becomes a GET by 301, 302 and 303.")
+      def set_postredir(name, value) = only(name, value, !on?(value), "A POST becomes a GET by 301, 302 and 303.")
 
       def set_encoding_of_transfer(name, value) = only(name, value, !on?(value), "Hecaton requests no coding of the transfer.")
 
@@ -94,7 +94,7 @@ module Hecaton
         end
       end
 
-      # Whatever order the options came in.
+      # Called after all options, so their order does not matter.
       def set_up_request
         @verb = @custom || (@method.nil? || @method == :get ? @implied || "GET" : @method.to_s.upcase)
         set_up_url
@@ -131,7 +131,7 @@ module Hecaton
         add_header("Content-Type", FORM) unless put || header?("content-type")
       end
 
-      # Not of a String, nor of what is read while it is sent.
+      # Makes text of a Hash or an Array. A String, or a body that is read while it is sent, is returned as it is.
       def text_of_body(put)
         return @given_body || "" unless @given_body.is_a?(Hash) || @given_body.is_a?(Array)
 

@@ -83,7 +83,7 @@ module Hecaton
       def facts
         facts = Facts.of(@outcome, bytes, return_code, @request&.sent_bytes, @request&.debug_info || DebugInfo.new)
         facts[:response_code] = @own_status if @own_status
-        # The engine has no use for it, and libcurl keeps it.
+        # The engine drops the fragment, and libcurl keeps it.
         facts[:effective_url] << @request.url[/#.*/m].to_s.b if @request && @outcome.redirects.empty?
         facts
       end

@@ -109,7 +109,7 @@ module Hecaton
         end
       end
 
-      # The patterns are of how messages begin: behind that stands the URL, in which anything may stand.
+      # The patterns match how messages begin. The URL comes after that, and it may contain anything.
 
       private_class_method def tls(message)
         verified = /\Ano TLS with \S+: (?:the certificate|the server has no certificate|the server's certificate)/

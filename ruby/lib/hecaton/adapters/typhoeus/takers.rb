@@ -23,7 +23,7 @@ module Hecaton
         ].to_h { |name| [name, :"set_#{name}"] },
         postfields: :set_body, copypostfields: :set_body, set_read_callback: :set_body,
         nobody: :set_implied, httpget: :set_implied, post: :set_implied, put: :set_implied, upload: :set_implied,
-        postredir: :set_postridir, post301: :set_postridir, transfer_encoding: :set_encoding_of_transfer,
+        postredir: :set_postredir, post301: :set_postredir, transfer_encoding: :set_encoding_of_transfer,
         sslcerttype: :set_type, sslkeytype: :set_type, pinned_public_key: :set_pinnedpublickey,
         fresh_connect: :set_forbid_reuse, resume_from_large: :set_resume_from, unix_socket: :set_unix_socket_path,
         maxfilesize_large: :set_maxfilesize, netrc: :set_off, netrc_file: :set_refused, autoreferer: :set_off,

@@ -29,9 +29,9 @@ module Hecaton
         setting(:pins, pins.map { |pin| pin.sub("sha256//", "sha256/") })
       end
 
-      # Whatever order the options came in.
+      # Called after all options, so their order does not matter.
       def set_up_tls
-        # Without a look at who signed a certificate, the name in it says nothing: so both go.
+        # If nobody verifies who signed a certificate, the name in it proves nothing. So neither is checked.
         if @verify_peer == false
           setting(:verify, false)
         elsif @verify_host == false

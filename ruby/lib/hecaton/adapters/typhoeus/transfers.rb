@@ -53,8 +53,8 @@ module Hecaton
           @workers.each_key { |worker| @events << worker if worker.ready? }
         end
 
-        # After it. A request with callbacks before its end cannot continue while nobody listens, and a thread that was
-        # killed will not come back.
+        # After `wait`. A request with callbacks before its end cannot continue while nobody listens, and a thread that
+        # was killed will not come back.
         def pause
           return stop if Thread.current.status == "aborting"
 
@@ -126,7 +126,7 @@ module Hecaton
         def start
           @thread = Thread.new do
             say(:done, Exchange.perform(@plan, @plan.url_of(@request), (self if @request.watched?)))
-          rescue Exception => error # Whatever it is, it is the hydra's thread that it must reach.
+          rescue Exception => error # Any exception is raised again in the hydra's thread.
             say(:failed, error)
           end
           @thread.report_on_exception = false

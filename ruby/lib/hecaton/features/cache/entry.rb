@@ -9,14 +9,14 @@ module Hecaton
                         trailer].freeze
         # Fields of a 304 that do not describe the stored response.
         UNCHANGED = %w[content-length content-encoding content-range content-type transfer-encoding].freeze
-        # Fields that identify the sender: a response is used for the same values alone. The engine may add them, unseen
+        # Fields that identify the sender: a response is used only for the same values. The engine may add them, unseen
         # by features.
         PERSONAL = %w[authorization cookie].freeze
         # Fields that select a response whatever Vary says. A program's own Host names another resource. With an
         # Accept-Encoding of its own, or in a client that does not decode, the body comes as it is coded.
         SELECTING = [*PERSONAL, "host", "accept-encoding"].freeze
-        # The share of its age when it came that a response counts as fresh, if the server does not say (RFC
-        # 9111 §4.2.2).
+        # If the server gives no lifetime, a response is fresh for this share of the time between Last-Modified and Date
+        # (RFC 9111 §4.2.2).
         HEURISTIC = 0.1
         private_constant :HOP_BY_HOP, :UNCHANGED, :PERSONAL, :SELECTING, :HEURISTIC
 

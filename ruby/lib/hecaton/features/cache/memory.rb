@@ -4,13 +4,13 @@ module Hecaton
     class Cache
       # It drops what was used longest ago. Safe with threads.
       class Memory
-        # Bytes that Ruby takes for an entry and for a pair of Strings, beside what they hold: with small responses they
-        # are the most.
+        # Ruby's own bytes for an entry and for a pair of Strings, besides their contents. With small responses this is
+        # the largest part.
         ENTRY = 1024
         PAIR = 120
         private_constant :ENTRY, :PAIR
 
-        # bytes:: most bytes of memory that responses take, estimated.
+        # bytes:: at most this many bytes of memory for responses, estimated.
         def initialize(bytes: 64 * 1024 * 1024)
           @most = bytes
           @values = {}

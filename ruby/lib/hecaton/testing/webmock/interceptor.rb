@@ -55,7 +55,7 @@ module Hecaton
         Response.new(status: status(stubbed.status), headers: stubbed.headers || {}, body: text(stubbed.body))
       end
 
-      # Of 200, "200", or either with a reason behind it.
+      # The status, from 200, "200", or an Array of either and a reason.
       def status(given)
         Integer(Array(given).first, exception: false) || raise(ArgumentError, "a stub has the status #{given.inspect}: give an Integer")
       end

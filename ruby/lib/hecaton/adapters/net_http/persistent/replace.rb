@@ -10,7 +10,7 @@ module Hecaton
         begin
           require "net/http/persistent"
         rescue LoadError
-          nil # Then it is this one alone.
+          nil # It is not installed, so this is the only one.
         end
         owner = NetHTTP.superclass
         @original = owner.send(:remove_const, :Persistent) if owner.const_defined?(:Persistent, false)

@@ -3,7 +3,8 @@ module Hecaton
   class Persistent
     # Included by Persistent.
     module Requests
-      # Most hosts with a started object each; beyond, objects are made anew. Connections do not depend on it.
+      # How many hosts have a started object at most. For a further host, all these objects are dropped and made anew
+      # when needed. Connections do not depend on them.
       MOST_SESSIONS = 1000
       private_constant :MOST_SESSIONS
 
