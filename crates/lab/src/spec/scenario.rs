@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::Job;
 
-/// `scenarios/bench/sweep.toml`. Every key is required. The defaults of a sweep at a rate and of a foreign server are
-/// in `sweep.rs` and in the command.
+/// `scenarios/bench/sweep.toml`. Every key is required. Other defaults are elsewhere: that of `--concurrency` at a
+/// rate is in `crates/lab/src/spec/sweep.rs`, and those for a foreign server are in `crates/cli/src/cmd/sweep.rs`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SweepScenario {
