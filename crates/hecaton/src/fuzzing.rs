@@ -1,5 +1,5 @@
-//! The functions that the fuzz targets in `fuzz/` call: each feeds bytes to a parser and checks its promises. Built by
-//! `cargo fuzz` alone.
+//! The functions that the fuzz targets in `fuzz/` call: each feeds bytes to a parser and checks its promises. Only
+//! `cargo fuzz` builds this module.
 #![allow(missing_docs)]
 
 mod streams;
@@ -239,7 +239,7 @@ fn check_request(request: &Request) {
         .iter()
         .filter(|field| field.name.eq_ignore_ascii_case("host"));
     assert_eq!(own.count(), 1);
-    // Credentials for a proxy are for a proxy alone.
+    // Only a proxy may see credentials for a proxy.
     let given = Fields(&request.fields)
         .iter()
         .filter(|(name, _)| !name.eq_ignore_ascii_case("proxy-authorization"))

@@ -25,8 +25,7 @@
 
 #![forbid(unsafe_code)]
 
-// In the order in which a request passes through them; each imports from those below it alone
-// (`tests/architecture.rs`).
+// In the order in which a request passes through them; each imports only from those below it (`tests/architecture.rs`).
 mod batch;
 
 mod client;

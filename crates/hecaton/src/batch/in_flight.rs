@@ -53,7 +53,7 @@ impl<T, Output> InFlight<T, Output> {
         }
     }
 
-    /// Its tag, until it has ended.
+    /// The request's tag, until the request has ended.
     pub fn tag(&self) -> Option<&T> {
         self.tag.as_ref()
     }

@@ -38,16 +38,16 @@ use crate::message::origin::Origin;
 use crate::message::request::Request;
 use crate::runtime::yield_now::begin_turn;
 
-/// Limits of a batch for each origin (scheme, host and port of a request's own URL; where redirects lead and what is
-/// sent again counts for that one). A request that waits for them delays no other request, and its deadline has not
-/// started.
+/// Limits of a batch for each origin (scheme, host and port). A request counts for the origin of its own URL, wherever
+/// redirects lead and however often it is sent. A request that waits because of these limits delays no other request,
+/// and its deadline has not started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// Most requests in flight to one origin. Default none: the batch's concurrency alone. 0 counts
-    /// as 1. Origins take turns.
+    /// At most this many requests are in flight to one origin. Default none: only the batch's concurrency limits them.
+    /// 0 counts as 1. Origins take turns.
     pub per_origin: Option<usize>,
-    /// Most requests a second to one origin: a number above 0, fractions count. Default none. They
-    /// start evenly spaced, the first at once, and time that went unused gives no right to a burst.
+    /// At most this many requests a second start to one origin: a number above 0, fractions count. Default none.
+    /// Requests start evenly spaced, the first at once, and time that went unused gives no right to a burst.
     pub rate: Option<f64>,
 }
 
@@ -71,7 +71,7 @@ pub struct Batch<T> {
     concurrency: usize,
     queue: Queue<T>,
     in_flight: FuturesUnordered<InFlight<T>>,
-    /// Slots of those that have ended, for the next; at most `MOST_FREE`.
+    /// Slots of requests that have ended, for the next requests; at most `MOST_FREE`.
     free: Vec<Slot>,
     /// The requests whose responses are handed over in parts; none before the first such request.
     parts: Option<Box<Parts<T>>>,
@@ -124,8 +124,8 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// Queues a request before all others that have not been started, of its own origin at least: a
-    /// limit for each origin still holds.
+    /// Queues a request before all others that have not been started. The limits of its origin still hold, so requests
+    /// to other origins may start first.
     pub fn push_front(&mut self, tag: T, request: Request) {
         match &mut self.queue {
             Queue::Plain(waiting) => waiting.push_front((tag, request)),
@@ -240,7 +240,7 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         }
     }
 
-    /// How many are in flight.
+    /// How many requests are in flight.
     fn running(&self) -> usize {
         self.in_flight.len() + self.parts.as_ref().map_or(0, |parts| parts.len())
     }

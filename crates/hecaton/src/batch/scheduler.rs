@@ -60,7 +60,8 @@ impl<V> OriginQueue<V> {
 }
 
 impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
-    /// A scheduler without origins. Each will have `per_origin` in flight at most, and `interval` between two starts.
+    /// A scheduler without origins. Each will have at most `per_origin` values in flight, and `interval` between two
+    /// starts.
     pub fn new(per_origin: usize, interval: Duration) -> Scheduler<K, V> {
         Scheduler {
             per_origin,
@@ -74,19 +75,19 @@ impl<K: Clone + Eq + Hash, V> Scheduler<K, V> {
         }
     }
 
-    /// How many are queued.
+    /// How many values are queued.
     pub fn len(&self) -> usize {
         self.queued
     }
 
-    /// Queues behind all others of the queue.
+    /// Queues a value after all others of its origin.
     pub fn push_back(&mut self, key: K, value: V) {
         self.queue(&key).waiting.push_back(value);
         self.review(&key);
     }
 
-    /// Queues before all others of the queue. It also starts before those of other queues, unless the limits of its
-    /// origin forbid that now.
+    /// Queues a value before all others of its origin. The value also starts before those of other origins, unless the
+    /// limits of its own origin forbid that now.
     pub fn push_front(&mut self, key: K, value: V) {
         self.queue(&key).waiting.push_front(value);
         self.review(&key);

@@ -1,4 +1,4 @@
-//! Requests of a batch whose responses are handed over in parts: each continues when its last part has been taken.
+//! Requests of a batch whose responses are handed over in parts: each continues when its previous part has been taken.
 //!
 //! A request that waits for its reader is never polled, so it reads nothing. It holds the part, and what a
 //! [`Streaming`] holds by itself.
@@ -190,7 +190,7 @@ impl<T: Eq + Hash> Parts<T> {
         going.chain(self.paused.iter().map(|paused| &paused.tag))
     }
 
-    /// The tags of these requests in flight, which are given up: their connections are closed.
+    /// Gives up these requests in flight, closes their connections, and returns their tags.
     pub fn into_tags(self) -> impl Iterator<Item = T> {
         let going = self.going.into_iter().filter_map(InFlight::into_tag);
         going.chain(self.paused.into_iter().map(|paused| paused.tag))

@@ -49,7 +49,7 @@ enum Verdict {
     Again(Option<BoxFuture<'static, ()>>),
 }
 
-/// A pause, after the body of the last response was passed over. Boxed, because most requests need no pause.
+/// A pause, after the body of the previous response was passed over. Boxed, because most requests need no pause.
 fn pause(wait: Duration, passed: Option<BoxFuture<'static, ()>>) -> Option<BoxFuture<'static, ()>> {
     if wait.is_zero() {
         return passed;
@@ -167,7 +167,7 @@ impl Shared {
         pass_over(response.body, observation, trace.mark)
     }
 
-    /// The request has ended, unless a body that was left open is needed after all.
+    /// Ends the request. A body that was left open is first read, if it is needed after all.
     fn end(
         &self,
         result: Result<OpenResponse, Failure>,
@@ -200,7 +200,8 @@ impl Shared {
         }
     }
 
-    /// Whether another attempt may follow a response with this status and these headers, as far as rules decide.
+    /// Whether another attempt may follow a response with this status and these headers: by a redirect, the retry rules
+    /// or digest authentication. The retry predicate is not called.
     pub fn may_continue(
         &self,
         order: Order,

@@ -28,13 +28,13 @@ use crate::pool::connection::Connection;
 use crate::pool::limits::Permit;
 use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 
-/// Most bytes that are read for the sake of the connection alone.
+/// At most this many bytes are read only to keep the connection.
 const WORTH_READING: usize = 64 << 10;
 
 /// How long to wait for these bytes: opening a new connection would seldom take longer.
 const WORTH_WAITING: Duration = Duration::from_millis(200);
 
-/// Dropping it before the end closes what it is read from.
+/// Reads the body of a response. Dropping the reader before the end closes what the body is read from.
 pub(crate) struct BodyReader {
     source: Source,
     decoder: Option<Box<Decoder>>,
@@ -83,7 +83,7 @@ impl Deref for Piece<'_> {
 pub(crate) struct GivenBody {
     /// Pieces that are not empty.
     pub pieces: VecDeque<Bytes>,
-    /// The failure behind the last piece.
+    /// The failure after the last piece.
     pub ending: Option<Failure>,
     pub trailers: Trailers,
 }
@@ -134,7 +134,7 @@ impl BodyReader {
         Ok(Body::Whole(whole, trailers))
     }
 
-    /// The whole body, if it can be read, and the trailers behind it.
+    /// The whole body, if it can be read, and the trailers after it.
     pub async fn collect(mut self: Box<BodyReader>, now: Instant) -> Option<(Bytes, Trailers)> {
         let whole = self.read_whole().await.ok()?;
         let trailers = self.take_trailers();
@@ -206,7 +206,8 @@ impl BodyReader {
         self.decoder.as_ref().map_or(0, |decoder| decoder.memory())
     }
 
-    /// Most bytes of a body that is held whole, or fewer if it announced its length.
+    /// A limit on the bytes of a body that is held whole: `max_body`, or the announced length of a body without content
+    /// coding if that is less.
     fn likely(&self) -> usize {
         let most = self.config.max_body;
         let announced = match &self.source {
@@ -227,7 +228,7 @@ impl BodyReader {
             && self.source.is_whole(&self.config)
     }
 
-    /// The trailers behind a body that has been read. Only the first call returns them.
+    /// The trailers after a body that has been read. Only the first call returns them.
     pub fn take_trailers(&mut self) -> Trailers {
         match &mut self.source {
             Source::Http1(body) => body.incoming.take_trailers(),
@@ -260,7 +261,7 @@ impl BodyReader {
         false
     }
 
-    /// Puts what it was read from away for the next request, if it can carry one.
+    /// Puts back what the body was read from, if it can carry another request.
     pub fn put_away(self, now: Instant) {
         match self.source {
             Source::Http1(body) => body.put_away(&self.pool, now),

@@ -17,7 +17,7 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// From now on.
+    /// A deadline that begins now.
     pub fn new(limit: Duration) -> Deadline {
         let begun = Instant::now();
         Deadline {
@@ -32,8 +32,8 @@ impl Deadline {
         self.at.saturating_duration_since(Instant::now())
     }
 
-    /// How long to sleep for this wait. After an outcome that the program gave, such as a stub of a test, that is not
-    /// at all. The wait still counts: the request has then begun that much earlier, and has that much less time left.
+    /// How long to sleep for this wait: not at all after an outcome that the program gave, such as a stub of a test.
+    /// The wait still counts: the request has then begun that much earlier, and has that much less time left.
     pub fn pass(&mut self, wait: Duration, trace: &mut Trace) -> Duration {
         if !trace.given {
             return wait;
@@ -53,7 +53,7 @@ impl Deadline {
         }
     }
 
-    /// The failure of a request that has not ended by then.
+    /// The failure of a request that has not ended by its deadline.
     pub fn used_up(&self, attempt: Option<&Attempt>) -> Failure {
         let reached = attempt.map_or(Phase::Queue, |attempt| attempt.phase);
         let detail = format!(

@@ -15,8 +15,8 @@ use crate::message::digest::response::{DigestInput, Session};
 use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::request::Request;
 
-/// Most challenges of one URL that a request responds to: the first, and later ones that only say that
-/// the nonce is stale.
+/// A request responds to at most this many challenges of one URL: the first, and later ones that only say that the
+/// nonce is stale.
 const MOST_CHALLENGES: u32 = 3;
 
 impl Shared {

@@ -54,7 +54,7 @@ pub struct GivenResponse {
     pub headers: Vec<(String, Vec<u8>)>,
     /// The body. A coding that its `Content-Encoding` names is decoded if the body has it.
     pub body: Vec<Bytes>,
-    /// The failure behind the last piece of the body; none for a body that is whole.
+    /// The failure after the last piece of the body; none for a body that is whole.
     pub ending: Option<GivenFailure>,
     /// How long the program took to respond, for [`first_byte_timeout`](crate::Config::first_byte_timeout).
     pub took: Duration,
@@ -80,7 +80,7 @@ pub struct GivenFailure {
 pub trait Hooks: Send + Sync {
     /// The retry predicate: whether the request with this number is sent again after this outcome. Called after each
     /// outcome as long as a try (`max` of the request's retries) and time are left. A [`Streaming`](crate::Streaming)
-    /// response comes here with its head alone: its body is empty.
+    /// response comes here with an empty body.
     fn again(&self, number: usize, outcome: Result<Response, Error>) -> BoxFuture<'static, bool>;
 
     /// Called before each attempt of a request that is to be [`watched`](crate::Request::watched), with its number.

@@ -17,7 +17,7 @@ use crate::pool::acquire::{Acquired, acquire};
 /// The result of an attempt over HTTP/2.
 pub(super) enum Reply {
     Response(OpenResponse),
-    /// The peer supports only HTTP/1.1. With the connection that was opened to find that out, if there is one.
+    /// The peer supports only HTTP/1.1. Holds the connection on which this was found out, if there is one.
     Http1(Option<Held>),
 }
 

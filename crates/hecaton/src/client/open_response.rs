@@ -19,7 +19,7 @@ pub(crate) struct OpenResponse {
 /// The body of a response.
 pub(crate) enum Body {
     Whole(Bytes, Trailers),
-    /// Still to be read. Dropping it closes the connection.
+    /// A body that is still to be read. Dropping it closes the connection.
     Open(Box<BodyReader>),
 }
 
@@ -36,7 +36,7 @@ impl OpenResponse {
 }
 
 impl Body {
-    /// The whole body, and the trailers behind it.
+    /// The whole body, and the trailers after it.
     pub fn into_whole(self) -> (Bytes, Trailers) {
         match self {
             Body::Whole(body, trailers) => (body, trailers),
@@ -64,7 +64,7 @@ pub(crate) enum Reading {
 #[derive(Clone, Copy)]
 pub(crate) struct Order {
     pub reading: Reading,
-    /// Whether its connection must be a new one.
+    /// Whether the attempt's connection must be a new one.
     pub new_connection: bool,
     /// Whether the settings allow no further try.
     pub last: bool,

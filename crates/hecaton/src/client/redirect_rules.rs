@@ -17,7 +17,7 @@ pub(crate) struct Limits<'a> {
     pub most: u32,
     /// Whether https may lead to http.
     pub to_http: bool,
-    /// Whether a URL may be requested again, because a cookie may make the difference.
+    /// Whether a redirect may return to a URL: with cookies, the response may then differ.
     pub may_return: bool,
     pub hosts: Option<&'a [String]>,
 }

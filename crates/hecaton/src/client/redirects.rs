@@ -127,7 +127,7 @@ impl Shared {
                 }
                 followed => followed,
             };
-            // A response that ends in an error is passed over for its observer alone.
+            // A response that ends in an error is passed over only for its observer.
             if followed.is_ok() || observation.is_some() {
                 if let Some(passed) = pass_over(response.body, observation, trace.mark) {
                     passed.await;

@@ -1,13 +1,14 @@
-//! Whether a request is re-sent on another connection without a setting of the program: pure decisions.
+//! Whether a request is re-sent on another connection without a retry rule. Pure decisions.
 
 use std::time::Duration;
 
 use crate::message::broken::Broken;
 
-/// Most times that a request is re-sent because connections got nothing done, or streams were refused.
+/// How often at most a request is re-sent because connections got nothing done, and how often because streams were
+/// refused.
 const MOST_STUCK: u32 = 4;
 
-/// Most times in all, because the list of attempts must have an end too.
+/// The most re-sends of any kind, so that the list of attempts ends.
 const MOST: u32 = 1000;
 
 /// The wait before the second re-send after a refusal; it doubles each time. The first needs no wait, because it uses
@@ -26,11 +27,11 @@ pub(crate) struct Resends {
     all: u32,
 }
 
-/// Facts about the request and its last connection.
+/// Facts about the request and the connection of its attempt.
 pub(crate) struct Facts {
-    /// Whether the request has the same effect twice as once (RFC 9110 §9.2.2).
+    /// Whether the request has the same effect sent twice as sent once (RFC 9110 §9.2.2).
     pub idempotent: bool,
-    /// Whether the last connection had carried another request before.
+    /// Whether the connection had carried another request before.
     pub reused: bool,
     /// Whether a byte of the request was written to that connection.
     pub sent: bool,
@@ -38,7 +39,8 @@ pub(crate) struct Facts {
     pub reconnect: bool,
 }
 
-/// A re-send: the wait before it, and whether it needs a new connection because a pooled one may be as stale.
+/// A re-send: the wait before it, and whether it needs a new connection because another pooled one may be as stale as
+/// the previous one.
 #[derive(Clone, Copy)]
 pub(crate) struct Resend {
     pub wait: Duration,
@@ -53,7 +55,8 @@ impl Resends {
     pub fn next(&mut self, broken: &Broken, facts: &Facts) -> Option<Resend> {
         let (may, wait) = match broken {
             Broken::Unsent if facts.reused => (true, Duration::ZERO),
-            // One more try finds a server that reloads. A server that refuses connections is not tried for ever.
+            // One more try succeeds if the server was reloading. A server that refuses connections is not tried for
+            // ever.
             Broken::Unsent | Broken::Ended(_) if !facts.sent => {
                 self.unopened += 1;
                 (facts.reconnect && self.unopened == 1, Duration::ZERO)

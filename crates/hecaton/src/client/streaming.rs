@@ -26,8 +26,8 @@ use crate::message::sent::Sent;
 /// reader's own time counts only for the total deadline. `max_body` does not apply, because it is for bodies that are
 /// held whole.
 ///
-/// The connection goes back to the pool with the last piece. Dropping the stream before closes it; over
-/// HTTP/2 it resets the stream alone.
+/// The connection goes back to the pool with the last piece. Dropping the `Streaming` before that closes the
+/// connection; over HTTP/2 it only resets the stream.
 pub struct Streaming {
     status: u16,
     fields: Vec<u8>,
@@ -94,8 +94,8 @@ impl Streaming {
         &self.fields
     }
 
-    /// The trailers behind the body (RFC 9110 §6.5), as a block like that of the headers. Empty before the body has
-    /// been read to its end, and where there are none.
+    /// The trailers after the body (RFC 9110 §6.5), as a block like that of the headers. Empty before the body has been
+    /// read to its end, and where there are none.
     pub fn trailer_block(&self) -> &[u8] {
         self.trailers.as_ref().map_or(&[], |block| block)
     }

@@ -11,7 +11,7 @@ use crate::message::zone::ZonedAddress;
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
     fixed: BTreeMap<(String, u16), Vec<ZonedAddress>>,
-    /// How long the result of a lookup is cached; zero is not at all.
+    /// How long the result of a lookup is cached; zero means that it is not cached.
     pub(crate) cache_time: Duration,
 }
 
@@ -37,7 +37,7 @@ impl Addresses {
         }
     }
 
-    /// Caches the results of lookups for this time, of some ten thousand names at most. This is for programs that send
+    /// Caches the results of lookups for this time, of at most some ten thousand names. This is for programs that send
     /// a few requests each to many hosts. If no connection could be opened to a name's addresses, the name is looked up
     /// again.
     pub fn cache_for(&mut self, time: Duration) {

@@ -21,9 +21,9 @@ use crate::message::failure::InvalidRequest;
 use crate::message::fields::Fields;
 use crate::message::request::Request;
 
-/// Most cookies that one response sets; the rest is ignored.
+/// At most this many cookies of one response are accepted; the rest is ignored.
 const MOST_OF_A_RESPONSE: usize = 50;
-/// When a cookie ends whose time cannot be expressed.
+/// The lifetime of a cookie whose end cannot be expressed as a time.
 const FAR_AWAY: Duration = Duration::from_secs(400 * 24 * 3600);
 
 /// A stored cookie.
@@ -35,11 +35,11 @@ pub struct Cookie {
     pub value: String,
     /// The host that it is for.
     pub domain: String,
-    /// Whether it is for that host alone, and not for those below it.
+    /// Whether it is only for that host, and not for those below it.
     pub host_only: bool,
     /// The path that it is for, and all below.
     pub path: String,
-    /// Whether it is for https alone.
+    /// Whether it is only for https.
     pub secure: bool,
     /// Whether scripts must not read it; stored for programs that save the jar.
     pub http_only: bool,
@@ -50,8 +50,8 @@ pub struct Cookie {
 /// Cookies, shared by all clients that are given the jar, and by its clones.
 ///
 /// A server of `a.co.uk` may set a cookie for `a.co.uk` and all names below it, but none for all of `co.uk`. The list
-/// of public suffixes that the engine was built with decides. A server whose host is an address may set cookies for
-/// itself alone.
+/// of public suffixes that the engine was built with decides. A server whose host is an address may set cookies only
+/// for itself.
 ///
 /// A jar holds at most 3000 cookies, and 180 of a registrable domain (`a.co.uk`). Name and value of a cookie have at
 /// most 4 KiB together. At most 50 cookies of a response are accepted. When the jar is full, expired cookies are
@@ -75,11 +75,11 @@ impl Cookies {
         self.lock().clear();
     }
 
-    /// Takes a cookie as a response of this URL would set it: `text` is the value of a `Set-Cookie`. Returns
-    /// whether it was taken; not when the URL's host may not set it.
+    /// Takes a cookie as a response of this URL would set it: `text` is the value of a `Set-Cookie`. Returns whether it
+    /// was taken: false if the URL's host may not set it.
     ///
     /// # Errors
-    /// When the URL is none, or the text contains control characters (but tabs) or is no cookie at all.
+    /// When `url` is no URL, and when the text contains control characters other than tabs or is no cookie.
     pub fn set(&self, text: &str, url: &str) -> Result<bool, InvalidRequest> {
         let refused = |why: &str| InvalidRequest(format!("cookie {why}"));
         let url = Url::parse(url).map_err(|_| refused("is for a URL that is not absolute"))?;
@@ -187,7 +187,7 @@ fn insert(store: &mut Store, text: &str, url: &Url) -> bool {
     store.insert(cookie, https)
 }
 
-/// The domain that a cookie is for, and whether it is for that host alone; none if the host may not set it.
+/// The domain that a cookie is for, and whether it is only for that host; none if the host may not set it.
 fn domain(raw: &Raw<'_>, host: &str) -> Option<(String, bool)> {
     let differs = |domain: &&str| !domain.eq_ignore_ascii_case(host);
     let Some(named) = raw.domain.filter(differs) else {
@@ -238,7 +238,7 @@ fn keeps_its_promise(raw: &Raw<'_>) -> bool {
     }
 }
 
-/// Without regard to case, because servers have none either.
+/// Compares without regard to case, because servers do so too.
 fn starts_with(name: &str, prefix: &str) -> bool {
     name.get(..prefix.len())
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))

@@ -48,9 +48,9 @@ pub enum Protocol {
     /// The server chooses in the TLS handshake (ALPN, RFC 7301); HTTP/1.1 without TLS.
     #[default]
     Auto,
-    /// HTTP/1.1 alone.
+    /// Only HTTP/1.1.
     Http1,
-    /// HTTP/2 alone (RFC 9113): by ALPN over TLS, and without TLS with prior knowledge that the server supports it
+    /// Only HTTP/2 (RFC 9113): by ALPN over TLS, and without TLS with prior knowledge that the server supports it
     /// (§3.3).
     Http2,
 }

@@ -19,7 +19,7 @@ pub enum Proxy {
 }
 
 impl fmt::Debug for Proxy {
-    /// Without the URL, which may have credentials in it.
+    /// Leaves out the URL, which may have credentials in it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Proxy::Environment => "Environment",

@@ -21,7 +21,8 @@ fn is_host(entry: &str) -> bool {
     address(entry).is_some() || (!name.trim_matches('.').is_empty() && name.bytes().all(fits))
 }
 
-/// Whether a redirect may lead from one to the other, if there is such a list.
+/// Whether a redirect may lead from `here` to `there`: to another host only if there is no list, or if the list
+/// includes that host.
 pub(crate) fn allow(list: Option<&[String]>, here: &Origin, there: &Origin) -> bool {
     list.is_none_or(|list| here.host == there.host || include(list, &there.host))
 }

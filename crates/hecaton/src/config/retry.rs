@@ -11,7 +11,7 @@ use crate::message::fields::Fields;
 use crate::message::retry::Retry;
 
 impl Retry {
-    /// The wait before the next try after this failure of the `tries`-th one, none to give up.
+    /// How long to wait after try number `tries` failed in this way; none to give up.
     pub(crate) fn after_failure(
         &self,
         method: &Method,
@@ -27,7 +27,7 @@ impl Retry {
         again.then(|| self.wait(tries))
     }
 
-    /// The wait before the next try after a response with this status, none to give up.
+    /// How long to wait after try number `tries` got a response with this status; none to give up.
     pub(crate) fn after_status(
         &self,
         method: &Method,
@@ -40,8 +40,8 @@ impl Retry {
         again.then(|| self.wait(tries).max(requested_wait(fields)))
     }
 
-    /// The wait before the next try after the `tries`-th one, if the retry predicate accepts it; none if no try is
-    /// left. The fields are those of a response.
+    /// How long to wait after try number `tries` if the retry predicate accepts a retry; none if no try is left.
+    /// `fields` are those of the response, if there is one.
     pub(crate) fn wait_for_predicate(&self, tries: u32, fields: Option<&[u8]>) -> Option<Duration> {
         (tries <= self.max).then(|| {
             self.wait(tries)
@@ -57,8 +57,8 @@ impl Retry {
     }
 }
 
-/// A random number from 0 to 1 that differs between processes. A child of `fork` begins with its parent's generator.
-/// Otherwise all children would draw the same number and retry at the same time.
+/// A random number from 0 to 1. The generator is seeded anew in each process: a child of `fork` has its parent's
+/// generator, so without that all children would draw the same number and retry at the same time.
 fn draw(process: u32) -> f64 {
     thread_local!(static SEEDED: Cell<Option<u32>> = const { Cell::new(None) });
     if SEEDED.replace(Some(process)) != Some(process) {
@@ -68,14 +68,14 @@ fn draw(process: u32) -> f64 {
     fastrand::f64()
 }
 
-/// The wait of a server's `Retry-After`.
+/// The wait that a server's `Retry-After` demands; zero without one.
 fn requested_wait(fields: &[u8]) -> Duration {
     let wait = Fields(fields).get("retry-after");
     let wait = wait.and_then(|value| retry_after(value, SystemTime::now()));
     wait.unwrap_or_default()
 }
 
-/// Seconds, or a date from now on.
+/// Reads a number of seconds, or a date that is not past.
 fn retry_after(value: &[u8], now: SystemTime) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

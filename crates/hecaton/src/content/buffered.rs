@@ -29,7 +29,7 @@ impl Buffered {
         })
     }
 
-    /// For a body that is about to be read.
+    /// The share of a body that is about to be read.
     pub fn share(of: &Option<Arc<Buffered>>) -> Share {
         let held = |of: &Arc<Buffered>| {
             let of = of.clone();

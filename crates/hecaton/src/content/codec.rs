@@ -35,7 +35,7 @@ pub(crate) struct Progress {
     pub taken: usize,
     /// Bytes put into the output.
     pub given: usize,
-    /// Whether what was coded is complete here.
+    /// Whether the coded data ends here.
     pub ended: bool,
 }
 
@@ -65,7 +65,7 @@ impl Codec {
         }
     }
 
-    /// How many bytes it holds, for the most part its window.
+    /// How many bytes the decoder holds, for the most part its window.
     pub fn memory(&self) -> usize {
         match self {
             Codec::Gzip(_) | Codec::Deflate { .. } => INFLATE,
@@ -84,8 +84,8 @@ impl Codec {
         }
     }
 
-    /// Begins again behind an end: several members of gzip, and frames of zstd, are one body (RFC 1952 §2.2, RFC 8878
-    /// §3). False if nothing may follow.
+    /// Starts over after the end of a gzip member or zstd frame, because one body may have several (RFC 1952 §2.2, RFC
+    /// 8878 §3). False if nothing may follow.
     pub fn begin_again(&mut self) -> bool {
         match self {
             Codec::Gzip(_) => Codec::named("gzip").map(|new| *self = new).is_some(),

@@ -1,4 +1,5 @@
-//! A body that is held whole: its memory grows as the body comes, and counts before it is taken.
+//! A body that is held whole: its memory grows as the body comes, and is counted against the limit before it is
+//! allocated.
 
 use bytes::Bytes;
 
@@ -7,9 +8,9 @@ use crate::message::failure::Failure;
 
 /// The part of a body that has come.
 ///
-/// Memory that is too small doubles, up to the most that the body may have. The memory counts, and not the bytes in it.
-/// While bytes are moved to larger memory they are there twice. That happens to one body of a thread at a time, and does
-/// not count.
+/// Memory that is too small doubles, up to the most that the body may have. The limit counts allocated memory, not the
+/// bytes in it. While bytes are moved to larger memory, they exist twice. That happens to one body of a thread at a
+/// time, and is not counted.
 pub(crate) struct Growing {
     bytes: Vec<u8>,
     share: Share,
@@ -43,7 +44,7 @@ impl Growing {
         Ok(())
     }
 
-    /// The body takes this many bytes of memory, here or elsewhere.
+    /// Counts this many bytes for the body, wherever they are held.
     pub fn count(&mut self, memory: usize) -> Result<(), Failure> {
         self.share.grow_to(memory)
     }

@@ -3,10 +3,10 @@
 //! A decoder takes the bytes that have arrived, and decodes them a step at a time. No step holds or gives more than
 //! [`PIECE`], so a body of a few bytes that decodes to gigabytes costs time, which the deadline limits, and no memory.
 //!
-//! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. Bytes behind a coding's
-//! end are an error, as behind a response, unless the format allows them: members of gzip, frames of zstd. A stream
-//! also holds the decoder's window: 32 KiB for gzip and deflate, at most 16 MiB for br, at most 8 MiB for zstd (RFC
-//! 9659). The decoder of zstd is the library in C; the others are in Rust (`docs/decisions/zstd-in-c.md`).
+//! A step gives at most 64 KiB ([`PIECE`]), and a body that decodes to nothing for long yields. Bytes after a coding's
+//! end are an error, as after a response, unless the format allows them: members of gzip, frames of zstd. A stream also
+//! holds the decoder's window: 32 KiB for gzip and deflate, at most 16 MiB for br, at most 8 MiB for zstd (RFC 9659).
+//! The decoder of zstd is the library in C; the others are in Rust (`docs/decisions/zstd-in-c.md`).
 
 pub(crate) mod buffered;
 mod codec;
@@ -21,10 +21,10 @@ use codec::Codec;
 /// The `Accept-Encoding` of requests that have none.
 pub(crate) const ACCEPTED: &str = "gzip, deflate, br, zstd";
 
-/// Most bytes that one step gives.
+/// One step gives at most this many bytes.
 const PIECE: usize = 64 << 10;
 
-/// Most codings of one body, each with its memory; nobody needs two.
+/// A body may have at most this many codings, because each needs memory. Even two are not needed in practice.
 const MOST_LAYERS: usize = 2;
 
 /// Takes the codings of one body off.

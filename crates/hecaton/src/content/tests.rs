@@ -1,4 +1,5 @@
-//! Decoding as a function from bytes to bytes: any split reads alike, nothing panics, pieces are bounded.
+//! Decoding as a function from bytes to bytes: the result does not depend on how the bytes are split, nothing panics,
+//! pieces are bounded.
 
 use std::io::Write;
 

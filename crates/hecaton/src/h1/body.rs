@@ -41,9 +41,9 @@ enum State {
     UntilClose,
     /// The line with the size of the next chunk.
     Size,
-    /// The line end behind a chunk.
+    /// The line end after a chunk.
     AfterChunk,
-    /// The fields behind the last chunk, up to an empty line.
+    /// The fields after the last chunk, up to an empty line.
     Trailers,
     Done,
 }

@@ -109,7 +109,7 @@ impl Connection {
     /// Hands the buffer on once all of it has been used: an idle connection needs none.
     pub fn release_input(&mut self) {
         let mut input = std::mem::take(&mut self.input);
-        // Bytes behind a response belong to no request, and must not reach the next connection.
+        // Bytes after a response belong to no request, and must not reach the next connection.
         input.clear();
         // A buffer that others hold too is left to them. Otherwise the whole buffer can be used again.
         if std::mem::take(&mut self.lent) {

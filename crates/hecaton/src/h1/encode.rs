@@ -11,7 +11,7 @@ use crate::message::fields::Fields;
 use crate::message::request::Request;
 use crate::transport::proxy::Forward;
 
-/// Bodies up to this size are sent behind the head in one write.
+/// Bodies up to this size are sent together with the head in one write.
 const SMALL_BODY: usize = 16 << 10;
 
 /// Writes the head, and a small body that need not wait, into `out`, for the origin or for a proxy. Returns whether the

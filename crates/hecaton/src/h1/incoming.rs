@@ -22,7 +22,7 @@ use crate::runtime::yield_now::{PIECES_PER_TURN, yield_now};
 /// much as copying some kilobytes.
 const LEFT_IN_PLACE: u64 = 4 << 10;
 
-/// Memory taken ahead of a body whose length is known.
+/// At most this much memory is allocated ahead of a body whose length is known.
 const MOST_AHEAD: u64 = 64 << 10;
 
 /// The rest of an exchange after the head of the response.
@@ -162,7 +162,7 @@ impl Incoming {
         connection.keep_alive_timeout = self
             .keep_alive_timeout
             .map(|s| Duration::from_secs(s.into()));
-        // Bytes behind the response belong to no request.
+        // Bytes after the response belong to no request.
         let usable = self.keep_alive && self.reader.is_strict() && connection.input.is_empty();
         connection.release_input();
         usable

@@ -11,7 +11,7 @@
 //!   follows RFC 9112 §6.3 line by line. Property tests say that every split of the same bytes reads alike, and that no
 //!   bytes panic or outgrow the cap.
 //! - Doubtful responses are errors, or the connection is not reused. Such are a length beside chunks, lengths that
-//!   disagree, and transfer codings other than `chunked`; also bytes behind a response, and a response before the
+//!   disagree, and transfer codings other than `chunked`; also bytes after a response, and a response before the
 //!   request was sent.
 //! - `tests/engine` runs it against the test server, and against servers that send a few fixed bytes.
 //!

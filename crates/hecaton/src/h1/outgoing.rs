@@ -17,9 +17,9 @@ use crate::message::request::Request;
 use crate::runtime::yield_now::PIECES_PER_TURN;
 
 pub(crate) struct Outgoing {
-    /// The head with a small body behind it; later each piece of a body from a source.
+    /// The head with a small body after it; later each piece of a body from a source.
     output: Vec<u8>,
-    /// How much of the output, and of a whole body behind it, has been written.
+    /// How much of the output, and of a whole body after it, has been written.
     written: usize,
     begun: bool,
     rest: Rest,
@@ -27,7 +27,7 @@ pub(crate) struct Outgoing {
     held: Option<Pin<Box<Sleep>>>,
 }
 
-/// The part of the request behind the output.
+/// The part of the request after the output.
 enum Rest {
     Whole(Bytes),
     Source(Arc<Sourced>),

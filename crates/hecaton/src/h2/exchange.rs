@@ -153,7 +153,7 @@ impl StreamPermit {
 
     /// The meaning of a stream's end without a response.
     fn broken(&mut self, error: &h2::Error, sent: bool, phase: Phase) -> Broken {
-        // It would be refused again.
+        // Another try would be refused again.
         if let Some(why) = self.refusal() {
             return Broken::Failed(Failure::new(Kind::Tls, phase, why));
         }
@@ -186,7 +186,7 @@ impl StreamPermit {
             };
         }
         // A GOAWAY guarantees the same for the streams above the one that it names, whatever its code. `h2` reports it
-        // to those streams alone, unless the connection ends before `h2` has processed it.
+        // only to those streams, unless the connection ends before `h2` has processed it.
         let left_out = (error.is_remote() && error.is_go_away()) || self.is_left_out();
         let ended = error.is_io() || error.is_go_away();
         if (left_out && !begun) || (ended && !sent) {

@@ -65,14 +65,14 @@ pub(super) fn push_frame(out: &mut Vec<u8>, kind: u8, flags: u8, stream: u32, pa
 
 /// Follows the frames of what is written.
 pub(super) struct Frames {
-    /// Bytes to pass over: what comes before the first frame, then what is in one.
+    /// Bytes to pass over: those before the first frame, later the payload of a frame.
     skip: usize,
     head: [u8; FRAME_HEAD],
     known: usize,
 }
 
 impl Frames {
-    /// Frames behind this many other bytes.
+    /// Frames that begin after this many other bytes.
     pub fn after(skip: usize) -> Frames {
         Frames {
             skip,

@@ -92,7 +92,7 @@ impl Guard {
         self.ready.append(&mut self.held);
     }
 
-    /// Leaves in `buffer` the bytes behind `start`, which have just come, as far as they may pass.
+    /// Leaves in `buffer` the bytes after `start`, which have just come, as far as they may pass.
     pub fn filter(&mut self, buffer: &mut ReadBuf<'_>, start: usize, observed: &Observed) {
         if !self.held.is_empty() {
             self.held.extend_from_slice(&buffer.filled()[start..]);
@@ -321,7 +321,7 @@ impl Guard {
                 } else {
                     Vec::new()
                 };
-                // Fields that do not end a stream which the server has reset are an error of that stream alone to `h2`.
+                // To `h2`, fields that do not end a stream which the server has reset are an error of only that stream.
                 let flags = if verdict == Verdict::Drop {
                     0
                 } else {

@@ -26,7 +26,7 @@ const STATIC: [&str; 61] = [
     "range", "referer", "refresh", "retry-after", "server", "set-cookie", "strict-transport-security", "transfer-encoding",
     "user-agent", "vary", "via", "www-authenticate",
 ];
-/// The values of `:status` in it, from index 8 on.
+/// The values of `:status` in the static table, from index 8 on.
 const STATUSES: [u16; 7] = [200, 204, 206, 304, 400, 404, 500];
 
 /// The reason why a message is malformed, as the end of a sentence.
@@ -180,8 +180,8 @@ impl Decoder {
         Ok(said)
     }
 
-    /// A block that changes the table of `h2` as the last block does, but contains nothing that `h2` would end the
-    /// connection for. None if there is no such block.
+    /// A block that changes the table of `h2` as `block` does, which was read just before, but contains nothing for
+    /// which `h2` would end the connection. None if there is no such block.
     pub fn harmless(&self, block: &[u8]) -> Option<Vec<u8>> {
         let mut harmless = Vec::new();
         for change in &self.changes {
@@ -355,7 +355,7 @@ impl Field {
         OVERHEAD + self.name_length + self.value_length
     }
 
-    /// Whether `h2` accepts it anywhere, apart from the order of pseudo-header fields.
+    /// Whether `h2` accepts the field anywhere, apart from the order of pseudo-header fields.
     fn is_taken(&self) -> bool {
         matches!(self.name, Name::Status | Name::Te | Name::Plain) && self.wrong.is_none()
     }

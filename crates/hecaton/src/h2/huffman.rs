@@ -1,7 +1,8 @@
 //! HPACK's Huffman code (RFC 7541 §5.2 and appendix B), decoded.
 
-/// How many bits the code of each byte has. The code is canonical: those of one length are consecutive numbers in the
-/// order of the bytes, so the lengths say all of it. The end-of-string symbol is the only other code, of 30 ones.
+/// How many bits the code of each byte has. The code is canonical: codes of one length are consecutive numbers in the
+/// order of their bytes, so the lengths define the whole code. The end-of-string symbol is the only other code, of 30
+/// ones.
 const LENGTHS: [u8; 256] = [
     13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 30, 28,
     28, 28, 28, 28, 28, 28, 28, 28, 6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6, 5, 5,
@@ -25,7 +26,7 @@ struct Codes {
     start: [u32; LONGEST + 1],
     /// The bytes in the order of their codes.
     order: [u8; 256],
-    /// For the first eight bits: the byte that they begin with and its length, 0 for a code that is longer.
+    /// By the next eight bits: the byte whose code they begin with and the code's length; 0 if the code is longer.
     short: [(u8, u8); 256],
 }
 
@@ -65,9 +66,9 @@ const fn codes() -> Codes {
     codes
 }
 
-/// Appends what `bytes` decode to; false if they are no such code.
+/// Appends what `bytes` decode to; false if they are not a valid encoding.
 pub(super) fn decode(bytes: &[u8], out: &mut Vec<u8>) -> bool {
-    // The bits that are known, from the top.
+    // Bits that were read and not decoded, left-aligned, and how many there are.
     let (mut bits, mut known) = (0_u64, 0_u32);
     let mut rest = bytes.iter();
     loop {

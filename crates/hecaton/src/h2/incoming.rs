@@ -27,7 +27,7 @@ pub(crate) struct Incoming {
     body: Option<RecvStream>,
     /// The announced length, if a body is allowed.
     length: Option<u64>,
-    /// How much of it has come.
+    /// How many bytes of the body have come.
     received: u64,
     /// How many bytes of the stream's window the last piece used. The window limits the memory of a body, so it opens
     /// again only when the reader calls for the next piece.

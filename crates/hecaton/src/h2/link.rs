@@ -31,8 +31,8 @@ const CONNECTION_WINDOW: u32 = (1 << 31) - 1;
 /// Memory for many small frames until they are read; beyond it `h2` closes the connection.
 const FRAME_BUDGET: usize = 8 << 20;
 
-/// How much of a head `h2` reads, in multiples of the limit. `h2` ends the connection when the frames of one head
-/// exceed it, which would end the other streams. A head that is only too large ends its own stream (`head`).
+/// How much of a head `h2` reads, in multiples of `max_header_bytes`. `h2` ends the connection when the frames of one
+/// head exceed it, which would end the other streams. A head that is only too large ends its own stream (`head`).
 const HEADS: usize = 4;
 
 /// How many given-up streams are remembered, so that late frames for them are recognised.
@@ -44,7 +44,7 @@ pub(crate) const NO_LIMIT_YET: usize = usize::MAX - 1;
 /// How long a connection is trusted after it was driven.
 const TRUSTED: Duration = Duration::from_millis(1);
 
-/// How many times, and how long each time, a connection that nobody drove is given to read what came.
+/// A connection that nobody drove gets this many turns, each of at most this length, to read what came.
 const LOOKS: u32 = 32;
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -52,7 +52,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// request trusts it.
 const PROBE: Duration = Duration::from_secs(1);
 
-/// Stands for the number of bytes received when doubt began, if the connection is not doubted.
+/// In place of the byte count at which doubt began: the connection is not doubted.
 const TRUSTED_NOW: u64 = u64::MAX;
 
 pub(crate) struct Link {
@@ -79,7 +79,7 @@ struct Driven {
 }
 
 impl Driven {
-    /// Announces another window to the peer. `h2` refuses while the peer has not acknowledged the last one; a later
+    /// Announces another window to the peer. `h2` refuses while the peer has not acknowledged the previous one; a later
     /// turn tries again.
     fn announce(&mut self, window: u32) {
         if let (Some(connection), true) = (&mut self.connection, self.window != window) {
@@ -98,7 +98,7 @@ impl Link {
     ) -> Result<(SendRequest<Bytes>, Arc<Link>), Failure> {
         let socket = stream.descriptor();
         let observed = Arc::new(Observed::default());
-        // The most that `h2` reads of a block, with the heads of its frames.
+        // The most bytes of a header block that `h2` reads, frame heads included.
         let largest_block = (head_room(config) as usize).saturating_mul(2) + (128 << 10);
         let watched = Instrumented::new(stream, observed.clone(), largest_block);
         let (send, mut connection) = Builder::new()
@@ -205,7 +205,7 @@ impl Link {
         }
         let mut ping = lock(&self.ping);
         if let Some(ping) = ping.as_mut() {
-            // A response to the last ping that was never read would block another ping.
+            // A response to the previous ping that was never read would block another ping.
             let _ = ping.poll_pong(&mut Context::from_waker(Waker::noop()));
             let _ = ping.send_ping(Ping::opaque());
         }
@@ -257,7 +257,7 @@ impl Link {
     }
 }
 
-/// `h2` counts 32 bytes more a field (RFC 9113 §6.5.2).
+/// `h2` counts 32 more bytes per field (RFC 9113 §6.5.2).
 fn head_room(config: &Config) -> u32 {
     let fields = config.max_header_fields.min(config.max_header_bytes);
     let (fields, most) = (fields.saturating_mul(32), config.max_header_bytes);

@@ -86,8 +86,8 @@ impl StreamPermit {
     }
 
     /// Whether a body of this many bytes is everything that the peer sent before it ended its side of the stream. `h2`
-    /// forgets that end when the connection ends. The frames are observed before `h2` processes them, so an observed
-    /// end does not prove that the bytes before it were handed over.
+    /// forgets that end when the connection ends. That an end was observed does not prove that `h2` handed over all
+    /// bytes before it: frames are observed first.
     pub fn is_whole(&self, received: u64) -> bool {
         let whole = |stream| self.link.observed.whole_body(stream);
         self.stream.and_then(whole) == Some(received)
@@ -105,8 +105,8 @@ impl StreamPermit {
             .is_some_and(|stream| self.link.observed.has_begun(stream))
     }
 
-    /// How many bytes of the body came, if they differ from the announced length. `h2` does not hand over the last of
-    /// them.
+    /// The number of body bytes that came, if it is not the announced one; counted here, because `h2` does not hand
+    /// over the last of them.
     pub fn other_length(&self, length: u64) -> Option<u64> {
         let (body, ended) = self.link.observed.body(self.stream?)?;
         (body > length || (ended && body < length)).then_some(body)

@@ -21,7 +21,7 @@ pub(super) struct Upload {
     stream: SendStream<Bytes>,
     /// The bytes to send.
     rest: Bytes,
-    /// Where more comes from; none once it has ended.
+    /// The source of further bytes; none once the source has ended.
     source: Option<Arc<Sourced>>,
     done: bool,
     /// Until when the body waits for `100 Continue`, if it waits (RFC 9110 §10.1.1).
@@ -29,7 +29,7 @@ pub(super) struct Upload {
 }
 
 impl Upload {
-    /// The body of a request to be sent on `stream`, which was ended with its head if there is none.
+    /// The body of a request to be sent on `stream`. A stream without a body was ended with its head.
     pub fn new(stream: SendStream<Bytes>, request: &Request, config: &Config) -> Upload {
         let body = request.body.clone();
         let done = body.is_empty();
@@ -62,7 +62,7 @@ impl Upload {
         self.done |= self.held.take().is_some();
     }
 
-    /// Whether `h2` has all of it.
+    /// Whether `h2` has the whole body.
     pub fn is_done(&self) -> bool {
         self.done
     }

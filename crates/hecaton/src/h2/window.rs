@@ -3,15 +3,15 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The first window: what a reader that takes nothing holds of its body.
+/// The initial window: the most that is held of a body whose reader takes nothing, until fast readers widen the window.
 pub(super) const FIRST: u32 = 1 << 20;
 
-/// The largest window: 160 MB/s if the round trip takes 100 ms.
+/// The largest window. It allows 160 MB/s if the round trip takes 100 ms.
 ///
 /// The window doubles each time that one reader has taken a whole window of one body, so only fast readers widen it. It
 /// never shrinks. `h2` has one window for all streams, set by SETTINGS, and can lose the last WINDOW_UPDATE of a body
-/// while that window shrinks; the body would stand still. So a slow reader holds at most this much, next to fast
-/// readers on its connection.
+/// while that window shrinks; the body would stand still. So this much may be held for a slow reader, if fast readers
+/// on its connection have widened the window.
 const MOST: u32 = 16 << 20;
 
 /// Smaller pieces do not count: `h2` ends a connection for many of them that wait to be read, and a wider window would

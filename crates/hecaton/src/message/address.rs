@@ -90,7 +90,7 @@ pub(crate) fn read(mut url: Bytes, strict: bool) -> Result<Destination, InvalidU
     }
 }
 
-/// The URL as browsers send it (WHATWG's URL standard): punycode for the host, percent-encoded UTF-8 behind it. None if
+/// The URL as browsers send it (WHATWG's URL standard): punycode for the host, percent-encoded UTF-8 after it. None if
 /// browsers would silently repair a mistake or an attack: control characters, backslashes, and too few or too many
 /// slashes before the host.
 fn encoded(url: &[u8]) -> Option<Bytes> {

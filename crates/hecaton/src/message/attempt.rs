@@ -11,7 +11,7 @@ use crate::message::failure::Phase;
 /// (a reused connection has no `resolve_time`, no `connect_time` and no `tls_time`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
-    /// Number of the connection, unique within the client; 0 when none was had.
+    /// Number of the connection, unique within the client; 0 if there was none.
     pub connection: u64,
     /// The other end of the connection; none before a connection was open.
     pub facts: Option<Arc<ConnectionFacts>>,
@@ -127,8 +127,8 @@ impl Version {
     }
 }
 
-/// The attempts of a request and the instant up to which its time is accounted for. It outlives the
-/// future that a deadline cuts off.
+/// The attempts of a request and the instant up to which its time is accounted for. This value outlives the future that
+/// a deadline cuts off.
 pub(crate) struct Trace {
     pub attempts: Vec<Attempt>,
     pub mark: Instant,
@@ -136,7 +136,7 @@ pub(crate) struct Trace {
     pub begun: Instant,
     /// How many redirects were followed.
     pub redirects: u16,
-    /// Whether the program gave the outcome of the last attempt.
+    /// Whether the program, and not the network, gave the outcome of the last attempt.
     pub given: bool,
     /// Whether the program observes the response of the last attempt.
     pub observed: bool,
@@ -154,7 +154,7 @@ impl Trace {
         }
     }
 
-    /// Whether the current attempt is the one before on another connection.
+    /// Whether the current attempt re-sends the previous one on another connection.
     pub fn is_resend(&self) -> bool {
         let before = self.attempts.iter().rev().nth(1);
         before.is_some_and(|attempt| attempt.ending == Ending::Resent)
@@ -162,7 +162,7 @@ impl Trace {
 
     /// Begins an attempt.
     pub fn begin(&mut self) {
-        // The first one begins with the request, and a difference costs more than a comparison.
+        // The first attempt begins with the request; comparing is cheaper than subtracting.
         let begun = match self.mark == self.begun {
             true => Duration::ZERO,
             false => self.mark - self.begun,

@@ -11,15 +11,15 @@ use crate::message::failure::{Failure, Kind, Phase};
 
 /// A source of a request's body, for bodies that are large or not complete yet.
 ///
-/// It is polled for the next piece when the one before has been written, by the thread that waits for the request. So
-/// it delays only its own request, and a server that reads slowly delays the source.
+/// The source is polled for the next piece when the previous one has been written, by the thread that waits for the
+/// request. So a slow source delays only its own request, and a server that reads slowly delays the source.
 pub trait Source: Send {
-    /// The next piece, of whatever size, or none at the end. An error fails the request, whose connection
-    /// is closed. When it returns pending, it wakes the task once it has something.
+    /// The next piece, of whatever size, or none at the end. An error fails the request, whose connection is closed. A
+    /// source that returns pending wakes the task once it has something.
     fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>>;
 
-    /// Begins again, so that the request can be sent again. False if that is impossible: once a piece has been taken,
-    /// there are then no retries, and no redirects that repeat the body.
+    /// Begins again, so that the request can be sent again. False if the source cannot begin again. Then, once a piece
+    /// has been taken, the request is not retried, and redirects that repeat the body are not followed.
     fn rewind(&mut self) -> bool {
         false
     }
@@ -43,7 +43,7 @@ struct State {
     /// Whether a piece was taken.
     begun: bool,
     given: u64,
-    /// The piece that completes the announced length, until the source has ended.
+    /// The piece that completes the announced length, held back until the source ends.
     last: Option<Bytes>,
     ended: bool,
 }
@@ -70,12 +70,12 @@ impl Body {
         }))
     }
 
-    /// Whether there is none. A `Content-Length: 0` may have been announced all the same.
+    /// Whether there is no body. A `Content-Length: 0` may have been announced all the same.
     pub fn is_empty(&self) -> bool {
         matches!(self, Body::Whole(bytes) if bytes.is_empty())
     }
 
-    /// All of it, none if it comes piece by piece.
+    /// The whole body; none if it comes piece by piece.
     pub fn whole(&self) -> Option<&[u8]> {
         match self {
             Body::Whole(bytes) => Some(bytes),
@@ -83,7 +83,7 @@ impl Body {
         }
     }
 
-    /// How many bytes, none if that is not known.
+    /// How many bytes the body has; none if that is not known.
     pub fn length(&self) -> Option<u64> {
         match self {
             Body::Whole(bytes) => Some(bytes.len() as u64),
@@ -91,14 +91,14 @@ impl Body {
         }
     }
 
-    /// Counts as sent, for a request to which a program responds in place of the network.
+    /// Counts the body as sent, for a request to which a program responds in place of the network.
     pub fn begin(&self) {
         if let Body::Source(source) = self {
             source.lock().begun = true;
         }
     }
 
-    /// Makes it ready to be sent again; false if it can be sent only once, and that has begun.
+    /// Makes the body ready to be sent again; false if it can be sent only once, and sending has begun.
     pub fn begin_again(&self) -> bool {
         match self {
             Body::Whole(_) => true,
@@ -123,8 +123,8 @@ impl Sourced {
     }
 
     /// The next piece, never empty, none at the end. Fails when the source does, or when it does not have the announced
-    /// length. No surplus byte is returned. The piece that completes the announced length is returned when the source
-    /// has ended. A server that has the whole request may respond, and the body may still turn out to be too long.
+    /// length. No surplus byte is returned. The piece that completes the announced length is held back until the source
+    /// ends: otherwise the server could respond to a request whose body then turns out to be too long.
     pub fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         let mut state = self.lock();
         state.begun = true;

@@ -12,7 +12,7 @@ pub(crate) enum Broken {
     /// The peer guarantees that it did nothing for the request, whether or not it was sent: it ended the connection
     /// before it. The flag says whether the connection got anything done.
     Unprocessed(Failure, bool),
-    /// The peer guarantees that it did nothing for the request: it refused this stream alone.
+    /// The peer guarantees that it did nothing for the request: it refused only this stream.
     Refused(Failure),
     Failed(Failure),
 }

@@ -17,7 +17,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// Checks them: a control character is refused.
+    /// A login with this user and password. Refuses control characters.
     pub fn new(user: &str, password: &str) -> Result<Login, InvalidRequest> {
         if user.chars().chain(password.chars()).any(char::is_control) {
             let why = "digest_auth contains a control character";
@@ -28,7 +28,7 @@ impl Login {
     }
 }
 
-/// Without the password and the name.
+/// Leaves out the password and the name.
 impl fmt::Debug for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Login(..)")

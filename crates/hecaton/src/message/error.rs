@@ -112,7 +112,7 @@ impl Error {
             .filter(|_| !matches!(last.ending, Ending::Status(_)))
     }
 
-    /// The reason alone, without URL and times.
+    /// Only the reason, without URL and times.
     pub fn detail(&self) -> &str {
         &self.0.detail
     }

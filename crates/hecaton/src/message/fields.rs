@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use memchr::memchr;
 use memchr::memmem::Finder;
 
-/// The fields behind a body, as such a block; none if there are none.
+/// The fields after a body, as such a block; none if there are none.
 pub(crate) type Trailers = Option<Box<Vec<u8>>>;
 
 /// A block of fields, looked at without a copy.

@@ -12,8 +12,8 @@ use memchr::memchr2;
 /// How many fields fit without an allocation.
 const USUAL_FIELDS: usize = 128;
 
-/// Most interim responses (1xx) before the final one, over HTTP/1.1 and HTTP/2 alike. A server that sends more would
-/// keep the request waiting with bytes that no limit counts.
+/// At most this many interim responses (1xx) may come before the final one, over HTTP/1.1 and HTTP/2 alike. A server
+/// that sends more would keep the request waiting with bytes that no limit counts.
 pub(crate) const MOST_INTERIM: usize = 100;
 
 /// The rules for reading a head.
@@ -373,7 +373,7 @@ fn keep_alive_timeout(value: &[u8]) -> Option<u16> {
     })
 }
 
-/// Digits alone: no sign, no space.
+/// Only digits: no sign, no space.
 fn parse_length(digits: &[u8]) -> Option<u64> {
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

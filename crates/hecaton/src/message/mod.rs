@@ -5,10 +5,11 @@
 //! - A valid URL goes on the wire byte for byte. Any other is encoded by the `url` crate as browsers do (`address`).
 //! - One rule (`Template::may_leave` in `template`) says which header may go to another origin, both for redirects and
 //!   for absolute URLs beside a `base_url`. Only public headers may, whether the client or the request has them.
-//! - The engine polls the bodies of requests (`body`): a source gives its next piece when the last was written. The
-//!   engine cannot call Ruby, because it runs without the GVL. It reports that a piece is needed, which ends the wait,
-//!   and Ruby's thread reads it (`ruby/ext/hecaton/src/body_source.rs`). If a pipe or a socket has nothing, the engine
-//!   polls it with everything else. Any other slow body holds up its batch, as a slow callback does.
+//! - The engine polls the bodies of requests (`body`): a source gives its next piece when the previous one has been
+//!   written. The engine cannot call Ruby, because it runs without the GVL. It reports that a piece is needed, which
+//!   ends the wait, and Ruby's thread reads it (`ruby/ext/hecaton/src/body_source.rs`). If a pipe or a socket has
+//!   nothing, the engine polls it with everything else. Any other slow body holds up its batch, as a slow callback
+//!   does.
 
 pub(crate) mod address;
 pub(crate) mod attempt;

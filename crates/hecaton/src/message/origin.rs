@@ -36,35 +36,36 @@ impl Scheme {
 pub struct Origin {
     /// The scheme.
     pub scheme: Scheme,
-    /// Host name or address, an IPv6 address without brackets, and with its zone behind a `%` if the URL has one.
+    /// Host name or address, an IPv6 address without brackets, and with its zone after a `%` if the URL has one.
     pub host: String,
     /// TCP port.
     pub port: u16,
 }
 
 impl Origin {
-    /// As a URL writes it.
+    /// Host and port as a URL writes them.
     pub(crate) fn authority(&self) -> String {
         let mut authority = Vec::new();
         self.write_authority(&mut authority);
         String::from_utf8_lossy(&authority).into_owned()
     }
 
-    /// As a `Host` header writes it: without the zone, which has a meaning on this machine alone (RFC 6874 §4).
+    /// Host and port as a `Host` header writes them: without the zone, which has a meaning only on this machine (RFC
+    /// 6874 §4).
     pub(crate) fn host_header(&self) -> String {
         let mut header = Vec::new();
         self.write(zone::without(&self.host), "", &mut header);
         String::from_utf8_lossy(&header).into_owned()
     }
 
-    /// The URL of a target here, with its query.
+    /// The URL of a target at this origin, with its query.
     pub(crate) fn url(&self, target: &PathAndQuery) -> String {
         let mut url = Vec::new();
         self.write_url(target, &mut url);
         String::from_utf8_lossy(&url).into_owned()
     }
 
-    /// Appends the URL of a target here, with its query, to `out`.
+    /// Appends the URL of a target at this origin, with its query, to `out`.
     pub(crate) fn write_url(&self, target: &PathAndQuery, out: &mut Vec<u8>) {
         out.extend_from_slice(self.scheme.name().as_bytes());
         out.extend_from_slice(b"://");

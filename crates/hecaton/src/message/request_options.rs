@@ -7,7 +7,7 @@ use crate::message::retry::Retry;
 /// Options that few requests set.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RequestOptions {
-    /// Most redirects instead of the client's.
+    /// How many redirects are followed at most, instead of the client's `redirects`.
     pub redirects: Option<u32>,
     /// Digest authentication, and how far it has come.
     pub digest: Option<Digest>,

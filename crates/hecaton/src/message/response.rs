@@ -50,7 +50,7 @@ impl Response {
         &self.fields
     }
 
-    /// The trailers behind the body (RFC 9110 §6.5), like headers. Most responses have none.
+    /// The trailers after the body (RFC 9110 §6.5), like headers. Most responses have none.
     pub fn trailers(&self) -> impl Iterator<Item = (&str, &[u8])> {
         Fields(self.trailer_block()).iter()
     }

@@ -10,7 +10,7 @@ use crate::message::failure::Kind;
 /// for, past the total deadline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retry {
-    /// Most tries after the first. Default 2. 0 is none.
+    /// At most this many tries after the first. Default 2. 0 is none.
     pub max: u32,
     /// Methods whose requests may be sent again. Default the idempotent ones of RFC 9110 §9.2.2: GET,
     /// HEAD, OPTIONS, TRACE, PUT, DELETE. A failure of which no byte was sent is retried whatever the

@@ -21,10 +21,10 @@ pub struct Defaults {
     /// The base of relative URLs (RFC 3986 §5). Ruby adds the slash at its end where it is missing. Default none: URLs
     /// are absolute. A user and a password in it become the `Authorization` of all requests, unless `headers` have one.
     pub base_url: Option<String>,
-    /// Headers of every request, in order; repeats stay. Default none. A request's own headers replace those of
-    /// the same name. With a `base_url` they are sent to its origin alone, except public ones. Without a
-    /// `base_url` they are sent wherever a request is sent first, and headers that are not public do not follow a
-    /// redirect to another origin.
+    /// Headers of every request, in order; repeats stay. Default none. A request's own headers replace those of the
+    /// same name. With a `base_url` they are sent only to its origin, except public ones. Without a `base_url` they are
+    /// sent wherever a request is sent first, and headers that are not public do not follow a redirect to another
+    /// origin.
     pub headers: Vec<(String, Vec<u8>)>,
     /// Names of headers that may go anywhere: the client's to other origins than its base's, and the client's and a
     /// request's own along with a redirect to another origin. Default none. These always may: `accept`,
@@ -42,7 +42,7 @@ pub struct Defaults {
     pub strict_urls: bool,
 }
 
-/// Without the values of headers, which may be secret, and without the base's credentials.
+/// Leaves out the values of headers, which may be secret, and the base's credentials.
 impl fmt::Debug for Defaults {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
@@ -110,7 +110,7 @@ pub struct Template {
     public_alone: Option<Inherited>,
 }
 
-/// Without the headers, which may be secret.
+/// Leaves out the headers, which may be secret.
 impl fmt::Debug for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Template").finish_non_exhaustive()
@@ -185,7 +185,7 @@ impl Template {
         }
     }
 
-    /// Whether credentials may be sent there.
+    /// Whether credentials may be sent to this origin.
     fn is_own(&self, origin: &Origin) -> bool {
         self.base
             .as_ref()

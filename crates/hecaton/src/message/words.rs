@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-/// Characters of a URL in a message.
+/// A message shows at most this many characters of a URL.
 pub(crate) const MOST_OF_A_URL: usize = 500;
 
-/// Characters of a reason, part of which a server may have chosen.
+/// A message shows at most this many characters of a reason, part of which a server may have chosen.
 pub(crate) const MOST_OF_A_REASON: usize = 1000;
 
 /// How the number begins.

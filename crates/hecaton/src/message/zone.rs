@@ -1,6 +1,6 @@
 //! Zones of IPv6 addresses: which of the machine's networks a link-local address is on (RFC 4007, RFC 6874).
 //!
-//! A URL has `[fe80::1%25eth0]`, an origin's host is `fe80::1%eth0`. The zone has a meaning on this machine alone: it
+//! A URL has `[fe80::1%25eth0]`, an origin's host is `fe80::1%eth0`. The zone has a meaning only on this machine: it
 //! decides the way of the connection, and is never sent.
 
 use std::fmt;

@@ -29,7 +29,7 @@ use crate::transport::tls::Offer;
 /// The connection or stream for a request.
 pub(crate) enum Acquired {
     Stream(StreamPermit),
-    /// The peer supports only HTTP/1.1. With a connection, if one was opened already.
+    /// The peer supports only HTTP/1.1. Holds a connection, if one was opened already.
     Http1(Option<Held>),
 }
 
@@ -42,7 +42,7 @@ enum NewConnection {
 /// The end of the wait.
 enum Way {
     Acquired(Acquired),
-    /// To be opened, with its permit if there is a limit.
+    /// A connection is to be opened, with its permit if there is a limit.
     Open(Option<Box<Permit>>),
 }
 

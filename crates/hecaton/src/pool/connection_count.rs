@@ -21,7 +21,7 @@ pub(crate) struct ConnectionCounts(Mutex<HashMap<Arc<Origin>, Arc<OriginCount>>>
 #[derive(Default)]
 struct OriginCount {
     now: AtomicUsize,
-    /// Most of them at once since there was none.
+    /// The highest value of `now` since it was last 0.
     peak: AtomicUsize,
 }
 
@@ -35,7 +35,7 @@ impl Drop for Counted {
 }
 
 impl ConnectionCounts {
-    /// For a connection that was opened to `origin`.
+    /// Counts a connection that was opened to `origin`, until the result is dropped.
     pub fn join(&self, origin: &Arc<Origin>) -> Counted {
         let mut connection_counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !connection_counts.contains_key(origin) {

@@ -14,7 +14,7 @@ use crate::transport::wire::Wire;
 use crate::transport::{Dial, Opened};
 
 impl Pool {
-    /// A connection for HTTP/1.1 alone.
+    /// A new connection that may use only HTTP/1.1.
     pub(super) async fn open_http1(
         &self,
         origin: &Origin,
@@ -27,7 +27,7 @@ impl Pool {
         Ok(Box::new(Connection::new(ticket, wire, forward)))
     }
 
-    /// `offer` matters to TLS alone; `elapsed` counts against the limits.
+    /// `offer` matters only to TLS; `elapsed` counts against the limits.
     pub(super) async fn dial(
         &self,
         origin: &Origin,

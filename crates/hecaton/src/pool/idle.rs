@@ -243,7 +243,7 @@ impl Idle {
         });
     }
 
-    /// Whether there is none.
+    /// Whether no connection is here.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }

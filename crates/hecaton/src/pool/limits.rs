@@ -101,7 +101,7 @@ impl ConnectionLimits {
         permit
     }
 
-    /// A permit if one is free; the semaphores keep theirs for requests that wait already.
+    /// A permit if one is free. The semaphores keep permits for requests that wait already.
     fn at_once(&self, own: Option<&Arc<Semaphore>>) -> Option<Permit> {
         let mut permit = Permit::default();
         if let Some(own) = own {

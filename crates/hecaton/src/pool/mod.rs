@@ -202,7 +202,7 @@ impl Pool {
         }
     }
 
-    /// For a connection that has been opened.
+    /// The ticket of a connection that has been opened.
     fn ticket(&self) -> Ticket {
         let id = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
         Ticket::new(id, self.open.clone())

@@ -229,7 +229,7 @@ impl Session {
         usable.then(|| self.send.current_max_send_streams())
     }
 
-    /// When it may be too old, or have been idle for too long.
+    /// When the connection may be too old, or have been idle for too long.
     pub fn next_end(&self, idle_timeout: Duration) -> Option<Instant> {
         let since = match self.active {
             0 => self.idle_since,

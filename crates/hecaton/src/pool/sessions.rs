@@ -20,7 +20,8 @@ use crate::message::elapsed::{Elapsed, Interval};
 use crate::message::failure::Failure;
 use crate::message::origin::{Origin, Scheme};
 
-/// How often at most all origins are searched for connections that have been idle for too long.
+/// How often all origins are searched for connections that have been idle for too long; more often if `idle_timeout` is
+/// shorter.
 pub(super) const SWEEP: Duration = Duration::from_secs(1);
 
 #[derive(Default)]

@@ -20,13 +20,13 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use nix::sys::socket::{Shutdown, shutdown};
 use nix::unistd::close;
 
-/// Those above are not noted, and stay open in a child.
+/// Descriptors from this number on are not noted, and stay open in a child.
 const MOST: usize = 1 << 18;
 
 /// A bit for each descriptor.
 static OPEN: [AtomicU64; MOST / 64] = [const { AtomicU64::new(0) }; MOST / 64];
 
-/// The process that they are open in; 0 before the first.
+/// The process in which these descriptors are open; 0 before the first is noted.
 static HOME: AtomicU32 = AtomicU32::new(0);
 
 /// How often this process and those it descends from have forgotten what they inherited.

@@ -31,7 +31,7 @@ impl Reactor {
         Ok(Reactor(Some(SharedRuntime::new(runtime?)), descriptors))
     }
 
-    /// Whether it was made in a process that this one descends from, and is closed here (see
+    /// Whether an ancestor of this process made it, so that it is closed here (see
     /// [`forget_inherited`](crate::forget_inherited)): it must not be waited on.
     pub fn is_inherited(&self) -> bool {
         self.1.is_inherited()
@@ -49,8 +49,8 @@ impl Reactor {
         shared.runtime.block_on(unconstrained(future))
     }
 
-    /// Waits like `block_on`, for this time at most; none if the time was too short. The future
-    /// continues at the next wait.
+    /// Waits like `block_on`, but at most this long; none if the future was not ready by then. A future that is passed
+    /// by reference can be waited for again.
     pub fn block_on_at_most<F: Future>(&self, future: F, longest: Duration) -> Option<F::Output> {
         self.block_on(async { timeout(longest, future).await.ok() })
     }

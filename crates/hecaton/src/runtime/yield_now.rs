@@ -42,9 +42,9 @@ pub fn begin_turn() -> Turn {
     Turn { outer }
 }
 
-/// Whether one of many requests may be polled in this turn. If not, it is woken for the next. So one wait for thousands
-/// of requests holds up the deadlines of other waits on the same [`Reactor`](crate::Reactor) no longer than a few
-/// hundred polls.
+/// Whether one of many requests may be polled in this turn. If not, its task is woken for the next turn. So one wait
+/// for thousands of requests holds up the deadlines of other waits on the same [`Reactor`](crate::Reactor) no longer
+/// than a few hundred polls.
 pub fn poll_turn(cx: &mut Context<'_>) -> Poll<()> {
     let left = LEFT.get();
     if left == 0 {

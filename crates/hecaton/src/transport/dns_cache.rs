@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Most names in the cache, which take some 2 MB.
+/// The cache holds at most this many names, which take some 2 MB.
 const MOST: usize = 16_384;
 
 /// The results of lookups.

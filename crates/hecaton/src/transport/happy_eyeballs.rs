@@ -53,7 +53,8 @@ async fn first_of_several<T, F: Future<Output = io::Result<T>>>(
     }
 }
 
-/// The families take turns, in the resolver's order, the first one's first (RFC 8305 §4).
+/// The order in which to try the addresses: the families take turns, beginning with that of the first address, and each
+/// keeps the resolver's order (RFC 8305 §4).
 fn in_turn(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     let Some(first) = addresses.first() else {
         return Vec::new();

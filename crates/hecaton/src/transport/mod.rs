@@ -133,7 +133,7 @@ impl Connector {
                 let time = dial.trace.lap();
                 let attempt = dial.trace.attempt();
                 attempt.tls_time = time;
-                // No other has it yet, so nothing is copied.
+                // No other owner has the facts yet, so nothing is copied.
                 Arc::make_mut(attempt.facts.get_or_insert_default()).tls =
                     Some(self.tls.facts(&tls));
                 Ok(Wire::Tls(Box::new(tls)))

@@ -17,7 +17,7 @@ use crate::message::failure::{Failure, Kind, Phase};
 use crate::message::zone::ZonedAddress;
 use crate::runtime::descriptors::Noted;
 
-/// Most addresses that a message names.
+/// A message names at most this many addresses.
 const MOST_NAMED: usize = 8;
 
 /// Closes idle connections; whether there were any.
@@ -25,7 +25,7 @@ pub(crate) type CloseIdle<'a> = &'a (dyn Fn() -> bool + Send + Sync);
 
 /// The destination of a connection, for messages.
 pub(super) struct Destination<'a> {
-    /// The kind of the destination, with a space behind it; empty for the origin.
+    /// The kind of the destination, with a space after it; empty for the origin.
     pub what: &'static str,
     pub host: &'a str,
     pub port: u16,

@@ -19,14 +19,14 @@ use crate::transport::farewell;
 use crate::transport::pipe::Pipe;
 use crate::transport::tls::explain::explain;
 
-/// Most that one TLS record carries (RFC 8446 §5.1).
+/// A TLS record carries at most this many bytes (RFC 8446 §5.1).
 pub(crate) const RECORD: usize = 16 << 10;
 
-/// Most reads from a socket for one read from TLS. A peer may send records without data (tickets, keys) for ever, and
-/// must not delay deadlines and other requests.
+/// At most this many reads from a socket serve one read from TLS. A peer may send records without data (tickets, keys)
+/// for ever, and must not delay deadlines and other requests.
 const READS_PER_TURN: u32 = 64;
 
-/// Most bytes of a hung-up peer that are read at once; the rest is read as usual.
+/// At most this many bytes of a peer that hung up are read at once; the rest is read as usual.
 const MOST_RESCUED: usize = 64 << 10;
 
 /// TLS over a socket.

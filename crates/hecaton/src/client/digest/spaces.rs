@@ -1,4 +1,4 @@
-//! The protection spaces that a client knows (RFC 7616 §3.3, `domain`), each with its last session.
+//! The protection spaces that a client knows (RFC 7616 §3.3, `domain`), each with its latest session.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,10 @@ use crate::message::digest::Login;
 use crate::message::digest::response::Session;
 use crate::message::origin::{Origin, display_url};
 
-/// Most realms of one login at one origin; a new one replaces the oldest.
+/// At most this many realms of one login at one origin are remembered; a new one replaces the oldest.
 const MOST_REALMS: usize = 16;
 
-/// Most pairs of an origin and a login. One more pair clears the map.
+/// At most this many pairs of an origin and a login are remembered. One more pair clears the map.
 const MOST_PAIRS: usize = 1000;
 
 /// All protection spaces of a client.

@@ -13,7 +13,7 @@ const DAY: i64 = 24 * 60 * 60;
 struct Found {
     time: Option<[u32; 3]>,
     day: Option<u32>,
-    /// From 0.
+    /// January is 0.
     month: Option<usize>,
     year: Option<u32>,
 }

@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use super::date;
 
-/// Most bytes of name and value together; a cookie with more is ignored.
+/// Name and value may have at most this many bytes together; a cookie with more is ignored.
 const LONGEST: usize = 4096;
 
-/// Most bytes of an attribute's value; an attribute with more is ignored.
+/// An attribute's value may have at most this many bytes; an attribute with more is ignored.
 const LONGEST_ATTRIBUTE: usize = 1024;
 
 /// A parsed `Set-Cookie`, before anything is known about the server.
@@ -33,8 +33,8 @@ enum MaxAge {
 }
 
 impl<'a> Raw<'a> {
-    /// None if the text is no cookie: it has no name, or contains a control character. If an attribute is repeated, the
-    /// last one counts.
+    /// Reads the value of a `Set-Cookie`. None if the text is no cookie: it has no name, or contains a control
+    /// character. If an attribute is repeated, the last one counts.
     pub fn read(text: &'a str) -> Option<Raw<'a>> {
         if text.bytes().any(|b| b.is_ascii_control() && b != b'\t') {
             return None;

@@ -8,12 +8,12 @@ use psl::Psl;
 
 use super::{Cookie, is_address, is_below, is_within};
 
-/// Most cookies of a site, and how many it keeps once there are more.
+/// The limit on cookies of a site, and how many the site keeps once there are more.
 pub(super) const MOST_OF_A_SITE: usize = 180;
 const LEFT_OF_A_SITE: usize = 150;
 
-/// Most cookies in all, and how many are left when there are more. Eviction looks at every cookie, so it must not
-/// happen for each new one.
+/// The limit on cookies in all, and how many are left once there are more. Eviction looks at every cookie, so it must
+/// not happen for each new one.
 pub(super) const MOST: usize = 3000;
 const LEFT: usize = 2700;
 

@@ -92,7 +92,7 @@ fn http_neither_replaces_nor_hides_a_secure_cookie() {
     }
     let wide = "n=evil; Path=/in; Domain=host.example";
     assert_eq!(sent_after("http://b.host.example/", wide), safe);
-    // The others do not replace it: shorter paths go behind it, and other names are other cookies.
+    // The others do not replace it: shorter paths go after it, and other names are other cookies.
     let behind = "Cookie: n=safe; n=evil\r\n";
     assert_eq!(
         sent_after("http://a.host.example/", "n=evil; Path=/"),
@@ -258,7 +258,7 @@ fn no_cookie_is_set_for_a_public_suffix() {
         let own = format!("n=v; Domain={host}");
         assert!(jar.set(&own, &url).unwrap() && !jar.list()[0].host_only);
     }
-    // The suffix itself has cookies of its own, for itself alone.
+    // The suffix itself has cookies of its own, only for itself.
     let jar = Cookies::new();
     assert!(
         jar.set("n=v; Domain=github.io", "http://github.io/")

@@ -104,7 +104,7 @@ fn invalid_hpack_is_undecodable() {
         &[0x40, 5, b'a'],
         &[0xff, 0xff, 0xff, 0xff, 0xff],
         &[0x3f, 0xe2, 0x1f],    // A table of 4,097 bytes.
-        &[0x88, 0x20],          // A size behind a field.
+        &[0x88, 0x20],          // A size after a field.
         &[0x40, 0x81, 0xff, 0], // Eight bits of padding.
     ] {
         assert_eq!(

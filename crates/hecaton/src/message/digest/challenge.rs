@@ -47,7 +47,7 @@ pub(crate) enum Quality {
     AuthInt,
 }
 
-/// The first challenge of a head that the client can respond to; `may_sum_body` if the body is there to be hashed.
+/// The first challenge of a head that the client can respond to; `may_sum_body`: the body is there to be hashed.
 pub(crate) fn first(fields: &[u8], may_sum_body: bool) -> Option<Challenge> {
     let demands = Fields(fields)
         .iter()
@@ -77,7 +77,7 @@ fn get<'a>(parameters: &'a Parameters<'_>, name: &str) -> Option<&'a [u8]> {
     Some(&found.1)
 }
 
-/// None if this client does not support it.
+/// Reads a challenge; none if this client does not support it.
 fn read(parameters: &Parameters<'_>, may_sum_body: bool) -> Option<Challenge> {
     let text = |name| get(parameters, name).map(<[u8]>::to_vec);
     let says = |name, what: &str| {
@@ -137,7 +137,7 @@ fn quality(offered: Option<&[u8]>, may_sum_body: bool) -> Option<Quality> {
     }
 }
 
-/// Schemes with their parameters. An unreadable rest is left out.
+/// Parses schemes with their parameters. An unreadable rest is left out.
 fn parse(value: &[u8]) -> Vec<(&[u8], Parameters<'_>)> {
     let mut demands: Vec<(&[u8], Parameters<'_>)> = Vec::new();
     let mut rest = value;
@@ -159,7 +159,7 @@ fn parse(value: &[u8]) -> Vec<(&[u8], Parameters<'_>)> {
     }
 }
 
-/// `name=value`, with spaces around. On failure `rest` stays somewhere in the middle.
+/// Takes a `name=value` with spaces around it. On failure `rest` stays somewhere in the middle.
 fn take_parameter<'a>(rest: &mut &'a [u8]) -> Option<(&'a [u8], Vec<u8>)> {
     skip(rest, b" \t,");
     let name = take_token(rest);

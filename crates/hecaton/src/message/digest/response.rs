@@ -29,14 +29,14 @@ pub(crate) struct Session {
 pub(crate) struct DigestInput<'a> {
     pub method: &'a str,
     pub target: &'a str,
-    /// None if it is not all there.
+    /// None if the body comes in pieces.
     pub body: Option<&'a [u8]>,
 }
 
 impl Session {
     pub fn new(challenge: Challenge) -> Session {
         let mut random = [0; 16];
-        // If there is no random number, only a defence against chosen nonces is missing, and no secret.
+        // An error may be ignored: without a random `cnonce` a defence against chosen nonces is lost, but no secret.
         let _ = SystemRandom::new().fill(&mut random);
         Session::with_cnonce(challenge, hex(&random))
     }
@@ -102,7 +102,8 @@ impl Session {
         self.challenge.quality != Quality::None || self.challenge.algorithm.session
     }
 
-    /// The name: as it is, as a hash, or in UTF-8 where the server says that it reads that.
+    /// The user's name: hashed if the challenge says so, in UTF-8 if it is not ASCII and the server accepts that, else
+    /// as it is.
     fn write_user(&self, login: &Login, out: &mut Vec<u8>) {
         let Login { user, .. } = login;
         if self.challenge.userhash {

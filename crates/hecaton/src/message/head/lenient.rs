@@ -5,7 +5,7 @@
 //! A head that two readers could frame in two ways stays refused:
 //!
 //! - a framing field (`Content-Length`, `Transfer-Encoding`) with more wrong than a space before its colon,
-//! - a framing field that hides in the name of another field, or behind a line break in its value,
+//! - a framing field that hides in the name of another field, or after a line break in its value,
 //! - a length beside a coding,
 //! - a NUL anywhere.
 
@@ -46,9 +46,9 @@ pub(super) fn rewrite(input: &[u8]) -> Result<Option<Rewritten>, &'static str> {
 #[derive(Default)]
 struct Rewriting {
     text: Vec<u8>,
-    /// Whether the last field was left out, with its continuation lines.
+    /// Whether the previous field was left out. Its continuation lines are then left out too.
     skipped: bool,
-    /// Whether the last field frames the body.
+    /// Whether the previous field frames the body.
     framing: bool,
     lengths: bool,
     codings: bool,
@@ -144,8 +144,8 @@ pub(crate) fn put_trailer(line: &[u8], block: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Replaces control characters by spaces, unless another reader would find a framing field behind one that may end a
-/// line.
+/// Replaces control characters by spaces. Fails if one of them may end a line for another reader, who would then find a
+/// framing field after it.
 fn put_value(value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
     let behind = memchr(b'\r', value).map_or(&[][..], |at| &value[at..]);
     if hides_framing(behind) {
@@ -162,7 +162,7 @@ fn cleaned(byte: &u8) -> u8 {
     }
 }
 
-/// Whether the letters and digits alone read as the name of a framing field.
+/// Whether the letters and digits among these bytes contain the name of a framing field.
 fn hides_framing(bytes: &[u8]) -> bool {
     let letters: Vec<u8> = bytes
         .iter()
@@ -181,7 +181,7 @@ fn is_name(name: &[u8]) -> bool {
     http::HeaderName::from_bytes(name).is_ok()
 }
 
-/// The text before the first space, and the text behind the spaces.
+/// The text before the first space, and the text after the spaces.
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
     let end = memchr(b' ', text).unwrap_or(text.len());
     let (word, rest) = text.split_at(end);

@@ -18,7 +18,7 @@ pub(super) fn read(
         None => either("http_proxy"),
     };
     let server = |name: &str, own: Option<String>| match own.or_else(|| either("all_proxy")) {
-        // Set to nothing means none.
+        // A variable that is set to nothing means no proxy.
         Some(url) if !url.trim().is_empty() => Server::parse(url.trim())
             .map(|server| Some(Arc::new(server)))
             .map_err(|why| InvalidRequest(format!("the environment's {name}: {why}"))),

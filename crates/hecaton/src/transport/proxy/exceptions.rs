@@ -20,7 +20,7 @@ enum Exception {
 }
 
 impl Exceptions {
-    /// Entries with commas or spaces between them.
+    /// Parses a list whose entries are separated by commas or spaces.
     pub fn parse(list: &str) -> Exceptions {
         let entries = list
             .split([',', ' ', '\t'])
@@ -28,7 +28,7 @@ impl Exceptions {
         Exceptions(entries.map(parse).collect())
     }
 
-    /// Whether this host is one of them.
+    /// Whether this host is in the list.
     pub fn include(&self, host: &str, port: u16) -> bool {
         if self.0.is_empty() {
             return false;
@@ -81,7 +81,7 @@ fn parse(entry: &str) -> Exception {
     Exception::Name(name.to_ascii_lowercase(), port)
 }
 
-/// Takes the port off, which an IPv6 address has only behind brackets.
+/// Splits the port off an entry. An IPv6 address can have a port only after brackets.
 fn with_port(entry: &str) -> (&str, Option<u16>) {
     let Some((host, port)) = entry.rsplit_once(':') else {
         return (entry, None);

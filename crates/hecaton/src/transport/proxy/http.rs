@@ -15,7 +15,7 @@ use crate::message::origin::Origin;
 use crate::message::request::Request;
 use crate::message::zone;
 
-/// Most bytes of a proxy's response to CONNECT. They say some hundred.
+/// A proxy's response to CONNECT may have at most this many bytes. Usual ones have some hundred.
 const MOST_BYTES: usize = 64 << 10;
 const MOST_FIELDS: usize = 256;
 
@@ -26,14 +26,14 @@ pub(crate) struct Forward {
 }
 
 impl fmt::Debug for Forward {
-    /// Without credentials.
+    /// Leaves out the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Forward")
     }
 }
 
 impl Forward {
-    /// With user and password, or without (RFC 7617).
+    /// The headers for this user and password, if there are any (RFC 7617).
     pub fn new(credentials: Option<(Vec<u8>, Vec<u8>)>) -> Forward {
         let field = |(user, password): (Vec<u8>, Vec<u8>)| {
             let pair = [user, password].join(&b':');
@@ -45,7 +45,7 @@ impl Forward {
         }
     }
 
-    /// The begin of the target before the path, which names the origin (RFC 9112 §3.2.2).
+    /// Writes the target in absolute form, which names the origin (RFC 9112 §3.2.2).
     pub fn write_target(&self, request: &Request, out: &mut Vec<u8>) {
         let origin = request.origin();
         out.extend_from_slice(origin.scheme.name().as_bytes());
@@ -57,7 +57,7 @@ impl Forward {
         }
     }
 
-    /// The credentials, unless the request has its own.
+    /// Writes the credentials, unless the request has its own.
     pub fn write_authorization(&self, fields: &[u8], out: &mut Vec<u8>) {
         if Fields(fields).get("proxy-authorization").is_none() {
             out.extend_from_slice(&self.authorization);

@@ -3,7 +3,7 @@
 //! Pure functions from bytes to decisions, property-tested, and short exchanges around them. Decisions:
 //!
 //! - A client chooses the proxy of each origin when it is made (from its settings, or from the environment as curl
-//!   reads it), so the pool's key is the origin alone.
+//!   reads it), so the pool's key is only the origin.
 //! - An HTTP proxy forwards `http` requests. Its credentials belong to the connection, not to the request, so they
 //!   cannot reach an origin. Everything else (`https`, HTTP/2 without TLS) goes through a tunnel, and the proxy sees
 //!   only host and port.
@@ -12,7 +12,7 @@
 //! - As in curl, requests to loopback addresses use the proxy too, unless `no_proxy` names them.
 //! - The client's pins and its certificate are for servers, not for proxies, which have names and keys of their own.
 //! - A `Proxy-Authorization` header of a program goes to a proxy that forwards the request. Tunnels are shared between
-//!   requests, so a tunnel uses the credentials of the proxy's URL alone.
+//!   requests, so a tunnel uses only the credentials of the proxy's URL.
 
 mod environment;
 mod exceptions;

@@ -46,7 +46,7 @@ pub(crate) enum Socks {
 }
 
 impl fmt::Debug for Server {
-    /// Without credentials.
+    /// Leaves out the credentials.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.host, self.port)
     }

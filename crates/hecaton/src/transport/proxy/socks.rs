@@ -14,7 +14,7 @@ const CONNECT: u8 = 1;
 #[derive(Clone, Debug)]
 pub(crate) enum Target<'a> {
     Address(SocketAddr),
-    /// To be resolved there.
+    /// A name and a port; the proxy resolves the name.
     Name(&'a str, u16),
 }
 

@@ -10,19 +10,19 @@ use rustls::{
 
 use super::verify::{Refusal, is_authoritys};
 
-/// Most names of a certificate that a message lists.
+/// A message lists at most this many names of a certificate.
 const MOST_NAMES: usize = 3;
 
-/// How much the server had sent before a handshake failed.
+/// What the server had sent before a handshake failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     /// The server had sent only its refusal of what was offered.
     NothingElse,
-    /// Another step of the handshake, or unknown.
+    /// The server had also sent another step of the handshake, or that is unknown.
     More,
 }
 
-/// The reason behind a handshake if it is one of TLS, none if the connection under it failed.
+/// Why a connection failed after its handshake, if TLS was the cause; none if the connection under it failed.
 pub(crate) fn explain(error: &io::Error) -> Option<String> {
     match of_tls(error)? {
         Error::InvalidMessage(_) => Some("what came behind the handshake is not TLS".into()),

@@ -87,7 +87,7 @@ impl<'a> Der<'a> {
         Some(&bytes[from..])
     }
 
-    /// The content of the next value, behind which there is nothing.
+    /// The content of the next value; none if anything follows that value.
     fn only(mut self, tag: u8) -> Option<&'a [u8]> {
         let value = self.next(tag)?;
         self.0.is_empty().then_some(value.content)

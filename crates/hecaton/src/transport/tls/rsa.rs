@@ -1,7 +1,7 @@
 //! Verifies signatures of handshakes by RSA keys of lengths that ring does not verify (RFC 8017 §8.1.2 and §8.2.2).
 //!
-//! All numbers here are public, so the time of a computation may depend on them. webpki still verifies chains with ring
-//! alone. So a key that is too short for a chain proves only that the server has the key of its certificate.
+//! All numbers here are public, so the time of a computation may depend on them. webpki still verifies chains only with
+//! ring. So a key that is too short for a chain proves only that the server has the key of its certificate.
 
 use crypto_bigint::modular::{BoxedMontyForm, BoxedMontyParams};
 use crypto_bigint::{BoxedUint, Odd};
