@@ -331,9 +331,10 @@ impl Batch {
         })
     }
 
-    /// The next call that is due; nil when there is none. It begins with the request and what it is about. Behind
-    /// `:outcome` and `:observation` are three values: status or nil, record, body or the facts of the error. Behind
-    /// `:attempt` and `:interception` is the argument of `FeatureRun#before_attempt` and `Interception::Run#respond`.
+    /// The next call that is due; nil when there is none. It begins with the request and what it is about. After
+    /// `:outcome` and `:observation` come three values: status or nil, record, body or the facts of the error. After
+    /// `:attempt` and `:interception` comes the argument of `FeatureRun#before_attempt` and
+    /// `Interception::Run#respond`.
     fn next_hook_call(ruby: &Ruby, this: &Batch) -> Result<Option<RArray>, Error> {
         let mut guard = this.lock(ruby)?;
         let inner = running(ruby, &mut guard)?;

@@ -72,7 +72,7 @@ pub struct Fibers {
     news: Mutex<News>,
     /// Wakes the driving thread when there is news.
     waker: AtomicWaker,
-    /// Used by the driving thread alone.
+    /// Used only by the driving thread.
     running: Mutex<FuturesUnordered<Running>>,
     /// Waits that have ended, but were not reported yet.
     ended: Mutex<Vec<u64>>,

@@ -19,9 +19,9 @@
 //! Rules: no Ruby value is touched without the GVL, and a panic does not cross C. An interrupt is Ruby's own exception,
 //! never an error of ours.
 //!
-//! Seen in Ruby 3.1 with `RB_NOGVL_INTR_FAIL` alone: Ctrl-C left a batch locked. It also waited for a response in a
-//! process whose main thread ran a batch while another thread sent a request. The main thread looks every 50 ms
-//! (`BETWEEN_LOOKS`).
+//! Seen in Ruby 3.1 with `RB_NOGVL_INTR_FAIL` and no other flag: Ctrl-C left a batch locked. It also waited for a
+//! response in a process whose main thread ran a batch while another thread sent a request. The main thread looks every
+//! 50 ms (`BETWEEN_LOOKS`).
 #![allow(unsafe_code)]
 
 use std::ffi::{c_int, c_void};
@@ -120,14 +120,14 @@ pub fn duplicate(ruby: &Ruby, descriptor: RawFd) -> Result<OwnedFd, Error> {
     if descriptor < 0 {
         return Err(failed(std::io::ErrorKind::InvalidInput.into()));
     }
-    // SAFETY: it is used in this call alone. The GVL is held, so no other Ruby thread closes it. If it were closed all
+    // SAFETY: it is used only in this call. The GVL is held, so no other Ruby thread closes it. If it were closed all
     // the same, the system would report that.
     let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
     borrowed.try_clone_to_owned().map_err(failed)
 }
 
 unsafe extern "C" {
-    /// POSIX; the crate `libc` would be here for this alone.
+    /// A function of POSIX. The crate `libc` would be needed only for this.
     fn pthread_atfork(
         prepare: Option<extern "C" fn()>,
         parent: Option<extern "C" fn()>,

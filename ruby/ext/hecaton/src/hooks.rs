@@ -264,7 +264,7 @@ pub fn changes(list: Option<RArray>) -> Result<Option<Changes>, Error> {
 /// Reads what `Interception::Run#respond` returned. `began` is when it was called.
 ///
 /// - true or false: the attempt is made on the network, with or without observers.
-/// - Status, headers as a flat list, pieces of the body, and the failure behind them or nil.
+/// - Status, headers as a flat list, pieces of the body, and the failure after them or nil.
 /// - A failure.
 pub fn given(value: Value, began: Instant) -> Result<Given, Error> {
     let Some(list) = RArray::from_value(value) else {

@@ -1,8 +1,7 @@
 //! Makes three values of an outcome, which Ruby decodes on demand (`ruby/lib/hecaton/record.rb`).
 //!
-//! Most programs look at the status and the body alone, so the rest travels as one string: first the
-//! times, then the header fields. Layout, integers little-endian, durations in nanoseconds with
-//! 2^64 − 1 for none:
+//! Most programs look only at the status and the body, so the rest travels as one string: first the times, then the
+//! header fields. Layout, integers little-endian, durations in nanoseconds with 2^64 − 1 for none:
 //!
 //! - elapsed: u64, number of attempts: u32, number of redirects: u32, length of the trailers: u32, of the facts: u32
 //! - per attempt: connection u64, flags u8, phase u8, ending u8, version u8, status u16, redirects before it u16.
@@ -165,7 +164,7 @@ pub fn blocks(record: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((record.get(start..end)?, &record[end..]))
 }
 
-/// Bytes before the attempts, and of each attempt.
+/// How many bytes come before the attempts, and how many each attempt has.
 const HEAD: usize = 24;
 const ATTEMPT: usize = 88;
 
@@ -222,7 +221,7 @@ fn written(ruby: &Ruby, attempts: &[Attempt], write: impl FnOnce(&mut Vec<u8>)) 
     record
 }
 
-/// Most bytes that a thread keeps of a buffer for the next record. Most need a few hundred.
+/// A thread keeps at most this many bytes of a buffer for the next record. Most records need a few hundred.
 const MOST_KEPT: usize = 4096;
 
 fn add_method(record: &mut Vec<u8>, method: &Method) {

@@ -17,11 +17,11 @@ pub struct Shared {
     pub reactor: Reactor,
 }
 
-/// Locked by threads with the GVL alone, and never across a call of Ruby. So no other thread can hold it when a thread
+/// Locked only by threads with the GVL, and never across a call of Ruby. So no other thread can hold it when a thread
 /// forks.
 static SHARED: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
 
-/// That of this process. A `ConnectError` when the process is out of descriptors.
+/// The shared parts of this process. Fails with a `ConnectError` when the process is out of descriptors.
 pub fn shared(ruby: &Ruby) -> Result<Arc<Shared>, Error> {
     current_or_new().map_err(|error| refused(ruby, &error))
 }

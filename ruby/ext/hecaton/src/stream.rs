@@ -66,8 +66,8 @@ impl DataTypeFunctions for Stream {
 }
 
 impl Stream {
-    /// One that is still to be filled: made before the request, so that Ruby has something to close at whatever moment
-    /// an interrupt comes.
+    /// A stream that is still to be filled: made before the request, so that Ruby has something to close at whatever
+    /// moment an interrupt comes.
     fn new() -> Stream {
         Stream {
             source: OnceLock::new(),
