@@ -3,6 +3,10 @@ module Servers
   # The exception for a server that cannot be checked: it is not installed, or does not start.
   class Absent < StandardError; end
 
+  GIVEN = Set.new # ports
+  GIVEN_LOCK = Mutex.new
+  private_constant :GIVEN, :GIVEN_LOCK
+
   # Each file of servers/ defines a subclass. It must have command and endpoints; the rest has defaults.
   class Server
     STARTS_WITHIN = 20
@@ -191,7 +195,13 @@ module Servers
       [*ENV["PATH"].split(":"), "/usr/sbin", "/usr/local/sbin", "/sbin"].map { |dir| File.join(dir, name) }.find { |path| File.executable?(path) }
     end
 
-    def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+    # A port that nobody listens on, and that was not given before: a server listens on several, and later.
+    def free_port
+      loop do
+        port = TCPServer.open("127.0.0.1", 0) { |server| server.local_address.ip_port }
+        return port if GIVEN_LOCK.synchronize { GIVEN.add?(port) }
+      end
+    end
 
     def accepts?(port)
       Socket.tcp("127.0.0.1", port, connect_timeout: 1).close

@@ -18,6 +18,8 @@ module Servers
     def command = [path, "-d", dir, "-f", File.join(dir, "httpd.conf"), "-DFOREGROUND"]
     def configure = write("httpd.conf", text)
     def reload = Process.kill(:USR1, pid)
+    # A process of mpm_event that has no free thread closes its idle connections.
+    def keep_alive_under_load? = false
     def codings = { "gzip" => "/gzipped/bytes/100000" }
     def early_path = "/upload"
 
