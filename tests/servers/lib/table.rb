@@ -44,7 +44,7 @@ module Servers
 
     def head
       <<~TEXT.strip
-        # The gem and real servers
+        # The gem and real servers: #{passed} checks passed, and #{failed.zero? ? "none" : failed} failed
 
         `bin/test servers`, #{Time.now.utc.strftime("%Y-%m-%d")}, commit #{commit}, Ruby #{RUBY_VERSION}, #{`curl --version`[/curl \S+/]}, #{@seconds.round} s:
         #{passed} checks passed, #{failed} failed, #{count("explained")} explained, #{@runner.absent.size} servers absent. The document is [servers.json](servers.json).
