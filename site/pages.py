@@ -100,7 +100,7 @@ def described(schema, path):
         f"The same as a JSON Schema, for programs: [{os.path.basename(path)}](../{path.removeprefix('docs/')})."
     )
     text += keys(schema, schema)
-    for name, kind in schema.get("$defs", schema.get("definitions", {})).items():
+    for name, kind in definitions(schema).items():
         text.append(f"## {name}")
         text.append(plain(kind.get("description", "")))
         text += keys(kind, schema)
@@ -139,7 +139,12 @@ def meaning_of(value, schema):
         return "Says which of these forms it is."
     inside = value.get("items", value)
     name = inside.get("$ref", "").rsplit("/", 1)[-1]
-    return schema.get("$defs", schema.get("definitions", {})).get(name, {}).get("description", "")
+    return definitions(schema).get(name, {}).get("description", "")
+
+
+def definitions(schema):
+    """The types that a schema names, in either spelling of JSON Schema."""
+    return schema.get("$defs", schema.get("definitions", {}))
 
 
 def plain(text):

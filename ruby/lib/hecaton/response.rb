@@ -76,7 +76,7 @@ module Hecaton
     # For adapters, as AnyResponse says; the headers are not stored in it.
     def each_field(&block) = @record && !@headers ? Record.each_field(@record, &block) : super
 
-    # Headers: the trailers, fields that came after the body (RFC 9110 §6.5), such as its checksum; most responses have
+    # Headers: the trailers, fields that came after the body (RFC 9110 §6.5), such as its checksum. Most responses have
     # none. Over HTTP/1.1 they are those of a body in chunks. Kept apart from the headers, and trusted no more than
     # those. The limits are max_header_fields and max_header_bytes; more is a BodyError. Some servers send them only to
     # requests with the headers { te: "trailers", connection: "te" } (over HTTP/2 only the first).

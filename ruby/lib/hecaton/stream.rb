@@ -98,7 +98,7 @@ module Hecaton
       Response.from_engine(status, @head, "")
     end
 
-    # For the client: only the facts of the last request; those of the earlier ones were reported already.
+    # For the client: only the facts of the last request. The earlier requests were reported already.
     def last_outcome = @earlier ? dup.behind(nil, nil).outcome : outcome
 
     # For the client: whether this process sent the request. Another process cannot know how it ended.

@@ -57,8 +57,8 @@ impl Retry {
     }
 }
 
-/// A random number from 0 to 1. The generator is seeded anew in each process: a child of `fork` has its parent's
-/// generator, so without that all children would draw the same number and retry at the same time.
+/// A random number from 0 to 1. Each process seeds its generator anew, because a child of `fork` has its parent's.
+/// Unseeded, all children would draw the same number and retry at the same time.
 fn draw(process: u32) -> f64 {
     thread_local!(static SEEDED: Cell<Option<u32>> = const { Cell::new(None) });
     if SEEDED.replace(Some(process)) != Some(process) {

@@ -124,7 +124,7 @@ impl Sourced {
 
     /// The next piece, never empty, none at the end. Fails when the source does, or when it does not have the announced
     /// length. No surplus byte is returned. The piece that completes the announced length is held back until the source
-    /// ends: otherwise the server could respond to a request whose body then turns out to be too long.
+    /// ends. Otherwise the server could respond to a request before its body turns out to be too long.
     pub fn poll_piece(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Failure>>> {
         let mut state = self.lock();
         state.begun = true;

@@ -53,8 +53,8 @@ async fn first_of_several<T, F: Future<Output = io::Result<T>>>(
     }
 }
 
-/// The order in which to try the addresses: the families take turns, beginning with that of the first address, and each
-/// keeps the resolver's order (RFC 8305 §4).
+/// The order in which to try the addresses (RFC 8305 §4). The families take turns, and the first address's family
+/// begins. Each family keeps the resolver's order.
 fn in_turn(addresses: &[SocketAddr]) -> Vec<SocketAddr> {
     let Some(first) = addresses.first() else {
         return Vec::new();

@@ -3,7 +3,7 @@
 use super::scale::Linear;
 use super::svg::Svg;
 use super::terminal::shortened;
-use crate::views::form::{Bar, Bars, Colour, Group};
+use crate::views::form::{Bar, Bars, Colour, Group, NARROW};
 
 /// Ratios that may stand on an axis.
 const TICKS: [f64; 17] = [
@@ -33,9 +33,9 @@ impl Layout {
     fn new(chart: &Bars, wide: bool) -> Layout {
         if !wide {
             return Layout {
-                width: 390.0,
+                width: NARROW,
                 step: 40.0,
-                plot: (2.0, 376.0),
+                plot: (2.0, NARROW - 14.0),
                 bar: (20.0, 11.0),
                 wide,
             };

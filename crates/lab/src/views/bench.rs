@@ -84,16 +84,7 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
             .as_ref()
             .map_or_else(|| finding(goals, &led), Builds::finding),
         question: builds.map_or(QUESTION, |_| builds::QUESTION),
-        job: match (parts.len() as u64, (parts.len() - led.len()) as u64) {
-            (1, _) => "1 part, a run of its own".into(),
-            (all, alone) if alone == 0 || alone == all => {
-                format!("{}, each a run of its own", plural(all, "part"))
-            }
-            (all, 1) => format!("{all} parts, each a run of its own; 1 has no other client"),
-            (all, alone) => {
-                format!("{all} parts, each a run of its own; {alone} have no other client")
-            }
-        },
+        job: job(parts.len(), led.len()),
         command: first.map(|run| run.command.clone()),
         machine: first.map_or(String::new(), |run| machine_words(&run.environment)),
         date: first
@@ -107,6 +98,19 @@ pub fn bench(parts: &[Part], goals: &[String], missing: &[String]) -> View {
         )],
         records,
         ..View::default()
+    }
+}
+
+/// How many parts there are, and how many of them have only clients of this project.
+fn job(all: usize, led: usize) -> String {
+    let runs = match all {
+        1 => "1 part, a run of its own".into(),
+        _ => format!("{}, each a run of its own", plural(all as u64, "part")),
+    };
+    match all - led {
+        alone if alone == 0 || alone == all => runs,
+        1 => format!("{runs}; 1 has no other client"),
+        alone => format!("{runs}; {alone} have no other client"),
     }
 }
 

@@ -330,7 +330,7 @@ fn batch_lines(batches: &[Batch]) -> Vec<Chart> {
             name: name.into(),
             heading: heading.into(),
             title: format!("{heading}, over the size of a batch"),
-            width: 390.0,
+            width: NARROW,
             across: Across {
                 title: "requests of a batch",
                 grid: batches.iter().map(|batch| batch.size as f64).collect(),

@@ -388,6 +388,9 @@ pub(crate) enum Chart {
     Bars(Bars),
 }
 
+/// Width of a chart that fits a telephone, in its own units.
+pub(crate) const NARROW: f64 = 390.0;
+
 /// Plots above one another that share what is across.
 #[derive(Debug)]
 pub(crate) struct Lines {

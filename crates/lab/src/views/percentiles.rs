@@ -43,7 +43,7 @@ pub(super) fn chart(name: String, heading: String, clients: &[Client]) -> Option
         title: format!("Latency from p50 to p99.9, {heading}"),
         name,
         heading,
-        width: 390.0,
+        width: NARROW,
         across: Across {
             title: "percentile",
             grid: percents.iter().copied().map(across).collect(),

@@ -140,11 +140,10 @@ impl Batch {
     /// Fails while the batch waits, which only signal handlers and other fibers of its thread can cause. If such a
     /// handler forks, the batch waits for ever in the child.
     fn lock(&self, ruby: &Ruby) -> Result<MutexGuard<'_, ProcessLocal<Inner>>, Error> {
-        let inherited = || process::inherited(ruby, "this batch runs");
         self.inner
             .try_lock()
             .ok_or_else(|| match self.is_inherited() {
-                true => inherited(),
+                true => process::inherited(ruby, RUNS),
                 false => waiting(ruby),
             })
     }
@@ -489,11 +488,12 @@ impl Batch {
     }
 }
 
+/// The beginning of a ForkError's message.
+const RUNS: &str = "this batch runs";
+
 /// The part of a batch that belongs to this process.
 fn running<'a>(ruby: &Ruby, inner: &'a mut ProcessLocal<Inner>) -> Result<&'a mut Inner, Error> {
-    inner
-        .get()
-        .ok_or_else(|| process::inherited(ruby, "this batch runs"))
+    inner.get().ok_or_else(|| process::inherited(ruby, RUNS))
 }
 
 fn waiting(ruby: &Ruby) -> Error {

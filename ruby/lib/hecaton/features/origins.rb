@@ -15,7 +15,7 @@ module Hecaton
         false
       end
 
-      # What follows the host in the URL, path and query: "/path?query".
+      # Path and query of the URL, all that is after the host: "/path?query".
       def self.target(request) = request.url[%r{\Ahttps?://[^/?]*(.*)\z}m, 1]
 
       # The value of Host, from the headers or the URL.

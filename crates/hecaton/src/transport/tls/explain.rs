@@ -13,7 +13,7 @@ use super::verify::{Refusal, is_authoritys};
 /// A message lists at most this many names of a certificate.
 const MOST_NAMES: usize = 3;
 
-/// What the server had sent before a handshake failed.
+/// The server's messages before a handshake failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     /// The server had sent only its refusal of what was offered.

@@ -157,7 +157,7 @@ fn all_clients(groups: &[&Group], bytes: usize, title: String, plot: Plot) -> Li
         name: format!("all-{bytes}"),
         heading: capital(&body_words(bytes)),
         title,
-        width: 390.0,
+        width: NARROW,
         across: axis(groups),
         plots: vec![plot],
         band: None,
@@ -290,7 +290,7 @@ pub(super) fn panel(group: &Group) -> Lines {
             group.name,
             body_words(group.bytes)
         ),
-        width: 390.0,
+        width: NARROW,
         across: axis(&[group]),
         plots: vec![
             Plot {

@@ -39,7 +39,7 @@ module Hecaton
       end
 
       # Yields. The request of a replaced Net::HTTP bypasses WebMock's adapter for Hecaton. If WebMock's adapter for
-      # Net::HTTP is on, it has already seen the request; if it is off (`except: [:net_http]`), the request must not
+      # Net::HTTP is on, it has already seen the request. If that is off (`except: [:net_http]`), the request must not
       # reach WebMock in another way.
       private_class_method def seen_once(http, &block)
         return yield if http.is_a?(NetHTTP) || !defined?(::WebMock::HttpLibAdapters::NetHttpAdapter)

@@ -35,8 +35,9 @@ module Hecaton
 
     # name:: stored and shown. Each object has a pool of its own, with a name or without.
     # proxy:: a URI::HTTP, :ENV for the environment's http_proxy and no_proxy, or nil (the default) for none.
-    # pool_size:: the limit of connections over http to all servers together, and the same over https; each once more
-    #   for hosts that no_proxy exempts from the proxy. A request beyond that waits its turn, within its total_timeout.
+    # pool_size:: the limit of connections over http to all servers together. Connections over https have a limit of the
+    #   same size. Hosts that no_proxy exempts from the proxy have two such limits of their own. A request
+    #   beyond that waits its turn, within its total_timeout.
     def initialize(name: nil, proxy: nil, pool_size: DEFAULT_POOL_SIZE)
       NetHTTP::Settings.check_count(:pool_size, pool_size)
       @name = name

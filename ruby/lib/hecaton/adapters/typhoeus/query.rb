@@ -25,8 +25,8 @@ module Hecaton
         found
       end
 
-      # The URL with these parameters after those it has. What follows a second question mark is dropped, as Typhoeus
-      # does.
+      # The URL with these parameters after those it has. The text after a second question mark is dropped, as
+      # Typhoeus does.
       def join(url, params, encoding, escape)
         return url if params.nil? || params.empty?
 
