@@ -36,6 +36,7 @@ mod rate;
 mod reading;
 mod redirects;
 mod resume;
+mod robots_rules;
 #[cfg(feature = "objects")]
 mod s3;
 mod sites;

@@ -9,17 +9,21 @@ use std::time::Duration;
 use crate::support::{World, count, ending, files, hecaton};
 
 /// A server that knows some paths, and notes what is requested.
-struct Site {
-    address: SocketAddr,
+pub struct Site {
+    /// Where it listens.
+    pub address: SocketAddr,
     paths: Arc<Mutex<Vec<String>>>,
+    heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Site {
-    fn start(pages: &'static [(&'static str, &'static str)]) -> Site {
+    /// One with these pages, in which `BASE` is its own address, and a page for every path that begins with `/page`.
+    pub fn start(pages: &'static [(&'static str, &'static str)]) -> Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let paths = Arc::new(Mutex::new(Vec::new()));
-        let noted = paths.clone();
+        let heads = Arc::new(Mutex::new(Vec::new()));
+        let (noted, noted_heads) = (paths.clone(), heads.clone());
         std::thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 let mut head = Vec::new();
@@ -42,6 +46,7 @@ impl Site {
                     "404 Not Found"
                 };
                 noted.lock().unwrap().push(path);
+                noted_heads.lock().unwrap().push(head);
                 let _ = write!(
                     stream,
                     "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
@@ -49,11 +54,21 @@ impl Site {
                 );
             }
         });
-        Site { address, paths }
+        Site {
+            address,
+            paths,
+            heads,
+        }
     }
 
-    fn paths(&self) -> Vec<String> {
+    /// The paths of all requests so far.
+    pub fn paths(&self) -> Vec<String> {
         self.paths.lock().unwrap().clone()
+    }
+
+    /// The heads of all requests so far.
+    pub fn heads(&self) -> Vec<String> {
+        self.heads.lock().unwrap().clone()
     }
 }
 

@@ -117,6 +117,7 @@ fn check_pace(pace: &Pace) -> Result<()> {
         ("max_retry_after", pace.max_retry_after),
         ("breaker_cooldown", pace.breaker_cooldown),
         ("wait_out", pace.wait_out),
+        ("max_crawl_delay", pace.max_crawl_delay),
     ] {
         if time > LONGEST {
             return refused(format!("{name} is more than a year: use 365 days at most"));

@@ -229,6 +229,12 @@ pub struct Pace {
     pub wait_out: Duration,
     /// Obey robots.txt.
     pub robots: bool,
+    /// The name whose rules are obeyed; when absent, the product token of the `User-Agent`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub robots_name: Option<String>,
+    /// The longest `Crawl-delay` that is obeyed; the inputs of a host that demands more are skipped.
+    #[serde(with = "humantime_text")]
+    pub max_crawl_delay: Duration,
 }
 
 impl Default for Pace {
@@ -248,6 +254,8 @@ impl Default for Pace {
             breaker_probes: None,
             wait_out: Duration::from_secs(600),
             robots: false,
+            robots_name: None,
+            max_crawl_delay: Duration::from_secs(60),
         }
     }
 }

@@ -5,6 +5,7 @@ mod hosts;
 mod onward;
 mod parts;
 mod rendered;
+mod robots;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use self::hosts::{HostHeaders, Own};
 pub use self::onward::{Onward, Step, next_page, step};
 use self::parts::Text;
 pub use self::rendered::{Rendered, digest_of};
+pub use self::robots::Naming;
 use crate::error::{Error, Result};
 use crate::job::{Hosts, RequestSettings, split_header};
 use crate::plan::Content;

@@ -8,7 +8,6 @@ pub(super) enum Line<'a> {
     Rule(bool, &'a str),
     /// Seconds.
     Delay(f64),
-    Sitemap,
 }
 
 /// Lines without comments; what is not known or no UTF-8 is passed over.
@@ -30,8 +29,6 @@ fn line(bytes: &[u8]) -> Option<Line<'_>> {
     } else if is("crawl-delay") {
         let seconds: f64 = value.parse().ok()?;
         (seconds.is_finite() && seconds >= 0.0).then_some(Line::Delay(seconds))
-    } else if is("sitemap") {
-        Some(Line::Sitemap)
     } else {
         None
     }

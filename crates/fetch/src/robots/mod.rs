@@ -1,16 +1,22 @@
 //! robots.txt (RFC 9309): which paths a robot may fetch, and how long it waits between two requests.
 //!
-//! `lines` reads the file, `rules` stores its rules compactly, and `pattern` compares a path with a rule.
+//! `lines` reads the file, `rules` stores its rules compactly, and `pattern` compares a path with a rule. `target` says
+//! by which paths a URL is judged, and `name` which robot a User-Agent names.
 
 use std::time::Duration;
 
 mod lines;
+mod name;
 mod pattern;
 mod rules;
+mod target;
 
 use lines::{Line, lines};
+use name::is_same;
+pub use name::{is_name, name_of};
 use pattern::normal;
 use rules::Rules;
+use target::{meant, sent};
 
 /// The path of the file.
 pub const PATH: &str = "/robots.txt";
@@ -20,6 +26,19 @@ pub const MOST: usize = 512 << 10;
 
 /// Longest wait. A file that demands more gets this.
 const LONGEST_DELAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What the rules of a site say of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It may be fetched.
+    Allowed,
+    /// A rule forbids it.
+    Forbidden,
+    /// The rules are unknown.
+    Unreachable,
+    /// The site demands too long a wait between two requests.
+    TooSlow,
+}
 
 /// The rules of a site for one robot.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -68,16 +87,13 @@ impl Robots {
                     (is_own, is_others) = (false, false);
                 }
                 in_head = true;
-                is_own |= same_robot(name, robot);
+                is_own |= is_same(name, robot);
                 is_others |= name == "*";
                 any_own |= is_own;
                 continue;
             }
-            // A Sitemap line belongs to no group, and ends none.
-            if line == Line::Sitemap {
-                continue;
-            }
-            in_head = false;
+            // Only a rule ends the names of a group (RFC 9309 §2.2.4).
+            in_head &= !matches!(line, Line::Rule(..));
             for (concerns, robots) in [(is_own, &mut own), (is_others, &mut others)] {
                 if concerns {
                     robots.add(&line);
@@ -101,13 +117,24 @@ impl Robots {
     }
 
     /// Whether the file could not be read from the site, so that its rules are unknown.
-    pub fn is_unreachable(&self) -> bool {
+    fn is_unreachable(&self) -> bool {
         self.all == Some(false)
+    }
+
+    /// What the rules say of a URL, if no wait may be longer than this.
+    pub fn verdict(&self, url: &str, max_delay: Duration) -> Verdict {
+        let allows = self.allows(sent(url)) && meant(url).is_none_or(|path| self.allows(&path));
+        match (allows, self.delay) {
+            (false, _) if self.is_unreachable() => Verdict::Unreachable,
+            (false, _) => Verdict::Forbidden,
+            (true, Some(delay)) if delay > max_delay => Verdict::TooSlow,
+            (true, _) => Verdict::Allowed,
+        }
     }
 
     /// Whether the path with its query may be fetched. The longest matching rule decides, and of equal ones the one
     /// that allows.
-    pub fn allows(&self, path: &str) -> bool {
+    fn allows(&self, path: &str) -> bool {
         if path == PATH {
             return true;
         }
@@ -138,18 +165,6 @@ fn counting(file: &[u8]) -> &[u8] {
     let file = &file[..MOST];
     let end = file.iter().rposition(|byte| matches!(byte, b'\r' | b'\n'));
     &file[..end.unwrap_or(0)]
-}
-
-/// Whether a group for `named` is one for this robot: the name without its version, whatever the case of letters.
-fn same_robot(named: &str, robot: &str) -> bool {
-    let product = |name: &str| -> String {
-        let token = name
-            .chars()
-            .take_while(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
-        token.collect::<String>().to_ascii_lowercase()
-    };
-    let named = product(named);
-    !named.is_empty() && named == product(robot)
 }
 
 #[cfg(test)]

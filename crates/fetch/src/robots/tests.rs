@@ -174,3 +174,17 @@ proptest! {
         prop_assert_eq!(normal(&once), once);
     }
 }
+
+#[test]
+fn only_rules_end_the_names_of_a_group() {
+    for between in ["Crawl-delay: 1", "Sitemap: /x", "Foo: bar", "#", ""] {
+        let file = format!("User-agent: a\n{between}\nUser-agent: hecaton\nDisallow: /\n");
+        assert!(!allows(&file, "/x"), "{between}");
+        assert!(
+            !Robots::parse(file.as_bytes(), "a").allows("/x"),
+            "{between}"
+        );
+    }
+    let file = "User-agent: a\nDisallow:\nUser-agent: hecaton\nDisallow: /x\n";
+    assert!(Robots::parse(file.as_bytes(), "a").allows("/x") && !allows(file, "/x"));
+}

@@ -58,6 +58,8 @@ pub struct PartLimits {
     own: Vec<Limits>,
     /// Which hosts the user wrote as their own.
     pub own_hosts: OwnHosts,
+    /// The longest crawl delay of a host that gets requests.
+    pub max_crawl_delay: Duration,
 }
 
 impl PartLimits {
@@ -79,6 +81,7 @@ impl PartLimits {
             names: HostNames::new(&job.hosts)?,
             own: own.collect(),
             own_hosts: OwnHosts::of(job),
+            max_crawl_delay: job.pace.max_crawl_delay,
         })
     }
 

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::host::HostNames;
 use crate::job::{Job, Network};
 use crate::plan::Folder;
+use crate::request::Naming;
 
 /// How long a resolved name is cached, so that a list of many hosts resolves each name once, and not for each
 /// connection.
@@ -127,6 +128,7 @@ pub fn check(job: &Job) -> Result<()> {
     HostNames::new(&job.hosts)?;
     proxies::all(job)?;
     Paging::new(job)?;
+    Naming::new(job)?;
     Keeper::new(&job.results, true, (&Folder::at(""), None))?;
     clients(job).map(drop)
 }

@@ -54,16 +54,20 @@ pub struct PartView {
     pub seconds: f64,
     /// Records since then.
     pub since: u64,
+    /// Seconds that the pace of its hosts takes at least, as far as their requests are read.
+    #[serde(default)]
+    pub least_left: f64,
     /// The host that holds it up: one that rests while requests wait for it, else the one with the most to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_up_by: Option<HostView>,
 }
 
 impl PartView {
-    /// Seconds that are left at the mean rate so far; none before the first record.
+    /// Seconds that are left at the mean rate so far, and at the pace of its hosts; none before the first record.
     pub fn left(&self) -> Option<f64> {
         let left = self.inputs.saturating_sub(self.tally.records) as f64;
-        (self.since > 0).then(|| left * self.seconds / self.since as f64)
+        let at_rate = (self.since > 0).then(|| left * self.seconds / self.since as f64);
+        longest(at_rate, self.least_left)
     }
 
     /// Why it takes long, as far as its hosts show.
@@ -88,11 +92,19 @@ impl PartView {
 }
 
 impl Snapshot {
-    /// Seconds that are left at this rate; none while nothing moves.
+    /// Seconds that are left at this rate, and at the pace of the hosts; none while nothing moves.
     pub fn left(&self) -> Option<f64> {
         let left = self.inputs.saturating_sub(self.tally.records) as f64;
-        (self.rate > 0.0).then(|| left / self.rate)
+        let at_rate = (self.rate > 0.0).then(|| left / self.rate);
+        let least = self.open.iter().map(|part| part.least_left);
+        longest(at_rate, least.fold(0.0, f64::max))
     }
+}
+
+/// A time at some rate, which is no shorter than the pace of single hosts allows.
+fn longest(at_rate: Option<f64>, least: f64) -> Option<f64> {
+    let least = (least > 0.0).then_some(least);
+    at_rate.into_iter().chain(least).reduce(f64::max)
 }
 
 /// An observer of a run.

@@ -72,6 +72,7 @@ pub fn status(folder: &Folder) -> Result<Status> {
                     rate: 0.0,
                     in_flight: 0,
                     hosts: Vec::new(),
+                    open: Vec::new(),
                     ..noted
                 }
             };

@@ -4,6 +4,8 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use hecaton_fetch::job::Job;
+use hecaton_fetch::request::Naming;
 use hecaton_fetch::run::{Observer, Snapshot};
 use hecaton_fetch::start::Started;
 use hecaton_lab::findings::words::{count, plural};
@@ -60,6 +62,9 @@ impl Live {
                 "planned"
             };
             crate::say!("{doing} {inputs} in {parts} in {}", started.folder.shown());
+            if let Some(names) = robots(&started.job) {
+                crate::say!("robots.txt is obeyed as {names}");
+            }
         }
     }
 
@@ -93,6 +98,12 @@ impl Observer for Live {
             None => crate::say!("{sentence}"),
         }
     }
+}
+
+/// The names under which a job obeys robots.txt, if it does.
+fn robots(job: &Job) -> Option<String> {
+    let naming = Naming::new(job).ok().filter(|_| job.pace.robots)?;
+    Some(naming.all().into_iter().collect::<Vec<_>>().join(", "))
 }
 
 /// A bar with how far it is, and below it what happens; two lines, so that 80 columns are enough.

@@ -59,6 +59,12 @@ pub struct Tuning {
     /// Fetch each host's robots.txt first and obey it, with its Crawl-delay.
     #[arg(long, help_heading = PACE)]
     robots: bool,
+    /// The name whose rules in robots.txt are obeyed [default: the product token of the User-Agent, such as ExampleBot]
+    #[arg(long, value_name = "NAME", help_heading = PACE)]
+    robots_name: Option<String>,
+    /// The longest Crawl-delay to obey; the inputs of a host that demands more are skipped [default: 1m]
+    #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
+    max_crawl_delay: Option<Duration>,
     /// A TOML file with settings of single hosts: rate, per_host, headers, auth, bearer and proxy.
     #[arg(long, value_name = "FILE", value_parser = hosts, help_heading = PACE)]
     hosts: Option<Hosts>,
@@ -160,6 +166,8 @@ impl Tuning {
         set_some(&mut pace.breaker_probes, &self.breaker_probes);
         set(&mut pace.max_retry_after, &self.max_retry_after);
         pace.robots |= self.robots;
+        set_some(&mut pace.robots_name, &self.robots_name);
+        set(&mut pace.max_crawl_delay, &self.max_crawl_delay);
         let network = &mut job.network;
         set(&mut network.timeout, &self.timeout);
         set(&mut network.connect_timeout, &self.connect_timeout);

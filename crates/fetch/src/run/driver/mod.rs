@@ -33,7 +33,7 @@ use super::watch::News;
 use crate::error::{Error, Result};
 use crate::job::Job;
 use crate::plan::{Folder, InputFile, Plan};
-use crate::request::{Maker, Rendered};
+use crate::request::{Maker, Naming, Rendered};
 use crate::segment::{Announced, Report, Tally, Writer};
 
 /// The longest wait before the loop looks around.
@@ -116,6 +116,8 @@ pub struct Driver<'a> {
     intending: HashMap<u64, Vec<u32>>,
     ticket: u64,
     robots: robots::RobotsFiles,
+    /// The names by which robots.txt knows the robot.
+    naming: Naming,
     bodies: bodies::Bodies,
     /// Whether the requests of the job have conditions of their own.
     has_conditions: bool,
@@ -177,6 +179,7 @@ impl<'a> Driver<'a> {
             intending: HashMap::new(),
             ticket: 0,
             robots: robots::RobotsFiles::default(),
+            naming: Naming::new(job)?,
             ended: Ended::default(),
             parts_done: 0,
             found: 0,

@@ -8,7 +8,7 @@ use super::{Driver, Flight};
 use crate::error::Result;
 use crate::job::Reach;
 use crate::plan::Content;
-use crate::request::{Onward, Rendered, Step, step};
+use crate::request::{Naming, Onward, Rendered, Step, step};
 use crate::robots::{MOST, Robots};
 use crate::run::batches::Batches;
 
@@ -56,9 +56,8 @@ impl RobotsFiles {
 }
 
 /// The request for one.
-pub(super) fn request(url: &str) -> std::result::Result<Request, String> {
-    let request = Request::get(url).map_err(|error| error.to_string())?;
-    Ok(request.retry(Some(Retry::default())))
+pub(super) fn request(naming: &Naming, url: &str) -> std::result::Result<Request, String> {
+    Ok(naming.request(url)?.retry(Some(Retry::default())))
 }
 
 /// Where the file is instead, if the response is a redirect that may be followed. RFC 9309 §2.3.1.2 requires five of
@@ -99,7 +98,7 @@ impl Driver<'_> {
             self.open[index].follow_robots(flight.host, &flight.pending, onward);
             return Ok(());
         }
-        let robot = robot(self.job.network.user_agent.as_deref());
+        let robot = self.naming.of(self.open[index].hosts.name(flight.host));
         let status = outcome.as_ref().ok().map(hecaton::Response::status);
         let robots = Robots::of_response(status, file, robot);
         let of = self
@@ -110,11 +109,4 @@ impl Driver<'_> {
         self.open[index].heed(flight.host, robots, of, &self.maker, &mut self.records);
         Ok(())
     }
-}
-
-/// The name that robots.txt may know this robot by.
-fn robot(user_agent: Option<&str>) -> &str {
-    user_agent
-        .and_then(|agent| agent.split(['/', ' ']).next())
-        .unwrap_or("hecaton")
 }

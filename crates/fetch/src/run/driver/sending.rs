@@ -230,7 +230,10 @@ impl Driver<'_> {
         let planned = &flight.pending.planned;
         let (is_robots, is_own) = (flight.pending.is_robots, flight.pending.is_own);
         let (request, host) = match (is_robots, &planned.held) {
-            (true, Content::Url(url)) => (robots::request(url), self.maker.host_of(url)),
+            (true, Content::Url(url)) => {
+                let request = robots::request(&self.naming, url);
+                (request, self.maker.host_of(url))
+            }
             _ => match self.maker.render(&planned.held) {
                 Ok(rendered) => {
                     let host = self.maker.host_of(flight.url(&rendered));

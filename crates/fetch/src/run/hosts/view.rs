@@ -49,6 +49,16 @@ impl<T> Hosts<T> {
         known.into_iter().map(|host| host.view(now)).collect()
     }
 
+    /// Seconds that the pace of single hosts takes at least, for the requests that wait for them.
+    pub fn least_left(&self) -> f64 {
+        let seconds = self.by_name.values().map(|number| {
+            let host = &self.hosts[*number as usize];
+            let waiting = (host.waiting.len() + host.delayed) as f64;
+            waiting * self.interval(*number).as_secs_f64()
+        });
+        seconds.fold(0.0, f64::max)
+    }
+
     /// The host that holds up all: one that rests while requests wait for it, else the one with the most to do.
     pub fn holding_up(&self, now: Instant) -> Option<HostView> {
         let known = self

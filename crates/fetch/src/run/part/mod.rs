@@ -158,6 +158,7 @@ impl OpenPart {
             in_flight: self.in_flight as u64,
             seconds: (now - self.opened.0).as_secs_f64(),
             since: self.written(),
+            least_left: self.hosts.least_left(),
             held_up_by: self.hosts.holding_up(now),
         }
     }

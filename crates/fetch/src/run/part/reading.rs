@@ -108,7 +108,7 @@ impl OpenPart {
         self.hosts.push(host, pending);
     }
 
-    fn queue_first(&mut self, host: u32, pending: Pending) {
+    pub(super) fn queue_first(&mut self, host: u32, pending: Pending) {
         self.groups[usize::from(pending.cursor)].joined(&pending);
         self.hosts.push_front(host, pending);
     }
@@ -192,11 +192,11 @@ impl OpenPart {
         });
         match self.host(url, from, (cursor, reading.robots)) {
             Err(why) => self.unsent(reading.writer, (&planned, None), Outcome::Invalid, &why),
-            Ok((host, _)) if self.forbids(host, url) => {
-                let about = (&planned, Some(&rendered));
-                self.forbidden(host, reading.writer, about);
-            }
             Ok((host, is_own)) => {
+                if let Some((outcome, why)) = self.forbids(host, url) {
+                    let about = (&planned, Some(&rendered));
+                    return self.unsent(reading.writer, about, outcome, why);
+                }
                 drop(rendered);
                 let mut pending = match (pages, way) {
                     (Some(pages), Some(way)) => Pending::at_page(pages, way, planned, cursor),
@@ -256,11 +256,12 @@ impl OpenPart {
         let from = Some((here, pending.is_own));
         match self.host(url, from, (pending.cursor, robots)) {
             Err(why) => return Err(Box::new((pending, Unfollowed::Refused(why)))),
-            Ok((host, _)) if self.forbids(host, url) => {
-                let about = (&pending.planned, Some(rendered));
-                self.forbidden(host, writer, about);
-            }
             Ok((host, is_own)) => {
+                if let Some((outcome, why)) = self.forbids(host, url) {
+                    let about = (&pending.planned, Some(rendered));
+                    self.unsent(writer, about, outcome, why);
+                    return Ok(());
+                }
                 (onward.before, pending.put_back) = (pending.attempts, 0);
                 pending.is_own = is_own;
                 pending.onward = Some(Box::new(onward));

@@ -1,22 +1,26 @@
 //! robots.txt: fetched before anything else of a host, and obeyed.
 //!
-//! The rules take a bounded amount of memory. If the rules of a host had to go, its robots.txt is fetched again
-//! before more of its inputs are queued.
+//! The rules take a bounded amount of memory, and hold for a day. If the rules of a host had to go or are older, its
+//! robots.txt is fetched again before more of its inputs are queued.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::{OpenPart, Pending};
 use crate::plan::{Content, Planned};
 use crate::record::Outcome;
-use crate::request::{Maker, Onward, Rendered};
-use crate::robots::Robots;
+use crate::request::{Maker, Onward};
+use crate::robots::{Robots, Verdict};
 use crate::run::line::RecordWriter;
+
+/// How long rules hold (RFC 9309 §2.4).
+const HOLD: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The rules of sites, by the numbers of their hosts.
 #[derive(Default)]
 pub struct Sites {
-    known: HashMap<u32, Robots>,
+    /// The rules, and when they came.
+    known: HashMap<u32, (Robots, Instant)>,
     /// Hosts in the order in which they came; some are gone, or came again.
     order: VecDeque<u32>,
     bytes: usize,
@@ -24,13 +28,13 @@ pub struct Sites {
 
 impl Sites {
     fn forget(&mut self, host: u32) {
-        if let Some(robots) = self.known.remove(&host) {
+        if let Some((robots, _)) = self.known.remove(&host) {
             self.bytes -= robots.weight();
         }
     }
 
     /// Keeps the rules of a host, and forgets the oldest rules of others when memory is short.
-    fn keep(&mut self, host: u32, robots: Robots, room: usize) {
+    fn keep(&mut self, host: u32, robots: Robots, (room, now): (usize, Instant)) {
         self.forget(host);
         self.order.retain(|other| *other != host);
         self.bytes += robots.weight();
@@ -41,18 +45,27 @@ impl Sites {
             self.forget(other);
         }
         self.order.push_back(host);
-        self.known.insert(host, robots);
+        self.known.insert(host, (robots, now));
+    }
+
+    /// Whether the rules of a host are known and still hold.
+    fn has(&self, host: u32, now: Instant) -> bool {
+        let known = self.known.get(&host);
+        known.is_some_and(|(_, came)| now.saturating_duration_since(*came) < HOLD)
     }
 }
 
-/// Why an input is not sent when the robots.txt of its host could not be had.
-const UNREACHABLE: &str = "its host's robots.txt could not be had";
-
-/// The path of a URL, with its query.
-fn path(url: &str) -> &str {
-    let rest = url.find("://").map_or(url, |at| &url[at + 3..]);
-    let rest = rest.split('#').next().unwrap_or(rest);
-    rest.find(['/', '?']).map_or("/", |at| &rest[at..])
+/// How an input ends that the robots.txt of its host keeps from being sent, and why; none if it may be sent. A file
+/// that could not be had may be there the next time, so `again` sends such an input.
+fn unsent(verdict: Verdict) -> Option<(Outcome, &'static str)> {
+    match verdict {
+        Verdict::Allowed => None,
+        Verdict::Forbidden => Some((Outcome::Skipped, "robots")),
+        Verdict::TooSlow => Some((Outcome::Skipped, "crawl delay")),
+        Verdict::Unreachable => {
+            Some((Outcome::Unreached, "its host's robots.txt could not be had"))
+        }
+    }
 }
 
 impl OpenPart {
@@ -73,7 +86,7 @@ impl OpenPart {
             earlier: None,
         };
         self.hosts.close_gate(host);
-        self.queue(
+        self.queue_first(
             host,
             Pending {
                 is_robots: true,
@@ -83,25 +96,10 @@ impl OpenPart {
         );
     }
 
-    /// Whether a host's robots.txt is known, and forbids this.
-    pub(super) fn forbids(&self, host: u32, url: &str) -> bool {
-        let robots = self.robots.known.get(&host);
-        robots.is_some_and(|robots| !robots.allows(path(url)))
-    }
-
-    /// Writes the record of an input that the robots.txt of its host keeps from being sent. A file that could not be
-    /// had may be there the next time, so `again` sends such an input.
-    pub(super) fn forbidden(
-        &mut self,
-        host: u32,
-        writer: &mut RecordWriter,
-        about: (&Planned, Option<&Rendered<'_>>),
-    ) {
-        let robots = self.robots.known.get(&host);
-        match robots.is_some_and(Robots::is_unreachable) {
-            true => self.unsent(writer, about, Outcome::Unreached, UNREACHABLE),
-            false => self.unsent(writer, about, Outcome::Skipped, "robots"),
-        }
+    /// How a URL ends that a host's robots.txt, if it is known, keeps from being sent, and why.
+    pub(super) fn forbids(&self, host: u32, url: &str) -> Option<(Outcome, &'static str)> {
+        let (robots, _) = self.robots.known.get(&host)?;
+        unsent(robots.verdict(url, self.limits.max_crawl_delay))
     }
 
     /// Requests the URL that a host's robots.txt was redirected to, still before anything else of the host.
@@ -145,25 +143,37 @@ impl OpenPart {
                 (None, Ok(rendered)) => &*rendered.url,
                 (None, Err(_)) => "",
             };
-            match robots.allows(path(url)) {
-                false => {
+            match unsent(robots.verdict(url, self.limits.max_crawl_delay)) {
+                Some((outcome, why)) => {
                     let about = (&pending.planned, rendered.as_ref().ok());
-                    match robots.is_unreachable() {
-                        true => self.unsent(writer, about, Outcome::Unreached, UNREACHABLE),
-                        false => self.unsent(writer, about, Outcome::Skipped, "robots"),
-                    }
+                    self.unsent(writer, about, outcome, why);
                 }
-                true => {
+                None => {
                     drop(rendered);
                     self.queue(host, pending);
                 }
             }
         }
-        self.robots.keep(host, robots, self.robots_room);
+        let now = Instant::now();
+        self.robots.keep(host, robots, (self.robots_room, now));
     }
 
     /// Whether a host's robots.txt must be fetched before more of its inputs are queued.
     pub(super) fn lacks_robots(&self, host: u32) -> bool {
-        !self.robots.known.contains_key(&host) && !self.hosts.is_gated(host)
+        !self.hosts.is_gated(host) && !self.robots.has(host, Instant::now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_hold_for_a_day() {
+        let (mut sites, came) = (Sites::default(), Instant::now());
+        sites.keep(3, Robots::allow_all(), (1 << 20, came));
+        let day = Duration::from_secs(24 * 60 * 60);
+        assert!(sites.has(3, came) && sites.has(3, came + day - Duration::from_secs(1)));
+        assert!(!sites.has(3, came + day) && !sites.has(4, came));
     }
 }

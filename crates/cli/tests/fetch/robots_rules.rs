@@ -1,0 +1,144 @@
+//! Whose rules of a robots.txt hold, for which URLs, and how slow a host may be.
+
+use hecaton_fetch::run::Snapshot;
+use serde_json::Value;
+
+use crate::sites::Site;
+use crate::support::{World, ending, hecaton, until};
+
+/// The rules of a site that has others for two robots.
+const GROUPS: &[(&str, &str)] = &[(
+    "/robots.txt",
+    "User-agent: ExampleBot\nDisallow: /page/1\n\nUser-agent: other\nDisallow: /page/2\n\nUser-agent: *\nDisallow: /page/3\n",
+)];
+
+/// Why each input of a job of three pages was skipped, and what the command said.
+fn skipped(site: &Site, world: &World, arguments: &[&str]) -> (Vec<u64>, String) {
+    let urls = (1..=3).map(|page| format!("http://{}/page/{page}", site.address));
+    let list = world.write("urls.txt", urls);
+    let ended = world.run(&list, &[&["--robots"], arguments].concat());
+    let records = world.records();
+    let skipped = records
+        .iter()
+        .filter(|(_, record)| record["why"] == "robots");
+    (
+        skipped.map(|(number, _)| number + 1).collect(),
+        ended.stderr,
+    )
+}
+
+#[test]
+fn the_rules_hold_that_name_the_user_agent_which_is_sent() {
+    const BROWSER_LIKE: &str = "Mozilla/5.0 (compatible; ExampleBot/1.2; +https://e.example/bot)";
+    let site = Site::start(GROUPS);
+    let hosts = World::new();
+    let own = format!(
+        "[\"{}\"]\nheaders = [\"User-Agent: Other/1\"]\n",
+        site.address
+    );
+    let file = hosts.write("hosts.toml", [own].into_iter());
+    let header = format!("User-Agent: {BROWSER_LIKE}");
+    for (arguments, page, name, sent) in [
+        (&[][..], 3, "hecaton", "hecaton/"),
+        (
+            &["--user-agent", BROWSER_LIKE],
+            1,
+            "ExampleBot",
+            BROWSER_LIKE,
+        ),
+        (&["-H", &header], 1, "ExampleBot", BROWSER_LIKE),
+        (
+            &["--hosts", file.to_str().unwrap()],
+            2,
+            "Other, hecaton",
+            "Other/1",
+        ),
+        (&["--robots-name", "other"], 2, "other", "hecaton/"),
+    ] {
+        let world = World::new();
+        let before = site.heads().len();
+        let (pages, said) = skipped(&site, &world, arguments);
+        assert_eq!(pages, [page], "{arguments:?}");
+        assert!(
+            said.contains(&format!("robots.txt is obeyed as {name}\n")),
+            "{said}"
+        );
+        for head in &site.heads()[before..] {
+            assert!(
+                head.to_ascii_lowercase()
+                    .contains(&format!("user-agent: {}", sent.to_ascii_lowercase())),
+                "{head}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_url_is_judged_as_it_is_sent_and_as_a_server_may_read_it() {
+    let world = World::new();
+    let site = Site::start(&[(
+        "/robots.txt",
+        "User-agent: *\nDisallow: /page/private\nDisallow: /?\n",
+    )]);
+    let paths = [
+        "?x=1",
+        "/page/a/../private/x",
+        "/%2e/page/private/y",
+        "/page/./private",
+        "/page/x?/../y",
+    ];
+    let urls = paths.map(|path| format!("http://{}{path}", site.address));
+    let list = world.write("urls.txt", urls.into_iter());
+    world.run(&list, &["--robots"]);
+    let skipped: Vec<bool> = world
+        .records()
+        .values()
+        .map(|record| record["why"] == "robots")
+        .collect();
+    assert_eq!(skipped, [true, true, true, true, false]);
+    assert_eq!(site.paths(), ["/robots.txt", "/page/x?/../y"]);
+}
+
+#[test]
+fn a_host_that_demands_too_slow_a_pace_is_skipped() {
+    let site = Site::start(&[("/robots.txt", "User-agent: *\nCrawl-delay: 61\n")]);
+    let world = World::new();
+    let list = world.write(
+        "urls.txt",
+        [format!("http://{}/page/1", site.address)].into_iter(),
+    );
+    world.run_to(3, &list, &["--robots"]);
+    let record = &world.records()[&0];
+    assert_eq!(
+        (&record["outcome"], &record["why"]),
+        (&Value::from("skipped"), &Value::from("crawl delay"))
+    );
+    std::fs::remove_dir_all(world.out()).unwrap();
+    world.run(&list, &["--robots", "--max-crawl-delay", "2m"]);
+    assert_eq!(world.records()[&0]["status"], 200);
+}
+
+#[test]
+fn the_time_that_is_left_has_the_crawl_delay_in_it() {
+    let world = World::new();
+    let site = Site::start(&[("/robots.txt", "User-agent: *\nCrawl-delay: 30\n")]);
+    let urls = (0..100).map(|page| format!("http://{}/page/{page}", site.address));
+    let list = world.write("urls.txt", urls);
+    let mut child = world.fetch(&list, &["--robots"]).spawn().unwrap();
+    let mut seen = Snapshot::default();
+    until(|| {
+        let text = std::fs::read(world.out().join("progress.json")).unwrap_or_default();
+        seen = serde_json::from_slice(&text).unwrap_or_default();
+        seen.tally.records > 0
+    });
+    let status = ending(hecaton(&["fetch", "status"]).arg(world.out()));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // 99 inputs wait, thirty seconds each.
+    assert_eq!(
+        seen.left().map(|left| left >= 2900.0),
+        Some(true),
+        "{seen:?}"
+    );
+    assert!(status.stdout.contains(" 49 min "), "{}", status.stdout);
+}
