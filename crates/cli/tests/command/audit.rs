@@ -110,6 +110,106 @@ fn expectations_fail_for_what_is_new_and_for_what_is_gone() {
     );
 }
 
+/// What a file of expectations cannot be compared with ends the command before the first request.
+#[test]
+fn expectations_that_compare_nothing_are_refused() {
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("expected.toml");
+    let listed = |case: &str| {
+        format!(
+            "client = 'sinner'\n[[expected]]\ncase = '{case}'\nverdict = 'deviation'\nwhy = 'it sins'\n"
+        )
+    };
+    let twice =
+        listed("short-length") + "[[expected]]\ncase = 'fr01'\nverdict = 'pass'\nwhy = ''\n";
+    let misspelt = listed("short-length").replace("expected", "expects");
+    for (contents, clients, says) in [
+        (
+            Some("client = 'siner'"),
+            "sinner",
+            "is about the client siner, which is not audited",
+        ),
+        (
+            Some("client = 'saint'"),
+            "sinner",
+            "is about the client saint, which is not audited",
+        ),
+        (
+            Some("client = 'net-http'"),
+            "sinner",
+            "is about the client net-http, which is not audited",
+        ),
+        (
+            Some("client = 'sinner'"),
+            "sinner saint",
+            "no file of `--expect` is about saint",
+        ),
+        (
+            Some(&*listed("short-lenght")),
+            "sinner",
+            "there is no case `short-lenght`",
+        ),
+        (Some(&*twice), "sinner", "`fr01` is listed twice"),
+        (Some(&*misspelt), "sinner", "is wrong"),
+        (None, "sinner", "cannot be read"),
+    ] {
+        let _ = std::fs::remove_file(&file);
+        if let Some(contents) = contents {
+            write(&file, contents).unwrap();
+        }
+        let expect = [
+            "--sin",
+            "follows-for-ever",
+            "--expect",
+            file.to_str().unwrap(),
+        ];
+        let clients: Vec<&str> = clients.split(' ').collect();
+        let ended = audit(&[&clients[..], &expect].concat());
+        let shown = text(&ended);
+        assert_eq!(ended.status.code(), Some(2), "{says}: {shown}");
+        assert!(
+            shown.contains(says) && !shown.contains("built in"),
+            "{says}: {shown}"
+        );
+    }
+    let unknown = ["nobody", "--case", "fr01"];
+    let unknown_case = ["saint", "--case", "xx99"];
+    let unknown_group = ["saint", "--group", "nothing"];
+    let never = ["saint", "--runs", "0"];
+    for arguments in [
+        &unknown[..],
+        &unknown_case,
+        &unknown_group,
+        &never,
+        &["explain"],
+        &[],
+    ] {
+        let ended = audit(arguments);
+        assert_eq!(
+            ended.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            text(&ended)
+        );
+    }
+}
+
+#[test]
+fn what_was_found_can_be_written_as_what_is_expected() {
+    let temporary = tempfile::tempdir().unwrap();
+    let file = temporary.path().join("expected.toml");
+    let file = file.to_str().unwrap();
+    let sin = "repeats-stale-post-after-fin";
+    let written = sinner(sin, temporary.path(), &["--write-expect", file]);
+    assert!(written.status.success(), "{}", text(&written));
+    let expected = read_to_string(file).unwrap();
+    assert!(expected.contains("case = \"stale-post-fin\""), "{expected}");
+    let same = sinner(sin, temporary.path(), &["--expect", file]);
+    assert!(same.status.success(), "{}", text(&same));
+    let other = sinner("follows-for-ever", temporary.path(), &["--expect", file]);
+    assert_eq!(other.status.code(), Some(1), "{}", text(&other));
+}
+
 #[test]
 fn a_run_that_is_worse_can_fail() {
     let temporary = tempfile::tempdir().unwrap();

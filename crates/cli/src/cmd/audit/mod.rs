@@ -2,21 +2,22 @@
 
 mod clients;
 mod compare;
+mod expected;
 mod explain;
 mod listen;
 
 use std::io::{Write, stdout};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use hecaton_audit::case::{Case, Catalogue, Verdict};
 use hecaton_audit::clients::{Client, SINS};
-use hecaton_audit::report::{
-    Audited, Expectations, Fingerprint, Library, csv, html, junit, markdown, published,
-};
+use hecaton_audit::report::{Audited, Fingerprint, Library, csv, html, junit, markdown, published};
 use hecaton_audit::run::RUNS;
-use hecaton_lab::spec::{Manifest, project_root};
+use hecaton_audit::subject::Subject;
+use hecaton_lab::spec::{Catalogue as Drivers, Manifest, Usage, project_root};
 
 /// Audits HTTP clients: what each sends, repeats, accepts and leaks, by the log of a server that misbehaves.
 ///
@@ -47,7 +48,7 @@ pub struct Arguments {
     #[arg(long)]
     listen: bool,
     /// How often each case runs. Verdicts that differ are inconclusive.
-    #[arg(long, value_name = "RUNS", default_value_t = RUNS)]
+    #[arg(long, value_name = "RUNS", default_value_t = RUNS, value_parser = runs)]
     runs: usize,
     /// How the findings are printed.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
@@ -58,9 +59,13 @@ pub struct Arguments {
     /// Leave out what could be abused and is not public yet, as SECURITY.md says.
     #[arg(long)]
     public: bool,
-    /// A file of expected findings. Any other finding fails, and so does an expected one that disappears.
-    #[arg(long, value_name = "FILE")]
-    expect: Option<PathBuf>,
+    /// A client's file of expected findings; may be repeated. Any other finding fails, and so does an expected one that
+    /// disappears.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["list", "listen", "write_expect"])]
+    expect: Vec<PathBuf>,
+    /// Write the findings of the client to this file, for `--expect`.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["all", "list", "listen"])]
+    write_expect: Option<PathBuf>,
     /// Run this client's driver as your own user; may be repeated. Only for drivers that you trust.
     #[arg(long, value_name = "CLIENT")]
     trust: Vec<String>,
@@ -107,12 +112,14 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     }
     let catalogue = Catalogue::load(&project_root()?.join("scenarios/audit"))?;
     match words[..] {
-        ["explain", case] => return explain::run(catalogue.find(case)?),
+        ["explain", case] => return explain::run(catalogue.find(case).map_err(usage)?),
         ["explain", ..] => {
-            bail!("say which case, as in `hecaton audit explain rt02`; `--list` lists all")
+            return wrong("say which case, as in `hecaton audit explain rt02`; `--list` lists all");
         }
         ["compare", ..] => {
-            bail!("say which runs, as in `hecaton audit compare before/run.json after/run.json`")
+            return wrong(
+                "say which runs, as in `hecaton audit compare before/run.json after/run.json`",
+            );
         }
         _ => {}
     }
@@ -123,13 +130,16 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     if arguments.listen {
         return listen::run(&cases);
     }
-    let logs = std::env::temp_dir().join(format!("hecaton-audit-{}", std::process::id()));
-    std::fs::create_dir_all(&logs)?;
-    let audited = audit_all(arguments, drivers, &cases, &logs);
-    let _ = std::fs::remove_dir_all(&logs);
-    let mut audited = audited?;
+    let drivers = super::catalogue(drivers)?;
+    let subjects = Subjects::of(arguments, &drivers)?;
+    let expected = expected::read(arguments, &subjects, &catalogue)?;
+    let mut audited = audit_all(arguments, subjects, &cases)?;
     let library = Library::load(&project_root()?.join("audit/documented"))?;
     audited.iter_mut().for_each(|one| library.describe(one));
+    if let Some(file) = &arguments.write_expect {
+        expected::write(file, &audited)?;
+    }
+    let differences = expected::differences(&expected, &audited);
     if arguments.public {
         audited = audited.into_iter().map(published).collect();
     }
@@ -137,34 +147,74 @@ pub fn run(arguments: &Arguments, drivers: &[PathBuf]) -> Result<()> {
     if let Some(folder) = &arguments.out {
         write(folder, &audited)?;
     }
-    match &arguments.expect {
-        Some(file) => expected(file, &audited),
-        None => Ok(()),
+    differences
+}
+
+/// An error that ends the command with the status of a wrong command line.
+fn usage(error: impl std::fmt::Display) -> anyhow::Error {
+    Usage(format!("{error:#}")).into()
+}
+
+fn wrong<T>(says: &str) -> Result<T> {
+    Err(usage(says))
+}
+
+/// The clients that the words name.
+struct Subjects<'a> {
+    /// The audit's own: the saint, or the sinner with its sin.
+    own: Vec<Client>,
+    manifests: Vec<&'a Manifest>,
+}
+
+impl<'a> Subjects<'a> {
+    fn of(arguments: &Arguments, drivers: &'a Drivers) -> Result<Subjects<'a>> {
+        let words = || arguments.words.iter();
+        let own = words().filter(|name| is_own(name));
+        let own: Vec<Client> = own
+            .map(|name| own_client(name, arguments))
+            .collect::<Result<_>>()?;
+        let named = words().filter(|name| !is_own(name));
+        let named: Vec<Vec<&Manifest>> = named
+            .map(|name| drivers.named(name))
+            .collect::<Result<_, _>>()?;
+        let manifests = match arguments.all {
+            true => drivers.all().collect(),
+            false => named.concat(),
+        };
+        if manifests.is_empty() && own.is_empty() {
+            return wrong(
+                "say which client to audit, as in `hecaton audit hecaton-ruby`, or `--all`; `hecaton drivers` lists them",
+            );
+        }
+        Ok(Subjects { own, manifests })
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let own = self.own.iter().map(Subject::name);
+        let others = self
+            .manifests
+            .iter()
+            .map(|manifest| manifest.client.as_str());
+        own.chain(others).collect()
     }
 }
 
 /// The cases that options name.
 fn chosen<'a>(catalogue: &'a Catalogue, arguments: &Arguments) -> Result<Vec<&'a Case>> {
-    if !arguments.case.is_empty() {
-        return arguments
-            .case
-            .iter()
-            .map(|name| catalogue.find(name))
-            .collect();
-    }
-    catalogue.groups(&arguments.group)
+    let found = match &arguments.case[..] {
+        [] => catalogue.groups(&arguments.group),
+        names => names.iter().map(|name| catalogue.find(name)).collect(),
+    };
+    found.map_err(usage)
 }
 
 fn audit_all(
     arguments: &Arguments,
-    drivers: &[PathBuf],
+    subjects: Subjects<'_>,
     cases: &[&Case],
-    logs: &Path,
 ) -> Result<Vec<Audited>> {
-    let own: Vec<&String> = arguments.words.iter().filter(|name| is_own(name)).collect();
     let mut audited = Vec::new();
-    for name in own {
-        let mut client = own_client(name, arguments)?;
+    for mut client in subjects.own {
         audited.push(clients::audit_one(
             &mut client,
             "built in",
@@ -172,20 +222,35 @@ fn audit_all(
             arguments,
         )?);
     }
-    let catalogue = super::catalogue(drivers)?;
-    let manifests: Vec<&Manifest> = if arguments.all {
-        catalogue.all().collect()
-    } else {
-        let named = arguments.words.iter().filter(|name| !is_own(name));
-        let found: Result<Vec<_>, _> = named.map(|name| catalogue.named(name)).collect();
-        found?.into_iter().flatten().collect()
-    };
-    ensure!(
-        !manifests.is_empty() || !audited.is_empty(),
-        "say which client to audit, as in `hecaton audit hecaton-ruby`, or `--all`; `hecaton drivers` lists them"
-    );
-    audited.extend(clients::audit_clients(manifests, cases, arguments, logs)?);
+    let logs = private_folder()?;
+    let others = clients::audit_clients(subjects.manifests, cases, arguments, &logs);
+    let _ = std::fs::remove_dir_all(&logs);
+    audited.extend(others?);
     Ok(audited)
+}
+
+/// A new folder that only the own user may enter. Its name is not in use: a link that waits there would lead elsewhere.
+fn private_folder() -> Result<PathBuf> {
+    let name = |n| format!("hecaton-audit-{}-{n}", std::process::id());
+    let made = (0..1000)
+        .map(|n| std::env::temp_dir().join(name(n)))
+        .find(|folder| {
+            std::fs::DirBuilder::new()
+                .mode(0o700)
+                .create(folder)
+                .is_ok()
+        });
+    made.with_context(|| {
+        format!(
+            "no folder can be made in {}",
+            std::env::temp_dir().display()
+        )
+    })
+}
+
+fn runs(text: &str) -> Result<usize, String> {
+    let runs = text.parse().ok().filter(|runs| *runs > 0);
+    runs.ok_or_else(|| "write a number above zero".to_owned())
 }
 
 fn is_own(name: &str) -> bool {
@@ -197,8 +262,10 @@ fn own_client(name: &str, arguments: &Arguments) -> Result<Client> {
     match (name, &arguments.sin) {
         ("saint", _) => Ok(Client::saint()),
         (_, Some(sin)) if SINS.iter().any(|(known, _)| known == sin) => Ok(Client::sinner(sin)),
-        (_, Some(sin)) => bail!("there is no sin `{sin}`; docs/audit-cases.md lists them"),
-        (_, None) => bail!("say which sin, as in `hecaton audit sinner --sin follows-for-ever`"),
+        (_, Some(sin)) => wrong(&format!(
+            "there is no sin `{sin}`; docs/audit-cases.md lists them"
+        )),
+        (_, None) => wrong("say which sin, as in `hecaton audit sinner --sin follows-for-ever`"),
     }
 }
 
@@ -238,26 +305,6 @@ fn write(folder: &Path, audited: &[Audited]) -> Result<()> {
 fn home(folder: &Path) -> Option<String> {
     let index = folder.join("../index.html");
     index.is_file().then(|| "../index.html".to_owned())
-}
-
-/// Fails if the findings are not the expected ones.
-fn expected(file: &Path, audited: &[Audited]) -> Result<()> {
-    let text = std::fs::read_to_string(file)
-        .with_context(|| format!("{} cannot be read", file.display()))?;
-    let expectations =
-        Expectations::parse(&text).with_context(|| format!("{} is wrong", file.display()))?;
-    let wrong: Vec<String> = audited
-        .iter()
-        .flat_map(|client| expectations.differences(client))
-        .collect();
-    ensure!(
-        wrong.is_empty(),
-        "{} differ from {}:\n  {}",
-        wrong.len(),
-        file.display(),
-        wrong.join("\n  ")
-    );
-    Ok(())
 }
 
 /// The word for a verdict in a comparison.

@@ -1,0 +1,99 @@
+//! `--expect`: the files of expected findings, read before the first request, and compared after the last. And
+//! `--write-expect`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use hecaton_audit::case::Catalogue;
+use hecaton_audit::report::{Audited, Expectations};
+use hecaton_lab::run::receipt;
+
+use super::{Arguments, Subjects, usage, wrong};
+
+/// A file, and its expectations.
+pub struct Expected<'a> {
+    file: &'a Path,
+    expectations: Expectations,
+}
+
+/// Reads the files.
+///
+/// # Errors
+/// Each way in which a file would be compared with nothing: it is missing, it names a client that is not audited, or a
+/// case that does not exist. And a client that no file is about.
+pub fn read<'a>(
+    arguments: &'a Arguments,
+    subjects: &Subjects<'_>,
+    cases: &Catalogue,
+) -> Result<Vec<Expected<'a>>> {
+    let read: Vec<Expected<'_>> = arguments
+        .expect
+        .iter()
+        .map(|file| {
+            let expectations = expectations(file, cases).map_err(usage)?;
+            Ok(Expected { file, expectations })
+        })
+        .collect::<Result<_>>()?;
+    let names = subjects.names();
+    for Expected { file, expectations } in &read {
+        let (file, client) = (file.display(), expectations.client.as_str());
+        if !names.contains(&client) {
+            return wrong(&format!(
+                "{file} is about the client {client}, which is not audited; audited are {}",
+                names.join(", ")
+            ));
+        }
+        let installed = subjects
+            .manifests
+            .iter()
+            .find(|manifest| manifest.client == client);
+        installed
+            .map_or(Ok(String::new()), |manifest| receipt(manifest))
+            .map_err(usage)?;
+    }
+    let about = |name: &&&str| !read.iter().any(|one| one.expectations.client == **name);
+    match names.iter().find(about) {
+        Some(name) if !read.is_empty() && !arguments.all => wrong(&format!(
+            "no file of `--expect` is about {name}; give each client its file, or audit it apart"
+        )),
+        _ if names.len() > 1 && arguments.write_expect.is_some() => {
+            wrong("`--write-expect` writes the file of one client; audit one at a time")
+        }
+        _ => Ok(read),
+    }
+}
+
+fn expectations(file: &Path, cases: &Catalogue) -> Result<Expectations> {
+    let text = std::fs::read_to_string(file)
+        .with_context(|| format!("{} cannot be read", file.display()))?;
+    Expectations::parse(&text, cases).with_context(|| format!("{} is wrong", file.display()))
+}
+
+/// Fails if the findings are not the expected ones.
+pub fn differences(expected: &[Expected<'_>], audited: &[Audited]) -> Result<()> {
+    let (mut wrong, mut files) = (Vec::new(), Vec::new());
+    for Expected { file, expectations } in expected {
+        let differences = expectations.differences(audited);
+        if !differences.is_empty() {
+            files.push(file.display().to_string());
+        }
+        wrong.extend(differences);
+    }
+    ensure!(
+        wrong.is_empty(),
+        "{} differ from {}:\n  {}",
+        wrong.len(),
+        files.join(", "),
+        wrong.join("\n  ")
+    );
+    Ok(())
+}
+
+/// Writes what was found as what is expected from then on.
+pub fn write(file: &PathBuf, audited: &[Audited]) -> Result<()> {
+    let [audited] = audited else {
+        return wrong("`--write-expect` writes the file of one client; audit one at a time");
+    };
+    let text = Expectations::of(audited).text()?;
+    std::fs::write(file, text).with_context(|| format!("{} cannot be written", file.display()))
+}
