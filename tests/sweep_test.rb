@@ -9,7 +9,7 @@ class SweepTest < Minitest::Test
   ROW_KEYS = %w[client body_bytes delay_ms concurrency requests_per_second cpu_percentage cpu_ms_per_request p50_ms
                 p99_ms percentiles peak_rss_mb errors connections duplicates peak_in_flight baseline_loader_ratio verified rejected].freeze
   TINY = %w[sweep --client hecaton-ruby --client typhoeus --concurrency 1,8 --body 133 --body 2000 --delay fixed:2ms
-            --rounds 2 --time 0.05 --seed 7].freeze
+            --rounds 2 --time 50ms --seed 7].freeze
 
   NOTHING = "This run recommends nothing".freeze
 

@@ -15,7 +15,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// How long the test server waits between reading a request and responding to it.
 ///
 /// Written as text: `0`, `15ms` or `fixed:15ms`, `1.5s`, `uniform:5ms..20ms`, `exponential:10ms`,
-/// `lognormal:p50=5ms,p99=40ms`. Units are `ns`, `us`, `ms` and `s`; a number without one is milliseconds.
+/// `lognormal:p50=5ms,p99=40ms`. Units are `ns`, `us`, `ms` and `s`; only 0 needs none.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -55,7 +55,15 @@ pub enum Delay {
 )]
 pub struct DelayError {
     text: String,
-    reason: &'static str,
+    reason: String,
+}
+
+/// The sentence about a number above zero without a unit, in whatever is a time; none for other texts.
+pub fn without_unit(text: &str) -> Option<String> {
+    let text = text.trim();
+    let number: f64 = text.parse().ok()?;
+    (number.is_finite() && number > 0.0)
+        .then(|| format!("{text} has no unit: write {text}ms or {text}s"))
 }
 
 impl Delay {
@@ -74,7 +82,7 @@ impl Delay {
         }
     }
 
-    fn read(text: &str) -> Result<Delay, &'static str> {
+    fn read(text: &str) -> Result<Delay, String> {
         match text.split_once(':') {
             None => Ok(fixed(duration(text)?)),
             Some(("fixed", delay)) => Ok(fixed(duration(delay)?)),
@@ -83,7 +91,7 @@ impl Delay {
                 mean: positive(mean)?,
             }),
             Some(("lognormal", percentiles)) => log_normal(percentiles),
-            Some(_) => Err("the distribution is unknown"),
+            Some(_) => Err("the distribution is unknown".into()),
         }
     }
 }
@@ -135,18 +143,18 @@ fn fixed(delay: Duration) -> Delay {
     }
 }
 
-fn uniform(range: &str) -> Result<Delay, &'static str> {
+fn uniform(range: &str) -> Result<Delay, String> {
     let (from, to) = range
         .split_once("..")
         .ok_or("a uniform delay needs FROM..TO")?;
     let (from, to) = (duration(from)?, duration(to)?);
     if from > to {
-        return Err("the range ends before it begins");
+        return Err("the range ends before it begins".into());
     }
     Ok(Delay::Uniform { from, to })
 }
 
-fn log_normal(percentiles: &str) -> Result<Delay, &'static str> {
+fn log_normal(percentiles: &str) -> Result<Delay, String> {
     let parts = percentiles.split_once(',').and_then(|(low, high)| {
         Some((
             low.trim().strip_prefix("p50=")?,
@@ -156,36 +164,39 @@ fn log_normal(percentiles: &str) -> Result<Delay, &'static str> {
     let (p50, p99) = parts.ok_or("a log-normal delay needs p50=…,p99=…")?;
     let (p50, p99) = (positive(p50)?, positive(p99)?);
     if p50 > p99 {
-        return Err("p99 is below p50");
+        return Err("p99 is below p50".into());
     }
     Ok(Delay::LogNormal { p50, p99 })
 }
 
-fn positive(text: &str) -> Result<Duration, &'static str> {
+fn positive(text: &str) -> Result<Duration, String> {
     match duration(text)? {
-        Duration::ZERO => Err("this duration must be above 0"),
+        Duration::ZERO => Err("this duration must be above 0".into()),
         duration => Ok(duration),
     }
 }
 
-fn duration(text: &str) -> Result<Duration, &'static str> {
+fn duration(text: &str) -> Result<Duration, String> {
     let text = text.trim();
     if text == "0" {
         return Ok(Duration::ZERO);
+    }
+    if let Some(says) = without_unit(text) {
+        return Err(says);
     }
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
     let (number, unit) = text.split_at(end.unwrap_or(text.len()));
     let nanoseconds = match unit.trim_start() {
         "ns" => 1.0,
         "us" | "µs" => 1e3,
-        "ms" | "" => 1e6,
+        "ms" => 1e6,
         "s" => 1e9,
-        _ => return Err("the unit is unknown (ns, us, ms, s)"),
+        _ => return Err("the unit is unknown (ns, us, ms, s)".into()),
     };
     let number: f64 = number.parse().map_err(|_| "the number cannot be read")?;
     let nanoseconds = number * nanoseconds;
     if nanoseconds > LONGEST.as_nanos() as f64 {
-        return Err("a delay may last one hour at most");
+        return Err("a delay may last one hour at most".into());
     }
     Ok(Duration::from_nanos(nanoseconds.round() as u64))
 }
@@ -230,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn a_number_alone_is_milliseconds_and_a_fixed_delay_may_be_called_so() {
-        for text in ["15", "15ms", "15 ms", "fixed:15ms", "fixed:15"] {
+    fn a_fixed_delay_may_be_called_so() {
+        for text in ["15ms", "15 ms", "fixed:15ms", "0.015s"] {
             assert_eq!(
                 read(text),
                 Delay::Fixed(Duration::from_millis(15)),
@@ -239,7 +250,24 @@ mod tests {
             );
         }
         assert_eq!(read("fixed:0"), Delay::None);
-        assert_eq!(read("uniform:5..20"), read("uniform:5ms..20ms"));
+    }
+
+    #[test]
+    fn a_number_needs_a_unit_wherever_it_stands() {
+        for (text, number) in [
+            ("15", "15"),
+            ("1.5", "1.5"),
+            ("fixed:15", "15"),
+            ("uniform:5..20ms", "5"),
+            ("uniform:0..20", "20"),
+            ("exponential:10", "10"),
+            ("lognormal:p50=5,p99=40ms", "5"),
+            ("lognormal:p50=5ms,p99=40", "40"),
+        ] {
+            let error = text.parse::<Delay>().expect_err(text).to_string();
+            let says = format!("{number} has no unit: write {number}ms or {number}s");
+            assert!(error.contains(&says), "{error}");
+        }
     }
 
     #[test]

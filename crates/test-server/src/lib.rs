@@ -59,7 +59,7 @@ mod wire;
 
 pub use certificates::{Flaw, Identity, make as make_certificates};
 pub use chaos::{Chaos, ChaosError, Dealt};
-pub use delay::{Delay, DelayError};
+pub use delay::{Delay, DelayError, without_unit};
 pub use interval::Interval;
 pub use options::{Http2, Options, RoundSpec, StartError};
 pub use pace::Pace;

@@ -268,9 +268,12 @@ fn gate(pair: &Beside, share: f64) -> Result<()> {
 
 /// `5%` and `5` are both 0.05.
 fn share(text: &str) -> Result<f64, String> {
-    let number = text.trim().trim_end_matches('%');
-    match number.parse::<f64>() {
-        Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
+    let number = text.trim().strip_suffix('%').map(str::parse::<f64>);
+    match number {
+        Some(Ok(percent)) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
+        None if text.trim().parse::<f64>().is_ok() => {
+            Err(format!("{text} has no unit: write {text}%"))
+        }
         _ => Err(format!("`{text}` is not a percentage; write it as in 5%")),
     }
 }

@@ -137,7 +137,7 @@ fn a_slower_run_ends_with_status_three_and_names_the_client() {
     let ending = run(hecaton("cheats")
         .args(["report", &kept()])
         .arg(slower)
-        .args(["--fail-if-worse", "5"]));
+        .args(["--fail-if-worse", "5%"]));
     ending.assert(3, &["slower than allowed: typhoeus at concurrency 1"]);
     assert!(!ending.stderr.contains("hecaton-ruby"), "{}", ending.stderr);
 }

@@ -16,6 +16,22 @@ fn refused(arguments: &[&str], words: &[&str]) {
     );
 }
 
+/// Whatever takes a time takes none without its unit: 50 would be 50 seconds to one reader, and 50 ms to another.
+#[test]
+fn a_number_without_a_unit_is_no_time() {
+    let times = "sweep --p99 50|sweep --time 50|sweep --delay 50|sweep --delay fixed:50|shootout --delay 50|\
+                 compare a b --delay 50|compare a b --set delay=50|compare sync-async a --delay 50|serve --delay 50|\
+                 fetch list --timeout 50|fetch list --connect-timeout 50|fetch list --first-byte-timeout 50|\
+                 fetch list --read-timeout 50|fetch list --breaker-cooldown 50|fetch list --wait-out 50|\
+                 fetch list --max-retry-after 50|fetch list --log-every 50";
+    for line in times.split('|') {
+        let words: Vec<&str> = line.split(' ').collect();
+        refused(&words, &["50 has no unit: write 50ms or 50s"]);
+    }
+    let gate = ["report", "a", "b", "--fail-if-worse", "5"];
+    refused(&gate, &["5 has no unit: write 5%"]);
+}
+
 #[test]
 fn comparisons_that_cannot_be_made() {
     refused(
@@ -43,6 +59,18 @@ fn comparisons_that_cannot_be_made() {
     );
     refused(&["sweep", "--delay", "soon"], &["soon", "lognormal:"]);
     refused(&["sweep", "--time", "0"], &["'0'", "200ms"]);
+    refused(
+        &[
+            "compare", "a", "b", "--set", "tls=on", "A:tls=on", "tls=off",
+        ],
+        &["tls of B stands twice"],
+    );
+    for command in ["sweep", "shootout"] {
+        refused(
+            &[command, "--clients", "honest", "--set", "tls=on", "tls=off"],
+            &["tls stands twice; write tls=on,off"],
+        );
+    }
     refused(&["sweep", "--rounds", "0"], &["0 rounds measure nothing"]);
     refused(
         &["sweep", "--concurrency", "100000000", "--client", "honest"],

@@ -1,18 +1,21 @@
-//! Durations and delays as people write them: `200ms`, `1.5s`, `2`, `fixed:10ms`.
+//! Durations and delays as people write them: `200ms`, `1.5s`, `fixed:10ms`.
 
 use std::time::Duration;
 
-use hecaton_test_server::Delay;
+use hecaton_test_server::{Delay, without_unit};
 
 /// A delay given by one length is drawn from a log-normal distribution. The length is the
 /// median, and the 99th percentile is this many times as long.
 const TAIL: u32 = 2;
 
-/// Reads a duration; a number without a unit is seconds, and zero is refused.
+/// Reads a duration; a number without a unit is refused, and so is zero.
 ///
 /// # Errors
 /// A sentence that names the text and shows the accepted form.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    if let Some(says) = without_unit(text) {
+        return Err(says);
+    }
     let (number, scale) = if let Some(number) = text.strip_suffix("ms") {
         (number, 1e-3)
     } else if let Some(number) = text.strip_suffix("us") {
@@ -24,12 +27,12 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     match seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
         Some(duration) if !duration.is_zero() => Ok(duration),
         _ => Err(format!(
-            "`{text}` is not a duration above zero; write 200ms or 1.5s (a number alone is seconds)"
+            "`{text}` is not a duration above zero; write 200ms or 1.5s"
         )),
     }
 }
 
-/// Reads the delay of responses; a number without a unit is milliseconds.
+/// Reads the delay of responses; only 0 needs no unit.
 ///
 /// A length alone is the median of a log-normal distribution, for under a fixed delay clients march in step: all
 /// requests of a wave get their responses at once. `fixed:10ms` is always the same.
@@ -37,6 +40,9 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// A sentence that names the text and shows the accepted forms.
 pub fn parse_delay(text: &str) -> Result<Delay, String> {
+    if let Some(says) = without_unit(text) {
+        return Err(says);
+    }
     let delay: Delay = text.parse().map_err(|error| format!("{error}"))?;
     Ok(match delay {
         Delay::Fixed(p50) if !text.contains(':') => Delay::LogNormal {
@@ -52,16 +58,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_units_and_bare_seconds() {
+    fn reads_units() {
         assert_eq!(parse_duration("200ms"), Ok(Duration::from_millis(200)));
         assert_eq!(parse_duration("1.5s"), Ok(Duration::from_millis(1500)));
-        assert_eq!(parse_duration("2"), Ok(Duration::from_secs(2)));
         assert_eq!(parse_duration("250us"), Ok(Duration::from_micros(250)));
     }
 
     #[test]
     fn refuses_what_is_no_duration() {
-        for text in ["", "fast", "0", "0s", "-1s", "1h", "nan", "inf"] {
+        for text in ["", "fast", "0", "0s", "-1s", "1h", "nan", "inf", "2", "1.5"] {
             assert!(parse_duration(text).unwrap_err().contains(text), "{text}");
         }
     }
@@ -73,10 +78,10 @@ mod tests {
             p50: ms(10),
             p99: ms(20),
         };
-        for text in ["10", "10ms", "lognormal:p50=10ms,p99=20ms"] {
+        for text in ["10ms", "lognormal:p50=10ms,p99=20ms"] {
             assert_eq!(parse_delay(text), Ok(drawn), "{text}");
         }
-        assert_eq!(parse_delay("fixed:10"), Ok(Delay::Fixed(ms(10))));
+        assert_eq!(parse_delay("fixed:10ms"), Ok(Delay::Fixed(ms(10))));
         assert_eq!(parse_delay("0"), Ok(Delay::None));
         let error = parse_delay("soon").unwrap_err();
         assert!(

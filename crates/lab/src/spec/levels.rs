@@ -36,6 +36,19 @@ impl FromStr for Levels {
 }
 
 impl Levels {
+    /// Refuses a factor that stands twice: the later values would replace the earlier ones.
+    pub(super) fn each_once(all: &[Levels]) -> Result<(), Usage> {
+        for (place, levels) in all.iter().enumerate() {
+            let name = levels.factor.name;
+            let earlier = all[..place].iter().find(|one| one.factor.name == name);
+            if let Some(earlier) = earlier {
+                let values = [&earlier.values[..], &levels.values].concat().join(",");
+                return Err(Usage(format!("{name} stands twice; write {name}={values}")));
+            }
+        }
+        Ok(())
+    }
+
     /// Each load with each of the values.
     pub(super) fn applied_to(&self, loads: &[Load]) -> Vec<Load> {
         let mut changed = Vec::new();

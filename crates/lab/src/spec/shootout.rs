@@ -103,6 +103,7 @@ impl ShootoutScenario {
             job,
             ..Load::PLAIN
         };
+        Levels::each_once(&request.levels)?;
         let requested = request
             .levels
             .iter()

@@ -262,6 +262,7 @@ fn every_load(
         keepalive,
         ..*usual
     };
+    Levels::each_once(levels)?;
     let mut loads: Vec<Load> = keepalive.iter().map(with).collect();
     for levels in levels {
         loads = levels.applied_to(&loads);

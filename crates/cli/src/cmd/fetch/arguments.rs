@@ -10,6 +10,7 @@ use hecaton_fetch::job::{BodyStorage, Job, TableFormat};
 use hecaton_fetch::plan::is_stream;
 use hecaton_fetch::show::export;
 use hecaton_fetch::start::{Started, refuse_differing};
+use hecaton_test_server::without_unit;
 
 use super::tuning::Tuning;
 
@@ -88,11 +89,9 @@ pub struct JobArguments {
 
 /// A duration as a person writes it.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let seconds = || Duration::try_from_secs_f64(text.parse().ok()?).ok();
-    let read = humantime::parse_duration(text).ok().or_else(seconds);
-    read.ok_or_else(|| {
-        format!("`{text}` is not a duration; write 500ms, 10s or 2m (a number alone is seconds)")
-    })
+    without_unit(text).map_or(Ok(()), Err)?;
+    humantime::parse_duration(text)
+        .map_err(|_| format!("`{text}` is not a duration; write 500ms, 10s or 2m"))
 }
 
 /// The largest body that a file may hold.

@@ -180,6 +180,7 @@ impl CompareScenario {
             ),
             Target::Foreign { .. } => (0, Delay::None),
         };
+        Setting::each_once(&request.settings)?;
         let mut sides = Vec::new();
         for (which, name) in [Which::A, Which::B].into_iter().zip(&request.clients) {
             let mut load = Load {

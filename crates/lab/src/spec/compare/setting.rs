@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::spec::{Factor, Load};
+use crate::spec::{Factor, Load, Usage};
 
 /// Which side of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +42,21 @@ impl FromStr for Setting {
 }
 
 impl Setting {
+    /// Refuses a setting of one side that stands twice.
+    pub(super) fn each_once(all: &[Setting]) -> Result<(), Usage> {
+        let same =
+            |one: &Setting, other: &Setting| one.of == other.of && one.factor == other.factor;
+        let twice = all
+            .iter()
+            .enumerate()
+            .find(|(place, one)| all[..*place].iter().any(|earlier| same(one, earlier)));
+        twice.map_or(Ok(()), |(_, Setting { of, factor, .. })| {
+            Err(Usage(format!(
+                "{factor} of {of:?} stands twice; name one value"
+            )))
+        })
+    }
+
     /// Changes a side.
     pub(super) fn apply(&self, side: &mut Load) {
         // Its errors were reported when it was read.
