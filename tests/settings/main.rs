@@ -37,6 +37,28 @@ A request of a batch has also `queue`: `:front` starts it before all that were q
 
 ";
 
+const GENERATED_HEADERS: &str = "
+## Headers that Hecaton generates
+
+Each of these headers has several sources.
+The first source of a row that says something wins, and the others are not sent.
+
+| header | sources, the strongest first |
+| --- | --- |
+| `Content-Type` | the request's header; the type of its `json`, `form` or `multipart`; the client's header |
+| `Authorization` | the request's header; its `basic_auth`, `bearer` or `digest_auth`; user and password of its URL; the client's header; the client's `basic_auth`, `bearer` or `digest_auth`; user and password of the `base_url` |
+| `Cookie` | the request's header; the client's header; the jar of `cookies` |
+| `Host` | the request's header; the client's header; the URL |
+| `User-Agent` | the request's header; the client's header; `user_agent`; `app_name` |
+| `Accept` | the request's header; the client's header; `*/*` |
+| `Accept-Encoding` | the request's header; the client's header; `decode` |
+| `Content-Length`, `Transfer-Encoding` | the body; a header of the request that disagrees with it is an ArgumentError |
+
+- A `Content-Type` of the client that may describe the body wins over the body's: for `json` any but that of a form, for `form` and `multipart` one of the same kind.
+- Whichever type wins for `multipart` is sent with the boundary of the body, because nobody can read the parts without it (RFC 7578 §4.1).
+- A header of the request that is nil leaves the client's header out, and the other sources remain.
+";
+
 #[test]
 fn the_files_say_what_the_tables_say() {
     for (path, made) in [
@@ -114,6 +136,7 @@ fn page() -> String {
         let (name, kind) = (option.name, ruby::words(option.ruby));
         let _ = writeln!(page, "- `{name}` (*{kind}*)  \n  {text}");
     }
+    page += GENERATED_HEADERS;
     page += "\n## Keys of `retry`\n\nThe keys of a Hash that is given as `retry`; `true` stands for all of these defaults.\n";
     let types = ruby::types_of_retry(&root());
     let values = values(&format!("{:#?}", Retry::default()));

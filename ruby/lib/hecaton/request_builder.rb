@@ -61,7 +61,7 @@ module Hecaton
       @headers = fields.flatten(1).freeze
       @login = RequestBuilder.login(digest_auth)
       @predicate = predicate
-      @typed = fields.any? { |name, _| name.casecmp?("content-type") }
+      @content_type = fields.find { |name, _| name.casecmp?("content-type") }&.last
       @implied = { "user-agent" => user_agent || app_name&.to_s, "accept-encoding" => ("*" unless decode == false) }.freeze
     end
 
@@ -261,13 +261,22 @@ module Hecaton
       return flat if type.nil? && basic_auth.nil? && bearer.nil? && digest_auth.nil?
 
       flat ||= []
-      authorization = authorization(basic_auth, bearer, digest_auth)
-      flat.push("Authorization", authorization || nil) unless authorization.nil? || values(flat, "authorization").any?
-      if type
-        given = values(flat, "content-type")
-        flat.push("Content-Type", type) if given.empty? ? !@typed : given.flatten == [nil]
-      end
-      flat
+      authorization = GeneratedHeaders.authorization(authorization(basic_auth, bearer, digest_auth), values(flat, "authorization"))
+      flat.push("Authorization", authorization || nil) unless authorization.nil?
+      type ? with_type(flat, type) : flat
+    end
+
+    # The headers with the Content-Type of an encoded body, whose own is made.
+    def with_type(flat, made)
+      named = values(flat, "content-type")
+      return flat.push("Content-Type", made) if named.empty? && @content_type.nil? # The plain case.
+
+      named = named.flatten
+      own = named.compact.first
+      type = GeneratedHeaders.content_type(made, own, (@content_type if named.empty?))
+      return flat if type == own
+
+      flat.each_slice(2).reject { |name, _| name.casecmp?("content-type") }.flatten(1).push("Content-Type", type)
     end
 
     # The values that headers have for a field, an Array for each time.
@@ -300,8 +309,10 @@ module Hecaton
 
     # RFC 6750 §2.1, and whatever else is printable: there are tokens with a bar or a colon.
     def bearer_token(token)
+      raise ArgumentError, "bearer is of class #{token.class}: give a String, or code that returns one" unless token.is_a?(String)
+
       raise ArgumentError,
-        "bearer is not a token: use printable ASCII without spaces" unless token.to_s.b.match?(/\A[!-~]+\z/n)
+        "bearer is not a token: use printable ASCII without spaces" unless token.b.match?(/\A[!-~]+\z/n)
 
       "Bearer #{token}"
     end

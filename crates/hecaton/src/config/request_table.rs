@@ -63,13 +63,13 @@ options! {
     /// Whether a status of 400 or more is a StatusError, instead of the client's.
     raise_for_status: "bool?";
     /// A value that JSON.generate takes, or an object with its own to_json; anything else raises. It is sent with its
-    /// Content-Type unless headers have another. nil sends nothing, and false sends the JSON value false (RFC 8259 §3).
+    /// Content-Type unless headers have another (see "Headers that Hecaton generates"). nil sends nothing, and false sends the JSON value false (RFC 8259 §3).
     /// Give JSON's null as `body`.
     json: "untyped";
     /// As by URI.encode_www_form. Nested values are named as Rack reads them, `a[b]` and `a[]`.
     form: "form?";
     /// By RFC 7578; an Array as value repeats the name. A value is text; an IO or a Pathname, sent as a file under its
-    /// own name; or `{ content:, filename:, type: }` of these.
+    /// own name; or `{ content:, filename:, type: }` of these. A Content-Type among headers gets the boundary.
     multipart: "multipart?";
     /// User and password for digest authentication (RFC 7616). All else is as for `basic_auth`.
     /// - The algorithms are MD5, SHA-256 and SHA-512/256, also with -sess. The qop is auth, or auth-int for bodies that

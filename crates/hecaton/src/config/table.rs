@@ -317,10 +317,12 @@ settings! {
     /// body stays certain. Default false: they are a ProtocolError or a BodyError. Accepted are:
     ///
     /// - `Transfer-Encoding: identity`,
-    /// - several spaces in the status line, and a space before the colon of a field,
+    /// - several spaces in the status line, `http/1.1` or `HTTP/2` in it, and a line that continues it,
+    /// - a space before the colon of a field that does not frame the body,
     /// - a field with an invalid name, which is left out,
-    /// - a control character in a value, which becomes a space,
-    /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none.
+    /// - a control character in a value or in the status line, which becomes a space,
+    /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none,
+    /// - words after the size of a chunk.
     ///
     /// Whatever two readers could frame in two ways is still refused, such as two different lengths, or a length beside
     /// a repaired coding.
