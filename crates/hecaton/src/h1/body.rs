@@ -181,8 +181,13 @@ impl BodyFraming {
         let Some((line, end)) = line(input, MOST_OVERHEAD, lenient)? else {
             return Ok(false);
         };
-        let left = parse_size(&input[..line])?;
-        if end == 1 {
+        let text = trim_blanks_end(&input[..line]);
+        let size = match lenient {
+            true => without_remark(text),
+            false => text,
+        };
+        let left = parse_size(size)?;
+        if end == 1 || size.len() < text.len() {
             self.note_loose();
         }
         input.advance(line + end);
@@ -289,6 +294,17 @@ fn line(input: &[u8], most: usize, lenient: bool) -> Result<Option<(usize, usize
         // One byte more may be the first half of the line's end.
         None if input.len() <= most + 1 => Ok(None),
         _ => Err(BodyError::Malformed("a line around a chunk is too long")),
+    }
+}
+
+/// Without text after a space that follows the digits of a size: all readers that accept it end the size there.
+fn without_remark(line: &[u8]) -> &[u8] {
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    let digits = digits.count();
+    let clean = !line.contains(&b'\r') && !line.contains(&b';');
+    match line.get(digits) {
+        Some(b' ' | b'\t') if clean && digits > 0 => &line[..digits],
+        _ => line,
     }
 }
 

@@ -186,7 +186,9 @@ fn parse_one(
     };
     match parse_leniently(rules, input) {
         Ok(parsed) if rules.lenient => Ok(parsed),
-        Ok(_) => Err(format!("{why} (the setting lenient accepts it)").into()),
+        Ok(Some(_)) => Err(format!("{why} (the setting lenient accepts it)").into()),
+        // What is still to come may be worse.
+        Ok(None) => Err(format!("{why} (the setting lenient may accept it)").into()),
         Err(BadHead::Malformed(_)) => Err(why.into()),
         Err(limit) => Err(limit),
     }
@@ -208,7 +210,7 @@ fn parse_leniently(
         return Err("it is not a head".into());
     };
     if let Some(head) = &mut head {
-        head.keep_alive &= !rewritten.identity;
+        head.keep_alive &= !rewritten.last;
     }
     Ok(Some((length, status, head)))
 }

@@ -1,6 +1,8 @@
 # The same tests for Hecaton's adapter and for Faraday's own: each does what Faraday demands of every adapter.
 require_relative "faraday_helper"
 require_relative "shared_behaviour"
+require "malformed"
+require "scripted"
 
 class HecatonBehaviourTest < FaradayTest
   include SharedBehaviour
@@ -16,6 +18,14 @@ class HecatonBehaviourTest < FaradayTest
     responding(200, { "Content-Type" => "text/plain; charset=iso-8859-1" }, "\xE4")
     body = conn.get("/").body
     assert_equal [Encoding::ISO_8859_1, "ä"], [body.encoding, body.encode("UTF-8")]
+  end
+
+  def test_malformed_responses_that_net_http_reads
+    Malformed::READ.each do |what, reply|
+      Scripted.run("/" => reply.b) do |server|
+        assert_equal [200, "ok"], conn(server.url).get("/").then { |response| [response.status, response.body] }, what
+      end
+    end
   end
 
   def test_a_login_of_the_url_is_sent

@@ -1,5 +1,6 @@
 # Programs get Net::HTTP's results: classes, headers, bodies in each coding, whole or in pieces.
 require_relative "support"
+require "malformed"
 
 class NetHTTPResponseTest < NetHTTPTest
   def facts(response)
@@ -22,6 +23,14 @@ class NetHTTPResponseTest < NetHTTPTest
     %w[/bytes/10 /bytes/0 /chunked/3 /eof /r/1 /encoded/gzip/3000 /encoded/deflate/3000 /encoded/br/300 /headers?content-type=text/html;charset=utf-8].each do |path|
       same_started { |http| facts(http.get(path)) }
       same_started { |http| facts(http.request(Net::HTTP::Get.new(path, "Accept-Encoding" => "gzip"))) }
+    end
+  end
+
+  def test_malformed_responses_that_net_http_reads
+    Malformed::READ.each do |what, reply|
+      Scripted.run("/" => reply.b) do |server|
+        assert_equal %w[200 ok], (same { |klass| klass.get_response(URI("#{server.url}/")).then { |response| [response.code, response.body] } }), what
+      end
     end
   end
 

@@ -1,5 +1,6 @@
 # Responses: what only the drop-in could get wrong.
 require_relative "drop_in"
+require "malformed"
 require "scripted"
 
 class TyphoeusResponseTest < DropInTest
@@ -34,6 +35,18 @@ class TyphoeusResponseTest < DropInTest
     response = request.run
     assert_equal [:partial_file, 200], [response.return_code, response.code]
     assert_operator response.body.bytesize, :>, 0
+  end
+
+  def test_malformed_responses_that_libcurl_reads
+    Malformed::READ.each do |what, reply|
+      Scripted.run("/" => reply.b) do |server|
+        response = Typhoeus.get(server.url, timeout: 5)
+        assert_equal [:ok, 200, "ok"], [response.return_code, response.code, response.body], what
+      end
+    end
+    Malformed::REFUSED.each do |what, reply|
+      Scripted.run("/" => reply.b) { |server| refute_equal :ok, Typhoeus.get(server.url, timeout: 5).return_code, what }
+    end
   end
 
   def test_sizes

@@ -177,6 +177,7 @@ fn a_connection_is_not_reused_after_lenient_chunks() {
         "5\nhello\n0\n\n",
         "5\r\nhello\n0\r\n\r\n",
         "5 \nhello\r\n0\r\n\r\n",
+        "5 bytes\r\nhello\r\n0\r\n\r\n",
         "5\r\nhello\r\n0\r\nT: 1\r\r\n\r\r\n",
         "5\r\nhello\r\n0\r\n\r\r\n",
         "5\r\nhello\r\n0\r\nT: 1\n\n",

@@ -4,7 +4,8 @@
 //!
 //! A head that two readers could frame in two ways stays refused:
 //!
-//! - a framing field (`Content-Length`, `Transfer-Encoding`) with more wrong than a space before its colon,
+//! - a framing field (`Content-Length`, `Transfer-Encoding`) with anything wrong, even a space before its colon:
+//!   some readers skip such a field, and others do not,
 //! - a framing field that hides in the name of another field, or after a line break in its value,
 //! - a length beside a coding,
 //! - a NUL anywhere.
@@ -18,16 +19,17 @@ pub(super) struct Rewritten {
     pub text: Vec<u8>,
     /// How many bytes it was before.
     pub length: usize,
-    /// Whether `Transfer-Encoding: identity` was left out of it.
-    pub identity: bool,
+    /// Whether nothing may follow on its connection: `Transfer-Encoding: identity` was left out of it, or it claims to
+    /// be of another version than HTTP/1.
+    pub last: bool,
 }
 
 /// Rewrites the head that `input` begins with: none if it is not whole, and the reason if it cannot be accepted.
 pub(super) fn rewrite(input: &[u8]) -> Result<Option<Rewritten>, &'static str> {
-    const BEGIN: &[u8] = b"HTTP/1.";
+    const BEGIN: &[u8] = b"HTTP/";
     let known = input.len().min(BEGIN.len());
-    if input[..known] != BEGIN[..known] {
-        return Err("it does not begin with HTTP/1");
+    if !input[..known].eq_ignore_ascii_case(&BEGIN[..known]) {
+        return Err("it does not begin with HTTP/");
     }
     let mut rewriting = Rewriting::default();
     let mut rest = input;
@@ -53,6 +55,8 @@ struct Rewriting {
     lengths: bool,
     codings: bool,
     identity: bool,
+    /// Whether its version is not HTTP/1.
+    strange: bool,
 }
 
 impl Rewriting {
@@ -67,13 +71,24 @@ impl Rewriting {
         }
     }
 
-    /// `HTTP/1.1 200 OK`, with as many spaces as there are between the three.
+    /// `HTTP/1.1 200 OK`, with as many spaces as there are between the three. A server that writes HTTP/2 in text means
+    /// HTTP/1.1, for which it was asked.
     fn take_status(&mut self, line: &[u8]) -> Result<(), &'static str> {
         let (version, rest) = word(line);
         let (status, reason) = word(rest);
-        for part in [version, b" ", status, b" ", reason, b"\r\n"] {
+        let version = version.to_ascii_uppercase();
+        self.strange = matches!(version.as_slice(), b"HTTP/2" | b"HTTP/2.0");
+        let version = match self.strange {
+            true => b"HTTP/1.1",
+            false => version.as_slice(),
+        };
+        for part in [version, b" ", status, b" "] {
             self.text.extend_from_slice(part);
         }
+        put_value(reason, &mut self.text)?;
+        self.text.extend_from_slice(b"\r\n");
+        // A line that continues the status line is left out.
+        self.skipped = true;
         Ok(())
     }
 
@@ -95,6 +110,9 @@ impl Rewriting {
         let is = |known: &str| name.eq_ignore_ascii_case(known.as_bytes());
         let (length, coding) = (is("content-length"), is("transfer-encoding"));
         self.framing = length || coding;
+        if self.framing && name.len() < colon {
+            return Err("a space before the colon of a field that frames the body");
+        }
         self.skipped = !is_name(name);
         if self.skipped {
             return match hides_framing(name) {
@@ -126,7 +144,7 @@ impl Rewriting {
         Ok(Rewritten {
             text: self.text,
             length,
-            identity: self.identity,
+            last: self.identity || self.strange,
         })
     }
 }

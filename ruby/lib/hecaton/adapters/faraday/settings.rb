@@ -48,7 +48,7 @@ class Faraday::Adapter::Hecaton
     def of(request, ssl, plain = false)
       Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
 
-      settings = { timeout: total(request), proxy: false }.merge!(@options)
+      settings = { timeout: total(request), proxy: false, lenient: true }.merge!(@options)
       settings.merge!(times(request), tls(ssl, plain))
       proxy = request.proxy
       settings[:proxy] = proxy_url(proxy) unless proxy&.uri.to_s.empty? # As "" is by Faraday 1, and nil by Faraday 2.

@@ -29,7 +29,7 @@ module Hecaton
       def of(http)
         refuse(http)
         settings = times(http).merge(
-          scheme: http.use_ssl? ? "https" : "http", decode: false, max_body: UNLIMITED,
+          scheme: http.use_ssl? ? "https" : "http", decode: false, max_body: UNLIMITED, lenient: true,
           http: NetHTTP.http, proxy: proxy(http)
         )
         settings[:resolve] = { "#{http.address}:#{http.port}" => addresses(http) } if http.ipaddr

@@ -12,7 +12,7 @@ module Hecaton
       MOST = 64
       # Settings that all clients share, as near to libcurl's defaults as can be.
       DEFAULTS = { timeout: TIMEOUT, connect_timeout: TIMEOUT, decode: false, user_agent: USER_AGENT,
-                   redirects_to_http: true, max_body: 2**31 }.freeze
+                   redirects_to_http: true, max_body: 2**31, lenient: true }.freeze
 
       @lock = Mutex.new
       @cache = ClientCache.new(MOST) { |settings, _stamps| make(settings) }

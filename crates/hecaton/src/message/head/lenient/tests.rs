@@ -24,7 +24,7 @@ fn read(text: &[u8], lenient: bool) -> Result<Option<Head>, BadHead> {
 
 /// A response with these fields, or with this status line and fields.
 fn response(text: &str) -> Vec<u8> {
-    let line = match text.starts_with("HTTP") {
+    let line = match text.to_uppercase().starts_with("HTTP") {
         true => "",
         false => "HTTP/1.1 200 OK\r\n",
     };
@@ -49,19 +49,37 @@ fn harmless_violations_are_accepted_only_with_the_setting() {
             true,
         ),
         (
-            "HTTP/1.1 200   OK\r\nContent-Length : 5\r\n",
+            "HTTP/1.1 200   O\u{1}K\r\n X: 1\r\nServer : a\r\nContent-Length: 5\r\n",
+            "server: a\r\ncontent-length: 5\r\n",
+            LENGTH,
+            true,
+        ),
+        (
+            "http/1.1 200 OK\r\nContent-Length: 5\r\n",
             "content-length: 5\r\n",
             LENGTH,
             true,
         ),
         (
-            "HTTP/1.1  103 Early\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length\t: 5\r\n",
+            "HTTP/2 200 OK\r\nContent-Length: 5\r\n",
             "content-length: 5\r\n",
+            LENGTH,
+            false,
+        ),
+        (
+            "HTTP/2.0 200\r\nContent-Length: 5\r\n",
+            "content-length: 5\r\n",
+            LENGTH,
+            false,
+        ),
+        (
+            "HTTP/1.1  103 Early\r\n\r\nHTTP/1.1 200 OK\r\nServer\t: a\r\nContent-Length: 5\r\n",
+            "server: a\r\ncontent-length: 5\r\n",
             LENGTH,
             true,
         ),
         (
-            "Transfer-Encoding : chunked\r\nX-A : 1\r\n",
+            "Transfer-Encoding: chunked\r\nX-A : 1\r\n",
             "transfer-encoding: chunked\r\nx-a: 1\r\n",
             Framing::Chunked,
             true,
@@ -143,7 +161,12 @@ fn ambiguous_bodies_stay_refused() {
         "no colon\r\nContent-Length: 5\r\n",
         "HTTP/1.1 2000 OK\r\n",
         "HTTP/1.1\t200 OK\r\n",
-        "HTTP/2.0 200 OK\r\n",
+        "HTTP/3 200 OK\r\n",
+        "HTTP/1.1 200 OK\rContent-Length: 5\r\nX Y: 1\r\n",
+        "HTTP/1.1 200 OK\r\n Content-Length: 5\r\n",
+        "Content-Length : 5\r\n",
+        "Content-Length\t: 5\r\n",
+        "Transfer-Encoding : chunked\r\n",
     ] {
         let refused = [false, true].map(|lenient| read(&response(text), lenient));
         let [strict, lenient] = refused.map(|read| read.expect_err(text).to_string());
@@ -171,11 +194,20 @@ fn limits_hold_and_a_head_may_arrive_in_pieces() {
         read(&response(&long), true),
         Err(BadHead::TooManyBytes(10_000))
     );
-    let whole = response("X Y: 1\r\nContent-Length : 5\r\n");
+    let whole = response("X Y: 1\r\nServer : 5\r\n");
     let head = whole.len() - "rest".len();
     for end in 0..head {
         assert_eq!(read(&whole[..end], true), Ok(None), "{end}");
     }
+}
+
+#[test]
+fn the_setting_is_not_advised_before_the_whole_head_is_there() {
+    let ambiguous = response("X Y: 1\r\nContent-Length: 5\r\nContent-Length: 6\r\n");
+    let first = &ambiguous[.."HTTP/1.1 200 OK\r\nX Y: 1\r\n".len()];
+    let why = |text: &[u8]| read(text, false).unwrap_err().to_string();
+    assert!(why(first).contains("lenient may accept it"));
+    assert!(!why(&ambiguous).contains("lenient"));
 }
 
 proptest! {
