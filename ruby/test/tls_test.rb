@@ -20,6 +20,11 @@ class TlsTest < ServerTest
 
     def pem = certificate.to_pem
 
+    # One whose certificate this one signs, with this Key Usage, nil for none.
+    def intermediate(usage)
+      Authority.allocate.tap { |below| below.send(:begin_below, self, usage) }
+    end
+
     # [certificate, key] for names such as "DNS:localhost".
     def sign(names, **times)
       key = OpenSSL::PKey::EC.generate("prime256v1")
@@ -36,6 +41,13 @@ class TlsTest < ServerTest
     end
 
     private
+
+    def begin_below(above, usage)
+      @key = OpenSSL::PKey::EC.generate("prime256v1")
+      @name = OpenSSL::X509::Name.parse("/CN=intermediate #{object_id}")
+      extensions = [%w[basicConstraints CA:TRUE critical], (["keyUsage", usage, "critical"] if usage)].compact
+      @certificate = above.send(:make, @name, @key, extensions)
+    end
 
     def make(subject, key, extensions, from: Time.now - 3600, to: Time.now + 3600)
       certificate = OpenSSL::X509::Certificate.new
@@ -256,6 +268,36 @@ class TlsTest < ServerTest
     end
   end
 
+  # RFC 5280 §6.1.4 (n).
+  def test_an_intermediate_whose_key_usage_forbids_signing_is_refused
+    { nil => true, "keyCertSign" => true, "digitalSignature,keyCertSign,cRLSign" => true, "cRLSign" => false, "digitalSignature" => false,
+      "decipherOnly" => false }.each do |usage, good|
+      below = @authority.intermediate(usage)
+      leaf, key = below.sign("DNS:localhost")
+      serve(leaf, key, ->(context) { context.extra_chain_cert = [below.certificate] }) do |server|
+        request = -> { client(ca: @authority.pem).get(server.url).status }
+        good ? assert_equal(200, request.call, usage) : error_of(Hecaton::TLSError, &request)
+        # An authority that the program trusts may sign.
+        assert_equal 200, client(ca: below.pem).get(server.url).status, usage
+      end
+    end
+  end
+
+  # Of two lists of one authority the newer one counts, whatever their order.
+  def test_the_newest_list_of_revoked_certificates_counts
+    leaf, key = @authority.sign("DNS:localhost")
+    serve(leaf, key) do |server|
+      good, bad = leaf.serial + 1, leaf.serial
+      [[good, bad, false], [bad, good, true]].each do |old, new, accepted|
+        lists = [list(old, begin_at: Time.now - 7200), list(new, begin_at: Time.now - 3600)]
+        [lists, lists.reverse].each do |given|
+          request = -> { client(ca: @authority.pem, crl: given.join).get(server.url).status }
+          accepted ? assert_equal(200, request.call) : assert_match(/has been revoked/, error_of(Hecaton::TLSError, &request).message)
+        end
+      end
+    end
+  end
+
   def test_revoked_certificates
     leaf, key = @authority.sign("DNS:localhost")
     serve(leaf, key) do |server|
@@ -277,14 +319,14 @@ class TlsTest < ServerTest
   end
 
   # A list of an authority's that revokes one, and holds for so many seconds.
-  def list(serial, seconds = 3600, authority = @authority, issuer = authority.certificate.subject)
+  def list(serial, seconds = 3600, authority = @authority, issuer = authority.certificate.subject, begin_at: Time.now - 7200)
     revoked = OpenSSL::X509::Revoked.new
     revoked.serial = serial
     revoked.time = Time.now - 7200
     list = OpenSSL::X509::CRL.new
     list.version = 1
     list.issuer = issuer
-    list.last_update = Time.now - 7200
+    list.last_update = begin_at
     list.next_update = Time.now + seconds
     list.add_revoked(revoked)
     list.add_extension(OpenSSL::X509::Extension.new("crlNumber", OpenSSL::ASN1::Integer(1)))

@@ -17,7 +17,9 @@
 //! - In a handshake, errors of writing wait until reading has shown why: a server that refuses the client
 //!   says so and hangs up.
 
+mod der;
 pub(crate) mod explain;
+mod key_usage;
 mod p521;
 mod public_key;
 mod rsa;

@@ -3,14 +3,8 @@
 
 use rustls::pki_types::{CertificateDer, SubjectPublicKeyInfoDer};
 
+use super::der::{BIT_STRING, Der, INTEGER, OBJECT, SEQUENCE, VERSION};
 use super::rsa::PublicKey;
-
-/// Tags of DER.
-const INTEGER: u8 = 0x02;
-const BIT_STRING: u8 = 0x03;
-const OBJECT: u8 = 0x06;
-const SEQUENCE: u8 = 0x30;
-const VERSION: u8 = 0xa0;
 
 /// rsaEncryption (RFC 8017 §A.1).
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
@@ -20,7 +14,7 @@ pub(super) fn of<'a>(certificate: &'a CertificateDer<'_>) -> Option<SubjectPubli
     let certificate = Der(certificate).only(SEQUENCE)?;
     let mut fields = Der(Der(certificate).next(SEQUENCE)?.content);
     // Version 1 has no such field.
-    if fields.0.first() == Some(&VERSION) {
+    if fields.is_next(VERSION) {
         fields.next(VERSION)?;
     }
     fields.next(INTEGER)?; // The serial number.
@@ -44,54 +38,6 @@ pub(super) fn rsa<'a>(key: &'a SubjectPublicKeyInfoDer<'_>) -> Option<PublicKey<
         modulus: numbers.number()?,
         exponent: numbers.number()?,
     })
-}
-
-/// The unread rest.
-struct Der<'a>(&'a [u8]);
-
-struct Value<'a> {
-    /// With tag and length.
-    whole: &'a [u8],
-    content: &'a [u8],
-}
-
-impl<'a> Der<'a> {
-    /// The next value, which must be of this kind.
-    fn next(&mut self, tag: u8) -> Option<Value<'a>> {
-        let (&[found, first], rest) = self.0.split_first_chunk()?;
-        if found != tag {
-            return None;
-        }
-        let (length, rest) = match first {
-            0..=0x7f => (usize::from(first), rest),
-            0x81..=0x83 => {
-                let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-                let digits = digits.iter();
-                (
-                    digits.fold(0, |sum, digit| sum << 8 | usize::from(*digit)),
-                    rest,
-                )
-            }
-            _ => return None,
-        };
-        let (content, behind) = rest.split_at_checked(length)?;
-        let (whole, _) = self.0.split_at(self.0.len() - behind.len());
-        self.0 = behind;
-        Some(Value { whole, content })
-    }
-
-    /// The next value, which must be a number above zero, without its leading zeros.
-    fn number(&mut self) -> Option<&'a [u8]> {
-        let bytes = self.next(INTEGER)?.content;
-        let from = bytes.iter().position(|byte| *byte != 0)?;
-        Some(&bytes[from..])
-    }
-
-    /// The content of the next value; none if anything follows that value.
-    fn only(mut self, tag: u8) -> Option<&'a [u8]> {
-        let value = self.next(tag)?;
-        self.0.is_empty().then_some(value.content)
-    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The settings of TLS → rustls's configuration.
 
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use rustls::{
 };
 use webpki::BorrowedCertRevocationList;
 
+use super::der::{Der, GENERALIZED_TIME, INTEGER, SEQUENCE, UTC_TIME};
 use super::p521;
 use super::verify::{Authority, Pin, Verifier, fingerprint};
 use crate::config::{Config, TlsVersion};
@@ -172,7 +174,9 @@ fn lists(config: &Config) -> Result<Vec<CertificateRevocationListDer<'static>>, 
         return Ok(Vec::new());
     };
     let invalid = |why: String| InvalidRequest(format!("crl: {why}"));
-    let lists = crl.lists().map_err(invalid)?;
+    let mut lists = crl.lists().map_err(invalid)?;
+    // The verifier takes the first list that is for a certificate.
+    lists.sort_by_cached_key(|list| Reverse(begin(list)));
     for list in &lists {
         BorrowedCertRevocationList::from_der(list).map_err(|error| {
             let why = match error {
@@ -187,6 +191,26 @@ fn lists(config: &Config) -> Result<Vec<CertificateRevocationListDer<'static>>, 
         })?;
     }
     Ok(lists)
+}
+
+/// When a list was made (RFC 5280 §5.1.2.4), as "YYYYMMDDhhmmssZ"; none if it cannot be read.
+fn begin(list: &CertificateRevocationListDer<'_>) -> Option<Vec<u8>> {
+    let mut fields = Der(Der(Der(list).only(SEQUENCE)?).next(SEQUENCE)?.content);
+    if fields.is_next(INTEGER) {
+        fields.next(INTEGER)?; // The version.
+    }
+    for _ in ["signature", "issuer"] {
+        fields.next(SEQUENCE)?;
+    }
+    if fields.is_next(GENERALIZED_TIME) {
+        return Some(fields.next(GENERALIZED_TIME)?.content.to_vec());
+    }
+    let time = fields.next(UTC_TIME)?.content;
+    let century: &[u8] = match time.first()? {
+        b'0'..=b'4' => b"20",
+        _ => b"19",
+    };
+    Some([century, time].concat())
 }
 
 fn identity(

@@ -14,6 +14,7 @@ use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, OtherError, SignatureScheme};
 use webpki::EndEntityCert;
 
+use super::key_usage::may_sign;
 use super::public_key;
 use super::unverified::{Rules, check_signature};
 
@@ -101,10 +102,15 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         if let Some(authority) = &self.authority {
+            let intermediates: Vec<_> = intermediates
+                .iter()
+                .filter(|certificate| may_sign(certificate))
+                .cloned()
+                .collect();
             let verified =
                 authority
                     .chains
-                    .verify_server_cert(end_entity, intermediates, name, ocsp, now);
+                    .verify_server_cert(end_entity, &intermediates, name, ocsp, now);
             match verified {
                 Ok(_) => {}
                 // The name is checked last.
