@@ -70,6 +70,27 @@ class CookiesTest < ServerTest
     end
   end
 
+  # RFC 6265 §5.2 lets a cookie have any bytes.
+  def test_bytes_that_are_not_utf8_go_back_as_they_came
+    sent = ["a=caf\xE9; HttpOnly", "b=\u{e9}", "c=\u{10ffe9}"].map(&:b)
+    Scripted.run("/" => Scripted.response(200, "Set-Cookie" => sent)) do |server|
+      first = client(cookies: true)
+      assert_equal ["caf\xE9".b, "é", "\u{10ffe9}"], first.get(server.url).cookies.map(&:value)
+      assert_equal ["caf\xE9".b, "é", "\u{10ffe9}"], first.cookies.map(&:value)
+      copy = Hecaton::Cookies.from_json(first.cookies.to_json)
+      [first, client(cookies: copy)].each { |client| client.get(server.url) }
+      both = cookies(server).drop(1)
+      assert_equal ["a=caf\xE9; b=\u{e9}; c=\u{10ffe9}".b] * 2, both.map(&:b)
+    end
+  end
+
+  def test_no_output_shows_a_value
+    jar = Hecaton::Cookies.new
+    jar.set("a=secret", "http://host/")
+    shown = [jar, jar.first, [jar.first]].flat_map { |object| [object.inspect, object.to_s, capture_io { pp object }.first] }
+    assert_empty shown.grep(/secret/)
+  end
+
   def test_no_injection_through_a_cookie
     jar = Hecaton::Cookies.new
     ["\r\n", "\r", "\n", "\0"].each { |bad| assert_raises(ArgumentError) { jar.set("a=b#{bad}x", url("/")) } }

@@ -71,7 +71,7 @@ class ReadingTest < ServerTest
   def test_the_encoding_of_pieces_is_that_of_the_whole
     ["text/html; charset=iso-8859-1", "text/html; charset=UTF-8", "application/json", "application/JSON; a=b", "text/html",
      "application/problem+json", "text/html; charset=utf8", "application/json; charset=", "application/json; charset=utf-8; a=\xFF", *%w[locale external internal filesystem].map { |name| "text/html; charset=#{name}" },
-     "text/event-stream", "text/html; charset=odd", "text/html; charset=\"shift_jis\"", "x/y;charset=utf-16le"].each do |type|
+     "text/event-stream", "text/html; charset=odd", "text/html; charset=\"shift_jis\""].each do |type|
       Scripted.run({ "/" => Scripted.response(200, { "Content-Type" => type }, "x") }) do |server|
         assert_equal client.get("#{server.url}/").body.encoding, Hecaton::ContentType.encoding(type), type
       end

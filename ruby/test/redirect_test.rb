@@ -32,6 +32,14 @@ class RedirectTest < ServerTest
     end
   end
 
+  # As curl does.
+  def test_bytes_that_are_not_utf8_are_encoded
+    Scripted.run("/" => Scripted.response(302, "Location" => "/caf\xE9?\xFFé".b), "/caf%e9?%ff%c3%a9" => Scripted.response(200)) do |server|
+      response = client.get("#{server.url}/", redirects: 1)
+      assert_equal [200, "#{server.url}/caf%e9?%ff%c3%a9"], [response.status, response.url]
+    end
+  end
+
   def test_true_and_false
     server do |server|
       assert_equal 10, Hecaton::Native::REDIRECTS

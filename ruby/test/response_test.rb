@@ -21,8 +21,11 @@ class ResponseTest < ServerTest
       connection&.close
     end
     headers = client.get("http://127.0.0.1:#{server.addr[1]}/").headers
-    assert_equal ["caf\xE9", "é", "0"], headers.map(&:last)
-    assert_equal "caf\xE9", headers["x-a"]
+    assert_equal ["caf\xE9".b, "é", "0"], headers.map(&:last)
+    assert_equal ["caf\xE9".b, "é"], [headers["x-a"], headers["x-b"]]
+    assert_equal "\xE9".b, headers["x-a"][/[^a-z]/]
+    mixed = Hecaton::Headers.new([["x", "caf\xE9".b], %w[x é]])
+    assert_equal "caf\xE9, é".b, mixed["x"]
   ensure
     thread&.join
     server&.close
@@ -36,11 +39,25 @@ class ResponseTest < ServerTest
       "text/plain; charset=UTF8" => Encoding::UTF_8, "application/problem+json" => Encoding::UTF_8, "application/HAL+JSON; x=y" => Encoding::UTF_8, "+json" => Encoding::UTF_8,
       **%w[locale external internal filesystem Locale].to_h { |name| ["text/plain; charset=#{name}", Encoding::BINARY] },
       "text/plain; charset=" => Encoding::BINARY, "text/plain" => Encoding::BINARY, "image/png" => Encoding::BINARY
-    }.each_with_index do |(type, encoding), index|
-      Scripted.run("/#{index}" => Scripted.response(200, { "Content-Type" => type }, "caf\xE9".b)) do |server|
-        body = client.get("#{server.url}/#{index}").body
-        assert_equal [encoding, "caf\xE9".b], [body.encoding, body.b], type
-      end
+    }.each { |type, encoding| assert_body(type, "caf", encoding) }
+  end
+
+  # Text whose bytes do not fit its label would raise wherever a program works with it.
+  def test_a_body_that_does_not_fit_its_charset_is_bytes
+    [["text/html; charset=utf-8", "caf\xE9"], ["application/json", "\"\xFF\""], ["text/plain; charset=shift_jis", "a\x81"],
+     ["text/plain; charset=us-ascii", "é"], ["text/plain; charset=utf-16le", "a\0"], ["text/plain; charset=UTF-16", "\xFE\xFF\0a"],
+     ["text/plain; charset=iso-2022-jp", "a"]].each { |type, body| assert_body(type, body, Encoding::BINARY) }
+    assert_body("text/plain; charset=iso-8859-1", "caf\xE9", Encoding::ISO_8859_1)
+    json = '{"a":"é"}'.encode("UTF-16LE")
+    Scripted.run("/" => Scripted.response(200, { "Content-Type" => "application/json; charset=utf-16le" }, json.b)) do |server|
+      assert_equal({ "a" => "é" }, client.get("#{server.url}/").json)
+    end
+  end
+
+  def assert_body(type, sent, encoding)
+    Scripted.run("/" => Scripted.response(200, { "Content-Type" => type }, sent.b)) do |server|
+      body = client.get("#{server.url}/").body
+      assert_equal [encoding, sent.b], [body.encoding, body.b], type
     end
   end
 

@@ -58,7 +58,7 @@ pub use client::streaming::Streaming;
 pub use client::{Client, Outcome};
 pub use config::addresses::Addresses;
 pub use config::allowed::{AllowAddress, Networks};
-pub use config::cookies::{Cookie, Cookies};
+pub use config::cookies::{Cookie, Cookies, octets as cookie_octets};
 pub use config::pem::Pem;
 pub use config::proxy::Proxy;
 pub use config::request_table::{REQUEST_OPTIONS, RequestOption};

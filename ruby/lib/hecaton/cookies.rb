@@ -6,6 +6,8 @@ module Hecaton
     # Without the value, which may be a secret.
     def inspect = "#<Hecaton::Cookie #{name} of #{domain}#{path}>"
     alias_method :to_s, :inspect
+    # For `pp`, which would show all members.
+    def pretty_print(printer) = printer.text(inspect)
   end
 
   # Given to clients as `cookies:`, it keeps the cookies of every response, redirects included. It sends them back by
@@ -43,9 +45,7 @@ module Hecaton
     def each
       return enum_for(:each) unless block_given?
 
-      @native.list.each do |*values, expires|
-        yield Cookie.new(**Cookie.members.zip(values).to_h, expires: expires && Time.at(expires))
-      end
+      list { |text| Native::Cookies.octets(text) }.each { |cookie| yield cookie }
       self
     end
 
@@ -65,12 +65,12 @@ module Hecaton
     # All cookies, those that end with the jar among them, as JSON. They are as secret as passwords.
     def to_json(*)
       Library.load("json")
-      JSON.generate(map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) })
+      JSON.generate(list(&:itself).map { |cookie| cookie.to_h.merge(expires: cookie.expires&.to_i) })
     end
 
     # For adapters: adds a cookie with the fields that to_json gives one. ArgumentError when it is none.
     def restore(fields)
-      name, value, domain, path = fields.values_at(*FIELDS)
+      name, value, domain, path = fields.values_at(*FIELDS).map { |text| Native::Cookies.octets(text.to_s).b }
       raise ArgumentError, "a cookie contains a semicolon" if fields.values.any? { |text| text.to_s.include?(";") }
 
       text = "#{name}=#{value}; Path=#{path}"
@@ -81,6 +81,16 @@ module Hecaton
       # Set as if it came over https: over http it could not replace a secure cookie of its name.
       set(text, "https://#{domain}/")
     end
+
+    # Array of Cookie; the block makes each text of what the engine has, where bytes that are not UTF-8 are characters
+    # for private use.
+    def list
+      @native.list.map do |*values, expires|
+        values = values.map { |value| value.is_a?(String) ? yield(value) : value }
+        Cookie.new(**Cookie.members.zip(values).to_h, expires: expires && Time.at(expires))
+      end
+    end
+    private :list
 
     # Without names and values, which may be secret.
     def inspect = "#<Hecaton::Cookies #{size} cookies>"

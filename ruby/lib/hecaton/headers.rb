@@ -42,11 +42,11 @@ module Hecaton
       self
     end
 
-    # The value of a field as a String, nil when it is absent. Repeats are joined with ", " as
+    # The value of a field as a String, nil when it is absent. It is in UTF-8 if it is valid, else in ASCII-8BIT. Repeats are joined with ", " as
     # RFC 9110 §5.2 allows; for Set-Cookie, where it does not, use get_all.
     def [](name)
       values = get_all(name)
-      values.join(", ") unless values.empty?
+      joined(values) unless values.empty?
     end
 
     # Every value of a field, in order; [] when it is absent.
@@ -98,6 +98,14 @@ module Hecaton
 
     # Integer: the same for equal headers.
     def hash = @pairs.hash
+
+    # Values in UTF-8 beside others that are not cannot be joined as text.
+    def joined(values)
+      values.join(", ")
+    rescue Encoding::CompatibilityError
+      values.map(&:b).join(", ")
+    end
+    private :joined
 
     # The names and values, whatever they hold.
     def inspect = "#<Hecaton::Headers #{to_h}>"

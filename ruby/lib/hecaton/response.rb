@@ -11,7 +11,8 @@ module Hecaton
 
     # Integer, 200 to 999.
     attr_reader :status
-    # String in the encoding of its Content-Type's charset (UTF-8 for JSON), else ASCII-8BIT.
+    # String in the encoding of its Content-Type's charset (UTF-8 for JSON). It is in ASCII-8BIT if there is no charset,
+    # if the bytes are not valid in it, and if Ruby can hardly work with it (UTF-16 and the like).
     attr_reader :body
 
     # By hand, for tests: Hecaton::Response.new(status: 200, headers: {"etag" => "x"}, body: "…"). nil is none.
@@ -164,10 +165,17 @@ module Hecaton
 
     # The body in UTF-8, for JSON: without the byte order mark that some put before it (RFC 8259 §8.1).
     def text
-      text = body.encoding == Encoding::BINARY ? body.dup.force_encoding(Encoding::UTF_8) : body.encode(Encoding::UTF_8)
+      text = body.encoding == Encoding::BINARY ? body.dup.force_encoding(encoding_of_json) : body
+      text = text.encode(Encoding::UTF_8)
       raise EncodingError, "it is not valid #{text.encoding}" unless text.valid_encoding?
 
       text.delete_prefix("\u{feff}")
+    end
+
+    # The encoding of a body of bytes: UTF-8, unless the Content-Type names one.
+    def encoding_of_json
+      named = ContentType.encoding(headers.get_all("content-type").first)
+      named == Encoding::BINARY ? Encoding::UTF_8 : named
     end
   end
 end

@@ -54,7 +54,7 @@ pub fn step<'a>(
         Err(why) => return Step::Refused(None, why.to_owned()),
     };
     let here = earlier.map_or(&*rendered.url, |onward| &onward.url);
-    let Some((here, there, url)) = resolve(here, location) else {
+    let Some((here, there, url)) = resolve(here, &location) else {
         return Step::Refused(
             None,
             format!("it leads to {location:?}, which is not a URL"),

@@ -53,7 +53,7 @@ impl<'a> Trail<'a> {
             return Ok(false);
         };
         let here = request.url_without_zone();
-        let mut url = reference::join(&here, location).map_err(|why| self.unreadable(why))?;
+        let mut url = reference::join(&here, &location).map_err(|why| self.unreadable(why))?;
         url.truncate(url.find('#').unwrap_or(url.len()));
         let (scheme, _) = url.split_once(':').unwrap_or_default();
         let scheme = scheme.to_ascii_lowercase();

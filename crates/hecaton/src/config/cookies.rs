@@ -1,10 +1,11 @@
 //! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that set one.
 //!
 //! Mozilla's list of public suffixes (`psl`) says which domains a host may set cookies for. `parse` reads a
-//! `Set-Cookie`, and `date` its dates. This file decides which cookies are accepted. `store` holds them, and decides
+//! `Set-Cookie`, and `date` its dates; `octets` is for bytes that are not UTF-8. This file decides which cookies are accepted. `store` holds them, and decides
 //! which are sent.
 
 mod date;
+pub mod octets;
 mod parse;
 mod store;
 
@@ -31,7 +32,7 @@ const FAR_AWAY: Duration = Duration::from_secs(400 * 24 * 3600);
 pub struct Cookie {
     /// Its name.
     pub name: String,
-    /// Its value, as it was set: quotes belong to it.
+    /// Its value, as it was set: quotes belong to it. Bytes that are not UTF-8 are [`octets`] in it.
     pub value: String,
     /// The host that it is for.
     pub domain: String,
@@ -108,7 +109,7 @@ impl Cookies {
         let mut texts = Fields(fields)
             .iter()
             .filter(|(name, _)| *name == "set-cookie")
-            .filter_map(|(_, value)| std::str::from_utf8(value).ok())
+            .map(|(_, value)| octets::to_text(value))
             .take(MOST_OF_A_RESPONSE)
             .peekable();
         if texts.peek().is_none() {
@@ -119,7 +120,7 @@ impl Cookies {
         };
         let mut store = self.lock();
         for text in texts {
-            insert(&mut store, text, &url);
+            insert(&mut store, &text, &url);
         }
     }
 
@@ -135,8 +136,10 @@ impl Cookies {
         let host = url.host_str().unwrap_or_default();
         let pairs = self.lock().pairs_for(host, url.path(), secure);
         if !pairs.is_empty() {
-            let line = format!("Cookie: {pairs}\r\n");
-            request.fields.extend_from_slice(line.as_bytes());
+            let pairs = octets::of_text(&pairs);
+            for part in [b"Cookie: ", &*pairs, b"\r\n"] {
+                request.fields.extend_from_slice(part);
+            }
         }
     }
 

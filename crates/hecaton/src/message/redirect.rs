@@ -1,5 +1,8 @@
 //! A redirect that was followed, and the meaning of its status (RFC 9110 §15.4).
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
 /// A redirect that was followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
@@ -16,13 +19,14 @@ impl Redirect {
     }
 
     /// The `Location` in these header fields, whose names are in lower case (RFC 9110 §10.2.2); none if there is none.
+    /// Bytes that are not UTF-8 are percent-encoded, as curl does.
     ///
     /// # Errors
     ///
-    /// Why it is unusable: several fields differ, or it is no text.
+    /// Why it is unusable: several fields differ, or it has a control character.
     pub fn location<'a>(
         fields: impl Iterator<Item = (&'a str, &'a [u8])>,
-    ) -> Result<Option<&'a str>, &'static str> {
+    ) -> Result<Option<Cow<'a, str>>, &'static str> {
         let mut locations = fields
             .filter(|(name, _)| *name == "location")
             .map(|(_, value)| value);
@@ -35,9 +39,10 @@ impl Redirect {
         if location.iter().any(u8::is_ascii_control) {
             return Err("its Location contains a control character");
         }
-        std::str::from_utf8(location)
-            .map(Some)
-            .map_err(|_| "its Location is not UTF-8")
+        Ok(Some(match std::str::from_utf8(location) {
+            Ok(text) => text.into(),
+            Err(_) => encoded(location).into(),
+        }))
     }
 
     /// Whether a header, its name in lower case, describes a body. It is dropped with the body when a request becomes a
@@ -55,4 +60,16 @@ impl Redirect {
             _ => false,
         }
     }
+}
+
+/// Text in another encoding than UTF-8 as ASCII.
+fn encoded(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        match byte.is_ascii() {
+            true => text.push(char::from(*byte)),
+            // Writing to memory does not fail.
+            false => drop(write!(text, "%{byte:02x}")),
+        }
+        text
+    })
 }

@@ -3,7 +3,7 @@
 
 use std::cell::RefCell;
 
-use magnus::encoding::{Index, RbEncoding};
+use magnus::encoding::{Coderange, Index, RbEncoding};
 use magnus::{Error, Object, RModule, RString, Ruby, function};
 
 /// Longest Content-Type that is remembered.
@@ -34,6 +34,31 @@ pub fn encoding(ruby: &Ruby, content_type: &[u8]) -> Option<Index> {
         }
         index
     })
+}
+
+/// A body with the encoding that its Content-Type names, if Ruby can work with it: the encoding has ASCII, and the bytes
+/// are valid in it. Else a String of bytes.
+pub fn labelled(ruby: &Ruby, content_type: &[u8], body: &[u8]) -> RString {
+    let text = encoding(ruby, content_type)
+        .filter(|index| has_ascii(ruby, *index))
+        .map(|index| ruby.enc_str_new(body, index));
+    text.filter(|text| text.enc_coderange_scan() != Coderange::Broken)
+        .unwrap_or_else(|| ruby.str_from_slice(body))
+}
+
+/// Header text: UTF-8 if it is valid, else bytes.
+pub fn text(ruby: &Ruby, bytes: &[u8]) -> RString {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => ruby.str_new(text),
+        Err(_) => ruby.str_from_slice(bytes),
+    }
+}
+
+/// Whether ASCII is the same in this encoding. In others, such as UTF-16 and ISO-2022-JP, Ruby can hardly do more with
+/// text than to convert it.
+fn has_ascii(ruby: &Ruby, index: Index) -> bool {
+    index == ruby.utf8_encindex()
+        || ruby.enc_str_new(b"a", index).enc_coderange_scan() == Coderange::SevenBit
 }
 
 /// The encoding of this name, if Ruby has one. `utf8` is not registered (RFC 3629 §8), but many servers write it.

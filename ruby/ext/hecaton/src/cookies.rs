@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
 
+use hecaton::cookie_octets::{of_text, to_text};
 use magnus::typed_data::Obj;
 use magnus::{Error, IntoValue, Module, Object, RArray, RModule, RString, Ruby, function, method};
 
-use crate::{process, request};
+use crate::{content_type, process, request};
 
 /// The jar of the current process. A child of `fork` copies its parent's jar at its first use. Another thread of the
 /// parent may have been changing it, and would never release it in the child.
@@ -35,7 +36,7 @@ impl Cookies {
         ruby.obj_wrap(Cookies(Home(Arc::new(Mutex::new(home)))))
     }
 
-    /// Eight values for each cookie: name, value, domain, host-only flag, path, secure flag, HttpOnly flag, and the
+    /// Eight values for each cookie, texts as `octets` takes them: name, value, domain, host-only flag, path, secure flag, HttpOnly flag, and the
     /// time of expiry in seconds since 1970 or nil.
     fn list(ruby: &Ruby, this: &Cookies) -> RArray {
         let cookies = this.0.jar().list().into_iter().map(|cookie| {
@@ -60,9 +61,18 @@ impl Cookies {
     }
 
     fn set(ruby: &Ruby, this: &Cookies, text: RString, url: RString) -> Result<bool, Error> {
-        let (text, url) = (request::text(ruby, text)?, request::text(ruby, url)?);
+        let text = to_text(&text.to_bytes()).into_owned();
+        let url = request::text(ruby, url)?;
         let set = this.0.jar().set(&text, &url);
         set.map_err(|error| request::invalid(ruby, error.to_string()))
+    }
+
+    /// The bytes of text from `list`: in UTF-8 if they are valid.
+    fn octets(ruby: &Ruby, text: RString) -> RString {
+        match std::str::from_utf8(&text.to_bytes()) {
+            Ok(text) => content_type::text(ruby, &of_text(text)),
+            Err(_) => text,
+        }
     }
 
     fn clear(&self) {
@@ -74,6 +84,7 @@ impl Cookies {
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = crate::define::<Cookies>(ruby, native, "Cookies")?;
     class.define_singleton_method("new", function!(Cookies::new, 0))?;
+    class.define_singleton_method("octets", function!(Cookies::octets, 1))?;
     class.define_method("list", method!(Cookies::list, 0))?;
     class.define_method("set", method!(Cookies::set, 2))?;
     class.define_method("clear", method!(Cookies::clear, 0))

@@ -7,12 +7,12 @@
 use magnus::value::ReprValue;
 use magnus::{Error, Object, RArray, RHash, RModule, RString, Ruby, function};
 
-use crate::{record, request};
+use crate::{content_type, record, request};
 
 /// How many Strings are handed to an Array at once; they wait on the stack, where Ruby's garbage collector sees them.
 const AT_ONCE: usize = 32;
 
-/// Names and values of the header fields, or of the trailers, in turns: new Strings in UTF-8.
+/// Names and values of the header fields, or of the trailers, in turns: new Strings, in UTF-8 if they are valid, else bytes.
 fn fields(ruby: &Ruby, record: RString, trailers: bool) -> Result<RArray, Error> {
     let bytes = record.to_bytes();
     let block = block(ruby, &bytes, trailers)?;
@@ -21,7 +21,7 @@ fn fields(ruby: &Ruby, record: RString, trailers: bool) -> Result<RArray, Error>
     let mut filled = 0;
     for (name, value) in lines(block) {
         for text in [name, value] {
-            strings[filled] = ruby.enc_str_new(text, ruby.utf8_encoding()).as_value();
+            strings[filled] = content_type::text(ruby, text).as_value();
             filled += 1;
         }
         if filled == AT_ONCE {

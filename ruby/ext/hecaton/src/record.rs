@@ -171,13 +171,10 @@ const ATTEMPT: usize = 88;
 /// Offset of the length of the facts.
 const FACTS: usize = 20;
 
-/// The body with the encoding that its Content-Type names; bytes when it names none.
+/// The body, in the encoding that its Content-Type names if that fits.
 fn body(ruby: &Ruby, response: &Response) -> RString {
     let named = response.content_type().unwrap_or_default();
-    match content_type::encoding(ruby, named) {
-        Some(index) => ruby.enc_str_new(response.body(), index),
-        None => ruby.str_from_slice(response.body()),
-    }
+    content_type::labelled(ruby, named, response.body())
 }
 
 fn failure_record(ruby: &Ruby, error: &Failure) -> RString {

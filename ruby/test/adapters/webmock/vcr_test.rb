@@ -59,6 +59,17 @@ class VCRTest < Minitest::Test
     assert_equal %w[one one three two], cassette("many").map { |each| each["response"]["body"]["string"] }.sort
   end
 
+  def test_what_does_not_fit_its_label_is_recorded_byte_by_byte
+    name = "attachment; filename=caf\xE9.txt".b
+    pages = { "/page" => ["text/html; charset=utf-8", "caf\xE9"], "/wide" => ["text/plain; charset=utf-16le", "\xE9\0"], "/json" => ["application/json", "\xFF"] }
+    replies = pages.transform_values { |type, body| Scripted.response(200, { "Content-Type" => type, "Content-Disposition" => name }, body.b) }
+    recorded, replayed, requested = twice("labels", replies) do |site|
+      pages.keys.map { |path| client.get("#{site}#{path}").then { |response| [response.body.b, response.headers["content-disposition"].b] } }
+    end
+    assert_equal pages.values.map { |_, body| [body.b, name] }, recorded
+    assert_equal [recorded, 3], [replayed, requested.size]
+  end
+
   def test_coded_bodies_are_recorded_plain
     replies = { "/" => Scripted.response(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain")) }
     [{}, { decode_compressed_response: true }].each_with_index do |options, index|
