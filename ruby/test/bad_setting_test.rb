@@ -1,6 +1,7 @@
 # Whatever is given as a setting or an option: it works, or is an ArgumentError that names it, before anything is sent.
 # Not run by `rake sig`, whose checker refuses wrong types by itself.
 require "test_helper"
+require "openssl"
 require "set"
 
 class BadSettingTest < ServerTest
@@ -54,6 +55,19 @@ class BadSettingTest < ServerTest
       connect_timeout: ["5", /\Aconnect_timeout: "5" is not a time in seconds: give a number of at least 0\z/] }
       .each { |name, (value, message)| assert_match message, refusal { client(name => value) } }
     refute_match(/hush/, refusal { client(client_key: ["hush"]) })
+  end
+
+  def test_no_message_shows_a_secret
+    key = OpenSSL::PKey::EC.generate("prime256v1").private_to_pem.sub(/\A.*\n/, "") # Its BEGIN line is lost.
+    secret = key[0, 40]
+    [-> { client(client_key: key, client_cert: key) }, -> { client(client_key: key, client_cert: key, client_key_password: "x") },
+     -> { client(client_key: key.delete("\n").delete_suffix("-----END PRIVATE KEY-----"), client_cert: "/no/such/file") },
+     -> { client(client_cert: key) }, -> { client(bearer: -> { { token: secret } }).get(url("/r/1")) },
+     -> { client.get(url("/r/1"), bearer: [secret]) }, -> { client.get(url("/r/1"), bearer: { token: secret }) },
+     -> { client.get("ht!tp://u:#{secret}@h/") }].each_with_index do |call, index|
+      error = assert_raises(ArgumentError, Hecaton::Error, index.to_s, &call)
+      refute_includes error.full_message, secret, index.to_s
+    end
   end
 
   def test_what_is_no_list_is_refused_in_a_sentence

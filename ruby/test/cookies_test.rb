@@ -87,7 +87,8 @@ class CookiesTest < ServerTest
   def test_no_output_shows_a_value
     jar = Hecaton::Cookies.new
     jar.set("a=secret", "http://host/")
-    shown = [jar, jar.first, [jar.first]].flat_map { |object| [object.inspect, object.to_s, capture_io { pp object }.first] }
+    objects = [jar, jar.first, [jar.first]]
+    shown = objects.flat_map { |object| [object.inspect, object.to_s, capture_io { pp object }.first] }
     assert_empty shown.grep(/secret/)
   end
 

@@ -1,5 +1,6 @@
 # Content codings are taken off, and bombs reach the limit instead of filling the memory.
 require "test_helper"
+require "scripted"
 
 class DecodingTest < ServerTest
   CODINGS = %w[gzip deflate br zstd].freeze
@@ -27,6 +28,15 @@ class DecodingTest < ServerTest
         error = error_of(Hecaton::BodyError) { client.get(url("/encoded/#{coding}-#{damage}/100000")) }
         assert_match(/undecodable/, error.message)
       end
+    end
+  end
+
+  def test_codings_of_a_body_that_cannot_be_there_do_not_matter
+    fields = { "Content-Encoding" => "gzip, gzip, gzip" }
+    empty = "HTTP/1.1 204 X\r\nContent-Encoding: gzip, gzip, gzip\r\n\r\n"
+    Scripted.run("/" => Scripted.response(200, fields), "/204" => empty) do |server|
+      assert_equal [200, 204], [client.head("#{server.url}/"), client.get("#{server.url}/204")].map(&:status)
+      error_of(Hecaton::BodyError) { client.get("#{server.url}/") }
     end
   end
 

@@ -13,14 +13,15 @@ class GeneratedHeadersTest < Minitest::Test
   ORDER = {
     "Host" => [*OWN["Host"], [{}, /\A127/]],
     "User-Agent" => [
-      *OWN["User-Agent"], [{ client: { user_agent: "setting" } }, "setting"], [{ client: { app_name: "name" } }, "name"],
-      [{}, /\Ahecaton/]
+      *OWN["User-Agent"], [{ client: { user_agent: "setting" } }, "setting"],
+      [{ client: { app_name: "name" } }, "name"], [{}, /\Ahecaton/]
     ],
     "Accept" => [*OWN["Accept"], [{}, "*/*"]],
     "Accept-Encoding" => [*OWN["Accept-Encoding"], [{ client: { decode: false } }, nil],
                           [{}, "gzip, deflate, br, zstd"]],
     "Authorization" => [
-      [OF_REQUEST["Authorization", "own"], "own"], [{ request: { bearer: "b" } }, "Bearer b"], [{ user: "u:p@" }, "Basic dTpw"],
+      [OF_REQUEST["Authorization", "own"], "own"], [{ request: { bearer: "b" } }, "Bearer b"],
+      [{ user: "u:p@" }, "Basic dTpw"],
       [OF_CLIENT["Authorization", "client"], "client"], [{ client: { basic_auth: %w[c p] } }, "Basic Yzpw"], [{}, nil]
     ],
     "Cookie" => [*OWN["Cookie"], [{ jar: true }, "j=1"], [{}, nil]],
@@ -41,7 +42,8 @@ class GeneratedHeadersTest < Minitest::Test
     [:form, nil, nil, FORM_TYPE], [:form, nil, JSON_TYPE, FORM_TYPE], [:form, FORM_TYPE, nil, FORM_TYPE],
     [:form, nil, "#{FORM_TYPE}; charset=utf-8", "#{FORM_TYPE}; charset=utf-8"],
     [:form, nil, MULTIPART, FORM_TYPE],
-    [:multipart, nil, nil, "#{MULTIPART}B"], [:multipart, MULTIPART, nil, "#{MULTIPART}B"], [:multipart, nil, JSON_TYPE, "#{MULTIPART}B"],
+    [:multipart, nil, nil, "#{MULTIPART}B"], [:multipart, MULTIPART, nil, "#{MULTIPART}B"],
+    [:multipart, nil, JSON_TYPE, "#{MULTIPART}B"],
     [:multipart, nil, MULTIPART, "#{MULTIPART}B"], [:multipart, "Multipart/Mixed", JSON_TYPE, "Multipart/MixedB"],
     [:multipart, "#{MULTIPART}; boundary=mine; charset=utf-8", nil, "#{MULTIPART}; charset=utf-8B"],
     [:multipart, "#{MULTIPART};boundary=\"a;b\"", nil, "#{MULTIPART}B"], [:multipart, "a/b", nil, "a/bB"]

@@ -93,6 +93,15 @@ class RequestLogTest < ServerTest
     end
   end
 
+  def test_a_url_with_a_misspelt_scheme_and_a_password_is_not_shown
+    ["ht!tp://u:SECRET@h/", "ht!tp://u:SEC/RET@h/x", " htt p://u:SECRET@h", "//u:SECRET@h/"].each do |bad|
+      shown = [Hecaton::RequestLog.given(bad), Hecaton::Request.new(:get, bad).inspect].join
+      refute_match(/RET/, shown)
+    end
+    assert_equal "https://host/web//http://x/@y", Hecaton::RequestLog.given("https://host/web//http://x/@y")
+    assert_equal "users/@me", Hecaton::RequestLog.given("users/@me")
+  end
+
   def test_no_value_of_a_header_that_nobody_called_public_is_written
     keys = %w[Ocp-Apim-Subscription-Key X-Functions-Key DD-APPLICATION-KEY X-Access-Key api_key X-Amz-Credential X-Pass X-Anything]
     Scripted.run({ "/" => Scripted.response(200, keys.to_h { |name| [name, SECRET] }.merge("Content-Type" => "text/plain", "ETag" => '"1"')) }) do |server|

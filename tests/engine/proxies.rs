@@ -271,12 +271,7 @@ fn a_proxy_that_is_not_there_is_named() {
 
 #[test]
 fn a_proxy_that_can_not_be_used_is_refused_when_the_client_is_made() {
-    for url in [
-        "https://u:secret@h/path",
-        "socks4a://u:secret@h",
-        "ftp://u:secret@h",
-        "http://u:secret@h/path",
-    ] {
+    for url in ["socks5://u:@h", "socks4a://u:secret@h", "ftp://u:secret@h"] {
         let mut config = Config::new(Duration::from_secs(1));
         config.proxy = Proxy::Url(url.into());
         assert!(!format!("{config:?}").contains("secret"));

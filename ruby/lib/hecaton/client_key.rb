@@ -18,6 +18,8 @@ module Hecaton
     private_class_method def self.decrypted(given, password)
       require "openssl"
       what, text = given.include?("-----BEGIN") ? ["the text", given] : [given.inspect, read(given)]
+      return given unless text # The engine says why, and shows no path that may be a key.
+
       OpenSSL::PKey.read(text, password).private_to_pem
     rescue OpenSSL::PKey::PKeyError
       locked = text.include?("ENCRYPTED")
@@ -25,10 +27,11 @@ module Hecaton
       raise ArgumentError, "client_key: #{what} has #{why}"
     end
 
+    # The bytes of a file, nil if it cannot be read.
     private_class_method def self.read(path)
       File.binread(path)
-    rescue SystemCallError, ArgumentError => error # With a NUL in it.
-      raise ArgumentError, "client_key: cannot read #{path.inspect}: #{error.message.sub(/ @ .*/m, "")}"
+    rescue SystemCallError, ArgumentError # With a NUL in it.
+      nil
     end
   end
 end

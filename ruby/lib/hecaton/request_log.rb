@@ -17,7 +17,10 @@ module Hecaton
     ].freeze
     HIDDEN = "[hidden]".freeze
     LOGIN = %r{\A(\s*(?:[a-z][a-z0-9+.-]*:[/\\]*|[/\\]{2,}))[^/\\]*@}i
-    private_constant :HIDDEN, :LOGIN
+    NO_URL = "(no URL)".freeze
+    # Relative, but with a scheme that is misspelt, and perhaps a password: "ht!tp://user:password@host".
+    STRANGE = %r{\A(?!\s*https?:[/\\]).*[/\\]{2}.*@}im
+    private_constant :HIDDEN, :LOGIN, :NO_URL, :STRANGE
 
     # A RequestLog for this logger of a client with these public headers; nil for none.
     def self.for(logger, public_headers = [])
@@ -64,9 +67,9 @@ module Hecaton
     # password in it ends.
     def self.given(url)
       Native.resolve("http://localhost/", url.to_s)
-      url(url)
+      url(url).then { |shown| shown.match?(STRANGE) ? NO_URL : shown }
     rescue ArgumentError
-      "(no URL)"
+      NO_URL
     end
 
     # "1 attempt", "2 attempts".

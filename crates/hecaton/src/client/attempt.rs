@@ -40,7 +40,9 @@ impl Shared {
         let (head, mut incoming) = exchange(http1, request, &self.config, trace).await?;
         trace.attempt().status = Some(head.status);
         let decoder = match head.coded {
-            true => decoder(request, &self.config, &head.fields).map_err(Broken::Failed)?,
+            true => {
+                decoder(request, &self.config, head.status, &head.fields).map_err(Broken::Failed)?
+            }
             false => None,
         };
         let reading = self.reading_of(order, request, head.status, &head.fields);

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use http::Method;
 use tokio::time::timeout;
 
 use crate::client::open_response::{Body, Reading};
@@ -296,13 +297,15 @@ impl Source {
     }
 }
 
-/// The decoder of a body, if decoding is on and the body has codings that are known.
+/// The decoder of a body, if decoding is on, there can be a body, and its codings are known.
 pub(crate) fn decoder(
     request: &Request,
     config: &Config,
+    status: u16,
     fields: &[u8],
 ) -> Result<Option<Box<Decoder>>, Failure> {
-    if !config.decode || request.flags.has_coding {
+    let empty = request.method == Method::HEAD || matches!(status, 101 | 204 | 304);
+    if empty || !config.decode || request.flags.has_coding {
         return Ok(None);
     }
     Decoder::of(Fields(fields)).map_err(undecodable)

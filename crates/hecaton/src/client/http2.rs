@@ -37,7 +37,8 @@ impl Shared {
         };
         let (head, mut incoming) = exchange(permit, request, config, trace).await?;
         trace.attempt().status = Some(head.status);
-        let decoder = decoder(request, config, &head.fields).map_err(Broken::Failed)?;
+        let decoder =
+            decoder(request, config, head.status, &head.fields).map_err(Broken::Failed)?;
         let reading = self.reading_of(order, request, head.status, &head.fields);
         let body = if reading == Reading::Open || decoder.is_some() {
             let reader = BodyReader::new(Source::Http2(incoming), decoder, self);

@@ -138,7 +138,7 @@ impl Shared {
             false => given_body(given),
         };
         let decoder = match is_coded(&body, &fields) {
-            true => decoder(request, &self.config, &fields)?,
+            true => decoder(request, &self.config, status, &fields)?,
             false => None,
         };
         let reading = self.reading_of(order, request, status, &fields);

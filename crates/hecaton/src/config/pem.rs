@@ -6,6 +6,12 @@ use std::fs;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
+/// A key of Ed25519 has 64 bytes in base64.
+const SHORTEST_KEY: usize = 40;
+
+/// Longer paths are not shown.
+const LONGEST_PATH: usize = 200;
+
 /// PEM (RFC 7468): text that contains `-----BEGIN`, or else the path of a file. Files are read once, when
 /// the client is made; its [`config`](crate::Client::config) holds what was in them.
 #[derive(Clone, PartialEq, Eq)]
@@ -36,7 +42,7 @@ impl fmt::Debug for Pem {
     /// Never shows the text, which may be a private key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.path {
-            Some(path) => write!(f, "Pem({path:?})"),
+            Some(path) => write!(f, "Pem({})", shown(path)),
             None => f.write_str("Pem(text)"),
         }
     }
@@ -46,7 +52,8 @@ impl Pem {
     /// Reads the file, if there is one that has not been read.
     pub(crate) fn read(&mut self) -> Result<(), String> {
         if let (Some(path), None) = (&self.path, &self.text) {
-            let text = fs::read(path).map_err(|error| format!("cannot read {path:?}: {error}"))?;
+            let text =
+                fs::read(path).map_err(|error| format!("cannot read {}: {error}", shown(path)))?;
             self.text = Some(String::from_utf8_lossy(&text).into_owned());
         }
         Ok(())
@@ -97,9 +104,22 @@ impl Pem {
     /// "The file has this", for messages.
     pub(crate) fn has(&self, what: &str) -> String {
         match &self.path {
-            Some(path) => format!("{path:?} has {what}"),
+            Some(path) => format!("{} has {what}", shown(path)),
             None => format!("the text has {what}"),
         }
+    }
+}
+
+/// A path for messages. Text without its `-----BEGIN` counts as a path, too, and may be a private key. It is not shown
+/// if it has several lines, or may be base64.
+fn shown(path: &str) -> String {
+    let of_base64 = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let may_be_a_key = path.len() > LONGEST_PATH
+        || (path.len() >= SHORTEST_KEY && path.bytes().all(of_base64))
+        || path.contains(['\r', '\n']);
+    match may_be_a_key {
+        true => "what is neither the path of a file nor PEM with its -----BEGIN line".into(),
+        false => format!("{path:?}"),
     }
 }
 
@@ -116,4 +136,31 @@ fn broken(error: &pem::Error) -> String {
         other => other.to_string(),
     };
     format!("broken PEM: {why}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_a_key_is_not_shown() {
+        let key = "MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g";
+        let end = "-----END PRIVATE KEY-----";
+        for (given, is_shown) in [
+            ("/etc/ssl/private/server.example.org/privkey.pem", true),
+            ("key", true),
+            (key, false),
+            (&format!("{key}\n{end}\n"), false),
+            (&format!("a-b.c/{}", "d".repeat(200)), false),
+        ] {
+            let mut pem = Pem::from(given);
+            for message in [
+                pem.read().unwrap_err(),
+                pem.has("nothing"),
+                format!("{pem:?}"),
+            ] {
+                assert_eq!(message.contains(given), is_shown, "{message}");
+            }
+        }
+    }
 }

@@ -61,7 +61,7 @@ impl Phase {
             Phase::Queue => "waiting for a connection",
             Phase::Resolve => "resolving the name",
             Phase::Connect => "connecting",
-            Phase::Tls => "the TLS handshake",
+            Phase::Tls => "agreeing on TLS",
             Phase::Send => "sending the request",
             Phase::FirstByte => "waiting for the response",
             Phase::Read => "reading the body",

@@ -53,7 +53,7 @@ impl fmt::Debug for Server {
 }
 
 impl Server {
-    /// `scheme://user:password@host:port`; without scheme, `http`. The reason never shows the URL, in
+    /// `scheme://user:password@host:port`; without scheme, `http`. A path means nothing, as for curl. The reason never shows the URL, in
     /// which there may be credentials.
     pub fn parse(url: &str) -> Result<Server, String> {
         let whole = match url.contains("://") {
@@ -63,9 +63,6 @@ impl Server {
         let url = Url::parse(&whole).map_err(|error| format!("it is not a URL: {error}"))?;
         let host = url.host_str().filter(|host| !host.is_empty());
         let host = host.ok_or("its URL has no host")?;
-        if !matches!(url.path(), "" | "/") || url.query().is_some() {
-            return Err("its URL has a path, which a proxy cannot have".into());
-        }
         let default_port = match url.scheme() {
             "http" => 80,
             "https" => 443,
@@ -173,6 +170,8 @@ mod tests {
         assert!(matches!(server.protocol, ProxyProtocol::Http(_)));
         let server = Server::parse("proxy:8080").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("proxy", 8080));
+        let server = Server::parse("http://proxy:8080/path?query").unwrap();
+        assert_eq!((server.host.as_str(), server.port), ("proxy", 8080));
         let server = Server::parse("socks5://[::1]").unwrap();
         assert_eq!((server.host.as_str(), server.port), ("::1", 1080));
         assert!(matches!(
@@ -205,12 +204,10 @@ mod tests {
     #[test]
     fn an_invalid_proxy_is_refused_without_a_secret() {
         for (url, word) in [
-            ("https://u:secret@h/path", "path"),
             ("socks4://u:secret@h", "no password"),
             ("socks4a://%00:@h", "SOCKS 4"),
             ("ftp://u:secret@h", "ftp"),
             ("http://u:secret@", "URL"),
-            ("http://u:secret@h/path", "path"),
             ("http://u%3a:secret@h", "colon"),
             ("socks5://u:@h", "255"),
             ("http://u:secret@h:99999", "URL"),
