@@ -39,7 +39,7 @@ module Hecaton
         @url = request.base_url.to_s
         request.raw_options.each { |name, value| take(name.to_sym, value) }
         set_up_request
-        authenticate if @userpwd || @username
+        authenticate if @userpwd || @username || @password
         set_up
         Clients.warn_of_timeout unless @timeout
         @client = choose_client
@@ -67,11 +67,8 @@ module Hecaton
 
         return :http_returned_error if @fail_on_error && response.status >= 400
 
-        :range_error if @resumes && response.status == 200 && @verb != "HEAD"
+        :range_error if @resumes && response.status == 200
       end
-
-      # Whether the request cannot be in a batch.
-      def alone? = !@cookies.nil?
 
       # Whether heads are printed.
       def verbose? = @verbose
@@ -87,35 +84,44 @@ module Hecaton
         Hecaton::URLError.new(why, phase: :queue, url: @url)
       end
 
-      # Calls `request` of a client or a batch with all of it. Raises Hecaton::URLError for an invalid URL.
-      def request(target, url)
+      # Calls `request` of its client with all of it. Raises Hecaton::URLError for an invalid URL.
+      def request(url)
         begun = false
-        return send_to(target, url) unless block_given?
+        return @client.request(@verb, url, options) unless block_given?
 
-        send_to(target, url) do |stream|
+        @client.request(@verb, url, options) do |stream|
           begun = true
           yield stream
         end
       rescue ArgumentError => error
         raise if begun # A callback raised it.
+
+        refuse(error, url)
+      end
+
+      # Queues it in a batch, for this client unless it is the batch's own, and returns the Pending.
+      def queue(batch, url, client)
+        given = options
+        given[:client] = client if client
+        batch.request(@verb, url, given)
+      rescue ArgumentError => error
+        refuse(error, url)
+      end
+
+      # Writes the cookies.
+      def finish = (CookieFiles.write(@cookie_jar, @cookies) if @cookie_jar)
+
+      private
+
+      def refuse(error, url)
         raise Hecaton::URLError.new(error.message, phase: :queue, url: url) if error.message.start_with?("URL ")
 
         Refusals.value(error.message.start_with?("body ") ? :body : :headers, "[hidden]", "Hecaton cannot send it: #{error.message}.")
       end
 
-      # Writes the cookies, and closes the client that they had for themselves.
-      def finish
-        return unless @cookies
-
-        CookieFiles.write(@cookie_jar, @cookies) if @cookie_jar
-        @client.close
-      end
-
-      private
-
-      def send_to(target, url, &block)
-        target.request(@verb, url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
-                                   basic_auth: @basic_auth, digest_auth: @digest_auth, multipart: @multipart, &block)
+      def options
+        { headers: @headers, body: @body, timeout: @timeout, redirects: @redirects, basic_auth: @basic_auth,
+          digest_auth: @digest_auth, multipart: @multipart }
       end
 
       def take(name, value)
@@ -141,19 +147,17 @@ module Hecaton
         set_up_connecting if @connect_within
         set_up_decoding if @accept_encoding
         set_up_low_speed if @low_speed_time
-        set_up_proxy if @proxy || @proxy_userpwd || @proxy_user
+        set_up_proxy if @proxy || @proxy_userpwd || @proxy_user || @proxy_port
         set_up_tls
         set_up_cookies if @cookie_files || @cookie_jar || @cookie_list
       end
 
       def setting(name, value) = (@settings ||= {})[name] = value
 
-      # Cookies are those of one request: a client that other requests share never has them.
+      # Cookies are those of one request: it gets a client of its own, on the connections of the shared one.
       def choose_client
-        return Clients.make((@settings || {}).merge(cookies: @cookies)) if @cookies
-        return Clients.default unless @settings
-
-        Clients.for(@settings, @ca_file || @cert || @key ? stamps : nil)
+        client = @settings ? Clients.for(@settings, @ca_file || @cert || @key ? stamps : nil) : Clients.default
+        @cookies ? client.with(cookies: @cookies) : client
       rescue ArgumentError => error
         Refusals.value(OPTIONS_OF.fetch(error.message[/\A\w+/], "one of a connection"), "[hidden]", "Hecaton says: #{error.message}.")
       end
@@ -167,7 +171,7 @@ module Hecaton
       def set_cookielist(_name, value) = (@cookie_list ||= []).concat(Array(value))
 
       def set_up_cookies
-        @cookies = Hecaton::Cookies.joining
+        @cookies = Hecaton::Cookies.new
         @cookie_files&.each { |path| CookieFiles.read(path, @cookies, lasting: @cookie_session) }
         @cookie_list&.each { |line| CookieFiles.take(line.to_s, @cookies, @url) }
       end
