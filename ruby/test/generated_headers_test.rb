@@ -70,6 +70,13 @@ class GeneratedHeadersTest < Minitest::Test
     end
   end
 
+  def test_an_empty_accept_or_user_agent_is_none
+    %w[Accept User-Agent].each do |name|
+      [OF_REQUEST, OF_CLIENT].each { |of| assert_empty field(sent_with(of[name, ""], {}), name) }
+      assert_equal ["own"], field(sent_with(OF_REQUEST[name, "own"], OF_CLIENT[name, ""]), name)
+    end
+  end
+
   def test_nil_leaves_the_type_of_the_client_out
     sent = sent_with({ client: { headers: { "Content-Type" => "application/vnd.api+json" } } },
       { request: { json: 1, headers: { "Content-Type" => nil } } })

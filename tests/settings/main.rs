@@ -58,6 +58,7 @@ The first source of a row that says something wins, and the others are not sent.
 - A `Content-Type` of the client that may describe the body wins over the body's: for `json` any but that of a form, for `form` and `multipart` one of the same kind.
 - Whichever type wins for `multipart` is sent with the boundary of the body, because nobody can read the parts without it (RFC 7578 §4.1).
 - A header of the request that is nil leaves the client's header out, and the other sources remain.
+- An empty `Accept` or `User-Agent` means none: the request is sent without it.
 ";
 
 #[test]

@@ -204,6 +204,7 @@ pub fn reference(bytes: &[u8]) {
             to_http,
             may_return: false,
             hosts: None,
+            with_login: false,
         };
         let mut request = Request::new("POST", "https://host.example/a/b?c").unwrap();
         request = request.header("Authorization", b"secret").unwrap();

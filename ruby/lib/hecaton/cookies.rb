@@ -30,6 +30,9 @@ module Hecaton
     # A jar without cookies.
     def initialize = @native = Native::Cookies.new
 
+    # For adapters: a jar that sends its cookies beside those of a request's own Cookie, as libcurl does.
+    def self.joining = allocate.tap { |jar| jar.instance_variable_set(:@native, Native::Cookies.joining) }
+
     # From what to_json gave. ArgumentError when it is something else.
     def self.from_json(text)
       Library.load("json")

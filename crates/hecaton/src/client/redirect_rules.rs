@@ -20,6 +20,8 @@ pub(crate) struct Limits<'a> {
     /// Whether a redirect may return to a URL: with cookies, the response may then differ.
     pub may_return: bool,
     pub hosts: Option<&'a [String]>,
+    /// Whether a user and a password in a Location are dropped, instead of refused.
+    pub with_login: bool,
 }
 
 /// The redirects of one request.
@@ -63,7 +65,7 @@ impl<'a> Trail<'a> {
             return Err(self.failure(why));
         }
         let mut next = Request::new("GET", &url).map_err(|error| self.unreadable(error))?;
-        if next.login().is_some() {
+        if next.login().is_some() && !self.limits.with_login {
             return Err(self.unreadable("it has credentials in it"));
         }
         if zone::without(&next.origin.host) == zone::without(&request.origin.host) {
@@ -157,6 +159,7 @@ mod tests {
         hosts: None,
         to_http: false,
         may_return: false,
+        with_login: false,
     };
 
     fn request(method: &str) -> Request {

@@ -85,6 +85,7 @@ impl Shared {
             to_http: self.config.redirects_to_http,
             may_return: self.cookies.is_some(),
             hosts: self.config.redirect_hosts.as_deref(),
+            with_login: self.config.lenient,
         }
     }
 
@@ -110,11 +111,12 @@ impl Shared {
         let mut trail = Trail::new(request, self.redirect_limits(request));
         loop {
             let own = request.fields.len();
-            if let Some(jar) = &self.cookies {
-                jar.add_to(request);
-            }
+            let replaced = self.cookies.as_ref().and_then(|jar| jar.add_to(request));
             let response = self.run(request, reading, deadline, trace).await?;
-            request.fields.truncate(own);
+            match replaced {
+                Some(before) => (request.fields, request.inherited_bytes) = before,
+                None => request.fields.truncate(own),
+            }
             if most == 0 {
                 return Ok(response);
             }

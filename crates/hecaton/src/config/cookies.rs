@@ -66,6 +66,13 @@ impl Cookies {
         Cookies::default()
     }
 
+    /// An empty jar that sends its cookies beside those of a request's own `Cookie`, as libcurl does.
+    pub fn joining() -> Cookies {
+        let jar = Cookies::default();
+        jar.lock().joins = true;
+        jar
+    }
+
     /// The cookies that have not expired, in the order they came.
     pub fn list(&self) -> Vec<Cookie> {
         self.lock().list()
@@ -124,23 +131,37 @@ impl Cookies {
         }
     }
 
-    /// Adds the `Cookie` field to a request, unless there are none for its URL, or it has one of its own.
-    pub(crate) fn add_to(&self, request: &mut Request) {
-        if Fields(&request.fields).get("cookie").is_some() {
-            return;
+    /// Adds the `Cookie` field to a request, unless there are none for its URL, or it has one of its own. A jar that
+    /// joins replaces that one: the request's own cookies follow the jar's. The fields and the number of inherited
+    /// bytes are then returned as they were.
+    pub(crate) fn add_to(&self, request: &mut Request) -> Option<(Vec<u8>, usize)> {
+        let fields = Fields(&request.fields);
+        let own = fields
+            .iter()
+            .filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        let own: Vec<&[u8]> = own.map(|(_, value)| value).collect();
+        if !own.is_empty() && !self.lock().joins {
+            return None;
         }
-        let Ok(url) = Url::parse(&request.url()) else {
-            return;
-        };
+        let url = Url::parse(&request.url()).ok()?;
         let secure = url.scheme() == "https";
         let host = url.host_str().unwrap_or_default();
         let pairs = self.lock().pairs_for(host, url.path(), secure);
-        if !pairs.is_empty() {
-            let pairs = octets::of_text(&pairs);
-            for part in [b"Cookie: ", &*pairs, b"\r\n"] {
-                request.fields.extend_from_slice(part);
-            }
+        if pairs.is_empty() {
+            return None;
         }
+        let mut line = [b"Cookie: ", &*octets::of_text(&pairs)].concat();
+        for value in &own {
+            line.extend_from_slice(b"; ");
+            line.extend_from_slice(value);
+        }
+        line.extend_from_slice(b"\r\n");
+        let before = (!own.is_empty()).then(|| (request.fields.clone(), request.inherited_bytes));
+        if before.is_some() {
+            request.retain(|name, _| name != "cookie");
+        }
+        request.fields.extend_from_slice(&line);
+        before
     }
 
     fn lock(&self) -> MutexGuard<'_, Store> {

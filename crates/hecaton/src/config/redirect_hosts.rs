@@ -155,6 +155,7 @@ mod tests {
                 to_http: false,
                 may_return: false,
                 hosts: Some(hosts),
+                with_login: false,
             };
             let fields = format!("location: {location}\r\n");
             let mut trail = Trail::new(&request, limits);

@@ -9,6 +9,7 @@ use crate::content::ACCEPTED;
 use crate::message::body::Body;
 use crate::message::fields::Fields;
 use crate::message::request::Request;
+use crate::message::request_flags::is_left_out;
 use crate::transport::proxy::Forward;
 
 /// Bodies up to this size are sent together with the head in one write.
@@ -53,7 +54,7 @@ pub(crate) fn encode(
         }
     }
     let origin = request.flags.has_proxy_authorization && forward.is_none();
-    match origin || expects_in_vain(request) {
+    match origin || request.flags.has_empty || expects_in_vain(request) {
         false => out.put_slice(fields),
         true => put_some(request, origin, out),
     }
@@ -92,7 +93,7 @@ pub(crate) fn expects_in_vain(request: &Request) -> bool {
     request.flags.expects && request.body.is_empty()
 }
 
-/// All fields but an expectation in vain, and but the credentials for a proxy (RFC 9110 §11.7.2), when there is none,
+/// All fields but an expectation in vain, those that mean none, and but the credentials for a proxy (RFC 9110 §11.7.2), when there is none,
 /// or a tunnel through it.
 fn put_some(request: &Request, origin: bool, out: &mut Vec<u8>) {
     let vain = expects_in_vain(request);
@@ -101,7 +102,8 @@ fn put_some(request: &Request, origin: bool, out: &mut Vec<u8>) {
         false => origin && name.eq_ignore_ascii_case(PROXY_AUTHORIZATION.as_str()),
     };
     let fields = Fields(&request.fields);
-    let sent = fields.iter().filter(|(name, _)| !left_out(name));
+    let sent = fields.iter();
+    let sent = sent.filter(|(name, value)| !left_out(name) && !is_left_out(name, value));
     for (name, value) in sent {
         for part in [name.as_bytes(), b": ", value, b"\r\n"] {
             out.put_slice(part);

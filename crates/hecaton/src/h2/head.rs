@@ -13,6 +13,7 @@ use crate::h1::encode::{expects_in_vain, writes_length};
 use crate::message::fields::Fields;
 use crate::message::head::BadHead;
 use crate::message::request::Request;
+use crate::message::request_flags::is_left_out;
 
 /// Fields about one HTTP/1.1 connection, which are forbidden in HTTP/2 (RFC 9113 §8.2.2). So are `Connection`, the
 /// fields that it names, and `TE` unless it is `trailers`.
@@ -70,7 +71,8 @@ fn request_fields(request: &Request, config: &Config) -> Result<HeaderMap, Strin
     for (name, bytes) in fields.iter().chain(digest.iter()) {
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(|error| error.to_string())?;
         let vain = name == http::header::EXPECT && expects_in_vain(request);
-        if !vain && !belongs_to_a_connection(&name, bytes, fields) {
+        let none = request.flags.has_empty && is_left_out(name.as_str(), bytes);
+        if !vain && !none && !belongs_to_a_connection(&name, bytes, fields) {
             map.append(name, value(bytes)?);
         }
     }

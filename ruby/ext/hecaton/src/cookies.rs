@@ -32,8 +32,15 @@ pub struct Cookies(pub Home);
 
 impl Cookies {
     fn new(ruby: &Ruby) -> Obj<Cookies> {
-        let home = (process::id(), hecaton::Cookies::new());
-        ruby.obj_wrap(Cookies(Home(Arc::new(Mutex::new(home)))))
+        Cookies::of(ruby, hecaton::Cookies::new())
+    }
+
+    fn joining(ruby: &Ruby) -> Obj<Cookies> {
+        Cookies::of(ruby, hecaton::Cookies::joining())
+    }
+
+    fn of(ruby: &Ruby, jar: hecaton::Cookies) -> Obj<Cookies> {
+        ruby.obj_wrap(Cookies(Home(Arc::new(Mutex::new((process::id(), jar))))))
     }
 
     /// Eight values for each cookie, texts as `octets` takes them: name, value, domain, host-only flag, path, secure flag, HttpOnly flag, and the
@@ -84,6 +91,7 @@ impl Cookies {
 pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     let class = crate::define::<Cookies>(ruby, native, "Cookies")?;
     class.define_singleton_method("new", function!(Cookies::new, 0))?;
+    class.define_singleton_method("joining", function!(Cookies::joining, 0))?;
     class.define_singleton_method("octets", function!(Cookies::octets, 1))?;
     class.define_method("list", method!(Cookies::list, 0))?;
     class.define_method("set", method!(Cookies::set, 2))?;

@@ -114,7 +114,7 @@ class TyphoeusOptionsTest < DropInTest
       { httpauth: :ntlm, userpwd: "a:b" } => /say :basic or :digest/, { http_version: :httpv1_0 } => /HTTP\/1.1 and HTTP\/2/,
       { sslversion: :sslv3 } => /TLS 1.2 and 1.3/, { sslcerttype: "DER" } => /PEM/,
       { pinnedpublickey: "/a/file" } => /sha256/, { proxyauth: :digest, proxy: "http://p:1" } => /Basic alone/,
-      { httpproxytunnel: true } => /tunnel for https/, { proxyuserpwd: "a:b" } => /Give proxy too/, { netrc: :required } => /leave the option out/,
+      { httpproxytunnel: true } => /tunnel for https/, { netrc: :required } => /leave the option out/,
       { autoreferer: true } => /leave the option out/, { accept_encoding: "compress" } => /decodes/, { resolve: ["nonsense"] } => /Array of Strings/,
       { low_speed_limit: 1000, low_speed_time: 5 } => /low_speed_limit: 1\b/, { timeout: -1 } => /at least 0/, { timeout: "5" } => /at least 0/,
       { proxytype: :nonsense } => /There are :http/, { protocols: [:ftp] } => /http and https/, { tcp_nodelay: false } => /always does it/,

@@ -2,6 +2,7 @@
 require_relative "drop_in"
 require "malformed"
 require "scripted"
+require "tmpdir"
 
 class TyphoeusResponseTest < DropInTest
   def test_it_can_be_marshalled_whole
@@ -46,6 +47,30 @@ class TyphoeusResponseTest < DropInTest
     end
     Malformed::REFUSED.each do |what, reply|
       Scripted.run("/" => reply.b) { |server| refute_equal :ok, Typhoeus.get(server.url, timeout: 5).return_code, what }
+    end
+  end
+
+  def test_a_login_in_a_location_is_dropped
+    replies = { "/" => ->(_) { Scripted.response(302, "Location" => "#{@site.sub("//", "//u:p@")}/b") }, "/b" => Scripted.response(200) }
+    Scripted.run(replies) do |server|
+      @site = server.url
+      response = Typhoeus.get("#{server.url}/", timeout: 5, followlocation: true)
+      assert_equal [:ok, 200, "#{server.url}/b"], [response.return_code, response.code, response.effective_url]
+      assert_empty server.requests.grep(/^authorization/i)
+    end
+  end
+
+  # In a cookie file a tab separates the fields.
+  def test_a_cookie_with_a_tab_is_in_no_file
+    cookies = ["a=1\tTRUE\t2; Path=/x", "b=2", "c=caf\xE9", "d=4; Path=/\t/"].map(&:b)
+    Scripted.run("/" => Scripted.response(200, "Set-Cookie" => cookies)) do |server|
+      Dir.mktmpdir do |folder|
+        2.times { Typhoeus.get(server.url, timeout: 5, cookiefile: "#{folder}/jar", cookiejar: "#{folder}/jar") }
+        lines = File.binread("#{folder}/jar").lines(chomp: true).grep(/^127/)
+        assert_equal [%w[b 2], ["c", "caf\xE9".b]], lines.map { |line| line.split("\t").drop(5) }
+        assert(lines.all? { |line| line.count("\t") == 6 })
+        assert_match(/^cookie: b=2; c=caf\xE9\r$/in, server.requests.last.b)
+      end
     end
   end
 

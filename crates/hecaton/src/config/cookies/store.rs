@@ -25,6 +25,8 @@ pub(super) struct Store {
     /// No list is empty.
     sites: HashMap<String, Vec<StoredCookie>>,
     count: usize,
+    /// Whether its cookies are sent beside a request's own.
+    pub joins: bool,
     /// Counts the uses of the store.
     clock: u64,
 }

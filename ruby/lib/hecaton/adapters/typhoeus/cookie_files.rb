@@ -16,13 +16,15 @@ module Hecaton
       def read(path, jar, lasting: false)
         return if path.empty? || !File.file?(path)
 
-        File.foreach(path, chomp: true) { |line| take(line, jar) unless lasting && line.split("\t")[4] == "0" }
+        File.foreach(path, chomp: true, encoding: Encoding::BINARY) { |line| take(line, jar) unless lasting && line.split("\t")[4] == "0" }
       end
 
-      # Writes all cookies of a jar; "-" is standard output.
+      # Writes all cookies of a jar; "-" is standard output. One with a tab, which separates the fields of a line, is left
+      # out: libcurl takes no such cookie.
       def write(path, jar)
-        text = HEAD + jar.map { |cookie| "#{line(cookie)}\n" }.join
-        path == "-" ? $stdout.write(text) : File.write(path, text, perm: 0o600)
+        text = HEAD.b + jar.map { |cookie| fields(cookie) }.reject { |fields| fields.join.include?("\t") }
+          .map { |fields| "#{fields.join("\t")}\n" }.join
+        path == "-" ? $stdout.write(text) : File.binwrite(path, text, perm: 0o600)
       end
 
       # Adds a cookie in a form that libcurl's cookielist accepts: a line of a file, or a "Set-Cookie: …" for the URL.
@@ -46,9 +48,10 @@ module Hecaton
         nil # No cookie, or one that may not be set.
       end
 
-      private_class_method def line(cookie)
+      private_class_method def fields(cookie)
         domain = "#{HTTP_ONLY if cookie.http_only}#{"." unless cookie.host_only}#{cookie.domain}"
-        [domain, flag(!cookie.host_only), cookie.path, flag(cookie.secure), cookie.expires.to_i, cookie.name, cookie.value].join("\t")
+        [domain, flag(!cookie.host_only), cookie.path, flag(cookie.secure), cookie.expires.to_i, cookie.name, cookie.value]
+          .map { |field| field.to_s.b }
       end
 
       private_class_method def flag(value) = value ? "TRUE" : "FALSE"

@@ -39,7 +39,7 @@ module Hecaton
         @url = request.base_url.to_s
         request.raw_options.each { |name, value| take(name.to_sym, value) }
         set_up_request
-        authenticate if @userpwd || @username || @password
+        authenticate if @userpwd || @username
         set_up
         Clients.warn_of_timeout unless @timeout
         @client = choose_client
@@ -67,7 +67,7 @@ module Hecaton
 
         return :http_returned_error if @fail_on_error && response.status >= 400
 
-        :range_error if @resumes && response.status == 200
+        :range_error if @resumes && response.status == 200 && @verb != "HEAD"
       end
 
       # Whether heads are printed.
@@ -147,7 +147,7 @@ module Hecaton
         set_up_connecting if @connect_within
         set_up_decoding if @accept_encoding
         set_up_low_speed if @low_speed_time
-        set_up_proxy if @proxy || @proxy_userpwd || @proxy_user || @proxy_port
+        set_up_proxy if @proxy || @proxy_userpwd || @proxy_user
         set_up_tls
         set_up_cookies if @cookie_files || @cookie_jar || @cookie_list
       end
@@ -171,7 +171,7 @@ module Hecaton
       def set_cookielist(_name, value) = (@cookie_list ||= []).concat(Array(value))
 
       def set_up_cookies
-        @cookies = Hecaton::Cookies.new
+        @cookies = Hecaton::Cookies.joining
         @cookie_files&.each { |path| CookieFiles.read(path, @cookies, lasting: @cookie_session) }
         @cookie_list&.each { |line| CookieFiles.take(line.to_s, @cookies, @url) }
       end

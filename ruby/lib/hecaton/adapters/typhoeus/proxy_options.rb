@@ -8,7 +8,8 @@ module Hecaton
       # libcurl's, where a proxy is given without a port.
       PORT = 1080
       AUTH = %i[basic any anysafe].freeze
-      private_constant :TYPES, :SCHEMES, :PORT, :AUTH
+      OF_ENVIRONMENT = %w[http_proxy https_proxy all_proxy].freeze
+      private_constant :TYPES, :SCHEMES, :PORT, :AUTH, :OF_ENVIRONMENT
 
       private
 
@@ -32,7 +33,9 @@ module Hecaton
       # Called after all options, so their order does not matter.
       def set_up_proxy
         unless @proxy
-          Refusals.value(:proxy, nil, "Give proxy too where proxyport, proxyuserpwd or proxyusername is given.")
+          return unless ENV.any? { |name, value| OF_ENVIRONMENT.include?(name.downcase) && !value.empty? }
+
+          Refusals.value(:proxy, nil, "Give proxy too where proxyuserpwd or proxyusername is for a proxy of the environment.")
         end
         return setting(:proxy, false) if @proxy.empty?
 

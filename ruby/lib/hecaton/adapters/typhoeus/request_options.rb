@@ -11,7 +11,8 @@ module Hecaton
       # Options that imply a method.
       IMPLIED = { nobody: "HEAD", httpget: "GET", post: "POST", put: "PUT", upload: "PUT" }.freeze
       MOST_REDIRECTS = 1000
-      private_constant :FORM, :PROTOCOLS, :IMPLIED, :MOST_REDIRECTS
+      EMPTY_MEANS_NONE = %w[accept user-agent].freeze
+      private_constant :FORM, :PROTOCOLS, :IMPLIED, :MOST_REDIRECTS, :EMPTY_MEANS_NONE
 
       private
 
@@ -30,14 +31,13 @@ module Hecaton
         end
       end
 
-      # An empty value is libcurl's way to leave a header out. The engine always sends a User-Agent, which is empty
-      # then, and an Accept, where */* means the same as none (RFC 9110 §12.5.1).
+      # An empty value is libcurl's way to leave a header out. The engine has the same for what it adds itself.
       def add_header(name, text)
         case name.size
-        when 6 then return if text.empty? && (name.casecmp?("expect") || name.casecmp?("accept"))
+        when 6 then return if text.empty? && name.casecmp?("expect")
         when 10 then return if text == USER_AGENT && name.casecmp?("user-agent")
         end
-        (@headers ||= []) << [name, text.empty? && !name.casecmp?("user-agent") ? nil : text]
+        (@headers ||= []) << [name, text.empty? && !EMPTY_MEANS_NONE.include?(name.downcase) ? nil : text]
       end
 
       def set_cookie(_name, value) = add_header_once("Cookie", value.to_s)
@@ -96,7 +96,7 @@ module Hecaton
 
       # Called after all options, so their order does not matter.
       def set_up_request
-        @verb = @custom || (@method.nil? || @method == :get ? @implied || "GET" : @method.to_s.upcase)
+        @verb = @custom || (@implied == "HEAD" || @method.nil? || @method == :get ? @implied || "GET" : @method.to_s.upcase)
         set_up_url
         set_up_body
         set_up_time_condition
@@ -123,7 +123,7 @@ module Hecaton
       end
 
       def set_up_body
-        return if Form.empty?(@given_body) && @verb != "POST" && @verb != "PUT"
+        return if @verb == "HEAD" || (Form.empty?(@given_body) && @verb != "POST" && @verb != "PUT")
         return @multipart = Form.parts(@given_body, @params_encoding) if Form.multipart?(@given_body, @params_encoding, @wants_multipart)
 
         put = @verb == "PUT"
@@ -139,10 +139,10 @@ module Hecaton
       end
 
       def set_up_time_condition
-        return unless @time_value && @time_condition && @time_condition != :none
+        return unless @time_condition && @time_condition != :none
 
         name = @time_condition == :ifmodsince ? "If-Modified-Since" : "If-Unmodified-Since"
-        add_header(name, Time.at(@time_value).httpdate)
+        add_header_once(name, Time.at(@time_value || 0).httpdate)
       end
 
       def resume
