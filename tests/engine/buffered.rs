@@ -146,6 +146,26 @@ fn the_memory_of_a_decoder_counts_and_a_stream_does_not() {
     assert_eq!(read, 100_000);
 }
 
+/// Whoever reads them, in a batch or one by one: a body that is read in pieces holds its decoder's window.
+#[test]
+fn decoders_of_streams_count_together_until_their_bodies_end() {
+    for coding in ["gzip", "br", "zstd"] {
+        let world = World::with(|config| config.max_buffered = Some(20 << 20));
+        let request = || world.request(&format!("/encoded/{coding}/1000000"));
+        let mut streams = Vec::new();
+        let failure = (0..2000).find_map(|_| {
+            let mut stream = world.run(world.client.open(request())).unwrap();
+            let failure = world.run(stream.chunk()).err();
+            streams.push(stream);
+            failure
+        });
+        is_too_much(&failure.expect("all of them hold more than the limit"));
+        drop(streams);
+        let mut stream = world.run(world.client.open(request())).unwrap();
+        while world.run(stream.chunk()).unwrap().is_some() {}
+    }
+}
+
 #[test]
 fn over_http2_it_holds_too() {
     let world = World2::with(100, |config| config.max_buffered = Some(1000));

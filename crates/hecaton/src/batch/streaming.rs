@@ -210,10 +210,7 @@ impl Going {
             return Step::End(self.stream.whole().await);
         }
         match self.stream.chunk().await {
-            Ok(Some(piece)) => match self.stream.count_memory() {
-                Ok(()) => Step::Part(Part::Piece(piece), self),
-                Err(error) => Step::End(Err(error)),
-            },
+            Ok(Some(piece)) => Step::Part(Part::Piece(piece), self),
             Ok(None) => Step::End(Ok(self.stream.response())),
             Err(error) => Step::End(Err(error)),
         }

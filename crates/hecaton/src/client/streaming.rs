@@ -136,7 +136,9 @@ impl Streaming {
             return Ok(None);
         };
         let result = in_time(deadline, reader.piece()).await;
-        self.after_reading(result)
+        let piece = self.after_reading(result)?;
+        self.count_memory()?;
+        Ok(piece)
     }
 
     /// Reads what is left, and makes a response of it. A body larger than `max_body` is an error.
@@ -177,8 +179,8 @@ impl Streaming {
         }
     }
 
-    /// Counts the memory of the decoder among that of all bodies, which may be limited.
-    pub(crate) fn count_memory(&mut self) -> Result<(), Error> {
+    /// Counts the memory of the decoder among that of all bodies, which may be limited. It counts until the body ends.
+    fn count_memory(&mut self) -> Result<(), Error> {
         let memory = self.memory();
         let State::Going(reader) = &self.state else {
             return Ok(());
@@ -233,6 +235,7 @@ impl Streaming {
                 let State::Going(reader) = std::mem::replace(&mut self.state, State::Ended) else {
                     return;
                 };
+                self.share = None;
                 reader.put_away(self.trace.mark);
             }
         }
@@ -255,6 +258,7 @@ impl Streaming {
             attempts,
         );
         self.state = State::Failed(error.clone());
+        self.share = None;
         error
     }
 }

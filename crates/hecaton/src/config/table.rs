@@ -300,10 +300,10 @@ settings! {
     /// How many seconds old a connection may be when a request is sent on it. Default none.
     max_age: Option<Duration> = None, connection, "seconds?", zero "closed after each response";
     /// Most bytes of a response's body that is held whole; more is a BodyError. Default 64 MiB,
-    /// counted after decoding.
+    /// counted after decoding. The memory of the decoder is not part of the body: max_buffered limits that.
     max_body: usize = 64 << 20, request, "Integer?", zero "only empty bodies";
     /// Most bytes of memory for response bodies while they are received. All requests of the client count
-    /// together, with the memory that decoders need. A body without an announced length may take twice its bytes, but
+    /// together, with the memory that decoders need, also of bodies that are read in pieces. A body without an announced length may take twice its bytes, but
     /// never more than max_body. The buffers of connections do not count, nor do the windows of streams over HTTP/2. A
     /// request that would exceed the limit is a BodyError, which may be retried. Default none.
     max_buffered: Option<usize> = None, connection, "Integer?", zero "no body is held";
