@@ -160,7 +160,7 @@ struct TooLong;
 /// The body; none if it is invalid.
 fn decode(coding: &[u8], bytes: &[u8], size: usize) -> Result<Option<Vec<u8>>, TooLong> {
     let fields = [b"content-encoding: ", coding, b"\r\n"].concat();
-    let mut decoder = Decoder::of(Fields(&fields)).unwrap().unwrap();
+    let mut decoder = Decoder::of(Fields(&fields), false).unwrap().unwrap();
     let mut decoded = Vec::new();
     for piece in bytes.chunks(size) {
         decoder.feed(Bytes::copy_from_slice(piece));

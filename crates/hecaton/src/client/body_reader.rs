@@ -308,7 +308,7 @@ pub(crate) fn decoder(
     if empty || !config.decode || request.flags.has_coding {
         return Ok(None);
     }
-    Decoder::of(Fields(fields)).map_err(undecodable)
+    Decoder::of(Fields(fields), config.lenient).map_err(undecodable)
 }
 
 fn undecodable(why: Undecodable) -> Failure {

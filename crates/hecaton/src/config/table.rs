@@ -313,7 +313,7 @@ settings! {
     /// 256 KiB. Over HTTP/2 that ends the stream alone, unless the head is more than four times as large: such a server
     /// loses the connection.
     max_header_bytes: usize = 256 << 10, connection, "Integer?", zero "refused";
-    /// Whether malformed responses over HTTP/1.1 that browsers and curl accept are accepted, as long as the end of the
+    /// Whether malformed responses that browsers and curl accept are accepted, as long as the end of the
     /// body stays certain. Default false: they are a ProtocolError or a BodyError. Accepted are:
     ///
     /// - `Transfer-Encoding: identity`,
@@ -322,7 +322,8 @@ settings! {
     /// - a field with an invalid name, which is left out,
     /// - a control character in a value or in the status line, which becomes a space,
     /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none,
-    /// - words after the size of a chunk.
+    /// - words after the size of a chunk,
+    /// - bytes that follow the end of a content coding, which are left out.
     ///
     /// Whatever two readers could frame in two ways is still refused, such as two different lengths, or a length beside
     /// a repaired coding.

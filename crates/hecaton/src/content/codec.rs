@@ -84,6 +84,24 @@ impl Codec {
         }
     }
 
+    /// Whether these bytes may begin another member or frame, after the end of one.
+    pub fn begins(&self, bytes: &[u8]) -> bool {
+        let begins: &[&[u8]] = match self {
+            Codec::Gzip(_) => &[&[0x1f, 0x8b]],
+            // A frame, and one to be skipped, whose first byte has 16 values.
+            Codec::Zstd(_) if bytes.first().is_some_and(|byte| byte & 0xf0 == 0x50) => {
+                return bytes[1..]
+                    .iter()
+                    .zip([0x2a, 0x4d, 0x18])
+                    .all(|(one, other)| *one == other);
+            }
+            Codec::Zstd(_) => &[&[0x28, 0xb5, 0x2f, 0xfd]],
+            Codec::Deflate { .. } | Codec::Brotli(_) => &[],
+        };
+        let mut begins = begins.iter();
+        begins.any(|begin| begin.starts_with(&bytes[..bytes.len().min(begin.len())]))
+    }
+
     /// Starts over after the end of a gzip member or zstd frame, because one body may have several (RFC 1952 §2.2, RFC
     /// 8878 §3). False if nothing may follow.
     pub fn begin_again(&mut self) -> bool {

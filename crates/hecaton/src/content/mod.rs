@@ -38,6 +38,8 @@ struct Stage {
     input: Bytes,
     output: Vec<u8>,
     state: State,
+    /// Whether bytes that follow the end are dropped.
+    lenient: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,8 @@ enum State {
     /// There may be more to give without any input.
     Full,
     Ended,
+    /// What follows the end is dropped.
+    Over,
 }
 
 /// The result of one step.
@@ -63,8 +67,9 @@ pub(crate) type Undecodable = &'static str;
 
 impl Decoder {
     /// A decoder for the content codings in these fields. None when the body has no coding or an unknown one. Then the
-    /// body is left as it is, because the fields still describe it.
-    pub fn of(fields: Fields<'_>) -> Result<Option<Box<Decoder>>, Undecodable> {
+    /// body is left as it is, because the fields still describe it. With `lenient`, bytes that follow the end of a coding
+    /// are dropped.
+    pub fn of(fields: Fields<'_>, lenient: bool) -> Result<Option<Box<Decoder>>, Undecodable> {
         let values = fields
             .iter()
             .filter(|(name, _)| *name == "content-encoding")
@@ -81,7 +86,7 @@ impl Decoder {
             if stages.len() == MOST_LAYERS {
                 return Err("it has more than 2 codings on top of each other");
             }
-            stages.push(Stage::new(codec));
+            stages.push(Stage::new(codec, lenient));
         }
         stages.reverse();
         Ok((!stages.is_empty()).then(|| Box::new(Decoder { stages })))
@@ -115,7 +120,8 @@ impl Decoder {
 
     /// Whether every coding has come to its end, and nothing follows it.
     pub fn is_done(&self) -> bool {
-        let done = |stage: &Stage| matches!(stage.state, State::Unused | State::Ended);
+        let done =
+            |stage: &Stage| matches!(stage.state, State::Unused | State::Ended | State::Over);
         self.stages
             .iter()
             .all(|stage| done(stage) && stage.input.is_empty())
@@ -146,12 +152,13 @@ impl Drop for Stage {
 }
 
 impl Stage {
-    fn new(codec: Codec) -> Stage {
+    fn new(codec: Codec, lenient: bool) -> Stage {
         Stage {
             codec,
             input: Bytes::new(),
             output: Vec::new(),
             state: State::Unused,
+            lenient,
         }
     }
 
@@ -161,7 +168,13 @@ impl Stage {
 
     /// One run of the codec; how much it gave.
     fn run(&mut self) -> Result<usize, Undecodable> {
-        if self.state == State::Ended && !self.codec.begin_again() {
+        let ended = self.state == State::Ended;
+        if self.state == State::Over || (ended && self.lenient && !self.codec.begins(&self.input)) {
+            self.state = State::Over;
+            self.input.clear();
+            return Ok(0);
+        }
+        if ended && !self.codec.begin_again() {
             return Err("something follows the end of its coding");
         }
         if self.output.is_empty() {
