@@ -26,6 +26,13 @@ module Hecaton
       pairs.reject { |name, _| names.include?(name.downcase) } + others
     end
 
+    # Values of one field as one. Values in UTF-8 cannot be joined as text with others that are not.
+    def self.join(values)
+      values.join(", ")
+    rescue Encoding::CompatibilityError
+      values.map(&:b).join(", ")
+    end
+
     # pairs: a Hash or an Array of [name, value], nil for none; a value may be an Array for a repeated field.
     def initialize(pairs = {})
       @pairs = RequestBuilder.pairs(:headers, pairs || {}).flat_map do |name, values|
@@ -46,7 +53,7 @@ module Hecaton
     # RFC 9110 §5.2 allows; for Set-Cookie, where it does not, use get_all.
     def [](name)
       values = get_all(name)
-      joined(values) unless values.empty?
+      Headers.join(values) unless values.empty?
     end
 
     # Every value of a field, in order; [] when it is absent.
@@ -98,14 +105,6 @@ module Hecaton
 
     # Integer: the same for equal headers.
     def hash = @pairs.hash
-
-    # Values in UTF-8 beside others that are not cannot be joined as text.
-    def joined(values)
-      values.join(", ")
-    rescue Encoding::CompatibilityError
-      values.map(&:b).join(", ")
-    end
-    private :joined
 
     # The names and values, whatever they hold.
     def inspect = "#<Hecaton::Headers #{to_h}>"

@@ -28,6 +28,34 @@ class HecatonBehaviourTest < FaradayTest
     end
   end
 
+  def test_the_address_of_this_side
+    listener = TCPServer.new("127.0.0.1", 0)
+    peer = Thread.new do
+      socket = listener.accept
+      socket.gets("\r\n\r\n")
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      socket.remote_address.ip_address
+    ensure
+      socket&.close
+    end
+    conn("http://127.0.0.1:#{listener.local_address.ip_port}", request: { bind: { host: "127.0.0.2" } }).get("/")
+    assert_equal "127.0.0.2", peer.value
+  ensure
+    listener&.close
+  end
+
+  # Net::HTTP leaves them out, too.
+  def test_bytes_behind_a_coding
+    responding(200, { "Content-Encoding" => "gzip" }, Zlib.gzip("plain") + Zlib.gzip(" text") + "\0\0\0rest")
+    assert_equal "plain text", conn.get("/").body
+  end
+
+  # Which Net::HTTP joins, too.
+  def test_repeated_fields_of_several_encodings
+    responding(200, { "X-A" => ["caf\xE9".b, "é".b] })
+    assert_equal "caf\xE9, é".b, conn.get("/").headers["x-a"].b
+  end
+
   def test_a_login_of_the_url_is_sent
     responding(200)
     conn("http://127.0.0.1").get("http://us%40er:secret@127.0.0.1:#{@server.port}/")

@@ -60,7 +60,7 @@ class HTTPartyTest < ReplacedNetHTTPTest
     same { failure { HTTParty.post(url("/fault/close"), body: "") } }
     same { failure { HTTParty.get("http://nobody.invalid/") } }
     Hecaton::NetHTTP.replace!
-    assert_raises(Hecaton::NetHTTP::Refused) { HTTParty.get(url("/r/1"), local_host: "127.0.0.1") }
+    assert_raises(Hecaton::NetHTTP::Refused) { HTTParty.get(url("/r/1"), local_port: 1) }
   ensure
     Hecaton::NetHTTP.restore!
   end

@@ -75,7 +75,7 @@ class ReplaceTest < NetHTTPTest
       http.total_timeout = 0.2
       http.read_timeout = 60
       assert_raises(Net::ReadTimeout) { http.start { http.get("/delay/60000") } }
-      refused(/local_host/) { Net::HTTP.start(host, port, local_host: "127.0.0.1") { |each| each.get("/") } }
+      refused(/local_port/) { Net::HTTP.start(host, port, local_port: 1) { |each| each.get("/") } }
     end
   end
 

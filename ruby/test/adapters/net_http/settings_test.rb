@@ -72,10 +72,25 @@ class NetHTTPSettingsTest < NetHTTPTest
     same_error { |klass| request_once.(klass, "name.invalid") }
   end
 
-  def test_what_cannot_be_had_is_refused_by_name
-    { local_host: "127.0.0.1", local_port: 1 }.each do |name, value|
-      refused(/#{name}/) { start(name => value) { |http| http.get("/r/1") } }
+  def test_the_address_of_this_side
+    peers = Thread::Queue.new
+    behaviour = lambda do |socket|
+      peers << socket.remote_address.ip_address
+      socket.gets("\r\n\r\n")
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
     end
+    served(behaviour) do |address, port|
+      %w[127.0.0.2 localhost].each do |local|
+        same do |klass|
+          klass.new(address, port).tap { |http| http.local_host = local }.get("/")
+          peers.pop
+        end
+      end
+    end
+  end
+
+  def test_what_cannot_be_had_is_refused_by_name
+    refused(/local_port/) { start(local_port: 1) { |http| http.get("/r/1") } }
     {
       ciphers: "HIGH", ssl_timeout: 5, verify_callback: ->(*) { true }, verify_depth: 3,
       ssl_version: :TLSv1_2, max_version: :TLS1_2, cert_store: OpenSSL::X509::Store.new, verify_mode: :peer, min_version: :TLS9

@@ -54,7 +54,8 @@ class TyphoeusPairsTest < Minitest::Test
     "the original overrides useragent by its default" => [["useragent:"]],
     "the request offers all codings that can be decoded" => [["accept_encoding:"]],
     "libcurl takes a range for that of what is sent" => [
-      %w[body: range:], %w[body: resume_from:], %w[:post range:], %w[:put range:], %w[:post resume_from:], %w[:put resume_from:]
+      %w[body: range:], %w[body: resume_from:], %w[:post range:], %w[:put range:], %w[:post resume_from:],
+      %w[:put resume_from:]
     ],
     "only one of them can be meant" => [%w[range: resume_from:], %w[Range resume_from:]],
     "a method of one's own without a body has no length" => [%w[:post customrequest:], %w[:put customrequest:]],

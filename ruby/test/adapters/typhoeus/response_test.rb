@@ -60,6 +60,15 @@ class TyphoeusResponseTest < DropInTest
     end
   end
 
+  def test_the_address_of_this_side
+    loopback = Socket.getifaddrs.find { |each| each.addr&.ipv4_loopback? }.name
+    { "127.0.0.2" => "127.0.0.2", "host!127.0.0.3" => "127.0.0.3", loopback => "127.0.0.1", "if!#{loopback}" => "127.0.0.1" }.each do |given, used|
+      response = request("/r/1", interface: given).run
+      assert_equal [200, used], [response.code, response.local_ip], given
+    end
+    refused(Ethon::Errors::InvalidValue, /neither an address/) { request("/r/1", interface: "no such interface").run }
+  end
+
   # In a cookie file a tab separates the fields.
   def test_a_cookie_with_a_tab_is_in_no_file
     cookies = ["a=1\tTRUE\t2; Path=/x", "b=2", "c=caf\xE9", "d=4; Path=/\t/"].map(&:b)

@@ -121,6 +121,22 @@ class TyphoeusTlsTest < DropInTest
     end
   end
 
+  def test_lists_of_revoked_certificates
+    with_tls do |address, folder|
+      trusted = { cainfo: "#{folder}/ca.pem" }
+      key = OpenSSL::PKey::EC.generate("prime256v1")
+      list = OpenSSL::X509::CRL.new
+      list.version = 1
+      list.issuer = OpenSSL::X509::Name.parse("/CN=stranger")
+      list.last_update, list.next_update = Time.now - 60, Time.now + 3600
+      list.add_extension(OpenSSL::X509::Extension.new("crlNumber", OpenSSL::ASN1::Integer(1)))
+      File.write("#{folder}/list.pem", list.sign(key, OpenSSL::Digest.new("SHA256")).to_pem)
+      # No list is for this authority.
+      assert_equal [200, :peer_failed_verification], [code(address, **trusted), code(address, **trusted, crlfile: "#{folder}/list.pem")]
+      refused(Ethon::Errors::InvalidValue, /crlfile/) { code(address, **trusted, crlfile: "#{folder}/ca.pem") }
+    end
+  end
+
   def test_pins
     with_tls do |address, folder|
       wrong = "sha256//#{["x" * 32].pack("m0")}"

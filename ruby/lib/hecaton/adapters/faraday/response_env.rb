@@ -49,7 +49,7 @@ class Faraday::Adapter::Hecaton
       # Repeated fields in one, as Net::HTTP hands them on.
       def joined(response)
         response.to_enum(:each_field).with_object(Faraday::Utils::Headers.new) do |(name, value), headers|
-          headers[name] = headers.key?(name) ? "#{headers[name]}, #{value}" : value
+          headers[name] = headers.key?(name) ? ::Hecaton::Headers.join([headers[name], value]) : value
         end
       end
 

@@ -46,16 +46,22 @@ class Faraday::Adapter::Hecaton
     # Settings of the client for a request. The request's own options take precedence over the adapter's. plain:
     # whether the URL begins with http:.
     def of(request, ssl, plain = false)
-      Errors.refuse("request: bind is not supported: the address of this side cannot be chosen") if request.bind
-
       settings = { timeout: total(request), proxy: false, lenient: true }.merge!(@options)
       settings.merge!(times(request), tls(ssl, plain))
       proxy = request.proxy
+      settings[:local_address] = address(request.bind) if request.bind
       settings[:proxy] = proxy_url(proxy) unless proxy&.uri.to_s.empty? # As "" is by Faraday 1, and nil by Faraday 2.
       settings.freeze
     end
 
     private
+
+    # The address of this side.
+    def address(bind)
+      Errors.refuse("request: bind has a port: give host alone, because the system chooses the port") if bind[:port].to_i.positive?
+
+      bind[:host]
+    end
 
     # An unsupported TLS option is an error only if the request may use TLS.
     def tls(ssl, plain)

@@ -18,7 +18,7 @@ module Hecaton
         @http = http
         @request = request
         request.update_uri(http.address, http.port, http.use_ssl?) if request.uri
-        request["host"] ||= authority
+        request["host"] = authority if request["host"].nil? || without_brackets?(request["host"])
         @verb = request.method
         @url = "#{http.use_ssl? ? "https" : "http"}://#{authority}#{path}"
         @body = content
@@ -29,6 +29,9 @@ module Hecaton
       def finish = @written&.close
 
       private
+
+      # Old versions of net-http write the address of a URI so.
+      def without_brackets?(host) = @http.address.include?(":") && host.start_with?(@http.address)
 
       def path
         path = @request.path

@@ -8,8 +8,7 @@ module Hecaton
     module Settings
       # Settings that are nil unless the program sets them, and why each is refused.
       REFUSED = {
-        local_host: "the engine chooses the local address",
-        local_port: "the engine chooses the local port"
+        local_port: "the system chooses the port of this side"
       }.freeze
       # A name, or an address without brackets.
       HOST = %r{\A[^\s\[\]/?#@\\%<>^`{|}"]+\z}
@@ -32,7 +31,8 @@ module Hecaton
           scheme: http.use_ssl? ? "https" : "http", decode: false, max_body: UNLIMITED, lenient: true,
           http: NetHTTP.http, proxy: proxy(http)
         )
-        settings[:resolve] = { "#{http.address}:#{http.port}" => addresses(http) } if http.ipaddr
+        settings[:local_address] = addresses(http, http.local_host).first if http.local_host
+        settings[:resolve] = { "#{http.address}:#{http.port}" => addresses(http, http.ipaddr) } if http.ipaddr
         settings.merge!(repeats(http))
         settings.merge!(Tls.of(http)) if http.use_ssl?
         settings.freeze
@@ -79,9 +79,9 @@ module Hecaton
           expect_timeout: http.continue_timeout || 0, idle_timeout: http.keep_alive_timeout || FOREVER }
       end
 
-      # The addresses of ipaddr: itself, or those of a name, which Net::HTTP would look up as well.
-      private_class_method def addresses(http)
-        given = http.ipaddr.to_s
+      # The addresses of ipaddr or local_host: itself, or those of a name, which Net::HTTP would look up as well.
+      private_class_method def addresses(http, given)
+        given = given.to_s
         return [given] if given.match?(ADDRESS)
 
         require "timeout"

@@ -29,9 +29,9 @@ module Hecaton
       #
       # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
       def run
-        @transfers.resume
+        @transfers.resume(queued_requests)
         dequeue_many
-        nil while @transfers.wait
+        @transfers.wait while @transfers.size.positive?
         refuse_to_leave_requests unless queued_requests.empty?
         memory.clear
       ensure
@@ -84,9 +84,9 @@ module Hecaton
       # Responses of this run, by request, with Config.memoize.
       def memory = @memory ||= {}
 
-      # For Transfers: a request has its response. The block is called just before the request's callbacks are.
-      def ended(request, response, &block)
-        request.finish(response, &block)
+      # For Transfers: a request has its response.
+      def ended(request, response)
+        request.finish(response)
         dequeue_many unless queued_requests.empty?
       end
 

@@ -44,7 +44,7 @@ module Hecaton
         ],
         "names are resolved as the system does" => %i[dns_interface dns_local_ip4 dns_servers dns_shuffle_addresses],
         "Hecaton's TLS has no such setting" => %i[
-          crlfile egdsocket issuercert random_file ssl_cipher_list ssl_options sslengine sslengine_default
+          egdsocket issuercert random_file ssl_cipher_list ssl_options sslengine sslengine_default
           tlsauth_password tlsauth_type tlsauth_username
         ],
         "a proxy over TLS is trusted as servers are, by the system's authorities or cainfo" => %i[
@@ -54,7 +54,7 @@ module Hecaton
           proxy_sslversion proxy_tlsauth_password proxy_tlsauth_type proxy_tlsauth_username
         ],
         "Hecaton has no such setting of sockets" => %i[
-          address_scope connect_only interface localport localportrange max_recv_speed_large max_send_speed_large
+          address_scope connect_only localport localportrange max_recv_speed_large max_send_speed_large
           tcp_fastopen tcp_keepidle tcp_keepintvl
         ],
         "Kerberos (GSSAPI) is not supported" => %i[gssapi_delegation socks5_gssapi_nec socks5_gssapi_service],

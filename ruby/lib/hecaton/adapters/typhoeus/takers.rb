@@ -12,6 +12,7 @@ module Hecaton
         username: %i[@username to_s], password: %i[@password to_s], proxy: %i[@proxy to_s],
         proxyusername: %i[@proxy_user to_s], proxypassword: %i[@proxy_password to_s],
         ssl_verifypeer: %i[@verify_peer on?], ssl_verifyhost: %i[@verify_host on?], cainfo: %i[@ca_file to_s],
+        crlfile: %i[@crl_file to_s],
         capath: %i[@ca_path to_s], sslcert: %i[@cert to_s], sslkey: %i[@key to_s], keypasswd: %i[@key_password to_s],
         sslcertpasswd: %i[@key_password to_s], sslkeypasswd: %i[@key_password to_s], cookiejar: %i[@cookie_jar to_s],
         cookiesession: %i[@cookie_session on?], low_speed_limit: %i[@low_speed_limit to_i],
@@ -20,6 +21,7 @@ module Hecaton
           timecondition port protocols redir_protocols userpwd httpauth proxyport proxytype proxyuserpwd proxyauth noproxy
           httpproxytunnel sslversion pinnedpublickey forbid_reuse maxconnects accept_encoding http_content_decoding
           http_version resolve ipresolve unix_socket_path maxfilesize low_speed_time cookiefile cookielist
+          interface
         ].to_h { |name| [name, :"set_#{name}"] },
         postfields: :set_body, copypostfields: :set_body, set_read_callback: :set_body,
         nobody: :set_implied, httpget: :set_implied, post: :set_implied, put: :set_implied, upload: :set_implied,

@@ -38,6 +38,7 @@ module Hecaton
           setting(:verify_hostname, false)
         end
         setting(:ca, authorities) if @ca_file || @ca_path
+        setting(:crl, @crl_file) if @crl_file
         setting(:client_cert, @cert) if @cert
         setting(:client_key, @key_password ? decrypted_key : @key) if @key || @key_password
       end
