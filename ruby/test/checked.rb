@@ -25,6 +25,7 @@ module Hecaton::Native; end
 class Hecaton::Native::Client; end
 class Hecaton::Native::Cookies; end
 class Hecaton::Native::Batch; end
+class Hecaton::Native::Guest; end
 class Hecaton::Native::Stream; end
 class Hecaton::Native::BodySource; end
 class Hecaton::Native::Certificates; end

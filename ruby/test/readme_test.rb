@@ -12,6 +12,7 @@ class ReadmeTest < Minitest::Test
     require "hecaton"
     require "stringio"
     url, token, file = "http://127.0.0.1:8080/users/1", "token", StringIO.new
+    other = Hecaton::Client.new(timeout: 10)
     urls, endless, batch = [url] * 3, [url].cycle, nil
     client = Hecaton::Client.new(timeout: 10)
   RUBY

@@ -54,7 +54,7 @@ class SignatureTest < Minitest::Test
 
   # Verbs take the options of a request as one Hash, which is nil, and no object, where there are none.
   def check_options(method, name)
-    known = Hecaton::Settings::OF_REQUESTS + %i[queue timeout concurrency per_origin rate resume http_method url progress]
+    known = Hecaton::Settings::OF_REQUESTS + %i[queue client timeout concurrency per_origin rate resume http_method url progress]
     named = method.method_types.flat_map { |type| type.type.required_keywords.keys + type.type.optional_keywords.keys }
     assert_empty named - known, name
   end

@@ -52,6 +52,34 @@ fn every_request_ends_once_and_exactly_the_given_number_is_in_flight() {
     }
 }
 
+/// One queue and one limit for all, but connections and settings of each client's own.
+#[test]
+fn requests_of_several_clients_run_under_one_limit() {
+    let world = World::new();
+    let (count, concurrency) = (40, 7);
+    world.server.open_round(round(count, Some(concurrency)));
+    let others = [world.client.separate(), world.client.separate()].map(Result::unwrap);
+    let mut batch = Batch::new(world.client.clone(), concurrency);
+    for id in 0..count {
+        let request = world.request(&format!("/r/{}", 1000 + id));
+        match others.get(id as usize % 3) {
+            Some(other) if id % 2 == 0 => batch.push_by(other.clone(), id, request),
+            Some(other) => batch.push_front_by(other.clone(), id, request),
+            None => batch.push(id, request),
+        }
+    }
+    let (ended, good) = run(&world, &mut batch);
+    let page = world.server.close_round();
+    assert_eq!((ended.len() as u64, good as u64), (count, count));
+    assert_eq!(
+        (page.distinct, page.peak_in_flight),
+        (count, concurrency as u64)
+    );
+    let [first, second] = others;
+    let sent = [&world.client, &first, &second].map(|client| client.stats().requests);
+    assert_eq!(sent, [13, 14, 13]);
+}
+
 #[test]
 fn failures_and_successes_mix() {
     let world = World::new();

@@ -107,7 +107,7 @@ pub fn requests() -> String {
         let list = taking(others);
         let with_queue = list.trim_end();
         format!(
-            "(\n{with_queue},\n      ?queue: Batch::position? # of a Batch\n    ) -> Result\n           \
+            "(\n{with_queue},\n      ?queue: Batch::position?, ?client: Client? # of a Batch\n    ) -> Result\n           \
              | [Given] (\n{list}    ) {{ (Stream response) -> Given }} -> Given # of a Client\n"
         )
     };
@@ -138,7 +138,7 @@ pub fn requests() -> String {
     def request: (Request request) -> Pending
                | (
 {of_batch},
-      ?queue: position?
+      ?queue: position?, ?client: Client?
     ) -> Pending
   end
 

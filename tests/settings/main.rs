@@ -34,6 +34,7 @@ const OF_A_REQUEST: &str = "
 The methods of a client and of a batch that send a request (`get`, `post`, `request` and the like) take these keywords, and so does `Hecaton::Request.new`.
 `nil` means the client's setting, or nothing.
 A request of a batch has also `queue`: `:front` starts it before all that were queued before, and `:back` is the default.
+It has also `client`: another client, which sends this request in place of the batch's own.
 
 ";
 

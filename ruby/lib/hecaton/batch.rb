@@ -19,41 +19,45 @@ module Hecaton
   #
   # A large body need not be held: on_headers and on_body of a Pending hand a response over as it comes in.
   #
+  # A request may name another client, whose settings and connections it then has. All share the batch's queue and its
+  # limits, so programs with several APIs have one batch, one wait and one list of outcomes:
+  #
+  #   billing.batch(concurrency: 50) do |batch|
+  #     batch.get("invoices/1")
+  #     batch.get("users/1", client: accounts)
+  #   end
+  #
   # An exception that leaves a callback (or Thread#kill, Timeout.timeout, Ctrl-C) leaves Client#batch
   # at once. Then requests in flight are stopped and their connections are closed. Queued requests are never sent, and
   # no further callback is called. The outcome of each of these requests is a CancelledError. A request that had ended
   # without its callback being called keeps its real outcome.
   class Batch
     include Verbs
+    include Queueing
 
-    GET = "GET".freeze
-    private_constant :GET
+    # How many further clients are kept for their next requests; the one that came first is forgotten for another.
+    MOST_GUESTS = 64
+    private_constant :MOST_GUESTS
 
-    # For Client#batch, which is the way to one.
-    def initialize(native, request_builder, response_builder, features = nil)
-      @native = native
-      @request_builder = request_builder
-      @response_builder = response_builder
+    # For Client#batch, which is the way to one. must_time: whether a request needs a client or a timeout of its own.
+    def initialize(native, client, request_builder, response_builder, features, must_time: false)
+      queue_into(native, native, request_builder, response_builder, features, (Deferral.new if features))
+      @client = client
+      @must_time = must_time
+      @plain &&= !must_time
       @ended = [] # what the engine has handed back, four values a request
       @reported = 0 # up to this index their callbacks were called
       @responses = @errors = 0 # how many ended how
       @needing = [] # those whose body the engine needs more of
       @parts = [] # heads and pieces of bodies that were not reported yet, three values each
-      @get = @kind = [GET, native].freeze
-      # Whether a request of a URL and headers goes to the engine as it is.
-      @plain = request_builder.plain? && features.nil?
-      # Whether a request may do without a Request, because nobody else sees it.
-      @direct = features.nil? && request_builder.token_source.nil?
-      @features = features
-      @deferral = Deferral.new if features
-      @pending = features&.before_request ? TokenPending : Pending # A feature may set a token.
-      @bare = features && request_builder.plain? && !features.attempts?
       @has_hook_calls = !native.is_a?(Native::Batch) # Interceptors are called through the engine.
     end
 
     # Queues a request and returns a Pending. Arguments as in Client#request, without a block, and
     # queue:: :back (the default) to start after all requests that were queued before, :front to start before them. A
     #   request at the front starts as soon as another has ended, and as soon as a limit for its own origin allows.
+    # client:: a Client that sends this request in place of the batch's own. Its settings, features, connections and
+    #   limits of connections hold for the request. The limits of the batch hold for all requests together.
     #
     # A bad argument raises ArgumentError here, and nothing is queued; but a bad URL is the request's outcome, a
     # URLError. ThreadError in another thread.
@@ -64,12 +68,13 @@ module Hecaton
       send_request(RequestBuilder.verb(request), url, options, &block)
     end
 
-    # Queues a Request, and returns a Pending. queue:: as in request.
-    def add(request, queue: nil)
+    # Queues a Request, and returns a Pending. queue:: and client:: as in request.
+    def add(request, queue: nil, client: nil)
       raise ArgumentError, "add is given a #{request.class}: give a Hecaton::Request" unless request.is_a?(Request)
 
       refuse_when_over
-      enqueue(request, queue)
+      way = way_of(client)
+      way.equal?(self) ? enqueue(request, queue) : way.enqueue(request, queue)
     end
 
     # Requests that are queued, or in flight, or have ended without their callbacks having been called.
@@ -102,11 +107,40 @@ module Hecaton
     # does, which calls this once.
     def run
       yield self
-      report while wait
+      nil while step
       { responses: @responses, errors: @errors }
     ensure
       close
     end
+
+    # For adapters, which run a batch step by step: waits until something has happened and reports it. False if nothing
+    # was left.
+    #
+    # An exception of a callback, or an interrupt, may leave it. The next step first reports what was not reported yet.
+    def step
+      wait && report
+    end
+
+    # For adapters: makes the calling thread the one that uses it.
+    def adopt = @native.adopt
+
+    # For adapters: reads no more of the body of this request, in its on_body. Its outcome is a Response.
+    def enough(pending) = @target.enough(pending)
+
+    # For adapters: ends it, as `run` does at its end. Returns nil.
+    def close
+      @over = true
+      abandon("ended") unless size.zero?
+      nil
+    ensure
+      @native.finish
+    end
+
+    # For Guest: the engine may call Ruby from now on.
+    def expect_hook_calls = @has_hook_calls = true
+
+    # For Guest: requests whose features are still to be called.
+    def deferral = @deferral ||= Deferral.new
 
     # Error: of the first request that ended in one; nil when none did.
     attr_reader :first_error
@@ -152,184 +186,66 @@ module Hecaton
 
     private
 
-    # For Verbs. A Request is made only for features; most requests have no more than a URL and headers.
-    def send_request(method, url, options, &block)
-      refuse_when_over if @over
-      raise ArgumentError, "a request of a batch takes no block: give it to on_complete" if block
-
-      if @plain
-        return push_plain(method, url, nil) if options.nil?
-
-        return push_one(method, url, options) if options.size == 1
-      elsif @features && options.nil?
-        return defer(Request.allocate.load(method, url.frozen? ? url : Request.own(url), nil, @request_builder), nil)
-      end
-      push_with(method, url, options || Request::NOTHING)
-    end
-
-    # Short ways for one option that is common.
-    def push_one(method, url, options)
-      return push_plain(method, url, options[:headers]) if options.key?(:headers)
-
-      if method == GET
-        return push_get(url, ResponseBuilder.strict(options[:raise_for_status])) if options.key?(:raise_for_status)
-      elsif (body = options[:body]).instance_of?(String)
-        return @native.push(Pending.of(kind(method), nil, nil), method, url, nil, body, nil, nil)
-      end
-
-      push_with(method, url, options)
-    end
-
-    def push_plain(method, url, headers, pending = Pending.allocate)
-      return @native.push_get(pending.load(@get, nil, nil), url) if headers.nil? && method == GET
-
-      @native.push(pending.load(kind(method), nil, nil), method, url, RequestBuilder.flat_of(headers), nil, nil, nil)
-    end
-
-    def push_get(url, strict) = @native.push_get(Pending.of(@get, strict, nil), url)
-
-    def push_with(method, url, options)
-      needs = RequestBuilder.needs(options, RequestBuilder::QUEUED)
-      queue = options[:queue] unless needs & RequestBuilder::QUEUE == 0
-      unless @direct && (needs & RequestBuilder::BEARER == 0 || !options[:bearer].respond_to?(:call))
-        options = options.except(:queue) unless needs & RequestBuilder::QUEUE == 0
-        # The program may change what it gave before the batch waits.
-        return defer(Request.allocate.load(method, Request.own(url), Request.own(options), @request_builder), queue) if @features
-
-        return enqueue(Request.of(method, url, options), queue)
-      end
-
-      push(method, url, options, needs, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
-    end
-
     def refuse_when_over = (raise "this batch has ended: queue in its block or its callbacks" if @over)
 
-    def enqueue(request, queue)
-      return defer(request.prepared(@request_builder), queue) if @features
+    # The way of a client's requests into this batch.
+    def way_of(client)
+      return self if client.nil? || client.equal?(@client)
+      raise ArgumentError, "client is a #{client.class}: give a Hecaton::Client" unless client.is_a?(Client)
 
-      token = Token.for(@request_builder.token_source, request)
-      return enqueue_with_token(token, request, queue) if token
-
-      push_request(request, queue) { |kind, strict, source| Pending.of(kind, strict, source) }
-    end
-
-    # Keeps a request, which nobody else has, until the batch waits. Its features are called then.
-    def defer(request, queue)
-      Batch.with_queue(nil, queue) if queue # ArgumentError now.
-      kind = @deferred_kind
-      kind = @deferred_kind = [request.http_method, @deferral].freeze unless kind && kind.first == request.http_method
-      run = FeatureRun.allocate.load(@features, request)
-      return @deferral.add(@pending.allocate.load(kind, nil, nil, run), nil) if @bare && request.own_options.nil? && queue.nil?
-
-      pending = Token.for(@request_builder.token_source, request) ? TokenPending : @pending
-      @deferral.add(pending.allocate.load(kind, ResponseBuilder.strict(request[:raise_for_status]), nil, run), queue)
-    end
-
-    # Calls the features of all requests that have come since the batch last waited. One of them may abort the batch.
-    def start_deferred
-      @deferral.each do |pending, queue, pieces|
-        run = pending.run
-        run.request.in_parts = true if pieces
-        given = run.before
-        next if pending.outcome
-
-        request = run.request
-        if given.nil? && @bare && queue.nil? && pieces.nil? && request.own_options.nil? && request.http_method == GET
-          pending.kind = @get
-          @native.push_get(pending, request.target)
-        else
-          given ||= start(pending, request, queue, pieces)
-          @ended.push(pending, nil, nil, given) if given
-        end
+      guests = @guests ||= {}.compare_by_identity
+      guests[client] || begin
+        guests.shift if guests.size >= MOST_GUESTS
+        guests[client] = client.join(self, @native)
       end
     end
 
-    # Hands a request to the engine. Returns the Error if it cannot be sent.
-    def start(pending, request, queue, pieces)
-      if @bare && queue.nil? && request.bare?
-        push_plain(request.http_method, request.target, request.given[:headers], pending)
-      elsif (token = Token.for(@request_builder.token_source, request))
-        enqueue_with_token(token, request, queue, pending)
-      else
-        push_request(request, queue, pending.run) { |*parts| pending.load(*parts) }
-      end
-      @native.in_parts(pending, pieces) unless pieces.nil?
-      nil
-    rescue StandardError => error
-      return error if error.is_a?(Error)
+    # What makes the outcome of a request.
+    def builder_of(request) = @guests ? request.way.response_builder : @response_builder
 
-      FeatureError.new("the request cannot be sent: #{error.message}", phase: :queue, url: RequestLog.given(request.url), cause: error)
-    end
-
-    def push_request(request, queue, run = nil, &block)
-      given = request.given
-      push(request.http_method, request.target, given, RequestBuilder.needs(given), queue, request, run, &block)
-    end
-
-    # Yields the parts of a Pending, and the block returns that Pending. request is nil if no Request was made.
-    def push(method, target, given, needs, queue, request = nil, run = nil)
-      strict = ResponseBuilder.strict(given[:raise_for_status]) unless needs & RequestBuilder::STRICT == 0
-      @request_builder.call(method, target, given, needs, request) do |_, url, flat, content, source, limit, options|
-        options = Batch.with_queue(options, queue) if queue
-        if run&.attempts?
-          @has_hook_calls = true
-          options = (options || {}).merge(attempts: run)
-        end
-        pending = yield kind(method), strict, source
-        pending.predicate = predicate(options[:predicate], strict) if options && options[:predicate]
-        @native.push(pending, method, url, flat, content, limit, options)
-      end
-    end
-
-    # Queues a request with a token, which is fetched now, and perhaps once more.
-    def enqueue_with_token(token, request, queue, pending = nil)
-      run = pending&.run
-      loaded = false
-      again = lambda do |value, limit, position|
-        push_request(request.with(bearer: value, timeout: limit), position, run) do |*parts|
-          next pending if loaded
-
-          loaded = true
-          pending = pending ? pending.load(*parts) : TokenPending.of(*parts)
-        end
-      end
-      again.call(token.value, request[:timeout], queue)
-      return pending if pending.body_source
-
-      limit = Client.seconds(request[:timeout]) || @request_builder.timeout
-      pending.renew(token, limit) { |value, left| again.call(value, left, :front) }
-    end
-
-    # The facts that requests of this method share.
-    def kind(verb)
-      @kind = [verb, @native].freeze unless @kind[0] == verb
-      @kind
-    end
-
-    # Bodies are read here, by the thread that runs the batch. False when nothing is left.
+    # Bodies are read here, by the thread that runs the batch. False when nothing is left, in the engine and of what it
+    # has handed back.
     def wait
+      return true if unreported?
+
       if @deferral
-        start_deferred
-        return true if @reported < @ended.size
+        start_all_deferred
+        return true if unreported?
       end
       run_hook_calls if @has_hook_calls # Now: callbacks of earlier outcomes run before the predicate.
       any = @native.wait(@ended, @needing, @parts)
-      while (request = @needing.shift)
-        request.body_source&.fill
-      end
+      fill
       any
     end
 
-    # The retry predicate, which decides whether a request is sent again. From now on the engine may call it.
-    def predicate(block, strict)
-      @has_hook_calls = true
-      RetryPredicate.new(block, @response_builder, strict)
+    # Whether the engine has handed back more than was reported.
+    def unreported? = @reported < @ended.size || !@parts.empty?
+
+    # A request stays in the list until its piece was read, or the reading has failed.
+    def fill
+      while (request = @needing.first)
+        request.body_source&.fill
+        @needing.shift
+      end
+    end
+
+    # Calls the features of all requests that have come since the batch last waited. One of them may abort the batch.
+    def start_all_deferred
+      @deferral.each do |pending, queue, pieces|
+        given = pending.way.start_deferred(pending, queue, pieces)
+        @ended.push(pending, nil, nil, given) if given
+      end
     end
 
     def run_hook_calls
       while (call = @native.next_hook_call)
         pending, about, *facts = call
-        @native.resolve(about == :attempt ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts))
+        given = nil
+        begin
+          given = about == :attempt ? pending.run.before_attempt(*facts) : pending.predicate.again?(*facts)
+        ensure
+          @native.resolve(given) # After an exception: no attempt, and none again.
+        end
       end
     end
 
@@ -337,13 +253,17 @@ module Hecaton
       report_parts
       hand_on while @reported < @ended.size
       forget
+      true
     end
 
-    # Before the outcomes, for they came before them. Each is handed on once at most.
+    # Before the outcomes, for they came before them. Each is handed on once at most. A signal handler may abort the
+    # batch between any two steps.
     def report_parts
       until @parts.empty?
         request, status, content = @parts.shift(3)
-        status ? request.head(@response_builder.head(status, content, request.strict)) : request.piece(content)
+        next unless request # It has aborted the batch just now.
+
+        status ? request.head(builder_of(request).head(status, content, request.strict)) : request.piece(content)
       end
     end
 
@@ -355,19 +275,26 @@ module Hecaton
       hand_on if @reported < @ended.size
     end
 
-    # An interrupt can come between any two steps here. An outcome is then either handed on already, or still to be.
+    # An interrupt can come between any two steps here. An outcome is then either handed on already, or still to be. A
+    # signal handler may abort the batch, which then has nothing to be handed on.
     def hand_on
       at, ended = @reported, @ended # One by one: a slice would be an Array for each request.
       request = ended[at]
-      outcome = @response_builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
+      status = ended[at + 1]
+      record = ended[at + 2]
+      rest = ended[at + 3]
+      return unless request && ended[at].equal?(request) # A signal handler has aborted the batch.
+
+      builder = @guests ? request.way.response_builder : @response_builder
+      outcome = builder.outcome(status, record, rest, request.strict)
       request.finish(outcome)
       return unless ended[at].equal?(request) # The code of a feature, a token or a callback has aborted the batch.
 
       @reported = at + 4 # Before the callback, which is called once at most.
       count(request.outcome)
       # A response of a feature has no status here. Its head was not reported before.
-      @response_builder.announce(request.verb, outcome, (request if ended[at + 1])) if @response_builder.observed?
-      request.call_back if @reported == at + 4
+      builder.announce(request.verb, outcome, (request if status)) if builder.observed?
+      request.call_back { @reported == at + 4 } if @reported == at + 4
     end
 
     # Nil: the request is sent once more. Most outcomes are a Response, which costs less to see than that it is no Error.
@@ -386,13 +313,6 @@ module Hecaton
       @reported = 0
     end
 
-    def close
-      @over = true
-      abandon("ended") unless size.zero?
-    ensure
-      @native.finish
-    end
-
     # Each request gets its outcome, also if features of many are cut off. By halves, so that the stack stays small.
     def settle(ends)
       return ends.each { |request, outcome| request.settle(outcome) } if ends.size < 2 || @features.nil?
@@ -409,7 +329,7 @@ module Hecaton
       Thread.handle_interrupt(Object => :never) do
         queued, started = @native.clear(@ended)
         queued += @deferral.clear if @deferral
-        ends = @ended.drop(@reported).each_slice(4).map { |request, *values| [request, @response_builder.outcome(*values, request.strict)] }
+        ends = @ended.drop(@reported).each_slice(4).map { |request, *values| [request, builder_of(request).outcome(*values, request.strict)] }
         forget
         { false => queued, true => started }.each do |sent, requests|
           message = "the batch #{why} before this request did"

@@ -24,13 +24,18 @@ module Hecaton
       @native = Native::BodySource.new((sizes.sum unless sizes.include?(nil)), parts.all? { |part| repeats?(part) })
     end
 
-    # For the engine: reads a piece if one is needed.
+    # For the engine: reads a piece if one is needed. If an exception leaves the reading, the request fails, because the
+    # next piece would not follow the last one.
     def fill
-      return unless @native.needed?
+      needed = @native.needed?
+      return unless needed
 
       begin_again if @native.rewound?
       given = piece
       given == LATER ? @native.read_when_ready(@parts[@index].fileno) : @native.give(given)
+      needed = false
+    ensure
+      @native.fail if needed
     end
 
     # String: all of it, read from the beginning where that can be done. For interceptors, which may look at it.

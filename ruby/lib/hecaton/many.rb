@@ -17,13 +17,13 @@ module Hecaton
     # raise_on_failure:: true to raise the Error of the first request that ended in one, when all have ended and been
     #   reported. Default false.
     def batch(concurrency: nil, per_origin: nil, rate: nil, raise_on_failure: false, &block)
-      raise ArgumentError, "batch needs a block to queue requests in" unless block
+      run_batch(new_batch(concurrency, per_origin, rate), raise_on_failure, &block)
+    end
 
-      batch = new_batch(concurrency, per_origin, rate)
-      counts = batch.run(&block)
-      raise batch.first_error if raise_on_failure && batch.first_error
-
-      counts
+    # For Batch: the way of this client's requests into that Batch, which another client has. native is the engine's.
+    def join(batch, native)
+      guest = native.is_a?(Native::Batch) ? @native.join(native) : native.guest(@native)
+      Guest.new(batch, guest, native, @request_builder, @response_builder, @features)
     end
 
     # Gets all these URLs and returns an Array of their outcomes in the same order: a Response or an Error each
@@ -116,11 +116,20 @@ module Hecaton
 
     private
 
-    def new_batch(concurrency, per_origin, rate)
+    def run_batch(batch, raise_on_failure, &block)
+      raise ArgumentError, "batch needs a block to queue requests in" unless block
+
+      counts = batch.run(&block)
+      raise batch.first_error if raise_on_failure && batch.first_error
+
+      counts
+    end
+
+    def new_batch(concurrency, per_origin, rate, **others)
       native = engine.batch(
         Batch.most(:concurrency, concurrency), Batch.most(:per_origin, per_origin), Batch.rate(rate)
       )
-      Batch.new(native, @request_builder, @response_builder, @features)
+      Batch.new(native, self, @request_builder, @response_builder, @features, **others)
     end
   end
 end

@@ -26,13 +26,14 @@ module Hecaton
     # For the batch: what decides whether the request is sent again, nil for rules or none.
     attr_accessor :predicate
 
-    # For the batch: the method and the engine's batch, which all requests of that method share.
+    # For the batch: as kind in `of`.
     attr_writer :kind
 
     # For the batch: the features' part in this request, nil without features.
     attr_reader :run
 
-    # For the batch. kind is the method and the engine's batch, which all requests of that method share.
+    # For the batch. kind is the method, the engine's batch, and the Batch or Guest that queues the request. All of a
+    # client's requests of that method share it.
     #
     # Used instead of `new`, which takes five times as long in Ruby 3.1, because it calls `initialize` from C.
     def self.of(kind, strict, body_source) = allocate.load(kind, strict, body_source)
@@ -101,6 +102,9 @@ module Hecaton
     # For the batch: the method.
     def verb = @kind.first
 
+    # For the batch: the Batch or the Guest that queued it.
+    def way = @kind[2]
+
     # For the batch: whether its head is handed over before its end.
     def in_parts? = !(@on_headers || @on_body).nil?
 
@@ -129,8 +133,12 @@ module Hecaton
     # on_headers and on_body may abort the batch, which settles this request too.
     def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome
 
-    # For the batch: hands the outcome on, once.
-    def call_back = @callback&.call(@outcome)
+    # For the batch: hands the outcome on, once. The block says whether the batch still calls callbacks.
+    def call_back
+      return @callback&.call(@outcome) unless @callbacks
+
+      @callbacks.each { |callback| callback.call(@outcome) if yield }
+    end
 
     private
 
@@ -157,7 +165,7 @@ module Hecaton
 
     # Has the engine hand this request over in parts, unless it is too late for that.
     def in_parts(name, pieces)
-      return if !@outcome && @kind.last.in_parts(self, pieces)
+      return if !@outcome && @kind[1].in_parts(self, pieces)
 
       raise "#{name} came too late, for this request has been started: give it where the request is queued"
     end
@@ -170,8 +178,7 @@ module Hecaton
       elsif @callbacks
         @callbacks << callback
       elsif @callback
-        callbacks = @callbacks = [@callback, callback]
-        @callback = ->(outcome) { callbacks.each { |each| each.call(outcome) } }
+        @callbacks = [@callback, callback]
       else
         @callback = callback
       end

@@ -6,10 +6,11 @@ module Hecaton
     # All but what RFC 3986 §2.3 calls unreserved.
     RESERVED = /[^A-Za-z0-9\-._~]/n
     # The steps that an option of a request needs beside its value, as bits. A request costs only those of its options.
-    # Clients and batches look at STRICT, BEARER and QUEUE.
+    # Clients and batches look at STRICT, BEARER, TIMEOUT, QUEUE and CLIENT.
     HEADERS, TIMEOUT, STRICT, PARAMS, BODY, ENCODED, CREDENTIALS, BEARER, RARE = Array.new(9) { |bit| 1 << bit }
-    # For batches: the position of a request in the queue.
+    # For batches: the position of a request in the queue, and a client of its own.
     QUEUE = 1 << 9
+    CLIENT = 1 << 10
     CONTENT = BODY | ENCODED
     FIELDS = CREDENTIALS | ENCODED
     # The steps that each option of a request needs.
@@ -19,9 +20,9 @@ module Hecaton
       digest_auth: CREDENTIALS | RARE, redirects: RARE, retry: RARE
     }.freeze
     # Those of a request of a batch.
-    QUEUED = { **NEEDS, queue: QUEUE }.freeze
+    QUEUED = { **NEEDS, queue: QUEUE, client: CLIENT }.freeze
     NO_VALUES = [].freeze
-    private_constant :RESERVED, :HEADERS, :TIMEOUT, :PARAMS, :BODY, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS, :RARE,
+    private_constant :RESERVED, :HEADERS, :PARAMS, :BODY, :ENCODED, :CONTENT, :FIELDS, :CREDENTIALS, :RARE,
       :NO_VALUES
 
     # For the engine: the client's headers, [name, value, name, value].

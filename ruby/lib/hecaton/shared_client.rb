@@ -55,6 +55,19 @@ module Hecaton
       client_for(timeout ||= own_timeout).request(request, url, timeout: timeout, **options, &block)
     end
 
+    # As Client#batch, for requests of several clients: each names its own as `client:`. A request without one is sent
+    # as by Hecaton.get.
+    #
+    # timeout:: that of each request without one, as in Client#request. Without it, each must have a client or a
+    #   timeout, unless Hecaton.client or Hecaton.timeout is set.
+    def batch(timeout: nil, concurrency: nil, per_origin: nil, rate: nil, raise_on_failure: false, &block)
+      timeout ||= own_timeout
+      client = @client || shared
+      client = client.with(timeout: timeout) if timeout
+      batch = client.send(:new_batch, concurrency, per_origin, rate, must_time: @client.nil? && timeout.nil?)
+      client.send(:run_batch, batch, raise_on_failure, &block)
+    end
+
     # As Client#download.
     def download(url, path, timeout: nil, **options, &block)
       client_for(timeout ||= own_timeout).download(url, path, timeout: timeout, **options, &block)
@@ -77,7 +90,13 @@ module Hecaton
           "timeout is missing: give the longest time in seconds the request may take, or set Hecaton.timeout"
       end
 
-      # The timeout here is never used: each request has its own.
+      shared
+    rescue Ractor::IsolationError
+      raise Ractor::UnsafeError, MAIN_ALONE
+    end
+
+    # The timeout here is never used: each request has its own.
+    def shared
       @shared || LOCK.synchronize { @shared ||= Client.new(timeout: 60) }
     rescue Ractor::IsolationError
       raise Ractor::UnsafeError, MAIN_ALONE

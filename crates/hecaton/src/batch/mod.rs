@@ -9,6 +9,10 @@
 //!
 //! A request's deadline starts when it is started. The wait for its turn, or for the batch's limits, does not count.
 //!
+//! The requests may belong to several clients. Each is sent with its own client's settings, connections and limits, and
+//! they share the queue, the concurrency and the limits for each origin. A request of another client holds a handle on
+//! it, and one of the batch's own client holds none.
+//!
 //! `abort` calls no callback, as when an exception ends the batch: a program that refills from callbacks would queue
 //! again the requests that were just given up. The program can read the outcomes instead.
 
@@ -63,7 +67,7 @@ pub struct Aborted<T> {
 /// How many free slots of 1 KiB a batch holds: about as many requests as end in one turn of a usual batch.
 const MOST_FREE: usize = 256;
 
-/// Requests run together, each known by a tag of the caller's choice.
+/// Requests run together, each known by a tag of the caller's choice. All clients of a batch must run on one reactor.
 ///
 /// Dropping the batch gives up what is in flight and closes those connections.
 pub struct Batch<T> {
@@ -107,33 +111,33 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         Ok(batch)
     }
 
-    /// Sets the hooks of all requests that start from now on. The retry predicate is called for those with
-    /// [`call_retry_predicate`](Request::call_retry_predicate).
+    /// Sets the hooks of all requests of the batch's own client that start from now on. The retry predicate is called
+    /// for those with [`call_retry_predicate`](Request::call_retry_predicate).
     pub fn with_hooks(&mut self, hooks: Arc<dyn Hooks>) {
         self.client = self.client.with_hooks(hooks);
     }
 
     /// Queues a request at the end. Its deadline starts when its turn comes.
     pub fn push(&mut self, tag: T, request: Request) {
-        match &mut self.queue {
-            Queue::Plain(waiting) => waiting.push_back((tag, request)),
-            Queue::Limited(limited) => {
-                let origin = request.origin.clone();
-                limited.scheduler.push_back(origin, (tag, request));
-            }
-        }
+        self.queue.push_back(Queued::new(tag, request, None));
+    }
+
+    /// Queues a request at the end, as [`push`](Batch::push) does. It is sent by this client, whose hooks hold for it.
+    pub fn push_by(&mut self, client: Client, tag: T, request: Request) {
+        self.queue
+            .push_back(Queued::new(tag, request, Some(client)));
     }
 
     /// Queues a request before all others that have not been started. The limits of its origin still hold, so requests
     /// to other origins may start first.
     pub fn push_front(&mut self, tag: T, request: Request) {
-        match &mut self.queue {
-            Queue::Plain(waiting) => waiting.push_front((tag, request)),
-            Queue::Limited(limited) => {
-                let origin = request.origin.clone();
-                limited.scheduler.push_front(origin, (tag, request));
-            }
-        }
+        self.queue.push_front(Queued::new(tag, request, None));
+    }
+
+    /// Queues a request before all others, as [`push_front`](Batch::push_front) does. It is sent by this client.
+    pub fn push_front_by(&mut self, client: Client, tag: T, request: Request) {
+        self.queue
+            .push_front(Queued::new(tag, request, Some(client)));
     }
 
     /// Hands the response of a queued request over in parts, which [`take_parts`](Batch::take_parts) gives. If the
@@ -195,11 +199,11 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
         if let Some(parts) = self.parts.take() {
             started.extend(parts.into_tags());
         }
-        let queued = match &mut self.queue {
+        let queued: Vec<Queued<T>> = match &mut self.queue {
             Queue::Plain(waiting) => waiting.drain(..).collect(),
             Queue::Limited(limited) => limited.scheduler.drain(),
         };
-        let queued = queued.into_iter().map(|(tag, _)| tag).collect();
+        let queued = queued.into_iter().map(|queued| queued.tag).collect();
         Aborted { queued, started }
     }
 
@@ -247,16 +251,23 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
 
     fn start(&mut self) {
         while self.running() < self.concurrency {
-            let Some((tag, request, origin)) = self.queue.next() else {
+            let Some((queued, origin)) = self.queue.next() else {
                 return;
             };
+            let Queued {
+                tag,
+                request,
+                client,
+            } = queued;
+            let client = client.as_ref().unwrap_or(&self.client);
             if let Some(parts) = &mut self.parts {
                 if let Some(in_parts) = parts.requested(&tag) {
-                    parts.start(&self.client, (tag, request, origin), in_parts);
+                    let opening = client.open(request);
+                    parts.start(tag, origin, opening, in_parts);
                     continue;
                 }
             }
-            let sending = self.client.send_in_place(request);
+            let sending = client.send_in_place(request);
             let sending = match self.free.pop() {
                 None => Slot::new(sending),
                 Some(mut slot) => {
@@ -294,13 +305,51 @@ impl<T: Eq + Hash + Send + 'static> Batch<T> {
     }
 }
 
+/// A request that has not been started.
+struct Queued<T> {
+    tag: T,
+    request: Request,
+    /// None for the batch's own.
+    client: Option<Client>,
+}
+
+impl<T> Queued<T> {
+    fn new(tag: T, request: Request, client: Option<Client>) -> Queued<T> {
+        Queued {
+            tag,
+            request,
+            client,
+        }
+    }
+}
+
 /// Requests that have not been started.
 enum Queue<T> {
-    Plain(VecDeque<(T, Request)>),
+    Plain(VecDeque<Queued<T>>),
     Limited(Box<Limited<T>>),
 }
 
 impl<T> Queue<T> {
+    fn push_back(&mut self, queued: Queued<T>) {
+        match self {
+            Queue::Plain(waiting) => waiting.push_back(queued),
+            Queue::Limited(limited) => {
+                let origin = queued.request.origin.clone();
+                limited.scheduler.push_back(origin, queued);
+            }
+        }
+    }
+
+    fn push_front(&mut self, queued: Queued<T>) {
+        match self {
+            Queue::Plain(waiting) => waiting.push_front(queued),
+            Queue::Limited(limited) => {
+                let origin = queued.request.origin.clone();
+                limited.scheduler.push_front(origin, queued);
+            }
+        }
+    }
+
     fn len(&self) -> usize {
         match self {
             Queue::Plain(waiting) => waiting.len(),
@@ -309,22 +358,19 @@ impl<T> Queue<T> {
     }
 
     /// The next request to start, with its origin if the scheduler must learn of its end.
-    fn next(&mut self) -> Option<(T, Request, Option<Arc<Origin>>)> {
+    fn next(&mut self) -> Option<(Queued<T>, Option<Arc<Origin>>)> {
         match self {
-            Queue::Plain(waiting) => {
-                let (tag, request) = waiting.pop_front()?;
-                Some((tag, request, None))
-            }
+            Queue::Plain(waiting) => Some((waiting.pop_front()?, None)),
             Queue::Limited(limited) => {
-                let (origin, (tag, request)) = limited.scheduler.next(Instant::now())?;
-                Some((tag, request, Some(origin)))
+                let (origin, queued) = limited.scheduler.next(Instant::now())?;
+                Some((queued, Some(origin)))
             }
         }
     }
 }
 
 struct Limited<T> {
-    scheduler: Scheduler<Arc<Origin>, (T, Request)>,
+    scheduler: Scheduler<Arc<Origin>, Queued<T>>,
     /// Made at its first use, because a timer must be made inside the reactor.
     timer: Option<Pin<Box<Sleep>>>,
 }

@@ -18,10 +18,10 @@ use bytes::Bytes;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 
 use super::in_flight::{Ended, InFlight};
+use crate::client::Outcome;
 use crate::client::streaming::Streaming;
-use crate::client::{Client, Outcome};
+use crate::message::error::Error;
 use crate::message::origin::Origin;
-use crate::message::request::Request;
 use crate::message::response::Response;
 use crate::runtime::yield_now::yield_now;
 
@@ -92,14 +92,14 @@ impl<T: Eq + Hash> Parts<T> {
         self.requested.remove(tag)
     }
 
-    /// Starts a request.
+    /// Starts a request. `opening` waits for the head of its response.
     pub fn start(
         &mut self,
-        client: &Client,
-        (tag, request, origin): (T, Request, Option<Arc<Origin>>),
+        tag: T,
+        origin: Option<Arc<Origin>>,
+        opening: impl Future<Output = Result<Streaming, Error>> + Send + 'static,
         in_parts: InParts,
     ) {
-        let opening = client.open(request);
         let opening = async move {
             match opening.await {
                 Ok(stream) => {

@@ -1,9 +1,12 @@
 //! `Hecaton::Native::Batch`: takes Ruby's requests, and hands them back with their outcomes.
 //!
+//! Requests of further clients come through `guest`.
+//!
 //! Only the batch knows the state of a request: queued or in flight (the batch holds the request), or ended (the batch
 //! has handed it back). Ruby's interrupts come between Ruby's own steps and while `wait` waits, and in no other step of
 //! this file. So no request is ever lost or in two states.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
@@ -26,11 +29,11 @@ use crate::process::ProcessLocal;
 use crate::request::Refused;
 use crate::{fibers, process, record, request};
 
-/// The engine's batch, used by the thread that made it. `wait` holds the lock while it waits without the GVL.
+/// The engine's batch, used by the thread that made it, or by the one that adopted it. `wait` holds the lock while it waits without the GVL.
 #[derive(TypedData)]
 #[magnus(class = "Hecaton::Native::Batch", free_immediately, size, mark)]
 pub struct Batch {
-    thread: Opaque<Thread>,
+    thread: Cell<Opaque<Thread>>,
     template: Arc<Template>,
     /// Ruby's requests that are queued or in flight. They can be read while another call holds the lock.
     held: Held,
@@ -58,6 +61,30 @@ impl Together {
     fn hand_to(&mut self, ended: RArray) -> Result<(), Error> {
         let filled = std::mem::take(&mut self.filled);
         ended.cat(&self.values[..filled])
+    }
+}
+
+/// The rare things that a request may have beside its own parts.
+#[derive(Default)]
+pub struct Extras {
+    /// The source of a body that is read while it is sent. The body on the stack keeps it alive.
+    source: Option<Obj<BodySource>>,
+    front: bool,
+    ruby_hooks: RubyHooks,
+}
+
+impl Extras {
+    /// Those of the arguments of `push`.
+    pub fn of(ruby: &Ruby, body: Option<Value>, options: Option<RHash>) -> Result<Extras, Error> {
+        let front = match options {
+            Some(options) => request::given(ruby, options, "front")?,
+            None => None,
+        };
+        Ok(Extras {
+            source: request::body_source(body)?.map(|(native, _)| native),
+            front: front.unwrap_or(false),
+            ruby_hooks: request::ruby_hooks(ruby, options)?,
+        })
     }
 }
 
@@ -92,7 +119,7 @@ struct Inner {
 
 impl DataTypeFunctions for Batch {
     fn mark(&self, marker: &gc::Marker) {
-        marker.mark(self.thread);
+        marker.mark(self.thread.get());
         self.held.mark(marker);
     }
 }
@@ -120,7 +147,7 @@ impl Batch {
             engine,
         };
         Ok(Batch {
-            thread: ruby.thread_current().into(),
+            thread: Cell::new(ruby.thread_current().into()),
             template,
             held: Held::default(),
             pid: process::id(),
@@ -129,12 +156,19 @@ impl Batch {
     }
 
     /// Refuses other threads.
-    fn own(&self, ruby: &Ruby) -> Result<(), Error> {
-        if ruby.thread_current().as_raw() == ruby.get_inner(self.thread).as_raw() {
+    pub fn own(&self, ruby: &Ruby) -> Result<(), Error> {
+        if ruby.thread_current().as_raw() == ruby.get_inner(self.thread.get()).as_raw() {
             return Ok(());
         }
         let message = "this batch belongs to another thread: use it in its block and its callbacks";
         Err(Error::new(ruby.exception_thread_error(), message))
+    }
+
+    /// Makes the calling thread the one that uses the batch, unless the batch waits.
+    fn adopt(ruby: &Ruby, this: &Batch) -> Result<(), Error> {
+        let _guard = this.lock(ruby)?;
+        this.thread.set(ruby.thread_current().into());
+        Ok(())
     }
 
     /// Fails while the batch waits, which only signal handlers and other fibers of its thread can cause. If such a
@@ -156,7 +190,7 @@ impl Batch {
     fn push_get(ruby: &Ruby, this: &Batch, queued: Value, url: Value) -> Result<Value, Error> {
         this.own(ruby)?;
         let request = request::get(ruby, &this.template, url);
-        this.queue(ruby, queued, request, None, (false, RubyHooks::default()))?;
+        this.queue(ruby, None, queued, request, Extras::default())?;
         Ok(queued)
     }
 
@@ -176,23 +210,24 @@ impl Batch {
         this.own(ruby)?;
         let template = &this.template;
         let request = request::build(ruby, template, method, url, headers, body, timeout, options);
-        let source = request::body_source(body)?;
-        let front = match options {
-            Some(options) => request::given(ruby, options, "front")?.unwrap_or(false),
-            None => false,
-        };
-        let ruby_hooks = request::ruby_hooks(ruby, options)?;
-        this.queue(ruby, queued, request, source, (front, ruby_hooks))?;
+        this.queue(
+            ruby,
+            None,
+            queued,
+            request,
+            Extras::of(ruby, body, options)?,
+        )?;
         Ok(queued)
     }
 
-    fn queue(
+    /// Queues a request, which `client` sends; none for the batch's own.
+    pub fn queue(
         &self,
         ruby: &Ruby,
+        client: Option<hecaton::Client>,
         queued: Value,
         request: Result<Request, Refused>,
-        source: Option<(Obj<BodySource>, Value)>,
-        (front, ruby_hooks): (bool, RubyHooks),
+        extras: Extras,
     ) -> Result<(), Error> {
         let request = match request {
             Ok(request) => Ok(request),
@@ -203,11 +238,11 @@ impl Batch {
         let Some(inner) = guard.anywhere() else {
             return Ok(());
         };
-        let request = match (request, source) {
-            (Ok(request), Some((native, _))) => {
+        let request = match (request, &extras.source) {
+            (Ok(request), Some(native)) => {
                 let ruby_queue = inner.ruby_queue.get_or_insert_default().clone();
                 let notes = (ruby_queue, self.held.next_tag());
-                Ok(request::with_source(ruby, request, &native, notes)?)
+                Ok(request::with_source(ruby, request, native, notes)?)
             }
             (request, _) => request,
         };
@@ -215,22 +250,9 @@ impl Batch {
         if let Some(tags) = &mut inner.tags {
             tags.insert(object_id(queued)?, tag);
         }
-        let mut request = match request {
-            Ok(request) => request,
-            Err(error) => {
-                inner.refused.push((tag, error));
-                return Ok(());
-            }
-        };
-        if !ruby_hooks.is_none() {
-            inner.enable_hooks();
-            request = ruby_hooks.mark(request, tag);
-        }
-        inner.newest = Some(tag);
-        if front {
-            inner.batch.push_front(tag, request);
-        } else {
-            inner.batch.push(tag, request);
+        match request {
+            Ok(request) => inner.start(client, tag, request, &extras),
+            Err(error) => inner.refused.push((tag, error)),
         }
         Ok(())
     }
@@ -269,6 +291,18 @@ impl Batch {
         };
         inner.batch.in_parts(tag, in_parts);
         Ok(true)
+    }
+
+    /// Reads no more of a response that is handed over in parts, and whose part was just taken. It ends at the next
+    /// wait, and its connection is closed.
+    fn enough(ruby: &Ruby, this: &Batch, request: Value) -> Result<(), Error> {
+        this.own(ruby)?;
+        if let Some(inner) = this.lock(ruby)?.anywhere() {
+            if let Some(tag) = inner.late(&this.held, ruby, request)? {
+                inner.batch.enough(&tag);
+            }
+        }
+        Ok(())
     }
 
     /// Waits until some requests have ended and adds all ended ones to `ended`, four values each: the request, status
@@ -502,14 +536,37 @@ fn waiting(ruby: &Ruby) -> Error {
 }
 
 impl Inner {
+    /// Hands a request to the engine's batch.
+    fn start(
+        &mut self,
+        mut client: Option<hecaton::Client>,
+        tag: usize,
+        mut request: Request,
+        extras: &Extras,
+    ) {
+        if !extras.ruby_hooks.is_none() {
+            let hook_calls = self.enable_hooks();
+            client = client.map(|client| client.with_hooks(hook_calls));
+            request = extras.ruby_hooks.mark(request, tag);
+        }
+        self.newest = Some(tag);
+        match (client, extras.front) {
+            (None, false) => self.batch.push(tag, request),
+            (None, true) => self.batch.push_front(tag, request),
+            (Some(client), false) => self.batch.push_by(client, tag, request),
+            (Some(client), true) => self.batch.push_front_by(client, tag, request),
+        }
+    }
+
     /// Makes ready to call Ruby about outcomes and attempts.
-    fn enable_hooks(&mut self) {
-        if self.hook_calls.is_none() {
+    fn enable_hooks(&mut self) -> Arc<HookCalls> {
+        let hook_calls = self.hook_calls.get_or_insert_with(|| {
             let ruby_queue = self.ruby_queue.get_or_insert_default().clone();
             let hook_calls = HookCalls::new(ruby_queue);
             self.batch.with_hooks(hook_calls.clone());
-            self.hook_calls = Some(hook_calls);
-        }
+            hook_calls
+        });
+        hook_calls.clone()
     }
 
     /// The tag of a request that was queued a while ago, if it is still here.
@@ -539,6 +596,8 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("in_parts", method!(Batch::in_parts, 2))?;
     class.define_method("next_hook_call", method!(Batch::next_hook_call, 0))?;
     class.define_method("resolve", method!(Batch::resolve, 1))?;
+    class.define_method("adopt", method!(Batch::adopt, 0))?;
+    class.define_method("enough", method!(Batch::enough, 1))?;
     class.define_method("wait", method!(Batch::wait, 3))?;
     class.define_method("clear", method!(Batch::clear, 1))?;
     class.define_method("finish", method!(Batch::finish, 0))?;

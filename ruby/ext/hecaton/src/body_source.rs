@@ -33,6 +33,8 @@ struct Shared {
 struct Slot {
     piece: Option<Bytes>,
     ended: bool,
+    /// Whether Ruby could not read it to its end.
+    failed: bool,
     needed: bool,
     rewound: bool,
     waker: Option<ProcessLocal<Waker>>,
@@ -83,6 +85,16 @@ impl BodySource {
         }
     }
 
+    /// An exception left the reading of a piece, so the next piece would not follow the last one. The request fails.
+    fn fail(&self) {
+        let mut slot = self.0.lock();
+        (slot.failed, slot.needed) = (true, false);
+        if let Some(waker) = slot.waker.take() {
+            drop(slot);
+            waker.wake();
+        }
+    }
+
     /// There is no piece yet: the reading thread is woken when this descriptor is readable. The engine waits for that
     /// with everything else.
     fn read_when_ready(ruby: &Ruby, this: &BodySource, descriptor: i32) -> Result<(), Error> {
@@ -115,6 +127,10 @@ impl Source for Outlet {
         if slot.ended {
             return Poll::Ready(None);
         }
+        if slot.failed {
+            let why = "an exception ended the reading of the request's body";
+            return Poll::Ready(Some(Err(io::Error::other(why))));
+        }
         slot.waker = Some(ProcessLocal::new(cx.waker().clone()));
         let reports = match &mut slot.watched {
             Some(watched) => {
@@ -134,10 +150,10 @@ impl Source for Outlet {
     }
 
     fn rewind(&mut self) -> bool {
-        if !self.0.rewindable {
+        let mut slot = self.0.lock();
+        if !self.0.rewindable || slot.failed {
             return false;
         }
-        let mut slot = self.0.lock();
         slot.rewound = true;
         (slot.piece, slot.ended, slot.needed) = (None, false, false);
         slot.watched = None;
@@ -270,5 +286,6 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("needed?", method!(BodySource::is_needed, 0))?;
     class.define_method("rewound?", method!(BodySource::take_rewound, 0))?;
     class.define_method("give", method!(BodySource::give, 1))?;
+    class.define_method("fail", method!(BodySource::fail, 0))?;
     class.define_method("read_when_ready", method!(BodySource::read_when_ready, 1))
 }

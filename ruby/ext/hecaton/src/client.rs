@@ -12,6 +12,7 @@ use crate::batch::Batch;
 use crate::body_source::{self, BodySource, Needs, RubyQueue};
 use crate::cookies::{Cookies, Home};
 use crate::fibers;
+use crate::guest::Guest;
 use crate::hooks::{HookCalls, RubyHooks};
 use crate::process::ProcessLocal;
 use crate::request::given;
@@ -187,6 +188,13 @@ impl Client {
         Batch::new(ruby, (engine, client), template, concurrency, limits)
     }
 
+    /// This client's part in the batch of another.
+    fn join(ruby: &Ruby, this: &Client, batch: Obj<Batch>) -> Result<Guest, Error> {
+        let (engine, derived) = this.engine(ruby)?;
+        let client = derived.unwrap_or_else(|| engine.client.clone());
+        Ok(Guest::new(batch, engine, client, this.template.clone()))
+    }
+
     fn idle_connections(&self) -> usize {
         self.base.with_running(|running| match &running.engine {
             Some(engine) => engine.client.idle_connections(),
@@ -320,6 +328,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_method("perform", method!(Client::perform, 6))?;
     class.define_method("open", method!(Client::open, 7))?;
     class.define_method("batch", method!(Client::batch, 3))?;
+    class.define_method("join", method!(Client::join, 1))?;
     class.define_method("idle_connections", method!(Client::idle_connections, 0))?;
     class.define_method("stats", method!(Client::stats, 0))?;
     class.define_method("close", method!(Client::close, 0))

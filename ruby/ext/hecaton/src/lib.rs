@@ -5,7 +5,7 @@
 //!
 //! The modules, in the order of a request. `settings`, `client` and `cookies` make a client. `request` and
 //! `body_source` turn Ruby's arguments into a request. `hooks` lets Ruby decide about its retries and attempts. `batch`
-//! (with `held`) or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal`
+//! (with `held`, and `guest` for further clients) or `stream` owns the request. `fibers` and `gvl` wait for it, on the reactor in `shared`, and `signal`
 //! ends a wait. `record` turns the outcome into Ruby's values, and `content_type` finds the encoding of its body.
 //! `fields` reads its headers on demand, and `who_answered` its certificates. `process` separates values that a fork
 //! would share.
@@ -31,6 +31,8 @@ mod body_source;
 mod hooks;
 
 mod batch;
+
+mod guest;
 
 mod held;
 
@@ -72,6 +74,7 @@ fn init(ruby: &Ruby) -> Result<(), Error> {
     })?;
     client::init(ruby, native)?;
     batch::init(ruby, native)?;
+    guest::init(ruby, native)?;
     body_source::init(ruby, native)?;
     fibers::init(ruby, native)?;
     stream::init(ruby, native)

@@ -3,6 +3,10 @@ module Hecaton
   module Interception
     # Has the methods of Native::Batch, and keeps the Run of each request.
     class Batch
+      # The failure of an attempt whose interceptor was left by an exception.
+      GIVEN_UP = %w[CancelledError queue].push(false, false).freeze
+      private_constant :GIVEN_UP
+
       def initialize(engine, native)
         @engine = engine
         @native = native
@@ -14,8 +18,16 @@ module Hecaton
 
       # As Native::Batch#push.
       def push(request, http_method, url, fields, body, timeout, options)
+        push_into(@native, request, http_method, url, fields, body, timeout, options)
+      end
+
+      # As Native::Client#join, for the Native::Client of another.
+      def guest(client) = Guest.new(self, client.join(@native))
+
+      # For Guest: queues a request through native, which is the engine's batch or the part of a further client in it.
+      def push_into(native, request, http_method, url, fields, body, timeout, options)
         run = @engine.run(body)
-        @native.push(request, http_method, url, fields, body, timeout, (options || {}).merge(interception: run))
+        native.push(request, http_method, url, fields, body, timeout, (options || {}).merge(interception: run))
         @runs[request] = run
         request
       end
@@ -29,9 +41,9 @@ module Hecaton
           run = @runs[request]
           case about
           when :interception
-            @native.resolve(run.respond(*facts))
+            resolve_with(GIVEN_UP) { run.respond(*facts) }
             return
-          when :observation then @native.resolve(run.observe(*facts))
+          when :observation then resolve_with(nil) { run.observe(*facts) }
           when :outcome then return [request, about, *run.values(*facts)]
           else return call
           end
@@ -61,6 +73,12 @@ module Hecaton
         @native.clear(ended)
       end
 
+      # As Native::Batch#adopt.
+      def adopt = @native.adopt
+
+      # As Native::Batch#enough.
+      def enough(request) = @native.enough(request)
+
       # As Native::Batch#in_parts.
       def in_parts(request, pieces) = @native.in_parts(request, pieces)
 
@@ -79,6 +97,32 @@ module Hecaton
       # As Native::Batch#concurrency=.
       def concurrency=(most)
         @native.concurrency = most
+      end
+
+      private
+
+      # Resolves a call with what the block returns, or with the other value if an exception leaves it.
+      def resolve_with(other)
+        given = other
+        given = yield
+      ensure
+        @native.resolve(given)
+      end
+    end
+
+    # The part of a further client in such a queue.
+    class Guest
+      def initialize(batch, native)
+        @batch = batch
+        @native = native
+      end
+
+      # As Native::Guest#push_get.
+      def push_get(request, url) = push(request, "GET", url, nil, nil, nil, nil)
+
+      # As Native::Guest#push.
+      def push(request, http_method, url, fields, body, timeout, options)
+        @batch.push_into(@native, request, http_method, url, fields, body, timeout, options)
       end
     end
   end

@@ -108,13 +108,26 @@ class FaradayParallelTest < FaradayTest
     end
   end
 
-  def test_groups_of_different_settings_all_run
-    conn = connection
+  def test_requests_of_different_settings_are_in_flight_together
+    conn = connection(together(4).url)
     responses = []
     conn.in_parallel do
-      4.times { |index| responses << conn.get("/r/#{index}") { |request| request.options.open_timeout = 30 + index % 2 } }
+      4.times { |index| responses << conn.get("/r/#{index}") { |request| request.options.open_timeout = 30 + index % 3 } }
     end
     assert_equal [200] * 4, responses.map(&:status)
+    assert(responses.all? { |response| response.env[:hecaton_response].attempts.size == 1 })
+  end
+
+  def test_a_callback_may_send_more_with_other_settings
+    conn = connection
+    order = []
+    conn.in_parallel do
+      conn.get("/delay/1000").on_complete { order << :slow }
+      conn.get("/r/1").on_complete do
+        conn.get("/r/2") { |request| request.options.open_timeout = 31 }.on_complete { |env| order << env.status }
+      end
+    end
+    assert_equal [200, :slow], order
   end
 
   def test_bodies_in_parallel

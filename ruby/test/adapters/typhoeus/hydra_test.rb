@@ -1,5 +1,6 @@
 # Many requests at once: order, limits, what ends a run early, and what the original gets wrong.
 require_relative "drop_in"
+require "timeout"
 
 class TyphoeusHydraTest < DropInTest
   def test_all_run_and_refill_the_queue
@@ -218,6 +219,120 @@ class TyphoeusHydraTest < DropInTest
     assert_equal "enough", assert_raises(RuntimeError) { hydra.run }.message
     hydra.run
     assert_equal %i[aborted_by_callback ok], codes.sort
+  end
+
+  # As in the original, whatever the other settings are.
+  def test_a_slow_request_holds_up_no_request_with_other_settings
+    [{ connecttimeout: 5 }, { forbid_reuse: true }, { ssl_verifypeer: false }, { cookiefile: "" },
+     { http_version: :httpv1_1 }].each do |options|
+      hydra = Typhoeus::Hydra.new(max_concurrency: 5)
+      order = []
+      hydra.queue(request("/delay/1500") { order << :slow })
+      20.times { hydra.queue(request("/r/1", **options) { order << :quick }) }
+      hydra.run
+      assert_equal [:quick] * 20 + [:slow], order, options
+    end
+  end
+
+  # Ways to leave a run in a callback.
+  LEAVING = {
+    raise: -> { raise "leave" }, throw: -> { throw :leave }, thread_raise: -> { Thread.current.raise("leave") },
+    interrupt: -> { raise Interrupt }, thread_raise_later: ->(main = Thread.current) {
+                                                             Thread.new {
+                                                               main.raise("leave")
+                                                             }.join
+                                                           }
+  }.freeze
+
+  # As in the original. Each request has its callback once, and each is sent once.
+  def test_a_run_that_was_left_continues_wherever_it_was_left
+    LEAVING.each do |name, leave|
+      3.times do |at|
+        with_real_server do |real_server|
+          hydra = Typhoeus::Hydra.new
+          ended = Hash.new(0)
+          3.times do |number|
+            request = Typhoeus::Request.new("#{real_server.url}/r/#{number}", timeout: 20)
+            request.on_complete { ended[number] += 1; leave.call if ended.size == at + 1 && ended.values.sum == at + 1 }
+            hydra.queue(request)
+          end
+          left(hydra)
+          left(hydra) { flunk "#{name} at #{at}: the second run was left too" }
+          assert_equal({ 0 => 1, 1 => 1, 2 => 1 }, ended.sort.to_h, "#{name} at #{at}")
+          assert_equal [3, 0], real_server.ledger.values_at("requests", "duplicates")
+        end
+      end
+    end
+  end
+
+  # Runs a hydra; calls the block if the run was left.
+  def left(hydra)
+    done = false
+    catch(:leave) do
+      hydra.run
+      done = true
+    rescue Interrupt, RuntimeError
+      nil
+    end
+    yield if !done && block_given?
+  end
+
+  def test_timeouts_of_a_run_lose_no_request
+    hydra = Typhoeus::Hydra.new(max_concurrency: 20)
+    ended = Hash.new(0)
+    200.times do |number|
+      options = number % 3 == 0 ? { connecttimeout: 5 } : {}
+      hydra.queue(request("/delay/#{number % 7}", **options) { ended[number] += 1 })
+    end
+    rounds = 0
+    until ended.size == 200 || (rounds += 1) > 2000
+      begin
+        Timeout.timeout(0.003) { hydra.run }
+      rescue Timeout::Error
+        nil
+      end
+    end
+    assert_equal [200, [1]], [ended.size, ended.values.uniq]
+  end
+
+  def test_a_run_that_was_left_continues_in_another_thread
+    hydra = Typhoeus::Hydra.new
+    codes = []
+    2.times {
+      hydra.queue(request("/delay/20") { |response|
+                    codes << response.code; raise "leave" if codes.size == 1
+                  })
+    }
+    Thread.new { assert_raises(RuntimeError) { hydra.run } }.join
+    hydra.run
+    assert_equal [200, 200], codes
+  end
+
+  def test_an_upload_whose_reading_was_left_fails_and_holds_up_nothing
+    hydra = Typhoeus::Hydra.new
+    codes = []
+    body = Enumerator.new { |pieces| pieces << "some"; raise "leave" }
+    upload = request("/echo", method: :post, body: body) { |response| codes << response.success? }
+    hydra.queue(upload)
+    2.times { hydra.queue(request("/delay/20") { |response| codes << response.success? }) }
+    assert_raises(RuntimeError) { hydra.run }
+    hydra.run
+    assert_equal [false, true, true], codes.sort_by(&:to_s)
+  end
+
+  def test_callbacks_that_run_the_hydra_while_parts_come_in
+    hydra = Typhoeus::Hydra.new(max_concurrency: 3)
+    ended = []
+    4.times do |number|
+      pieces = request("/bytes/300000", connecttimeout: 3 + number) { |response|
+        ended << response.code; hydra.run if number.zero?
+      }
+      pieces.on_headers { hydra.run if number == 1 }
+      pieces.on_body { nil }
+      hydra.queue(pieces)
+    end
+    hydra.run
+    assert_equal [200] * 4, ended
   end
 
   def test_failures_are_responses

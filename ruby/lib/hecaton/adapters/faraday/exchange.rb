@@ -53,10 +53,11 @@ class Faraday::Adapter::Hecaton
       whole_or_stream
     end
 
-    # Queues it in a batch, and calls the block with the error that it ended in, or nil.
+    # Queues it in a batch for its own client, and calls the block with the error that it ended in, or nil.
     def queue(batch)
       position = Body.position(@given)
-      request = batch.request(VERBS[@env.method], @env.url.to_s, headers: @headers, body: @body, timeout: @timeout)
+      request = batch.request(VERBS[@env.method], @env.url.to_s,
+        headers: @headers, body: @body, timeout: @timeout, client: @client)
       deliver(request) if @env.request.stream_response?
       request.on_complete do |outcome|
         Body.return_to(@given, position) if position

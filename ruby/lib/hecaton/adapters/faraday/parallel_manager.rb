@@ -11,7 +11,7 @@ class Faraday::Adapter::Hecaton
   #
   # Used by one thread at a time.
   class ParallelManager
-    # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests of equal settings.
+    # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests together.
     # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised
     #   all the same.
     def initialize(concurrency: nil, per_origin: nil, rate: nil, raise_errors: true)
@@ -23,10 +23,7 @@ class Faraday::Adapter::Hecaton
 
     # For the adapter: takes an Exchange. In a callback it joins the batch that runs.
     def queue(exchange)
-      numbered = [@number += 1, exchange]
-      return start(@batch, *numbered) if @batch && exchange.client.equal?(@client)
-
-      @waiting << numbered
+      @batch ? start(exchange) : @waiting << exchange
     end
 
     # For Faraday 2: runs what the block has queued once the block ends. An exception in the block drops all of it.
@@ -37,37 +34,33 @@ class Faraday::Adapter::Hecaton
       @waiting.clear
     end
 
-    # Runs what is queued, and what its callbacks queue, to the end. Requests that differ in timeouts (but the
-    # total), proxy or ssl run in groups, one group after the other.
+    # Runs what is queued, and what its callbacks queue, to the end: in one batch, whatever the settings of each are.
+    # Without limits of the manager, those of the first request's adapter count.
     def run
-      return if @batch # Called in a callback of itself.
+      return if @batch || @waiting.empty? # Called in a callback of itself, or for nothing.
 
       @failures = []
-      begin
-        run_group until @waiting.empty?
-      ensure
-        @waiting.clear
-        @number = 0
-      end
+      run_batch
       _, error = @failures.min_by(&:first)
       raise error if error
     end
 
     private
 
-    def run_group
-      @client = @waiting.first.last.client
-      group, @waiting = @waiting.partition { |_, exchange| exchange.client.equal?(@client) }
-      @client.batch(**@limits) do |batch|
+    def run_batch
+      @waiting.first.client.batch(**@limits) do |batch|
         @batch = batch
-        group.each { |number, exchange| start(batch, number, exchange) }
+        @waiting.each { |exchange| start(exchange) }
       end
     ensure
-      @batch = @client = nil
+      @batch = nil
+      @waiting.clear
+      @number = 0
     end
 
-    def start(batch, number, exchange)
-      exchange.queue(batch) do |error|
+    def start(exchange)
+      number = @number += 1
+      exchange.queue(@batch) do |error|
         @failures << [number, error] if error && @raise_errors
         report(number, exchange, error)
       end

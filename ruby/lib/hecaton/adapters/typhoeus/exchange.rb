@@ -36,7 +36,7 @@ module Hecaton
         end
 
         def whole(plan, url)
-          seen_once { plan.request(plan.client, url) }
+          seen_once { plan.request(url) }
         rescue Hecaton::Error => error
           error
         end
@@ -46,7 +46,7 @@ module Hecaton
           body = "".b
           code = nil
           outcome = seen_once do
-            plan.request(plan.client, url) do |response|
+            plan.request(url) do |response|
               stream = response
               code = read(plan, stream, listener, body)
               stream.outcome

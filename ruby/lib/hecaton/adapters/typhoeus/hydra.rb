@@ -29,9 +29,9 @@ module Hecaton
       #
       # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
       def run
-        @transfers.resume(queued_requests)
+        @transfers.resume
         dequeue_many
-        @transfers.wait while @transfers.size.positive?
+        nil while @transfers.wait
         refuse_to_leave_requests unless queued_requests.empty?
         memory.clear
       ensure
@@ -84,9 +84,9 @@ module Hecaton
       # Responses of this run, by request, with Config.memoize.
       def memory = @memory ||= {}
 
-      # For Transfers: a request has its response.
-      def ended(request, response)
-        request.finish(response)
+      # For Transfers: a request has its response. The block is called just before the request's callbacks are.
+      def ended(request, response, &block)
+        request.finish(response, &block)
         dequeue_many unless queued_requests.empty?
       end
 

@@ -70,9 +70,6 @@ module Hecaton
         :range_error if @resumes && response.status == 200 && @verb != "HEAD"
       end
 
-      # Whether the request cannot be in a batch.
-      def alone? = !@cookies.nil?
-
       # Whether heads are printed.
       def verbose? = @verbose
 
@@ -87,35 +84,44 @@ module Hecaton
         Hecaton::URLError.new(why, phase: :queue, url: @url)
       end
 
-      # Calls `request` of a client or a batch with all of it. Raises Hecaton::URLError for an invalid URL.
-      def request(target, url)
+      # Calls `request` of its client with all of it. Raises Hecaton::URLError for an invalid URL.
+      def request(url)
         begun = false
-        return send_to(target, url) unless block_given?
+        return @client.request(@verb, url, options) unless block_given?
 
-        send_to(target, url) do |stream|
+        @client.request(@verb, url, options) do |stream|
           begun = true
           yield stream
         end
       rescue ArgumentError => error
         raise if begun # A callback raised it.
+
+        refuse(error, url)
+      end
+
+      # Queues it in a batch, for this client unless it is the batch's own, and returns the Pending.
+      def queue(batch, url, client)
+        given = options
+        given[:client] = client if client
+        batch.request(@verb, url, given)
+      rescue ArgumentError => error
+        refuse(error, url)
+      end
+
+      # Writes the cookies.
+      def finish = (CookieFiles.write(@cookie_jar, @cookies) if @cookie_jar)
+
+      private
+
+      def refuse(error, url)
         raise Hecaton::URLError.new(error.message, phase: :queue, url: url) if error.message.start_with?("URL ")
 
         Refusals.value(error.message.start_with?("body ") ? :body : :headers, "[hidden]", "Hecaton cannot send it: #{error.message}.")
       end
 
-      # Writes the cookies, and closes the client that they had for themselves.
-      def finish
-        return unless @cookies
-
-        CookieFiles.write(@cookie_jar, @cookies) if @cookie_jar
-        @client.close
-      end
-
-      private
-
-      def send_to(target, url, &block)
-        target.request(@verb, url, headers: @headers, body: @body, timeout: @timeout, redirects: @redirects,
-                                   basic_auth: @basic_auth, digest_auth: @digest_auth, multipart: @multipart, &block)
+      def options
+        { headers: @headers, body: @body, timeout: @timeout, redirects: @redirects, basic_auth: @basic_auth,
+          digest_auth: @digest_auth, multipart: @multipart }
       end
 
       def take(name, value)
@@ -148,12 +154,10 @@ module Hecaton
 
       def setting(name, value) = (@settings ||= {})[name] = value
 
-      # Cookies are those of one request: a client that other requests share never has them.
+      # Cookies are those of one request: it gets a client of its own, on the connections of the shared one.
       def choose_client
-        return Clients.make((@settings || {}).merge(cookies: @cookies)) if @cookies
-        return Clients.default unless @settings
-
-        Clients.for(@settings, @ca_file || @crl_file || @cert || @key ? stamps : nil)
+        client = @settings ? Clients.for(@settings, @ca_file || @crl_file || @cert || @key ? stamps : nil) : Clients.default
+        @cookies ? client.with(cookies: @cookies) : client
       rescue ArgumentError => error
         Refusals.value(OPTIONS_OF.fetch(error.message[/\A\w+/], "one of a connection"), "[hidden]", "Hecaton says: #{error.message}.")
       end

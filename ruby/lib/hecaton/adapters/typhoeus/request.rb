@@ -58,11 +58,12 @@ module Hecaton
         end
       end
 
-      # Takes the response and calls the callbacks. Returns the response.
+      # Takes the response and calls the callbacks, after the block if there is one. Returns the response.
       def finish(response, bypass_memoization = nil)
         bypass_memoization ? @response = response : self.response = response
         self.response.request = self
         report if @plan&.verbose?
+        yield if block_given?
         execute_callbacks
         response
       end
@@ -131,8 +132,18 @@ module Hecaton
       # DebugInfo: what verbose wrote down; nil without it.
       attr_reader :debug_info
 
-      # For Hydra.
-      attr_writer :plan
+      # For Hydra: how the request is sent, nil for a plain GET.
+      attr_accessor :plan
+      # For Hydra: what hands the parts of its response on.
+      attr_writer :in_parts
+
+      # For Hydra: the Response for an outcome.
+      def response_for(outcome)
+        return Response.of(outcome) unless @plan
+
+        @plan.finish if @plan.cookies
+        @in_parts ? @in_parts.response(outcome) : Exchange.response(@plan, outcome)
+      end
 
       COPIED = %i[@base_url @original_options @options @block_connection @response].freeze
       private_constant :COPIED

@@ -1,0 +1,100 @@
+//! `Hecaton::Native::Guest`: queues the requests of a further client in a batch.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hecaton::Template;
+use magnus::typed_data::Obj;
+use magnus::value::Opaque;
+use magnus::{
+    DataTypeFunctions, Error, Module, RArray, RHash, RModule, Ruby, TypedData, Value, gc, method,
+};
+
+use crate::batch::{Batch, Extras};
+use crate::client::Engine;
+use crate::process::ProcessLocal;
+use crate::request;
+
+/// A client's part in a batch of another. Its requests are the batch's, and it may be gone before they end.
+#[derive(TypedData)]
+#[magnus(class = "Hecaton::Native::Guest", free_immediately, size, mark)]
+pub struct Guest {
+    batch: Opaque<Obj<Batch>>,
+    template: Arc<Template>,
+    joined: Mutex<ProcessLocal<Joined>>,
+}
+
+struct Joined {
+    // Dropped before the engine: its connections are registered with the engine's reactor.
+    client: hecaton::Client,
+    _engine: Arc<Engine>,
+}
+
+impl DataTypeFunctions for Guest {
+    fn mark(&self, marker: &gc::Marker) {
+        marker.mark(self.batch);
+    }
+}
+
+impl Guest {
+    /// The part of this client in a batch.
+    pub fn new(
+        batch: Obj<Batch>,
+        engine: Arc<Engine>,
+        client: hecaton::Client,
+        template: Arc<Template>,
+    ) -> Guest {
+        let joined = Joined {
+            client,
+            _engine: engine,
+        };
+        Guest {
+            batch: batch.into(),
+            template,
+            joined: Mutex::new(ProcessLocal::new(joined)),
+        }
+    }
+
+    /// The client. None after its process has forked away.
+    fn client(&self) -> Option<hecaton::Client> {
+        let mut joined = self.joined.lock().unwrap_or_else(PoisonError::into_inner);
+        joined.anywhere().map(|joined| joined.client.clone())
+    }
+
+    /// As `Batch::push_get`.
+    fn push_get(ruby: &Ruby, this: &Guest, queued: Value, url: Value) -> Result<Value, Error> {
+        let batch = ruby.get_inner(this.batch);
+        batch.own(ruby)?;
+        let request = request::get(ruby, &this.template, url);
+        batch.queue(ruby, this.client(), queued, request, Extras::default())?;
+        Ok(queued)
+    }
+
+    /// As `Batch::push`.
+    #[allow(clippy::too_many_arguments)] // They are Ruby's, passed one by one because it is fastest.
+    fn push(
+        ruby: &Ruby,
+        this: &Guest,
+        queued: Value,
+        method: Value,
+        url: Value,
+        headers: Option<RArray>,
+        body: Option<Value>,
+        timeout: Option<f64>,
+        options: Option<RHash>,
+    ) -> Result<Value, Error> {
+        let batch = ruby.get_inner(this.batch);
+        batch.own(ruby)?;
+        let template = &this.template;
+        let request = request::build(ruby, template, method, url, headers, body, timeout, options);
+        let extras = Extras::of(ruby, body, options)?;
+        batch.queue(ruby, this.client(), queued, request, extras)?;
+        Ok(queued)
+    }
+}
+
+/// Defines the class.
+pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
+    let class = crate::define::<Guest>(ruby, native, "Guest")?;
+    class.define_method("push_get", method!(Guest::push_get, 2))?;
+    class.define_method("push", method!(Guest::push, 7))
+}

@@ -1,0 +1,22 @@
+# A further client of a batch.
+module Hecaton
+  # Made by Client#join: queues the requests that name this client.
+  class Guest
+    include Queueing
+
+    # batch is the Batch, and target its engine's. The others are the client's.
+    def initialize(batch, native, target, request_builder, response_builder, features)
+      @batch = batch
+      queue_into(native, target, request_builder, response_builder, features, (batch.deferral if features))
+    end
+
+    # Without settings, which may hold secrets.
+    def inspect = "#<Hecaton::Guest>"
+
+    public :send_request, :enqueue
+
+    private
+
+    def expect_hook_calls = @batch.expect_hook_calls
+  end
+end
