@@ -1,11 +1,11 @@
 //! HTTP/2 servers that refuse streams, end connections or break the rules: only unprocessed requests are re-sent.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 use std::time::Duration;
 
-use hecaton::{Batch, Ending, Error, Kind, Outcome, Request};
+use hecaton::{Batch, Ending, Error, Kind, Outcome, Reactor, Request};
 
 use crate::http2::{World2, client};
 use crate::http2_peer::{
@@ -97,6 +97,62 @@ fn a_connection_that_allows_no_streams_any_more_is_followed_by_another() {
     }
     assert_eq!(client.idle_connections(), 0);
     drop(unread);
+}
+
+/// The limit falls to 0 after the connection was chosen for these requests, and before they leave.
+#[test]
+fn requests_leave_a_connection_that_allows_no_streams_any_more() {
+    let (responded, lowered) = (Arc::new(Barrier::new(2)), Arc::new(Barrier::new(2)));
+    let barriers = (responded.clone(), lowered.clone());
+    let url = Raw::serve(move |mut raw, number| {
+        while let Some(stream) = raw.request() {
+            raw.respond(stream);
+            if (number, stream) == (0, 1) {
+                barriers.0.wait();
+                raw.frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0]);
+                barriers.1.wait();
+            }
+        }
+    });
+    let (client, reactor) = client(|config| config.timeout = Duration::from_secs(20));
+    let request = |method: &str| Request::get(&url).unwrap().method(method).unwrap();
+    reactor.block_on(client.send(request("GET"))).unwrap();
+    // Nobody drives the connection meanwhile, so it is looked at before it is used.
+    responded.wait();
+    lowered.wait();
+    thread::sleep(Duration::from_millis(20));
+    let mut batch = Batch::new(client.clone(), 20);
+    (0..20).for_each(|tag| batch.push(tag, request(["GET", "POST"][tag % 2])));
+    all_succeed(&reactor, &mut batch);
+    assert_eq!(client.stats().opened, 2);
+}
+
+#[test]
+fn requests_leave_connections_whose_limit_falls_under_load() {
+    let url = Raw::serve(move |mut raw, _| {
+        let mut served = 0;
+        while let Some(stream) = raw.request() {
+            served += 1;
+            raw.respond(stream);
+            if served == 30 {
+                raw.frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0]);
+            }
+        }
+    });
+    let (client, reactor) = client(|config| config.timeout = Duration::from_secs(20));
+    let mut batch = Batch::new(client, 20);
+    (0..2000).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
+    all_succeed(&reactor, &mut batch);
+}
+
+fn all_succeed(reactor: &Reactor, batch: &mut Batch<usize>) {
+    let mut outcomes = Vec::new();
+    while !batch.is_empty() {
+        reactor.block_on(batch.wait(&mut outcomes));
+    }
+    for (_, outcome) in outcomes {
+        outcome.unwrap();
+    }
 }
 
 #[test]

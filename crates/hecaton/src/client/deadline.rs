@@ -55,7 +55,7 @@ impl Deadline {
 
     /// The failure of a request that has not ended by its deadline.
     pub fn used_up(&self, attempt: Option<&Attempt>) -> Failure {
-        let reached = attempt.map_or(Phase::Queue, |attempt| attempt.phase);
+        let reached = attempt.map_or(Phase::Queue, Attempt::reached);
         let detail = format!(
             "the deadline of {:?} passed while {}",
             self.limit,

@@ -63,11 +63,17 @@ impl StreamPermit {
         }
     }
 
-    /// Whether the connection is still good: it has not ended and is not about to, as far as is known.
+    /// Whether the connection is still good: it has not ended and is not about to, as far as is known, and still allows
+    /// streams. A new connection may not allow any yet.
     pub fn is_usable(&mut self) -> bool {
         let context = &mut Context::from_waker(Waker::noop());
         let ready = self.send.as_mut().map(|send| send.poll_ready(context));
-        !self.retires && matches!(ready, Some(Poll::Ready(Ok(())))) && self.link.is_open()
+        let allows = |send: &SendRequest<Bytes>| send.current_max_send_streams() > 0;
+        let allowed = !self.reused || self.send.as_ref().is_some_and(allows);
+        allowed
+            && !self.retires
+            && matches!(ready, Some(Poll::Ready(Ok(()))))
+            && self.link.is_open()
     }
 
     /// Opens the stream; nothing is written before the connection is driven.

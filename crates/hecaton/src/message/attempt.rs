@@ -74,6 +74,14 @@ impl Attempt {
         }
     }
 
+    /// The phase for messages. A request that its connection holds back waits for no response yet.
+    pub(crate) fn reached(&self) -> Phase {
+        match self.phase {
+            Phase::FirstByte if !self.sent => Phase::Send,
+            phase => phase,
+        }
+    }
+
     /// The other end of the connection; through a proxy that is the proxy.
     pub fn peer(&self) -> Option<&Endpoint> {
         self.facts.as_ref()?.peer.as_ref()
