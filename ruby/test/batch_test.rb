@@ -216,6 +216,54 @@ class BatchTest < ServerTest
     end
   end
 
+  # A signal handler may do this between any two steps of the batch.
+  def test_abort_between_any_two_lines_of_the_batch
+    client = client()
+    step = 0
+    loop do
+      called = Hash.new(0)
+      pending, reached = aborted_at(client, step, called)
+      break unless reached
+
+      assert(pending.all?(&:outcome), "step #{step}")
+      assert(called.values.all?(1), "step #{step}")
+      step += 1
+    end
+    assert_operator step, :>, 100
+  end
+
+  # Aborts a batch before its line of this number is run; whether there was one.
+  def aborted_at(client, step, called)
+    pending = []
+    reached = false
+    client.batch do |batch|
+      2.times { |id| pending << batch.get(url("/r/#{id}")).on_complete { called[id] += 1 } }
+      pending << batch.get(url("/r/3")).on_headers { nil }.on_body { nil }.on_complete { called[3] += 1 }
+      lines = 0
+      trace = TracePoint.new(:line) do |point|
+        next unless point.path.match?(%r{hecaton/(batch|pending)\.rb\z}) && !reached && (lines += 1) > step
+
+        reached = true
+        batch.abort
+      end
+      trace.enable(target_thread: Thread.current)
+      pending << trace
+    end
+    [pending.grep_v(TracePoint), reached]
+  ensure
+    pending.grep(TracePoint).each(&:disable)
+  end
+
+  def test_no_callback_follows_one_that_has_aborted
+    called = []
+    pending = nil
+    client.batch do |batch|
+      pending = batch.get(url("/r/1")).on_complete { called << :first; batch.abort }
+      pending.on_complete { called << :second }.on_success { called << :third }
+    end
+    assert_equal [[:first], 200], [called, pending.outcome.status]
+  end
+
   def test_on_complete_after_the_end_is_called_at_once
     request = nil
     client.batch { |batch| request = batch.get(url("/r/1")) }

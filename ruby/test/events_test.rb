@@ -84,6 +84,19 @@ class EventsTest < ServerTest
     end
   end
 
+  def test_every_hop_is_an_attempt_with_its_own_method
+    { ["POST", 302] => "GET", ["POST", 303] => "GET", ["PUT", 303] => "GET", ["PUT", 302] => "PUT", ["HEAD", 303] => "HEAD",
+      ["POST", 307] => "POST", ["POST", 301] => "GET" }.each do |(method, status), after|
+      Scripted.run({ "/a" => Scripted.response(status, "Location" => "/b"), "/b" => Scripted.response(307, "Location" => "/c"),
+                     "/c" => Scripted.response(200) }) do |server|
+        sent = nil
+        named = events { sent = client(redirects: 2).request(method, "#{server.url}/a") }.map { |event| event.payload["http.request.method"] }
+        assert_equal [method, after, after, method], named, "#{method} #{status}"
+        assert_equal after, sent.http_method
+      end
+    end
+  end
+
   def test_a_connection_that_had_to_be_left
     server = TCPServer.new("127.0.0.1", 0)
     responding = Thread.new do

@@ -100,7 +100,16 @@ module Hecaton
   end
 
   # A redirect that was followed: the requested URL (a String), and its status (an Integer).
-  Redirect = Struct.new(:status, :url, keyword_init: true)
+  Redirect = Struct.new(:status, :url, keyword_init: true) do
+    # String: the method of the request after this redirect, if this method was redirected (RFC 9110 §15.4).
+    def method_after(method)
+      case status
+      when 303 then method == "HEAD" ? method : "GET"
+      when 301, 302 then method == "POST" ? "GET" : method
+      else method
+      end
+    end
+  end
 
   # Where the time of a request went, in seconds as Floats. The phases are those of its last attempt (nil for a phase
   # that was not needed); total_time covers all attempts, from start to end.

@@ -75,8 +75,9 @@ module Hecaton
         finished = started + outcome.elapsed
         id = Random.urandom(10).unpack1("H*")
         urls = [*outcome.redirects.map(&:url), outcome.url]
+        methods = outcome.redirects.inject([method.to_s]) { |all, redirect| all << redirect.method_after(all.last) }
         outcome.attempts.each_with_index do |attempt, index|
-          payload = attempt_payload(method, outcome, attempt, index)
+          payload = attempt_payload(methods[attempt.redirects] || methods.last, outcome, attempt, index)
           payload.merge!(location(urls[attempt.redirects] || urls.last))
           publish(Event.new("attempt.hecaton", started + attempt.begun,
             attempt.ended ? started + attempt.ended : finished, id, payload))
