@@ -323,6 +323,7 @@ settings! {
     /// - a control character in a value or in the status line, which becomes a space,
     /// - lines of trailers that end in two carriage returns, and lines around chunks that end in none,
     /// - words after the size of a chunk,
+    /// - a user and a password in Location, which are left out,
     /// - bytes that follow the end of a content coding, which are left out.
     ///
     /// Whatever two readers could frame in two ways is still refused, such as two different lengths, or a length beside
