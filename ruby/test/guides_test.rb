@@ -7,7 +7,7 @@ class GuidesTest < ServerTest
   DOCS = File.expand_path("../../docs", __dir__)
   LIB = File.expand_path("../lib", __dir__)
   PRINTED = {
-    "concurrency" => ["100\n"],
+    "concurrency" => ["100\n", nil],
     "timeouts" => ["200\n", "first_byte\ntrue\n", "[200, 200]\n"],
     "rails-and-sidekiq" => ["", "true\n", "1: 133\n", "http://127.0.0.1/r/1 200\n"],
     "measuring-your-service" => ["3\n"],

@@ -8,6 +8,31 @@ require "tmpdir"
 class TyphoeusOptionsTest < DropInTest
   REFUSED = Hecaton::Typhoeus::Refusals::REASONS
 
+  # Setting of a client → libcurl's option for it.
+  LIBCURLS = {
+    timeout: :timeout, connect_timeout: :connecttimeout, resolve: :resolve, allow_address: :ipresolve,
+    unix_socket: :unix_socket_path, local_address: :interface, proxy: :proxy, no_proxy: :noproxy,
+    read_timeout: :low_speed_time, max_idle: :maxconnects, redirects: :maxredirs, redirects_to_http: :redir_protocols,
+    cookies: :cookiefile, http: :http_version, ca: :cainfo, crl: :crlfile, client_cert: :sslcert, client_key: :sslkey,
+    tls_min: :sslversion, pins: :pinnedpublickey, verify: :ssl_verifypeer, verify_hostname: :ssl_verifyhost,
+    max_body: :maxfilesize, decode: :accept_encoding, user_agent: :useragent, client_key_password: :keypasswd,
+    headers: :headers, basic_auth: :userpwd, digest_auth: :httpauth
+  }.freeze
+  # Settings that no option of libcurl's in Ethon stands for.
+  OWN = %i[
+    resolve_timeout tls_timeout send_timeout first_byte_timeout expect_timeout queue_timeout per_origin max_connections
+    max_queue retry reconnect redirect_hosts idle_timeout max_age max_buffered max_header_fields max_header_bytes lenient
+    concurrency raise_for_status on_deprecation app_name app_env public_headers base_url strict_urls bearer features
+    logger
+  ].freeze
+
+  # What the engine has, no sentence may deny. A new setting needs an entry in one of the two lists.
+  def test_no_option_is_refused_that_the_engine_has
+    assert_equal Hecaton::Settings::NAMES.sort, (LIBCURLS.keys + OWN).sort
+    assert_empty LIBCURLS.values - Hecaton::Typhoeus::Plan::TAKERS.keys
+    assert_empty LIBCURLS.values & REFUSED.keys
+  end
+
   def echo(**options)
     JSON.parse(request("/echo", **options).run.body).tap { |seen| seen["headers"].each { |field| field[0] = field[0].downcase } }
   end
