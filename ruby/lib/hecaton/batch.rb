@@ -45,6 +45,8 @@ module Hecaton
       @client = client
       @must_time = must_time
       @plain &&= !must_time
+      @guests = nil # the ways of further clients, once there are any
+      @aborts = 0
       @ended = [] # what the engine has handed back, four values a request
       @reported = 0 # up to this index their callbacks were called
       @responses = @errors = 0 # how many ended how
@@ -135,6 +137,9 @@ module Hecaton
     ensure
       @native.finish
     end
+
+    # For Pending: how often it was aborted.
+    attr_reader :aborts
 
     # For Guest: the engine may call Ruby from now on.
     def expect_hook_calls = @has_hook_calls = true
@@ -279,22 +284,17 @@ module Hecaton
     # signal handler may abort the batch, which then has nothing to be handed on.
     def hand_on
       at, ended = @reported, @ended # One by one: a slice would be an Array for each request.
-      request = ended[at]
-      status = ended[at + 1]
-      record = ended[at + 2]
-      rest = ended[at + 3]
-      return unless request && ended[at].equal?(request) # A signal handler has aborted the batch.
-
+      request = ended[at] or return # A signal handler has aborted the batch, which leaves this list as it is.
       builder = @guests ? request.way.response_builder : @response_builder
-      outcome = builder.outcome(status, record, rest, request.strict)
+      outcome = builder.outcome(ended[at + 1], ended[at + 2], ended[at + 3], request.strict)
       request.finish(outcome)
-      return unless ended[at].equal?(request) # The code of a feature, a token or a callback has aborted the batch.
+      return unless @ended[at].equal?(request) # The code of a feature, a token or a callback has aborted the batch.
 
       @reported = at + 4 # Before the callback, which is called once at most.
       count(request.outcome)
       # A response of a feature has no status here. Its head was not reported before.
-      builder.announce(request.verb, outcome, (request if status)) if builder.observed?
-      request.call_back { @reported == at + 4 } if @reported == at + 4
+      builder.announce(request.verb, outcome, (request if ended[at + 1])) if builder.observed?
+      request.call_back if @reported == at + 4
     end
 
     # Nil: the request is sent once more. Most outcomes are a Response, which costs less to see than that it is no Error.
@@ -330,6 +330,8 @@ module Hecaton
         queued, started = @native.clear(@ended)
         queued += @deferral.clear if @deferral
         ends = @ended.drop(@reported).each_slice(4).map { |request, *values| [request, builder_of(request).outcome(*values, request.strict)] }
+        @aborts += 1
+        @ended = [] # Not cleared: `hand_on` may be reading it.
         forget
         { false => queued, true => started }.each do |sent, requests|
           message = "the batch #{why} before this request did"

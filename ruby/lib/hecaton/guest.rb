@@ -10,6 +10,9 @@ module Hecaton
       queue_into(native, target, request_builder, response_builder, features, (batch.deferral if features))
     end
 
+    # For Pending: how often the batch was aborted.
+    def aborts = @batch.aborts
+
     # Without settings, which may hold secrets.
     def inspect = "#<Hecaton::Guest>"
 

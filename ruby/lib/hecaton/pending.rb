@@ -133,12 +133,8 @@ module Hecaton
     # on_headers and on_body may abort the batch, which settles this request too.
     def finish(outcome) = @outcome ||= @run ? through(outcome) : outcome
 
-    # For the batch: hands the outcome on, once. The block says whether the batch still calls callbacks.
-    def call_back
-      return @callback&.call(@outcome) unless @callbacks
-
-      @callbacks.each { |callback| callback.call(@outcome) if yield }
-    end
+    # For the batch: hands the outcome on, once.
+    def call_back = @callback&.call(@outcome)
 
     private
 
@@ -179,10 +175,17 @@ module Hecaton
         @callbacks << callback
       elsif @callback
         @callbacks = [@callback, callback]
+        @callback = method(:call_each)
       else
         @callback = callback
       end
       self
+    end
+
+    # Calls all of them, until one aborts the batch.
+    def call_each(outcome)
+      before = way.aborts
+      @callbacks.each { |callback| callback.call(outcome) if way.aborts == before }
     end
 
     def call_late(callback)

@@ -84,7 +84,8 @@ module Hecaton
       # Responses of this run, by request, with Config.memoize.
       def memory = @memory ||= {}
 
-      # For Transfers: a request has its response. The block is called just before the request's callbacks are.
+      # For Transfers: a request has its response. The block, called just before the request's callbacks, says
+      # whether they are still to be called.
       def ended(request, response, &block)
         request.finish(response, &block)
         dequeue_many unless queued_requests.empty?

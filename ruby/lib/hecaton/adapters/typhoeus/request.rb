@@ -58,13 +58,12 @@ module Hecaton
         end
       end
 
-      # Takes the response and calls the callbacks, after the block if there is one. Returns the response.
+      # Takes the response and calls the callbacks, unless there is a block that says no. Returns the response.
       def finish(response, bypass_memoization = nil)
         bypass_memoization ? @response = response : self.response = response
         self.response.request = self
         report if @plan&.verbose?
-        yield if block_given?
-        execute_callbacks
+        execute_callbacks if !block_given? || yield
         response
       end
 
@@ -137,10 +136,8 @@ module Hecaton
       # For Hydra: what hands the parts of its response on.
       attr_writer :in_parts
 
-      # For Hydra: the Response for an outcome.
+      # For Hydra: the Response for an outcome, by the plan.
       def response_for(outcome)
-        return Response.of(outcome) unless @plan
-
         @plan.finish if @plan.cookies
         @in_parts ? @in_parts.response(outcome) : Exchange.response(@plan, outcome)
       end

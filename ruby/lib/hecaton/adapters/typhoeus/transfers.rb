@@ -44,7 +44,7 @@ module Hecaton
         def resume
           begin_again if @home != Process.pid
           @batch&.adopt
-          @promised.each_key.select(&:outcome).each { |pending| deliver(pending) }
+          @promised.select { |pending, _| pending.outcome }.each { |pending, request| deliver(pending, request, pending.outcome) }
         end
 
         # After `wait`. What is under way stays so, unless the thread was killed, which will not come back.
@@ -72,30 +72,28 @@ module Hecaton
         def start_plain(request)
           Clients.warn_of_timeout
           request.plan = nil if request.plan
-          promise(request, batch_for(Clients.default).get(request.base_url, *other_than(Clients.default)))
+          client = Clients.default
+          batch = batch_for(client)
+          promise(request, batch.get(request.base_url, (client.equal?(@client) ? nil : { client: client })))
         end
 
         # The batch, which belongs to the client of its first request.
         def batch_for(client)
-          @batch ||= begin
+          @batch || begin
             @client = client
-            Exchange.seen_once { client.send(:new_batch, NO_LIMIT, nil, nil) }
+            @batch = Exchange.seen_once { client.send(:new_batch, NO_LIMIT, nil, nil) }
           end
         end
 
-        # The options of a request that another client sends than the batch's own.
-        def other_than(client) = client.equal?(@client) ? nil : [{ client: client }]
-
         def promise(request, pending)
           @promised[pending] = request
-          pending.on_complete { deliver(pending) }
+          pending.on_complete { |outcome| deliver(pending, request, outcome) }
         end
 
         # Calls the callbacks of a request that has ended, unless that was done.
-        def deliver(pending)
-          return unless (request = @promised[pending])
-
-          @hydra.ended(request, request.response_for(pending.outcome)) { @promised.delete(pending) }
+        def deliver(pending, request, outcome)
+          response = request.plan ? request.response_for(outcome) : Response.of(outcome)
+          @hydra.ended(request, response) { @promised.delete(pending) }
         end
       end
     end
