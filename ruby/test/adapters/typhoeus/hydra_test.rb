@@ -295,6 +295,54 @@ class TyphoeusHydraTest < DropInTest
     assert_equal [200, [1]], [ended.size, ended.values.uniq]
   end
 
+  # An interrupt may strike between any two lines. The next run then comes to its end and calls no callback twice.
+  def test_a_run_that_is_left_between_any_two_lines_can_be_continued
+    with_real_server do |real_server|
+      step = 0
+      loop do
+        called = Hash.new(0)
+        hydra = Typhoeus::Hydra.new(max_concurrency: 2)
+        3.times do |number|
+          request = Typhoeus::Request.new("#{real_server.url}/r/#{number}",
+            { timeout: 20, connecttimeout: (3 if number == 1) })
+          request.on_complete { called[number] += 1 }
+          request.on_body { nil } if number == 2
+          hydra.queue(request)
+        end
+        break unless left_at?(hydra, step)
+
+        hydra.run
+        assert_empty hydra.queued_requests, "step #{step}"
+        assert_equal [1], called.values.uniq, "step #{step}"
+        step += 3
+      end
+      assert_operator step, :>, 100
+    end
+  end
+
+  def test_a_request_that_an_interrupt_keeps_from_being_started_is_started_by_the_next_run
+    3.times do |step|
+      hydra = Typhoeus::Hydra.new
+      codes = []
+      2.times { |number| hydra.queue(request("/r/1", connecttimeout: 5 + number) { |response| codes << response.code }) }
+      assert left_at?(hydra, step, "/typhoeus/plan.rb")
+      hydra.run
+      assert_equal [200, 200], codes
+    end
+  end
+
+  # Runs a hydra, and raises before its line of this number in files of such a path; whether there was one.
+  def left_at?(hydra, step, path = "/lib/hecaton/")
+    lines = 0
+    trace = TracePoint.new(:line) do |point|
+      raise IOError, "leave" if point.path.include?(path) && (lines += 1) == step + 1
+    end
+    trace.enable(target_thread: Thread.current) { hydra.run }
+    false
+  rescue IOError
+    true
+  end
+
   def test_a_run_that_was_left_continues_in_another_thread
     hydra = Typhoeus::Hydra.new
     codes = []

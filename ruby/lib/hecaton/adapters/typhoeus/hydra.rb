@@ -29,7 +29,7 @@ module Hecaton
       #
       # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
       def run
-        @transfers.resume
+        @transfers.resume(queued_requests)
         dequeue_many
         nil while @transfers.wait
         refuse_to_leave_requests unless queued_requests.empty?

@@ -23,27 +23,25 @@ module Hecaton
         # How many are under way.
         def size = @batch ? @batch.size : 0
 
-        # Starts a request.
+        # Starts a request. One that cannot be sent as it is given is left out.
         def start(request)
-          return start_plain(request) if request.plain? && !request.watched?
-
-          request.plan = plan = Plan.of(request)
-          return request.finish(Exchange.response(plan, plan.forbidden)) if plan.forbidden
-
-          batch = batch_for(plan.client)
-          pending = plan.queue(batch, plan.url_of(request), (plan.client unless plan.client.equal?(@client)))
-          request.in_parts = (InParts.new(request, plan, batch, pending) if request.watched?)
-          promise(request, pending)
+          @starting = request
+          request.plain? && !request.watched? ? start_plain(request) : start_by_plan(request)
+        rescue Ethon::Errors::EthonError
+          @starting = nil
+          raise
         end
 
         # Waits until something has happened, and reports it. False if nothing was left.
         def wait = @batch ? @batch.step : false
 
-        # Before `wait`: makes the calling thread the one that runs the hydra, and calls the callbacks that an interrupt
-        # kept from being called. A child of fork has nothing under way.
-        def resume
+        # Before `wait`: makes the calling thread the one that runs the hydra, puts a request back that an interrupt kept
+        # from being started, and calls the callbacks that it kept from being called. A child of fork has nothing under
+        # way.
+        def resume(queue)
           begin_again if @home != Process.pid
           @batch&.adopt
+          start_again(queue) if @starting
           @promised.select { |pending, _| pending.outcome }.each { |pending, request| deliver(pending, request, pending.outcome) }
         end
 
@@ -60,13 +58,40 @@ module Hecaton
 
         def begin_again
           @home = Process.pid
-          @batch = @client = nil
+          @batch = @client = @starting = @restarted = nil
           @promised = {}.compare_by_identity # Requests whose callbacks are still to be called, by their Pending.
         end
 
         def close
-          @batch.close
-          @batch = nil
+          batch = @batch
+          @batch = nil # First: an interrupt must not leave a closed one here.
+          batch.close
+        end
+
+        # Once for each request, in case its own code always raises.
+        def start_again(queue)
+          request = @starting
+          @starting = nil
+          return if @restarted.equal?(request)
+
+          @restarted = request
+          queue.unshift(request)
+        end
+
+        def start_by_plan(request)
+          request.plan = plan = Plan.of(request)
+          return end_at_once(request, plan) if plan.forbidden
+
+          batch = batch_for(plan.client)
+          pending = plan.queue(batch, plan.url_of(request), (plan.client unless plan.client.equal?(@client)))
+          @starting = nil # Now: nothing is sent twice.
+          request.in_parts = (InParts.new(request, plan, batch, pending) if request.watched?)
+          promise(request, pending)
+        end
+
+        def end_at_once(request, plan)
+          @starting = nil
+          request.finish(Exchange.response(plan, plan.forbidden))
         end
 
         def start_plain(request)
@@ -74,7 +99,9 @@ module Hecaton
           request.plan = nil if request.plan
           client = Clients.default
           batch = batch_for(client)
-          promise(request, batch.get(request.base_url, (client.equal?(@client) ? nil : { client: client })))
+          pending = batch.get(request.base_url, (client.equal?(@client) ? nil : { client: client }))
+          @starting = nil
+          promise(request, pending)
         end
 
         # The batch, which belongs to the client of its first request.
