@@ -1,8 +1,8 @@
 //! A cookie jar (RFC 6265 and its successor's draft, RFC 6265bis). Only for clients that set one.
 //!
 //! Mozilla's list of public suffixes (`psl`) says which domains a host may set cookies for. `parse` reads a
-//! `Set-Cookie`, and `date` its dates; `octets` is for bytes that are not UTF-8. This file decides which cookies are accepted. `store` holds them, and decides
-//! which are sent.
+//! `Set-Cookie`, and `date` its dates; `octets` is for bytes that are not UTF-8. This file decides which cookies are
+//! accepted. `store` holds them, and decides which are sent.
 
 mod date;
 pub mod octets;
