@@ -324,7 +324,11 @@ class TyphoeusHydraTest < DropInTest
     3.times do |step|
       hydra = Typhoeus::Hydra.new
       codes = []
-      2.times { |number| hydra.queue(request("/r/1", connecttimeout: 5 + number) { |response| codes << response.code }) }
+      2.times { |number|
+        hydra.queue(request("/r/1", connecttimeout: 5 + number) { |response|
+                      codes << response.code
+                    })
+      }
       assert left_at?(hydra, step, "/typhoeus/plan.rb")
       hydra.run
       assert_equal [200, 200], codes
