@@ -8,8 +8,9 @@ module Hecaton
     # The steps that an option of a request needs beside its value, as bits. A request costs only those of its options.
     # Clients and batches look at STRICT, BEARER, TIMEOUT, QUEUE and CLIENT.
     HEADERS, TIMEOUT, STRICT, PARAMS, BODY, ENCODED, CREDENTIALS, BEARER, RARE = Array.new(9) { |bit| 1 << bit }
-    # For batches: the position of a request in the queue, and a client of its own.
+    # For batches: the position of a request in the queue.
     QUEUE = 1 << 9
+    # For batches: a client of the request's own.
     CLIENT = 1 << 10
     CONTENT = BODY | ENCODED
     FIELDS = CREDENTIALS | ENCODED
