@@ -36,6 +36,10 @@ const SILENT_HOSTS: [&str; 2] = ["127.0.0.3", "::1"];
 /// The size of the buffer of a connection on which a long body comes.
 const SMALL_BUFFER: usize = 16 << 10;
 
+/// The ports of servers that go down, and how many of them are tried.
+const CHOSEN: std::ops::Range<u16> = 10_000..32_000;
+const TRIES: usize = 100;
+
 /// The longest wait for connections to end when the server goes down.
 const TO_GO_DOWN: Duration = Duration::from_secs(1);
 
@@ -59,14 +63,16 @@ impl Server {
     /// # Errors
     /// If no port can be had.
     pub fn start(cases: Vec<Case>, budget: Option<Budget>) -> Result<Server> {
-        let mut main = TcpListener::bind("127.0.0.1:0").context("no port is free on 127.0.0.1")?;
-        if cases
+        let goes_down = cases
             .iter()
             .flat_map(|case| &case.calls)
-            .any(|call| call.down)
-        {
-            main = again(main)?;
-        }
+            .any(|call| call.down);
+        let main = if goes_down {
+            numbered()
+        } else {
+            TcpListener::bind("127.0.0.1:0")
+        };
+        let main = main.context("no port is free on 127.0.0.1")?;
         if cases.iter().flat_map(|case| &case.calls).any(Call::is_long) {
             // Otherwise the system would take the whole body although nobody reads it.
             SockRef::from(&main).set_recv_buffer_size(SMALL_BUFFER)?;
@@ -201,11 +207,14 @@ impl Drop for Server {
     }
 }
 
-/// The same address by its number. Only then does the system leave the port to a socket that stops accepting.
-fn again(listener: TcpListener) -> Result<TcpListener> {
-    let address = listener.local_addr()?;
-    drop(listener);
-    TcpListener::bind(address).with_context(|| format!("{address} was taken by another program"))
+/// A port that is chosen by its number. Only then does the system leave it to a socket that stops accepting. It is below
+/// the ports that the system gives away by itself (ip(7), `ip_local_port_range`), so nobody gets it meanwhile by chance.
+fn numbered() -> io::Result<TcpListener> {
+    let mut tries =
+        (0..TRIES).map(|_| TcpListener::bind(("127.0.0.1", rand::random_range(CHOSEN))));
+    let found = tries
+        .find(|tried| !matches!(tried, Err(error) if error.kind() == io::ErrorKind::AddrInUse));
+    found.unwrap_or_else(|| Err(io::ErrorKind::AddrInUse.into()))
 }
 
 /// A socket whose queue of connections is full, so that the system does not respond to another one.
