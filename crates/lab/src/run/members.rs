@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::sync::Mutex;
+use std::io;
+use std::process::Child;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
@@ -52,23 +54,40 @@ fn children(pid: i32) -> Vec<i32> {
 pub fn orphans() -> Vec<i32> {
     let own = getpgrp();
     let strange = |pid: &i32| getpgid(Some(Pid::from_raw(*pid))).is_ok_and(|group| group != own);
+    // First the lock, then the list: whoever starts a driver meanwhile has noted it before it can be listed.
+    let mut known = known();
     let all = children(std::process::id() as i32).into_iter();
-    all.filter(strange).filter(|pid| enrol(*pid)).collect()
+    all.filter(strange)
+        .filter(|pid| known.insert(*pid))
+        .collect()
 }
 
 /// Children of this process that are accounted for.
 static KNOWN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// Notes that this child is known from now on; returns whether it was unknown before.
-pub fn enrol(pid: i32) -> bool {
-    KNOWN.lock().is_ok_and(|mut known| known.insert(pid))
+fn known() -> MutexGuard<'static, BTreeSet<i32>> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a child that is known from its first moment on.
+///
+/// # Errors
+/// Those of `spawn`.
+pub fn start(spawn: impl FnOnce() -> io::Result<Child>) -> io::Result<Child> {
+    let mut known = known();
+    let child = spawn()?;
+    known.insert(child.id() as i32);
+    Ok(child)
+}
+
+/// Notes that this process is known from now on.
+pub fn enrol(pid: i32) {
+    known().insert(pid);
 }
 
 /// It has ended.
 pub fn dismiss(pid: i32) {
-    if let Ok(mut known) = KNOWN.lock() {
-        known.remove(&pid);
-    }
+    known().remove(&pid);
 }
 
 /// Ends processes for certain; those that this process adopted leave nothing behind.
@@ -223,7 +242,9 @@ fn field(pid: i32, thread: i32, number: usize) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::super::cgroup::at_home;
     use super::*;
@@ -257,6 +278,34 @@ mod tests {
         cat.wait().unwrap();
         assert!(!lives(pid));
         assert_eq!(doing(pid), "had ended");
+    }
+
+    #[test]
+    fn a_driver_that_another_thread_starts_is_never_an_orphan() {
+        let started = |_| {
+            let mut command = Command::new("true");
+            let mut child = start(|| at_home(|| command.process_group(0).spawn())).unwrap();
+            let pid = child.id() as i32;
+            let status = child.wait();
+            dismiss(pid);
+            (pid, status.map(|status| status.success()).ok())
+        };
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let looks = scope.spawn(|| {
+                let mut found = Vec::new();
+                while !done.load(Ordering::SeqCst) {
+                    found.extend(orphans());
+                }
+                found
+            });
+            let drivers: Vec<_> = (0..200).map(started).collect();
+            done.store(true, Ordering::SeqCst);
+            let found = looks.join().unwrap();
+            for (pid, succeeded) in drivers {
+                assert!(succeeded == Some(true) && !found.contains(&pid), "{pid}");
+            }
+        });
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl Process {
                 .gid(user.id)
                 .env("HOME", "/nonexistent");
         }
-        let mut spawn = || on_core(core, || command.spawn());
+        let mut spawn = || on_core(core, || members::start(|| command.spawn()));
         let (group, child) = match group {
             Some(group) => match group.around(&mut spawn) {
                 Some(child) => (Some(group), child),
@@ -75,7 +75,6 @@ impl Process {
             None => (None, at_home(spawn)),
         };
         let mut child = child?;
-        members::enrol(child.id() as i32);
         let log = Log::begin(log, child.stderr.take())?;
         let stdin = child.stdin.take();
         let lines = lines::read(child.stdout.take());
