@@ -48,7 +48,9 @@ pub fn hecaton(set: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hecaton"));
     command
         .env("HECATON_ROOT", hasty_root())
-        .env("HECATON_DRIVERS", root().join("tests/drivers").join(set));
+        .env("HECATON_DRIVERS", root().join("tests/drivers").join(set))
+        // Charts have another alphabet in a terminal that is dumb.
+        .env("TERM", "xterm-256color");
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
