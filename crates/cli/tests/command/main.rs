@@ -14,6 +14,7 @@ mod har;
 mod hidden_cheats;
 mod logged;
 mod rates;
+mod refusals;
 mod remote;
 mod serve;
 mod service;

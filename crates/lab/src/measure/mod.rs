@@ -75,8 +75,8 @@ pub fn measure(
     conditions: &Conditions,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Measured> {
-    let descriptors = check(experiment, &conditions.trusted)?;
-    check_elsewhere(experiment, conditions.server.as_ref())?;
+    refuse(experiment, &conditions.trusted, conditions.server.as_ref())?;
+    let descriptors = look(experiment)?;
     let sweep = &experiment.sweep;
     let folder = Folder::create(Some(&conditions.folder), experiment.kind.verb())?;
     let mut record = Record::begin(experiment, folder, conditions, descriptors)?;
@@ -100,18 +100,35 @@ pub fn measure(
     }
 }
 
-/// Whether it can be measured at all; the limit of open files that holds.
-fn check(experiment: &Experiment, trusted: &[String]) -> Result<u64> {
-    let sweep = &experiment.sweep;
-    let descriptors = run::allow_descriptors(run::descriptors_needed(sweep))?;
-    for manifest in &sweep.clients {
-        run::receipt(manifest)?;
-    }
-    let names = sweep.client_names();
+/// Refuses what cannot be measured, whatever is installed. Nothing is looked for or started before.
+///
+/// # Errors
+/// What cannot be, in a sentence.
+pub fn refuse(
+    experiment: &Experiment,
+    trusted: &[String],
+    server: Option<&Elsewhere>,
+) -> Result<()> {
+    let names = experiment.sweep.client_names();
     if let Some(name) = trusted.iter().find(|name| !names.contains(name)) {
         bail!(Usage(format!(
             "--trust {name}: no client of that name is measured; name one that is"
         )));
+    }
+    check_elsewhere(experiment, server)?;
+    // Of all clients that happen to be there, those that cannot take part are left out later.
+    if !experiment.tolerant {
+        run::refuse_what_cannot_be(&experiment.sweep)?;
+    }
+    Ok(())
+}
+
+/// Looks whether all that it needs is there; the limit of open files that holds.
+fn look(experiment: &Experiment) -> Result<u64> {
+    let sweep = &experiment.sweep;
+    let descriptors = run::allow_descriptors(run::descriptors_needed(sweep))?;
+    for manifest in &sweep.clients {
+        run::receipt(manifest)?;
     }
     run::reach(&sweep.target)?;
     Ok(descriptors)

@@ -15,7 +15,7 @@ use super::{
     Start, effect,
 };
 use crate::plan::{Cell, ServiceTime, Trial, trials};
-use crate::spec::{BASELINE_LOADER, Manifest, Sweep, Target, Usage};
+use crate::spec::{BASELINE_LOADER, Manifest, Skill, Sweep, Target, Usage};
 
 /// The requirements of a run besides its plan.
 pub struct Setup {
@@ -223,9 +223,7 @@ impl Session<'_> {
         } else if self.setup.tolerant {
             (self.observe)(Event::LeftOut(why))?;
         } else {
-            bail!(Usage(format!(
-                "{why}; leave it out or choose other settings"
-            )));
+            bail!(cannot(why));
         }
         self.gone.push(hello.name.clone());
         Ok(())
@@ -369,6 +367,43 @@ fn log_of(folder: &Path, client: &str, invocation: u32) -> PathBuf {
     folder.join(format!("{client}-{invocation}.log"))
 }
 
+/// What a sweep requires of a client's driver beside plain requests.
+fn required(sweep: &Sweep, name: &str) -> Vec<Skill> {
+    let at_a_rate = sweep.cells_of(name).any(|cell| cell.load.rate.is_some());
+    let mut wanted = vec![(Skill::Rate, at_a_rate)];
+    if let Target::Foreign { extras, .. } = &sweep.target {
+        wanted.extend([
+            (Skill::Fields, !extras.fields.is_empty()),
+            (Skill::Body, extras.body.is_some()),
+            (Skill::Expect, extras.expect.is_some()),
+            (Skill::Requests, extras.requests_in_turn.is_some()),
+            (Skill::IdField, extras.id_field.is_some()),
+            (Skill::Urls, extras.urls.is_some()),
+        ]);
+    }
+    let wanted = wanted.into_iter().filter(|(_, is_wanted)| *is_wanted);
+    wanted.map(|(skill, _)| skill).collect()
+}
+
+/// Refuses a sweep that a client's manifest says the client cannot do, whether the client is installed or not.
+///
+/// # Errors
+/// A sentence with the first such client.
+pub fn refuse_what_cannot_be(sweep: &Sweep) -> Result<(), Usage> {
+    for manifest in &sweep.clients {
+        let name = &manifest.client;
+        let mut required = required(sweep, name).into_iter();
+        if let Some(skill) = required.find(|skill| manifest.cannot.contains(skill)) {
+            return Err(cannot(format!("{name} {}", skill.refusal())));
+        }
+    }
+    Ok(())
+}
+
+fn cannot(why: String) -> Usage {
+    Usage(format!("{why}; leave it out or choose other settings"))
+}
+
 /// Why a client cannot do this sweep.
 fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     let name = &hello.name;
@@ -387,34 +422,13 @@ fn objection(hello: &Hello, sweep: &Sweep) -> Option<String> {
     if let Some(why) = cells.find_map(|cell| effect::objection(hello, &cell.load)) {
         return Some(format!("{name} {why}"));
     }
+    let lacks = |skill: &Skill| !hello.can(*skill);
+    if let Some(skill) = required(sweep, name).into_iter().find(lacks) {
+        return Some(format!("{name} {}", skill.refusal()));
+    }
     let Target::Foreign { method, extras, .. } = &sweep.target else {
         return None;
     };
-    let sends = |what: &str| hello.sends.iter().any(|known| known == what);
-    if !extras.fields.is_empty() && !sends("fields") {
-        return Some(format!("{name} does not send header fields of yours"));
-    }
-    if extras.body.is_some() && !sends("body") {
-        return Some(format!("{name} does not send a body"));
-    }
-    if extras.expect.is_some() && !hello.knows("expect") {
-        return Some(format!(
-            "{name} does not support `--expect`; its driver counts 200 to 299"
-        ));
-    }
-    if extras.requests_in_turn.is_some() && !hello.knows("requests") {
-        return Some(format!("{name} cannot send the requests of a HAR file"));
-    }
-    if extras.id_field.is_some() && !hello.knows("id_field") {
-        return Some(format!(
-            "{name} cannot give each request an id, which --access-log needs"
-        ));
-    }
-    if extras.urls.is_some() && !hello.knows("urls") {
-        return Some(format!(
-            "{name} sends to one URL, and not to several in turn"
-        ));
-    }
     let methods = extras.methods.iter().chain([method]);
     if let Some(method) = methods.into_iter().find(|own| !hello.methods.contains(own)) {
         return Some(format!("{name} does not send {method}"));

@@ -52,10 +52,6 @@ pub(super) fn objection(hello: &Hello, load: &Load) -> Option<&'static str> {
             "cannot send requests over HTTP/2",
         ),
         (
-            load.rate.is_some() && !hello.keeps_a_rate(),
-            "cannot send requests at a rate: its driver sends each when another has ended",
-        ),
-        (
             load.job == Job::Gzip && !hello.verify.contains(&Verify::Gzip),
             "does not decode gzip",
         ),

@@ -40,7 +40,7 @@ pub use access_log::{ID_PREFIX, LogEntries};
 pub use account::Account;
 pub use authorities::Authorities;
 pub use call::{Call, CallReply};
-pub use conductor::{Event, Setup, sweep};
+pub use conductor::{Event, Setup, refuse_what_cannot_be, sweep};
 pub use cores::{Pinning, choose_cores, on_core};
 pub use driver::Driver;
 pub use effect::server as server_for;

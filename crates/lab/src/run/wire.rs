@@ -8,6 +8,7 @@ use hecaton_test_server::Times;
 use serde::{Deserialize, Serialize};
 
 use super::{Call, Claim};
+use crate::spec::Skill;
 
 /// Version of the protocol that this harness implements.
 pub const PROTO: u32 = 2;
@@ -58,14 +59,11 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// Whether the driver says that it knows this key of `prepare`.
-    pub fn knows(&self, key: &str) -> bool {
-        self.knows.iter().any(|known| known == key)
-    }
-
-    /// Whether it can send requests at a rate.
-    pub fn keeps_a_rate(&self) -> bool {
-        self.paces.iter().any(|known| known == "rate")
+    /// Whether the driver says that it can do this.
+    pub fn can(&self, skill: Skill) -> bool {
+        let word = skill.to_string();
+        let mut said = self.sends.iter().chain(&self.knows).chain(&self.paces);
+        said.any(|known| *known == word)
     }
 
     /// Whether its client can do HTTP/2.

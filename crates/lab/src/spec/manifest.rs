@@ -36,6 +36,10 @@ pub struct Manifest {
     pub needs: Vec<Need>,
     /// The client's abilities, in words that scenarios select by.
     pub can: Vec<Ability>,
+    /// What its driver cannot do of what not every driver can, so that a run which requires it is refused before anything
+    /// is looked for or started. The driver's `hello` says it again, and decides about what is not named here.
+    #[serde(default)]
+    pub cannot: Vec<Skill>,
     /// Why the server's log rejects this use of the client, when it does; none when rows are to be ranked.
     pub pitfall: Option<Pitfall>,
     /// Packages that bring the client.
@@ -98,6 +102,60 @@ pub enum Ability {
     Events,
 }
 
+/// What a driver may be able to do beside plain requests, in the words of `hello` (docs/driver-protocol.md).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Skill {
+    /// To send header fields of the user's own.
+    Fields,
+    /// To send a body.
+    Body,
+    /// To accept another status than 200 to 299.
+    Expect,
+    /// To send several requests in turn, each with its own method, fields and body.
+    Requests,
+    /// To give each request an id.
+    IdField,
+    /// To send to several URLs in turn.
+    Urls,
+    /// To send requests at a rate.
+    Rate,
+}
+
+impl Skill {
+    /// All of them.
+    pub const ALL: [Skill; 7] = [
+        Skill::Fields,
+        Skill::Body,
+        Skill::Expect,
+        Skill::Requests,
+        Skill::IdField,
+        Skill::Urls,
+        Skill::Rate,
+    ];
+
+    /// What is said of a client whose driver cannot do it.
+    pub fn refusal(self) -> &'static str {
+        match self {
+            Skill::Fields => "does not send header fields of yours",
+            Skill::Body => "does not send a body",
+            Skill::Expect => "does not support `--expect`; its driver counts 200 to 299",
+            Skill::Requests => "cannot send the requests of a HAR file",
+            Skill::IdField => "cannot give each request an id, which --access-log needs",
+            Skill::Urls => "sends to one URL, and not to several in turn",
+            Skill::Rate => {
+                "cannot send requests at a rate: its driver sends each when another has ended"
+            }
+        }
+    }
+}
+
+impl fmt::Display for Skill {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
+    }
+}
+
 impl fmt::Display for Ability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.serialize(f)
@@ -149,6 +207,7 @@ impl Manifest {
             from: Vec::new(),
             needs: Vec::new(),
             can: vec![Ability::Http1, Ability::KeepAlive, Ability::Events],
+            cannot: Vec::new(),
             pitfall: None,
             reports: None,
             install: Install::default(),

@@ -35,7 +35,7 @@ pub use factor::{FACTORS, Factor, load_words, other_words, side_words, together}
 pub use har::Har;
 pub use levels::Levels;
 pub use load::{Job, Load, Mode};
-pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need};
+pub use manifest::{Ability, Approach, Catalogue, Install, Manifest, Need, Skill};
 pub use pitfall::Pitfall;
 pub use rate::{Amount, Arrivals, Rate};
 pub use root::project_root;

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 use hecaton_lab::run::{Files, ID_PREFIX, Prepare, Verify};
-use hecaton_lab::spec::{Extras, Target};
+use hecaton_lab::spec::{Extras, Skill, Target};
 use serde_json::json;
 
 use super::commands::{FIRST, go, to};
@@ -47,10 +47,10 @@ static TURNS: [Turn; 3] = [
 /// Requests take turns by their ids, each with its own method, URL, header fields and body.
 pub(super) fn takes_turns(check: &Check<'_>) -> Result<()> {
     check.with_process(|process| {
-        if !process.hello.knows("requests") {
+        if !process.hello.can(Skill::Requests) {
             return Ok(());
         }
-        let with_id = process.hello.knows("id_field");
+        let with_id = process.hello.can(Skill::IdField);
         let turns: Vec<&Turn> = TURNS
             .iter()
             .filter(|turn| process.hello.methods.iter().any(|own| own == turn.method))
@@ -76,7 +76,7 @@ pub(super) fn takes_turns(check: &Check<'_>) -> Result<()> {
 /// Each request has its id in a header field, and is sent once.
 pub(super) fn gives_ids(check: &Check<'_>) -> Result<()> {
     check.with_process(|process| {
-        if !process.hello.knows("id_field") {
+        if !process.hello.can(Skill::IdField) {
             return Ok(());
         }
         let recorder = Recorder::start()?;

@@ -33,11 +33,15 @@ use work::{MOST, claims_what_was_seen, keeps_in_flight, times_some, verifies};
 pub type Promise = (&'static str, fn(&Check<'_>) -> Result<()>);
 
 /// Every promise, in the order in which they are tried.
-pub const PROMISES: [Promise; 19] = [
+pub const PROMISES: [Promise; 20] = [
     ("says hello", |check| check.with_process(|_| Ok(()))),
     (
         "refuses an unknown command with `unsupported`",
         refuses_unknown_commands,
+    ),
+    (
+        "can nothing that its manifest says it cannot",
+        lacks_what_its_manifest_says,
     ),
     (
         "1 in flight: every request once, every body read, every claim true",
@@ -93,6 +97,23 @@ pub const PROMISES: [Promise; 19] = [
         check.start()?.driver.terminate().map(drop)
     }),
 ];
+
+/// The manifest decides before anything is started, so it must not say less than the driver.
+fn lacks_what_its_manifest_says(check: &Check<'_>) -> Result<()> {
+    check.with_process(|process| {
+        let said = check.manifest.cannot.iter();
+        let wrong: Vec<String> = said
+            .filter(|skill| process.hello.can(**skill))
+            .map(ToString::to_string)
+            .collect();
+        ensure!(
+            wrong.is_empty(),
+            "`cannot` of the manifest names {}, which `hello` says the driver can do; correct one of them",
+            wrong.join(", ")
+        );
+        Ok(())
+    })
+}
 
 /// The promises of a load generator, which verifies nothing.
 pub const REFERENCE_PROMISES: [Promise; 9] = [

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use hecaton_lab::findings::rejection;
 use hecaton_lab::plan::Load;
 use hecaton_lab::run::Round;
+use hecaton_lab::spec::Skill;
 use hecaton_test_server::Delay;
 
 use super::Check;
@@ -20,7 +21,7 @@ const DELAY: Duration = Duration::from_millis(300);
 /// The rules of a sweep are applied to the driver, if it says that it can send at a rate.
 pub(super) fn keeps_a_rate(check: &Check<'_>) -> Result<()> {
     check.with_process(|process| {
-        if !process.hello.keeps_a_rate() {
+        if !process.hello.can(Skill::Rate) {
             return Ok(());
         }
         let concurrency = MOST.min(process.hello.max_concurrency);

@@ -1,0 +1,96 @@
+//! What cannot be, whatever is installed, is refused before anything is looked for: every line runs where nothing is.
+
+use crate::support::{root, run};
+use std::process::{Command, Stdio};
+
+/// Lines, and words of the sentence that each is refused with. `HAR` and `LOG` are files; nothing listens at `URL`.
+const REFUSED: [(&str, &str); 16] = [
+    (
+        "sweep URL 10 1 -c 2 --client curb-easy --access-log LOG",
+        "curb-easy cannot give each request an id",
+    ),
+    (
+        "sweep HAR 10 1 -c 2 --client excon",
+        "excon cannot send the requests of a HAR",
+    ),
+    (
+        "sweep POST HAR 10 1 -c 2 --client net-http",
+        "leave a method out",
+    ),
+    (
+        "sweep POST URL 10 1 -c 2 --client excon --data x",
+        "excon does not send a body",
+    ),
+    (
+        "sweep URL 10 1 -c 2 --client net-http --body 1",
+        "leave one of them out",
+    ),
+    ("sweep --client nobody", "nobody"),
+    (
+        "sweep --client net-http --trust nobody",
+        "--trust nobody: no client of that name is measured",
+    ),
+    (
+        "sweep --client net-http --rate 50 --server 127.0.0.1:1 --server-token x",
+        "leave --rate out",
+    ),
+    (
+        "sweep URL 10 1 -c 2 --client net-http --server 127.0.0.1:1 --server-token x",
+        "a URL was named too",
+    ),
+    (
+        "shootout net-http --baseline curb",
+        "the baseline curb is not measured",
+    ),
+    (
+        "shootout net-http --skip net-http",
+        "no client is left to measure",
+    ),
+    (
+        "shootout excon net-http --url POST URL --data x",
+        "excon does not send a body",
+    ),
+    ("shootout net-http --trust nobody", "--trust nobody"),
+    ("compare net-http", "a comparison needs two clients"),
+    ("compare net-http nobody", "nobody"),
+    ("audit nobody", "nobody"),
+];
+
+#[test]
+fn what_cannot_be_is_refused_where_nothing_is_installed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).display().to_string();
+    let entry = r#"{"request":{"method":"GET","url":"http://127.0.0.1:9/","headers":[]}}"#;
+    std::fs::write(
+        path("x.har"),
+        format!(r#"{{"log":{{"entries":[{entry}]}}}}"#),
+    )
+    .unwrap();
+    std::fs::write(path("x.log"), "").unwrap();
+    let mut wrong = Vec::new();
+    for (line, words) in REFUSED {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hecaton"));
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+            .env_clear()
+            .env("HECATON_ROOT", root())
+            .env("PATH", folder.path());
+        for word in line.split(' ') {
+            command.arg(match word {
+                "HAR" => format!("@{}", path("x.har")),
+                "LOG" => path("x.log"),
+                "URL" => "http://127.0.0.1:9/".to_owned(),
+                word => word.to_owned(),
+            });
+        }
+        let ending = run(command.arg("--out").arg(path("run")));
+        let is_refused = ending.status == Some(2) && ending.stderr.contains(words);
+        if !is_refused || ending.stderr.contains("cannot run here") {
+            wrong.push((line, ending.status, ending.stderr));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
