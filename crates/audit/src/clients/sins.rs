@@ -398,7 +398,7 @@ pub const SINS: &[(&str, &str)] = &[
         "accepts-common-name",
         "accepts a host that stands only in the common name",
     ),
-    ("accepts-old-tls", "supports TLS 1.1"),
+    ("accepts-old-tls", "offers TLS 1.1, and does not refuse it"),
     (
         "accepts-plaintext-on-tls",
         "takes a response without TLS for that of an https URL",
