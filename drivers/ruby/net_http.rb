@@ -11,7 +11,7 @@ class NetHttpDriver < Kit::Threads
   private
 
   def open
-    Net::HTTP.new(@uri.host, @uri.port).tap do |http|
+    Net::HTTP.new(@uri.hostname, @uri.port).tap do |http|
       http.use_ssl, http.ca_file = @uri.scheme == "https", @job.ca
       http.max_retries = 0 # the default sends a failed GET again without a word
       http.open_timeout = http.read_timeout = http.write_timeout = http.keep_alive_timeout = @job.timeout
@@ -37,7 +37,7 @@ Kit.calls(*%w[method body fields timeout gzip raw-url tls proxy expect fork clos
   Kit.drop_client if call.keep[:client] && call.keep[:client].port != uri.port # it belongs to one host and port
   http = call.client do
     proxy = URI(call.proxy.to_s)
-    Net::HTTP.start(uri.host, uri.port, proxy.host, proxy.port, proxy.user, proxy.password,
+    Net::HTTP.start(uri.hostname, uri.port, proxy.host, proxy.port, proxy.user, proxy.password,
       use_ssl: uri.scheme == "https", ca_file: call.ca, open_timeout: call.timeout)
   end
   http.open_timeout = http.read_timeout = http.write_timeout = call.timeout
