@@ -43,7 +43,7 @@ pub use ranking::{Entry, Ranking, ranking};
 pub use rates::AtRate;
 pub use recommend::Recommendation;
 pub use rows::Row;
-pub use rules::{MOST_BESIDE, VERSION as RULES, offence, rejection, warnings};
+pub use rules::{VERSION as RULES, offence, rejection, warnings};
 pub use server::Server;
 pub use shown_load::ShownLoad;
 pub use stats::EQUIVALENT;

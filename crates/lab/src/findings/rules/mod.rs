@@ -20,7 +20,7 @@ pub use latencies::sooner_than_the_loader;
 pub(super) use warnings::behind;
 pub use warnings::{in_flight, warnings};
 pub(super) use work::beside;
-pub use work::{Foreign, MOST_BESIDE, offence};
+pub use work::{Foreign, offence};
 
 /// Version of the rules, written in every document: rows that one version ranks another may reject.
 pub const VERSION: u32 = 8;
@@ -64,8 +64,7 @@ const RULES: [Rule; 31] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 9] = [
-    work::worked_beside,
+const RULES_OF_A_ROW: [RuleOfARow; 8] = [
     connections::reconnected,
     connections::another_in_the_probe,
     connections::waits_for_a_check,

@@ -209,59 +209,19 @@ pub(super) fn nothing_used(round: &Round) -> Option<String> {
         .then(|| "nothing is known of the memory of the driver's processes".to_string())
 }
 
-/// So many times the CPU time of its rounds a driver may use beside them, the requests that it had to send there aside.
-///
-/// In the shootout of 24 November 2026 (10,000 requests a round), 83 honest rows used at most 0.08 times. In rounds of
-/// 50 ms, clients on a JVM used up to 2.4 times, because its compiler works on between them.
-pub const MOST_BESIDE: f64 = 4.0;
-
-/// The least price of a request beside the rounds over TLS, in nanoseconds. It may be the first of its connection, as all
-/// requests to a server are that must not be trusted. Handshakes cost Ruby 1 ms for each request there, on average, and
-/// a JVM up to 3.8 ms.
-const HANDSHAKE_NS: f64 = 3e6;
-
-/// A round counts with at least this CPU time there, in nanoseconds: a new client costs the same before a short round.
-const SHORT_NS: f64 = 50e6;
-
 /// CPU time beside the rounds of a row and in them, in nanoseconds; none in documents of before. Requests beside the rounds
-/// are taken away at the price of those in them.
+/// are taken away at the price of those in them. It is a figure and no rule: getting ready costs honest clients so
+/// differently that no limit tells it from work that was put off.
 pub(in crate::findings) fn beside(rounds: &[&Round]) -> Option<(f64, f64)> {
-    beside_at(rounds, |_| 0.0)
-}
-
-/// The same, with a least price of the requests beside a round.
-fn beside_at(rounds: &[&Round], least: impl Fn(&Round) -> f64) -> Option<(f64, f64)> {
     let (mut beside, mut within) = (0.0, 0.0);
     for round in rounds {
         let of_round = (round.cpu_user_ns + round.cpu_system_ns) as f64;
         let own = round.beside?;
-        let each = (of_round / round.count.max(1) as f64).max(least(round));
+        let each = of_round / round.count.max(1) as f64;
         beside += (own.cpu_ns as f64 - each * own.requests as f64).max(0.0);
-        within += of_round.max(SHORT_NS);
+        within += of_round;
     }
     (within > 0.0).then_some((beside, within))
-}
-
-/// Work that is put off until no clock runs is in no figure. A client must get ready before a round, and an honest one may
-/// clear up after it, so only a multiple of the round itself is held against a row. At a service of the user's own it is
-/// not known what a connection costs.
-pub(super) fn worked_beside(rounds: &[&Round]) -> Option<String> {
-    let is_judged = rounds.iter().all(|round| round.seen.is_some());
-    let handshake = |round: &Round| {
-        if round.cell.load.tls {
-            HANDSHAKE_NS
-        } else {
-            0.0
-        }
-    };
-    let (beside, within) = beside_at(rounds, handshake).filter(|_| is_judged)?;
-    (beside > MOST_BESIDE * within).then(|| {
-        format!(
-            "work was put off until no clock ran: between its rounds it used {} times the CPU time of the rounds, at most {} expected",
-            figure(beside / within),
-            figure(MOST_BESIDE)
-        )
-    })
 }
 
 #[cfg(test)]
