@@ -18,6 +18,9 @@ pub const USAGE: u8 = 2;
 /// The result is worse than the command line allows.
 pub const TOO_LITTLE: u8 = 3;
 
+/// A bulk download is done, and not all of its inputs have a good response.
+pub const INCOMPLETE: u8 = 4;
+
 /// Ended by Ctrl-C or SIGTERM, as shells count it.
 pub const INTERRUPTED: u8 = 130;
 

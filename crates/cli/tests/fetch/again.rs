@@ -42,7 +42,7 @@ fn what_failed_is_sent_again_and_its_record_replaces_the_old_one() {
         assert_eq!(refused.status, Some(2), "{}", refused.stderr);
     }
     let done = ending(&mut again(&[]));
-    assert_eq!(done.status, Some(0), "{}", done.stderr);
+    assert_eq!(done.status, Some(4), "{}", done.stderr);
     let after = world.records();
     assert_eq!(after.len(), 200);
     let changed = after

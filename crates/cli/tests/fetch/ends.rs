@@ -24,17 +24,31 @@ fn a_job_without_one_good_response_ends_with_status_3() {
 }
 
 #[test]
+fn one_input_without_a_good_response_is_reported_by_the_status() {
+    let world = World::new();
+    let list = mixed(&world, 18, 1);
+    let ended = world.run_to(4, &list, &[]);
+    let why = "1 of 19 inputs have no good response (other responses 1): `hecaton fetch again";
+    assert!(ended.stderr.contains(why), "{}", ended.stderr);
+    assert!(ended.stderr.contains("--fail-if"), "{}", ended.stderr);
+    world.run_to(0, &list, &["--fail-if", "never"]);
+    // The job keeps that.
+    world.run_to(0, &list, &[]);
+    assert_eq!(world.server.summary().requests, 19);
+}
+
+#[test]
 fn a_job_fails_if_its_own_limit_says_so() {
     let world = World::new();
     let list = mixed(&world, 18, 2);
-    let arguments = ["--fail-if", "failed > 5 %"];
+    let arguments = ["--fail-if", "not_ok > 5 %"];
     let ended = world.run_to(3, &list, &arguments);
-    let why = "'failed > 5 %' is true: failed 2, of 20 records";
+    let why = "'not_ok > 5 %' is true: not_ok 2, of 20 records";
     assert!(ended.stderr.contains(why), "{}", ended.stderr);
     // The job keeps its limit.
     let mut resume = hecaton(&["fetch", "-q", "-o"]);
     assert_eq!(ending(resume.arg(world.out())).status, Some(3));
-    let mut lenient = hecaton(&["fetch", "-q", "--fail-if", "failed > 10 %", "-o"]);
+    let mut lenient = hecaton(&["fetch", "-q", "--fail-if", "not_ok > 10 %", "-o"]);
     assert_eq!(ending(lenient.arg(world.out())).status, Some(0));
     assert_eq!(world.server.summary().requests, 20);
 }
@@ -48,8 +62,8 @@ fn a_round_passes_or_fails_by_the_counts_of_the_whole_job() {
         let mut command = hecaton(&["fetch", "again", "-q", "--where", "status == 404"]);
         ending(command.args(["--fail-if", limit]).arg(world.out()))
     };
-    assert_eq!(again("failed > 10 %").status, Some(0));
-    let ended = again("failed >= 10 %");
+    assert_eq!(again("not_ok > 10 %").status, Some(0));
+    let ended = again("not_ok >= 10 %");
     assert_eq!(ended.status, Some(3), "{}", ended.stderr);
 }
 
@@ -58,7 +72,7 @@ fn the_status_of_a_job_can_be_read_by_a_scheduler() {
     let world = World::new();
     let list = mixed(&world, 18, 2);
     world.run(&list, &[]);
-    for (limit, status) in [("errors > 0", 0), ("failed > 5 %", 3), ("ok >= 18", 3)] {
+    for (limit, status) in [("no_response > 0", 0), ("not_ok > 5 %", 3), ("ok >= 18", 3)] {
         let mut command = hecaton(&["fetch", "status", "--fail-if", limit]);
         let ended = ending(command.arg(world.out()));
         assert_eq!(ended.status, Some(status), "{limit}: {}", ended.stderr);
@@ -70,7 +84,7 @@ fn the_status_of_a_job_can_be_read_by_a_scheduler() {
 fn a_limit_that_cannot_be_read_is_refused_before_anything_is_sent() {
     let world = World::new();
     let list = mixed(&world, 1, 0);
-    for (limit, word) in [("failures > 1 %", "errors, skipped"), ("errors", "==")] {
+    for (limit, word) in [("failures > 1 %", "ok, not_ok"), ("not_ok", "==")] {
         let ended = world.run_to(2, &list, &["--fail-if", limit]);
         assert!(ended.stderr.contains(word), "{}", ended.stderr);
         assert!(!world.out().exists());

@@ -8,6 +8,7 @@ mod crash_table;
 mod crashes;
 mod disk;
 mod ends;
+mod fates;
 mod file_server;
 mod finish;
 mod held;
@@ -39,6 +40,7 @@ mod resume;
 mod robots_rules;
 #[cfg(feature = "objects")]
 mod s3;
+mod scripted_server;
 mod sites;
 mod support;
 mod threads;

@@ -77,8 +77,6 @@ const QUICKLY: [&str; 6] = ["-c", "4", "--breaker", "5", "--breaker-cooldown", "
 #[test]
 fn what_fails_while_a_host_is_down_is_sent_when_it_is_back() {
     let world = World::new();
-    // The engine re-sends each GET once, so five requests in a row fail for certain only if many more connections are
-    // dropped.
     let shaky = Shaky::start(50, 32);
     let list = shaky.list(&world, 300);
     let ended = world.run(&list, &QUICKLY);

@@ -10,7 +10,7 @@ use crate::support::{World, count, ending, hecaton};
 fn again(world: &World, arguments: &[&str]) {
     let mut command = hecaton(&["fetch", "again"]);
     let ended = ending(command.arg(world.out()).arg("--if-changed").args(arguments));
-    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    assert!(ended.is_done(), "{}", ended.stderr);
 }
 
 fn body_of(world: &World, record: &Value) -> PathBuf {

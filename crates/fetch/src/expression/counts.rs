@@ -25,6 +25,11 @@ pub trait Counts {
     /// Every count with its name.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 
+    /// Counts under names that are read and not offered.
+    fn former(&self) -> Vec<(&'static str, u64)> {
+        Vec::new()
+    }
+
     /// The whole of which a share is taken.
     fn all(&self) -> u64;
 }
@@ -35,19 +40,22 @@ impl Threshold {
     /// # Errors
     /// Where it cannot be read, and what was expected there.
     pub fn parse(text: &str, known: &dyn Counts) -> Result<Threshold, ExpressionError> {
-        let names: Vec<&str> = known.counts().into_iter().map(|(name, _)| name).collect();
-        Logic::parse(text, &|scanner| test(scanner, &names)).map(Threshold)
+        let names = |counts: Vec<(&'static str, u64)>| -> Vec<&str> {
+            counts.into_iter().map(|(name, _)| name).collect()
+        };
+        let (names, former) = (names(known.counts()), names(known.former()));
+        Logic::parse(text, &|scanner| test(scanner, &names, &former)).map(Threshold)
     }
 
     /// Whether it holds. A share of nothing is 0 %.
     pub fn holds(&self, counts: &dyn Counts) -> bool {
-        let (known, all) = (counts.counts(), counts.all());
+        let (known, all) = (every(counts), counts.all());
         self.0.holds(&|test| test.holds(&known, all))
     }
 
     /// The counts that it names, each once, with their values.
     pub fn named(&self, counts: &dyn Counts) -> Vec<(&'static str, u64)> {
-        let mut named = counts.counts();
+        let mut named = every(counts);
         named.retain(|(name, _)| {
             let mut is_named = false;
             self.0.each(&mut |test| is_named |= test.name == *name);
@@ -57,9 +65,13 @@ impl Threshold {
     }
 }
 
-fn test(scanner: &mut Scanner<'_>, names: &[&str]) -> Parsed<Test> {
+fn every(counts: &dyn Counts) -> Vec<(&'static str, u64)> {
+    [counts.counts(), counts.former()].concat()
+}
+
+fn test(scanner: &mut Scanner<'_>, names: &[&str], former: &[&str]) -> Parsed<Test> {
     let name = scanner.word();
-    if !names.contains(&name) {
+    if !names.contains(&name) && !former.contains(&name) {
         return Err(scanner.expected(&format!("{}, `not` or a bracket", names.join(", "))));
     }
     scanner.at += name.len();

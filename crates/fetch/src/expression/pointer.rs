@@ -26,6 +26,12 @@ pub fn at(body: &[u8], pointer: &str) -> Option<Value> {
     (text.len() <= LONGEST).then(|| serde_json::from_str(text).ok())?
 }
 
+/// Whether a body is JSON.
+pub fn is_json(body: &[u8]) -> bool {
+    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
+    serde_json::from_slice::<IgnoredAny>(body).is_ok()
+}
+
 fn unescaped(token: &str) -> String {
     token.replace("~1", "/").replace("~0", "~")
 }

@@ -24,7 +24,7 @@ pub use self::secret::reveal;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Job {
-    /// The job fails if this is true of its counts, as in `errors > 1 %`. The setting may change when a job resumes.
+    /// The job fails if this is true of its counts, as in `not_ok > 1 %`; `never` is never true. The setting may change when a job resumes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fail_if: Option<String>,
     /// Tables that are written when the whole job is done. The setting may change when a job resumes.
@@ -216,7 +216,7 @@ pub struct Pace {
     /// The longest pause of a host that a `Retry-After` brings.
     #[serde(alias = "longest_pause", with = "humantime_text")]
     pub max_retry_after: Duration,
-    /// Failures in a row after which a host rests; 0 never lets it.
+    /// Requests in a row without an answer after which a host rests; 0 never lets it.
     pub breaker: u32,
     /// How long it rests, twice as long each further time.
     #[serde(alias = "breaker_rest", with = "humantime_text")]
@@ -247,7 +247,7 @@ impl Default for Pace {
             own_hosts: false,
             retries: 2,
             retry_budget: 0.2,
-            retry_statuses: vec![429, 502, 503, 504],
+            retry_statuses: [429, 502, 503, 504].into_iter().chain(520..=527).collect(),
             max_retry_after: Duration::from_secs(3600),
             breaker: 20,
             breaker_cooldown: Duration::from_secs(10),

@@ -161,7 +161,7 @@ fields! {
         name("phase", Text, |it| it.error.as_ref().and_then(|it| it.phase.as_deref()).into(), |it| it.failure.map(|it| it.1).into()),
         name("message", Text, |it| it.error.as_ref().map(|it| &*it.message).into(), |it| it.failure.map(|it| it.2).into()),
     ];
-    /// Why it was skipped, is unknown, or has no further page.
+    /// Why it was skipped, is unknown, has no further page, or is not good although its status is.
     why: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("why", Text, |it| it.why.as_deref().into(), |it| it.why.into())];
     /// Whether any byte of the request was sent, where that is in question.

@@ -6,20 +6,38 @@ use crate::plan::{Folder, Plan};
 use crate::record::count;
 use crate::segment::{Tally, load};
 
+/// The `fail_if` that is never true.
+const NEVER: &str = "never";
+
+/// Why a job is not good enough.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shortfall {
+    /// Its `fail_if` is true, or no input has a good response.
+    Failed(String),
+    /// At least one input has no good response, and no `fail_if` says how many may be so.
+    Incomplete(String),
+}
+
 impl Counts for Tally {
     fn counts(&self) -> Vec<(&'static str, u64)> {
         vec![
             ("records", self.records),
             ("ok", self.ok),
-            ("failed", self.failed()),
+            ("not_ok", self.not_ok()),
             ("responses", self.responses),
+            ("bad_responses", self.bad_responses()),
+            ("no_response", self.errors),
             ("unchanged", self.unchanged),
-            ("errors", self.errors),
             ("skipped", self.skipped),
             ("unreached", self.unreached),
             ("unknown", self.unknown),
             ("invalid", self.invalid),
         ]
+    }
+
+    /// Names that job files have from before.
+    fn former(&self) -> Vec<(&'static str, u64)> {
+        vec![("errors", self.errors), ("failed", self.failed())]
     }
 
     fn all(&self) -> u64 {
@@ -36,6 +54,7 @@ pub fn check(fail_if: Option<&str>) -> Result<()> {
 }
 
 fn threshold(fail_if: Option<&str>) -> Result<Option<Threshold>> {
+    let fail_if = fail_if.filter(|text| text.trim() != NEVER);
     let read = fail_if.map(|text| Threshold::parse(text, &Tally::default()));
     read.transpose()
         .map_err(|error| Error::usage(error.to_string()))
@@ -55,28 +74,148 @@ pub fn tally(folder: &Folder, plan: &Plan) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Why counts are not good enough, in a sentence; none if they are.
+/// Why counts are not good enough; none if they are. `home` is the job's folder.
 ///
 /// # Errors
 /// When `fail_if` cannot be read.
-pub fn shortfall(fail_if: Option<&str>, tally: &Tally) -> Result<Option<String>> {
+pub fn shortfall(fail_if: Option<&str>, tally: &Tally, home: &str) -> Result<Option<Shortfall>> {
     let threshold = threshold(fail_if)?;
     if let Some(threshold) = threshold.filter(|threshold| threshold.holds(tally)) {
-        let named = threshold.named(tally).into_iter();
-        let named: Vec<String> = named
-            .map(|(name, number)| format!("{name} {}", count(number)))
-            .collect();
-        return Ok(Some(format!(
-            "the job failed, because '{threshold}' is true: {}, of {} records",
-            named.join(", "),
-            count(tally.records)
-        )));
+        let why = broken(&threshold, tally);
+        return Ok(Some(Shortfall::Failed(why)));
     }
-    let is_empty = tally.records > 0 && tally.ok == 0;
-    Ok(is_empty.then(|| {
-        format!(
-            "the job failed: none of its {} records has a good response",
-            count(tally.records)
-        )
-    }))
+    if tally.records > 0 && tally.ok == 0 {
+        let records = count(tally.records);
+        let why = format!("the job failed: none of its {records} records has a good response");
+        return Ok(Some(Shortfall::Failed(why)));
+    }
+    let is_incomplete = fail_if.is_none() && tally.not_ok() > 0;
+    Ok(is_incomplete.then(|| Shortfall::Incomplete(incomplete(tally, home))))
+}
+
+fn broken(threshold: &Threshold, tally: &Tally) -> String {
+    let named = threshold.named(tally).into_iter();
+    let named: Vec<String> = named
+        .map(|(name, number)| format!("{name} {}", count(number)))
+        .collect();
+    format!(
+        "the job failed, because '{threshold}' is true: {}, of {} records",
+        named.join(", "),
+        count(tally.records)
+    )
+}
+
+/// Counts what has no good response, and says what to do.
+fn incomplete(tally: &Tally, home: &str) -> String {
+    let counts = [
+        ("other responses", tally.bad_responses()),
+        ("errors", tally.errors),
+        ("unreached", tally.unreached),
+        ("unknown", tally.unknown),
+        ("invalid", tally.invalid),
+    ];
+    let counts = counts.into_iter().filter(|(_, number)| *number > 0);
+    let counts: Vec<String> = counts
+        .map(|(name, number)| format!("{name} {}", count(number)))
+        .collect();
+    format!(
+        "{} of {} inputs have no good response ({}): `hecaton fetch again {home}` sends failures again, and --fail-if sets how many are allowed",
+        count(tally.not_ok()),
+        count(tally.records),
+        counts.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(fail_if: Option<&str>, tally: &Tally) -> Option<Shortfall> {
+        shortfall(fail_if, tally, "out").unwrap()
+    }
+
+    fn is_failed(shortfall: Option<Shortfall>) -> bool {
+        matches!(shortfall, Some(Shortfall::Failed(_)))
+    }
+
+    #[test]
+    fn one_input_without_a_good_response_is_a_shortfall_unless_fail_if_says_otherwise() {
+        let all = Tally {
+            records: 9,
+            responses: 9,
+            ok: 9,
+            ..Tally::default()
+        };
+        assert_eq!(of(None, &all), None);
+        let skipped = Tally {
+            records: 10,
+            skipped: 1,
+            ..all.clone()
+        };
+        assert_eq!(of(None, &skipped), None, "a duplicate has its response");
+        let more = |change: fn(&mut Tally)| {
+            let mut tally = Tally {
+                records: 10,
+                ..all.clone()
+            };
+            change(&mut tally);
+            tally
+        };
+        for bad in [
+            more(|tally| tally.responses += 1),
+            more(|tally| tally.errors += 1),
+            more(|tally| tally.unreached += 1),
+            more(|tally| tally.unknown += 1),
+            more(|tally| tally.invalid += 1),
+        ] {
+            let Some(Shortfall::Incomplete(why)) = of(None, &bad) else {
+                panic!("{bad:?}");
+            };
+            assert!(
+                why.starts_with("1 of 10 inputs have no good response ("),
+                "{why}"
+            );
+            assert!(
+                why.contains("fetch again out") && why.contains("--fail-if"),
+                "{why}"
+            );
+            assert_eq!(of(Some("never"), &bad), None);
+            assert_eq!(of(Some("not_ok > 1"), &bad), None);
+            assert!(is_failed(of(Some("not_ok > 0"), &bad)));
+        }
+        let none = Tally {
+            records: 2,
+            errors: 2,
+            ..Tally::default()
+        };
+        assert!(is_failed(of(None, &none)) && is_failed(of(Some("never"), &none)));
+    }
+
+    #[test]
+    fn names_say_what_is_counted_and_former_names_are_read() {
+        let tally = Tally {
+            records: 10,
+            responses: 7,
+            ok: 5,
+            errors: 1,
+            unreached: 1,
+            invalid: 1,
+            ..Tally::default()
+        };
+        for (text, holds) in [
+            (
+                "bad_responses == 2 and no_response == 1 and not_ok == 5",
+                true,
+            ),
+            ("errors == 1 and failed == 4", true),
+            ("errors > 1", false),
+        ] {
+            assert_eq!(is_failed(of(Some(text), &tally)), holds, "{text}");
+        }
+        let refused = check(Some("failures > 1")).unwrap_err().to_string();
+        assert!(
+            refused.contains("not_ok") && !refused.contains("failed"),
+            "{refused}"
+        );
+    }
 }

@@ -22,7 +22,7 @@ use crate::sink::{
     Digests, Files, Large, Partials, Sink, StoredResponse, TarShards, Warc, Whole, cut, keep_some,
     number_of, remove,
 };
-use crate::take::{Take, take_all};
+use crate::take::{Take, mismatch, take_all};
 
 /// Where bodies are in a job's folder.
 const BODIES: &str = "bodies";
@@ -254,6 +254,13 @@ impl Keeper {
             }),
             None => response.status() < 300,
         };
+        // A response without content by its status has no values, and is what it should be.
+        let has_content = response.status() != 204 && rendered.method != "HEAD";
+        let why = match ok && has_content {
+            true => mismatch(&self.takes, &taken, response.body()),
+            false => None,
+        };
+        let ok = ok && why.is_none();
         let body = match self.storage {
             BodyStorage::None => None,
             _ => self.with_stored(
@@ -274,7 +281,7 @@ impl Keeper {
             body,
             taken,
             next: None,
-            why: None,
+            why,
         })
     }
 

@@ -1,6 +1,6 @@
 //! Parts are worked on: requests out, outcomes in, one record for each input.
 //!
-//! `driver` is the loop: who may start (`part`, `hosts`), what came back (`verdict`), and what is to be written
+//! `driver` is the loop: who may start (`part`, `hosts`), what follows an attempt (`fate`), and what is to be written
 //! (`line`). A few parts are open at once, so that one slow host at a part's end holds up nobody. Segments are written
 //! by a thread of their own; the loop waits for the network alone. `threads` runs several such loops side by side, each
 //! with parts of its own, and `watch` reports their progress.
@@ -12,6 +12,7 @@ mod batches;
 mod cursor;
 mod descriptors;
 mod driver;
+mod fate;
 mod goal;
 mod hosts;
 mod instants;
@@ -30,11 +31,11 @@ mod slots;
 mod supply;
 mod threads;
 mod validators;
-mod verdict;
 mod view;
 mod watch;
 
-pub use self::goal::{shortfall, tally};
+pub use self::fate::{End, Left, Purpose, Then, fate, wait};
+pub use self::goal::{Shortfall, shortfall, tally};
 pub use self::hosts::HostView;
 pub use self::own::Clients;
 pub use self::settings::{check, check_columns, clients, list_clients};

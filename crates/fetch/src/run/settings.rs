@@ -80,6 +80,8 @@ fn config(job: &Job) -> Result<Config> {
     config.decode = network.decode;
     config.resolve = addresses(network)?;
     config.concurrency = job.pace.concurrency;
+    // Each request that a host gets must have waited for its limits.
+    config.reconnect = false;
     if let Some(agent) = &network.user_agent {
         config.user_agent = agent.clone();
     }

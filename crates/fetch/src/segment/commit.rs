@@ -76,6 +76,16 @@ impl Tally {
         self.invalid += other.invalid;
     }
 
+    /// Inputs without a good response, but for those that were skipped.
+    pub fn not_ok(&self) -> u64 {
+        self.records.saturating_sub(self.ok + self.skipped)
+    }
+
+    /// Responses that are not good.
+    pub fn bad_responses(&self) -> u64 {
+        (self.responses + self.unchanged).saturating_sub(self.ok)
+    }
+
     /// Inputs that were to be sent and have no good response.
     pub fn failed(&self) -> u64 {
         self.responses + self.unchanged + self.errors + self.unreached - self.ok

@@ -65,7 +65,7 @@ fn failed(error: impl std::fmt::Display) -> io::Error {
 fn request(job: &Job, url: &str) -> io::Result<Page> {
     let reactor = Reactor::new()?;
     let clients = run::list_clients(job).map_err(failed)?;
-    let streaming = visit(&clients, url, |client, request| {
+    let streaming = visit(&clients, &job.pace, url, |client, request| {
         reactor.block_on(client.open(request.timeout(LONGEST)))
     });
     let streaming = streaming.map_err(failed)?;

@@ -184,7 +184,7 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
     let reactor =
         Reactor::new().map_err(|error| Error::failed(format!("cannot start: {error}")))?;
     let fetch = |url: &str| {
-        let response = visit(&clients, url, |client, request| {
+        let response = visit(&clients, &job.pace, url, |client, request| {
             reactor.block_on(client.send(request))
         })?;
         match response.status() {

@@ -1,11 +1,14 @@
 //! Requests for the user's own URLs, a list or a sitemap. Their redirects are followed one by one, each by the client
-//! of its host.
+//! of its host. What fails is sent again as the requests of inputs are.
+
+use std::thread::sleep;
+use std::time::{Instant, SystemTime};
 
 use hecaton::{Client, Request, Response, Streaming};
 
-use crate::job::Reach;
+use crate::job::{Pace, Reach};
 use crate::request::{Onward, Rendered, Step, step};
-use crate::run::Clients;
+use crate::run::{Clients, End, Left, Purpose, Then, fate, wait};
 
 /// Redirects that are followed.
 const MOST: u32 = 5;
@@ -45,6 +48,7 @@ impl Head for Streaming {
 /// Why there is no response, or why a redirect is not followed.
 pub fn visit<T: Head>(
     clients: &Clients,
+    pace: &Pace,
     url: &str,
     send: impl Fn(&Client, Request) -> Result<T, hecaton::Error>,
 ) -> Result<T, String> {
@@ -59,7 +63,8 @@ pub fn visit<T: Head>(
     loop {
         let here = earlier.as_ref().map_or(url, |onward| &onward.url);
         let request = Request::get(here).map_err(|error| error.to_string())?;
-        let came = send(clients.of(is_own), request).map_err(|error| error.to_string())?;
+        let send = || send(clients.of(is_own), request.clone());
+        let came = persist(pace, send).map_err(|error| error.to_string())?;
         let head = (came.status(), came.headers());
         match step(head, &rendered, earlier.as_ref(), (MOST, Reach::Any)) {
             Step::Stay => return Ok(came),
@@ -70,4 +75,50 @@ pub fn visit<T: Head>(
             }
         }
     }
+}
+
+/// Sends a request until its outcome is final.
+fn persist<T: Head>(
+    pace: &Pace,
+    send: impl Fn() -> Result<T, hecaton::Error>,
+) -> Result<T, hecaton::Error> {
+    let begun = Instant::now();
+    let (mut tries, mut waits, mut has_reconnected) = (0, 0, false);
+    loop {
+        let came = send();
+        let fate = fate(end(&came), Purpose::Side, true, &[]);
+        let left = Left {
+            is_down: false,
+            has_tries: tries < pace.retries,
+            has_time: begun.elapsed() < pace.wait_out,
+            has_reconnected,
+        };
+        match fate.then.within(left) {
+            Then::Again => {
+                tries += 1;
+                sleep(wait(tries));
+            }
+            Then::Later => {
+                waits += 1;
+                let pause = fate.pause().unwrap_or_default().min(pace.max_retry_after);
+                sleep(pause.max(wait(waits)));
+            }
+            Then::Reconnect => has_reconnected = true,
+            _ => return came,
+        }
+    }
+}
+
+fn end<T: Head>(came: &Result<T, hecaton::Error>) -> End {
+    let head = match came {
+        Ok(head) => head,
+        Err(error) => return End::of_error(error),
+    };
+    let mut fields = head.headers();
+    let pause = fields.find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
+    End::of_status(
+        head.status(),
+        pause.map(|(_, value)| value),
+        SystemTime::now(),
+    )
 }

@@ -147,6 +147,23 @@ impl Take {
     }
 }
 
+/// Why the values of a body cannot be taken, if it is not what they are taken from: JSON pointers need JSON.
+pub fn mismatch(takes: &[Take], taken: &Map<String, Value>, body: &[u8]) -> Option<String> {
+    let lacks = |take: &&Take| {
+        let taken = taken.get(&take.name);
+        let is_missing =
+            taken.is_none_or(|value| value.is_null() || *value == Value::Array(Vec::new()));
+        matches!(take.from, From::Pointer(_)) && is_missing
+    };
+    let take = takes.iter().find(lacks)?;
+    (!pointer::is_json(body)).then(|| {
+        format!(
+            "the body is not JSON, and --take {}=… needs JSON",
+            take.name
+        )
+    })
+}
+
 /// Takes all of these from one body, which is parsed once.
 pub fn take_all(takes: &[Take], body: &[u8], content_type: Option<&str>) -> Map<String, Value> {
     let mut read = Read::new(body, content_type);

@@ -24,6 +24,7 @@ struct Inner {
     detail: String,
     code: Option<i32>,
     given: bool,
+    passing: bool,
     redirects: Vec<Redirect>,
     attempts: Vec<Attempt>,
 }
@@ -41,7 +42,7 @@ impl Error {
             phase,
             detail,
             code,
-            passing: _,
+            passing,
             ended: _,
             given,
         } = failure;
@@ -55,6 +56,7 @@ impl Error {
             detail,
             code,
             given,
+            passing,
             redirects,
             attempts,
         }))
@@ -88,6 +90,11 @@ impl Error {
     /// The operating system's number of the reason, where it gave one: `ECONNREFUSED` and the like.
     pub fn os_error(&self) -> Option<i32> {
         self.0.code
+    }
+
+    /// Whether another try might end in another way. It cannot if a certificate is refused, or if what came is not HTTP.
+    pub fn is_passing(&self) -> bool {
+        self.0.passing
     }
 
     /// Whether the program gave this failure in place of the network's: see [`Hooks::respond`](crate::Hooks::respond).

@@ -153,6 +153,9 @@ pub fn status(error: &Error) -> Option<u8> {
     if error.is::<verdict::TooFewGood>() {
         return Some(ending::TOO_LITTLE);
     }
+    if error.is::<verdict::Incomplete>() {
+        return Some(ending::INCOMPLETE);
+    }
     Some(match error.downcast_ref()? {
         FetchError::Usage(_) => ending::USAGE,
         FetchError::Failed(_) => ending::FAILURE,

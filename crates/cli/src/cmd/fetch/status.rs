@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Print it again every two seconds, until all parts are done.
     #[arg(long)]
     watch: bool,
-    /// End with status 3 if this is true of the counts, as in 'errors > 1 %'.
+    /// End with status 3 if this is true of the counts, as in 'not_ok > 1 %'.
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Option<String>,
 }
@@ -68,7 +68,9 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         writeln!(stdout(), "{clear}{text}")?;
         if !arguments.watch || (status.job.is_done() && status.again.is_none()) {
             return match &arguments.fail_if {
-                limit @ Some(_) => judge_by(limit.as_deref(), &status.job.snapshot.tally),
+                limit @ Some(_) => {
+                    judge_by(limit.as_deref(), &status.job.snapshot.tally, &home.shown)
+                }
                 None => Ok(()),
             };
         }

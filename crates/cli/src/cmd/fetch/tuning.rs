@@ -11,8 +11,9 @@ use super::arguments::{duration, set, set_some};
 /// The options that say how a job is done.
 #[derive(Args, Clone)]
 pub struct Tuning {
-    /// End with status 3 if this is true of the counts of the finished job, as in 'errors > 1 %'. Terms can be
-    /// combined, as in 'ok < 99 % or unknown > 0' [default: only if no response is good].
+    /// End with status 3 if this is true of the counts of the finished job, as in 'not_ok > 1 %', and otherwise with 0.
+    /// Terms can be combined, as in 'ok < 99 % or unknown > 0'; 'never' allows any number without a good response
+    /// [default: status 4 if an input has no good response]. If no input has one, the status is always 3.
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Option<String>,
     /// The most requests in flight [default: 200]
@@ -38,16 +39,19 @@ pub struct Tuning {
     /// [default: 0.2]
     #[arg(long, allow_negative_numbers = true, value_name = "SHARE", help_heading = PACE)]
     retry_budget: Option<f64>,
-    /// Statuses that are tried again [default: 429,502,503,504]
+    /// Statuses that are tried again; 429 and 503 until --wait-out has passed, and without counting as tries [default:
+    /// 429,502,503,504, and 520 to 527]
     #[arg(long, value_name = "STATUS,…", value_delimiter = ',', help_heading = PACE)]
     retry_status: Option<Vec<u16>>,
-    /// A host rests after this many failures in a row; 0 for never [default: 20]
+    /// A host rests after this many requests in a row without an answer; 0 for never. A 502, 503 or 504 is no answer,
+    /// and any other status is one [default: 20]
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker: Option<u32>,
     /// How long a host rests after `--breaker` trips; doubles each time, up to 5m [default: 10s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     breaker_cooldown: Option<Duration>,
-    /// How long a host may be down before its other inputs are given up as `unreached` [default: 10m]
+    /// How long a host may have no answer, or only 429 and 503, before its other inputs are given up as `unreached`
+    /// [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     wait_out: Option<Duration>,
     /// Give a host up after this many rests [default: as many as --wait-out has time for].

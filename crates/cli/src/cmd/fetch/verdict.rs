@@ -1,8 +1,8 @@
-//! Decides whether a finished job has enough good responses: exit status 3 if it has not.
+//! Decides whether a finished job has enough good responses: exit status 3 or 4 if it has not.
 
 use anyhow::Result;
 use hecaton_fetch::job::Job;
-use hecaton_fetch::run::{shortfall, tally};
+use hecaton_fetch::run::{Shortfall, shortfall, tally};
 use hecaton_fetch::segment::Tally;
 use hecaton_fetch::start::Started;
 
@@ -10,6 +10,11 @@ use hecaton_fetch::start::Started;
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct TooFewGood(String);
+
+/// The job is done, and some of its inputs have no good response; ends with status 4.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Incomplete(String);
 
 /// Checks a job against its `fail_if`, once all of the job is done.
 ///
@@ -24,16 +29,17 @@ pub fn judge(base: &Started, job: &Job) -> Result<()> {
         // Redirects are still to be followed.
         return Ok(());
     }
-    judge_by(job.fail_if.as_deref(), &tally)
+    judge_by(job.fail_if.as_deref(), &tally, &base.folder.shown())
 }
 
-/// Checks counts against a limit.
+/// Checks the counts of the job of a folder against a limit.
 ///
 /// # Errors
 /// When they are not good enough, or the limit cannot be read.
-pub fn judge_by(fail_if: Option<&str>, tally: &Tally) -> Result<()> {
-    match shortfall(fail_if, tally)? {
-        Some(why) => Err(TooFewGood(why).into()),
+pub fn judge_by(fail_if: Option<&str>, tally: &Tally, home: &str) -> Result<()> {
+    match shortfall(fail_if, tally, home)? {
+        Some(Shortfall::Failed(why)) => Err(TooFewGood(why).into()),
+        Some(Shortfall::Incomplete(why)) => Err(Incomplete(why).into()),
         None => Ok(()),
     }
 }

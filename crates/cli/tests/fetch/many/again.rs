@@ -27,7 +27,7 @@ fn a_round_is_offered_and_done_like_a_job() {
     assert!(enqueue(&world, &nats, "30s").contains("parts queued"));
     for worker in [(); 3].map(|()| start(&world, &nats)) {
         let ended = end_of(worker);
-        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        assert_eq!(ended.status, Some(4), "{}", ended.stderr);
     }
     assert!(!world.out().join("again").exists());
     let after = world.records();

@@ -1,12 +1,12 @@
-//! Sitemaps (sitemaps.org): XML or lines, compressed or not, and indexes of sitemaps.
+//! Sitemaps (sitemaps.org): XML, RSS, Atom or lines, compressed or not, and indexes of sitemaps.
 //!
 //! Fetching is the caller's. A sitemap comes from the network: no more of it is read than the protocol allows, and it
 //! lists only what is on its own host.
 
 use std::io::{BufRead, BufReader, Read};
 
-use quick_xml::Reader;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 
 use super::lines::{Line, LineReader};
 
@@ -51,6 +51,8 @@ fn read_up_to(longest: u64, bytes: &[u8], found: &mut dyn FnMut(Listed)) -> Resu
         .trim_ascii_start();
     match first.first() {
         Some(b'<') => xml(reader, found),
+        // A sitemap without pages is an XML document without entries.
+        None => Err("is empty".to_owned()),
         _ => text(reader, found),
     }
 }
@@ -76,14 +78,111 @@ fn text(reader: impl Read, found: &mut dyn FnMut(Listed)) -> Result<(), String> 
     Ok(())
 }
 
+/// What a document is, by its root element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Document {
+    /// Pages, in `<url><loc>`.
+    Pages,
+    /// Further sitemaps, in `<sitemap><loc>`.
+    Index,
+    /// RSS: pages in `<item><link>`.
+    Rss,
+    /// Atom: pages in `<entry><link href="…">`.
+    Atom,
+}
+
+impl Document {
+    fn of(root: &str) -> Result<Document, String> {
+        match root {
+            "urlset" => Ok(Document::Pages),
+            "sitemapindex" => Ok(Document::Index),
+            "rss" | "RDF" => Ok(Document::Rss),
+            "feed" => Ok(Document::Atom),
+            other => {
+                let other: String = other.chars().take(64).collect();
+                Err(format!(
+                    "is no sitemap: its root element is <{other}>, and not urlset, sitemapindex, rss or feed"
+                ))
+            }
+        }
+    }
+
+    /// Whether an element at this depth, a child of an entry or not, has a location as its text.
+    fn has_location(self, tag: &BytesStart<'_>, depth: usize, is_in_entry: bool) -> bool {
+        let name = tag.local_name();
+        let prefix = tag.name().prefix();
+        match self {
+            // The location of a page or a sitemap, but not of an image in a page.
+            Document::Pages | Document::Index => {
+                let is_ours = prefix.is_none_or(|it| it.as_ref() == "sm");
+                depth == 3 && name.as_ref() == "loc" && is_ours
+            }
+            Document::Rss => is_in_entry && name.as_ref() == "link" && prefix.is_none(),
+            Document::Atom => false,
+        }
+    }
+}
+
+/// The page that a `<link>` of Atom names: one without a relation, or an alternate.
+fn linked(tag: &BytesStart<'_>) -> Option<Loc> {
+    let of = |name: &str| tag.try_get_attribute(name).ok().flatten();
+    let is_page = of("rel").is_none_or(|rel| &*rel.value == "alternate");
+    let href = of("href").filter(|_| is_page)?;
+    let mut loc = Loc::default();
+    match href.normalized_value(XmlVersion::Implicit1_0) {
+        Ok(url) => loc.add(&url),
+        Err(_) => loc.fault = Some("has an entity that XML does not define"),
+    }
+    Some(loc)
+}
+
 /// Where in the document a text stands.
 #[derive(Default)]
 struct XmlState {
+    document: Option<Document>,
     depth: usize,
-    /// In an index, not in a list of pages.
-    in_index: bool,
-    /// The `<loc>` that is open.
-    loc: Option<Loc>,
+    /// The depth of the `<item>` or `<entry>` that is open.
+    entry: Option<usize>,
+    /// The location that is open, and at which depth.
+    loc: Option<(usize, Loc)>,
+}
+
+impl XmlState {
+    fn start(&mut self, tag: &BytesStart<'_>, found: &mut dyn FnMut(Listed)) -> Result<(), String> {
+        let name = tag.local_name();
+        let document = match self.document {
+            Some(document) => document,
+            None => *self.document.insert(Document::of(name.as_ref())?),
+        };
+        if let Some((_, loc)) = &mut self.loc {
+            loc.fault = Some("has an element inside");
+        }
+        let is_in_entry = self.entry.is_some_and(|at| at == self.depth);
+        self.depth += 1;
+        match name.as_ref() {
+            "link" if document == Document::Atom && is_in_entry => {
+                linked(tag)
+                    .iter()
+                    .for_each(|loc| give(loc, document, found));
+            }
+            "item" | "entry" if self.entry.is_none() => self.entry = Some(self.depth),
+            _ if document.has_location(tag, self.depth, is_in_entry) => {
+                self.loc = Some((self.depth, Loc::default()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, found: &mut dyn FnMut(Listed)) {
+        let depth = self.depth;
+        let ended = self.loc.take_if(|(at, _)| *at == depth);
+        if let (Some((_, loc)), Some(document)) = (ended, self.document) {
+            give(&loc, document, found);
+        }
+        self.entry.take_if(|at| *at == depth);
+        self.depth = depth.saturating_sub(1);
+    }
 }
 
 #[derive(Default)]
@@ -121,33 +220,18 @@ fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String
             .map_err(|error| format!("is not well-formed XML: {error}"))?;
         match event {
             Event::Eof if state.depth > 0 => return Err("ends in the middle".to_owned()),
+            Event::Eof if state.document.is_none() => return Err("has no root element".to_owned()),
             Event::Eof => return Ok(()),
-            Event::Start(tag) => {
-                state.depth += 1;
-                if let Some(loc) = &mut state.loc {
-                    loc.fault = Some("has an element inside");
-                }
-                match (state.depth, tag.local_name().as_ref()) {
-                    (1, name) => state.in_index = name == "sitemapindex",
-                    // The location of a page or a sitemap, but not of an image in a page.
-                    (3, "loc") if tag.name().prefix().is_none_or(|it| it.as_ref() == "sm") => {
-                        state.loc = Some(Loc::default());
-                    }
-                    _ => {}
-                }
+            Event::Start(tag) => state.start(&tag, found)?,
+            Event::Empty(tag) => {
+                state.start(&tag, found)?;
+                state.end(found);
             }
-            Event::End(_) => {
-                if state.depth == 3
-                    && let Some(loc) = state.loc.take()
-                {
-                    give(&loc, state.in_index, found);
-                }
-                state.depth = state.depth.saturating_sub(1);
-            }
+            Event::End(_) => state.end(found),
             Event::Text(text) => add(&mut state.loc, &text),
             Event::CData(text) => add(&mut state.loc, &text),
             Event::GeneralRef(name) => {
-                if let Some(loc) = &mut state.loc {
+                if let Some((_, loc)) = &mut state.loc {
                     loc.add_reference(&name);
                 }
             }
@@ -156,8 +240,8 @@ fn xml(reader: impl BufRead, found: &mut dyn FnMut(Listed)) -> Result<(), String
     }
 }
 
-fn add(loc: &mut Option<Loc>, text: &str) {
-    if let Some(loc) = loc {
+fn add(loc: &mut Option<(usize, Loc)>, text: &str) {
+    if let Some((_, loc)) = loc {
         loc.add(text);
     }
 }
@@ -181,12 +265,12 @@ fn reference(name: &str) -> Option<char> {
     }
 }
 
-fn give(loc: &Loc, in_index: bool, found: &mut dyn FnMut(Listed)) {
+fn give(loc: &Loc, document: Document, found: &mut dyn FnMut(Listed)) {
     let url = loc.text.trim().to_owned();
     match loc.fault {
         Some(fault) => found(Listed::Bad(url, fault)),
         None if url.is_empty() => {}
-        None if in_index => found(Listed::Sitemap(url)),
+        None if document == Document::Index => found(Listed::Sitemap(url)),
         None => found(Listed::Page(url)),
     }
 }

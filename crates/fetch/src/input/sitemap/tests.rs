@@ -39,6 +39,42 @@ fn pages_are_read_from_xml_and_lines() {
 }
 
 #[test]
+fn feeds_are_sitemaps_and_other_documents_are_none() {
+    let expected = vec![page("http://a/1?x=1&y=2"), page("http://a/2")];
+    let rss = "<?xml version='1.0'?><rss version='2.0' xmlns:atom='a'><channel><link>http://a/</link>\
+        <atom:link href='http://a/feed' rel='self'/><item><title>1</title><link>http://a/1?x=1&amp;y=2</link></item>\
+        <item><atom:link>http://a/no</atom:link><link>\nhttp://a/2\n</link></item></channel></rss>";
+    let rdf = "<rdf:RDF xmlns:rdf='r' xmlns='p'><channel><link>http://a/</link></channel>\
+        <item><link>http://a/1?x=1&amp;y=2</link></item><item><link>http://a/2</link></item></rdf:RDF>";
+    let atom = "<feed xmlns='http://www.w3.org/2005/Atom'><link href='http://a/'/>\
+        <entry><link rel='alternate' href='http://a/1?x=1&amp;y=2'/><link rel='edit' href='http://a/no'/></entry>\
+        <entry><link href='http://a/2'></link></entry></feed>";
+    for feed in [rss, rdf, atom] {
+        assert_eq!(
+            listed(feed.as_bytes()),
+            (expected.clone(), Ok(())),
+            "{feed}"
+        );
+    }
+    assert_eq!(listed(b"<urlset></urlset>"), (Vec::new(), Ok(())));
+    for (document, word) in [
+        (
+            "<!DOCTYPE html><html><body><a href='http://a/1'>1</a></body></html>",
+            "<html>",
+        ),
+        ("<!-- nothing -->", "no root"),
+        ("  ", "empty"),
+        ("", "empty"),
+    ] {
+        let (found, read) = listed(document.as_bytes());
+        assert!(
+            found.is_empty() && read.unwrap_err().contains(word),
+            "{document}"
+        );
+    }
+}
+
+#[test]
 fn a_bomb_is_not_read_to_its_end() {
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(b"<urlset><url><loc>http://a/1</loc></url><url><loc>")
@@ -158,7 +194,7 @@ fn a_site_with_too_many_sitemaps_has_one_entry_for_those_that_are_left_out() {
         Ok(if is_list {
             list.clone().into()
         } else {
-            Bytes::new()
+            Bytes::from_static(b"<urlset/>")
         })
     };
     let entries: Vec<Entry> = walk("http://a/s0", fetch)

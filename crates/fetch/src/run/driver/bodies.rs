@@ -2,14 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
-use std::time::Instant;
 
 use hecaton::{InParts, Outcome, Part, Request, Response};
 
+use super::Driver;
 use super::closing::unless_taken_over;
-use super::ending::took;
 use super::receiving::{Over, Receiving, State};
-use super::{Driver, Flight};
 use crate::error::{Result, at};
 use crate::job::{Job, split_header};
 use crate::plan::Planned;
@@ -319,14 +317,5 @@ impl Driver<'_> {
         let sent = (slot, request);
         self.bodies
             .send(&mut self.batch, sent, (part, planned), (url, method))
-    }
-
-    /// Sends a request once more, from where its body ended or from the start.
-    pub(super) fn continue_body(&mut self, (flight, index): (Flight, usize), outcome: &Outcome) {
-        let part = &mut self.open[index];
-        let well = crate::run::hosts::Ended::Well;
-        part.hosts
-            .ended(flight.host, well, took(outcome), Instant::now());
-        part.resume(flight.host, flight.pending);
     }
 }

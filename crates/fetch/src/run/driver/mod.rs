@@ -1,6 +1,6 @@
 //! The loop of a thread, with a module for each task:
 //!
-//! - `sending`: the next requests; `ending`: their outcomes
+//! - `sending`: the next requests; `ending`: what follows their outcomes; `settling`: their records
 //! - `bodies` and `receiving`: large bodies
 //! - `conditional`: responses that may be unchanged; `next_page`: further pages; `robots`: robots.txt
 //! - `closing`: parts that end; `reporting`: progress
@@ -14,6 +14,7 @@ mod receiving;
 mod reporting;
 mod robots;
 mod sending;
+mod settling;
 
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;
@@ -65,7 +66,10 @@ struct Flight {
     attempt: u32,
     host: u32,
     pending: Pending,
+    /// Whether it may be sent again when nobody knows what became of it.
+    may_repeat: bool,
     begun: SystemTime,
+    started: Instant,
 }
 
 impl Flight {

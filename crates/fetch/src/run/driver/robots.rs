@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use hecaton::{InParts, Outcome, Part, Request, Retry, grown};
+use hecaton::{InParts, Outcome, Part, Request, grown};
 
 use super::{Driver, Flight};
 use crate::error::Result;
@@ -57,7 +57,7 @@ impl RobotsFiles {
 
 /// The request for one.
 pub(super) fn request(naming: &Naming, url: &str) -> std::result::Result<Request, String> {
-    Ok(naming.request(url)?.retry(Some(Retry::default())))
+    naming.request(url)
 }
 
 /// Where the file is instead, if the response is a redirect that may be followed. RFC 9309 §2.3.1.2 requires five of

@@ -178,14 +178,10 @@ impl Driver<'_> {
     ) {
         let part = &mut self.open[index];
         pending.attempts += 1;
-        let needs_intent = match self.maker.render(&pending.planned.held) {
-            Ok(rendered) => {
-                !pending.is_robots
-                    && !pending.is_intended
-                    && !self.maker.may_repeat(&rendered.method)
-            }
-            Err(_) => false,
-        };
+        let rendered = self.maker.render(&pending.planned.held);
+        let is_risky = rendered.is_ok_and(|rendered| !self.maker.may_repeat(&rendered.method));
+        let may_repeat = pending.is_robots || !is_risky;
+        let needs_intent = !may_repeat && !pending.is_intended;
         pending.is_intended |= needs_intent;
         let (number, attempt) = (part.number, part.attempt);
         part.in_flight += 1;
@@ -195,7 +191,9 @@ impl Driver<'_> {
             attempt,
             host,
             pending,
+            may_repeat,
             begun: SystemTime::now(),
+            started: Instant::now(),
         };
         let slot = match self.free.pop() {
             Some(slot) => {
@@ -223,7 +221,7 @@ impl Driver<'_> {
             self.land(slot);
             return;
         }
-        flight.begun = SystemTime::now();
+        (flight.begun, flight.started) = (SystemTime::now(), Instant::now());
         let Some(flight) = self.flight(slot) else {
             return;
         };

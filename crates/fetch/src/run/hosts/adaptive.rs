@@ -13,6 +13,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::health::Span;
+
 /// The first rate of a host, in requests a second.
 const FIRST: f64 = 1.0;
 
@@ -46,21 +48,6 @@ pub enum Sign {
     Overrun,
 }
 
-/// How long a request took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Took {
-    /// All of it.
-    pub whole: Duration,
-    /// Until the first byte of the response, as far as that is known: the length of a body says nothing about the host.
-    pub wait: Duration,
-}
-
-impl From<Duration> for Took {
-    fn from(whole: Duration) -> Took {
-        Took { whole, wait: whole }
-    }
-}
-
 /// A rate that adapts.
 #[derive(Clone, Debug)]
 pub struct Adaptive {
@@ -69,6 +56,8 @@ pub struct Adaptive {
     /// How many shards the host has.
     shards: f64,
     is_doubling: bool,
+    /// Whether a latency that rises is a sign of trouble.
+    heeds_latency: bool,
     halved: Option<Instant>,
     /// Seconds: the latency of recent responses, and the usual one.
     latency: Option<(f64, f64)>,
@@ -82,8 +71,19 @@ impl Adaptive {
             rate: FIRST / shards,
             shards,
             is_doubling: true,
+            heeds_latency: true,
             halved: None,
             latency: None,
+        }
+    }
+
+    /// That of a host that had no such rate, and was overrun at this one.
+    pub fn from(rate: f64) -> Adaptive {
+        Adaptive {
+            rate,
+            is_doubling: false,
+            heeds_latency: false,
+            ..Adaptive::new(1)
         }
     }
 
@@ -97,25 +97,21 @@ impl Adaptive {
         self.rate
     }
 
-    /// A request ended after so long. `is_held_back` says whether requests wait for the rate, and for nothing else;
-    /// `most` is a rate that others keep the host from exceeding.
+    /// A request ended, whose first byte came after `wait`. `is_held_back` says whether requests wait for the rate, and
+    /// for nothing else; `most` is a rate that others keep the host from exceeding.
     pub fn ended(
         &mut self,
-        (sign, took): (Sign, Took),
+        (sign, wait): (Sign, Duration),
         (is_held_back, most): (bool, Option<f64>),
-        now: Instant,
+        span: Span,
     ) {
-        let has_risen = self.note(took.wait.as_secs_f64(), sign == Sign::Good);
+        let has_risen = self.heeds_latency && self.note(wait.as_secs_f64(), sign == Sign::Good);
         if sign == Sign::Overrun || has_risen {
             // A request that was sent before the last halving says nothing about the rate since.
-            let begun = now.checked_sub(took.whole);
-            if self
-                .halved
-                .is_none_or(|at| begun.is_some_and(|begun| begun >= at))
-            {
+            if self.halved.is_none_or(|at| span.begun >= at) {
                 self.rate = (self.rate / 2.0).max(LOWEST / self.shards);
                 self.is_doubling = false;
-                self.halved = Some(now);
+                self.halved = Some(span.ended);
                 // Requests that are under way have the latency of the old rate.
                 self.latency = self.latency.map(|(_, usual)| (usual, usual));
             }
@@ -151,6 +147,17 @@ mod tests {
     use super::*;
 
     const QUICK: Duration = Duration::from_millis(20);
+
+    /// A request ended that took so long until its first byte, and no longer.
+    fn ended(
+        adaptive: &mut Adaptive,
+        (sign, took): (Sign, Duration),
+        held: (bool, Option<f64>),
+        now: Instant,
+    ) {
+        let begun = now.checked_sub(took).unwrap_or(now);
+        adaptive.ended((sign, took), held, Span { begun, ended: now });
+    }
 
     /// Simulates a host that allows `capacity` requests a second, so many at once, and responds to others with 429.
     /// Returns the good and the other responses of the second half, and the rate of each shard at the end.
@@ -188,7 +195,7 @@ mod tests {
                     &mut bad
                 }) += 1;
             }
-            rates[shard].ended((sign, Duration::ZERO.into()), (true, None), now);
+            ended(&mut rates[shard], (sign, Duration::ZERO), (true, None), now);
             next[shard] = now + rates[shard].interval();
         }
         (good, bad, rates.iter().map(Adaptive::rate).collect())
@@ -226,24 +233,29 @@ mod tests {
         let mut now = Instant::now();
         let mut adaptive = Adaptive::new(1);
         let grow = |adaptive: &mut Adaptive, now| {
-            adaptive.ended((Sign::Good, QUICK.into()), (true, None), now);
+            ended(adaptive, (Sign::Good, QUICK), (true, None), now);
             adaptive.rate()
         };
         assert_eq!(grow(&mut adaptive, now), 2.0);
         assert_eq!(grow(&mut adaptive, now), 3.0);
         assert_eq!(grow(&mut adaptive, now), 4.0);
         now += QUICK;
-        adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now);
+        ended(&mut adaptive, (Sign::Overrun, QUICK), (true, None), now);
         assert_eq!(adaptive.rate(), 2.0);
         // Requests that were under way at that time change nothing.
-        adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now + QUICK / 2);
+        ended(
+            &mut adaptive,
+            (Sign::Overrun, QUICK),
+            (true, None),
+            now + QUICK / 2,
+        );
         assert_eq!(adaptive.rate(), 2.0);
         now += QUICK;
         assert_eq!(grow(&mut adaptive, now), 2.5);
         assert_eq!(grow(&mut adaptive, now), 2.9);
         for _ in 0..100 {
             now += Duration::from_secs(1);
-            adaptive.ended((Sign::Overrun, QUICK.into()), (true, None), now);
+            ended(&mut adaptive, (Sign::Overrun, QUICK), (true, None), now);
         }
         assert_eq!(adaptive.rate(), LOWEST);
     }
@@ -252,10 +264,10 @@ mod tests {
     fn a_rate_that_nothing_waits_for_stays_and_so_does_one_at_its_limit() {
         let now = Instant::now();
         let mut adaptive = Adaptive::new(1);
-        adaptive.ended((Sign::Good, QUICK.into()), (false, None), now);
+        ended(&mut adaptive, (Sign::Good, QUICK), (false, None), now);
         assert_eq!(adaptive.rate(), FIRST);
         for _ in 0..100 {
-            adaptive.ended((Sign::Good, QUICK.into()), (true, Some(10.0)), now);
+            ended(&mut adaptive, (Sign::Good, QUICK), (true, Some(10.0)), now);
         }
         assert_eq!(adaptive.rate(), 10.0);
     }
@@ -266,7 +278,7 @@ mod tests {
         let mut adaptive = Adaptive::new(1);
         for _ in 0..20 {
             now += QUICK;
-            adaptive.ended((Sign::Good, QUICK.into()), (true, None), now);
+            ended(&mut adaptive, (Sign::Good, QUICK), (true, None), now);
         }
         let before = adaptive.rate();
         let slow = Duration::from_secs(1);
@@ -274,7 +286,7 @@ mod tests {
         let mut last = before;
         for _ in 0..2000 {
             now += slow;
-            adaptive.ended((Sign::Good, slow.into()), (true, None), now);
+            ended(&mut adaptive, (Sign::Good, slow), (true, None), now);
             halvings += u32::from(adaptive.rate() < last);
             last = adaptive.rate();
         }
@@ -287,9 +299,14 @@ mod tests {
     fn failures_that_come_at_once_do_not_change_the_rate() {
         let now = Instant::now();
         let mut adaptive = Adaptive::new(1);
-        adaptive.ended((Sign::Good, QUICK.into()), (false, None), now);
+        ended(&mut adaptive, (Sign::Good, QUICK), (false, None), now);
         for _ in 0..100 {
-            adaptive.ended((Sign::Failed, Duration::ZERO.into()), (true, None), now);
+            ended(
+                &mut adaptive,
+                (Sign::Failed, Duration::ZERO),
+                (true, None),
+                now,
+            );
         }
         assert_eq!(adaptive.rate(), FIRST);
     }

@@ -1,16 +1,12 @@
-//! One host: what waits for it, what it is held to, and how its failures and pauses count. Pure decisions.
+//! One host: what waits for it, and what it is held to. Pure decisions.
+//!
+//! Two clocks keep a host from the next request: its health (`rests_until`), and its rate (`next_slot`).
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::adaptive::{Adaptive, Sign};
-
-/// The longest pause of a host that says that it is overrun, but not for how long.
-const LONGEST_GUESS: Duration = Duration::from_secs(60);
-
-/// The longest rest of a host that is down, unless its first rest is longer. A host that comes back is noticed within
-/// it.
-const LONGEST_REST: Duration = Duration::from_secs(300);
+use super::health::{Change, Health, Span};
 
 /// The limits of every host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,12 +42,16 @@ pub struct Limits {
 /// How a request ended, as its host's limits see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ended {
-    /// Well.
+    /// With an answer: the host is up.
     Well,
-    /// Badly.
+    /// Without an answer.
     Badly,
-    /// The host sent a 429 or 503, with this Retry-After if it had one.
-    Pause(Option<Duration>),
+    /// The host is up and overrun (429), and may have sent a `Retry-After`.
+    Overrun(Option<Duration>),
+    /// The host has no answer because it is overrun or down (503), and may have sent a `Retry-After`.
+    Unavailable(Option<Duration>),
+    /// In a way that says nothing about the host.
+    Unknown,
 }
 
 impl Ended {
@@ -59,21 +59,38 @@ impl Ended {
     pub fn sign(self) -> Sign {
         match self {
             Ended::Well => Sign::Good,
-            Ended::Badly => Sign::Failed,
-            Ended::Pause(_) => Sign::Overrun,
+            Ended::Badly | Ended::Unknown => Sign::Failed,
+            Ended::Overrun(_) | Ended::Unavailable(_) => Sign::Overrun,
         }
     }
 }
 
-/// A change of a host's state, for the observer.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Change {
-    /// It rests for so long after so many failures.
-    Rests(u32, Duration),
-    /// It is given up, after it was down for this long.
-    GivenUp(Duration),
-    /// The host sent a 429 or 503.
-    Paused(Duration),
+/// How many requests a host got in the last second.
+#[derive(Debug, Default)]
+struct Lately {
+    since: Option<Instant>,
+    now: u32,
+    before: u32,
+}
+
+impl Lately {
+    const SECOND: Duration = Duration::from_secs(1);
+
+    fn note(&mut self, at: Instant) {
+        let age = self.since.map(|since| at.saturating_duration_since(since));
+        match age {
+            Some(age) if age < Self::SECOND => self.now += 1,
+            Some(age) if age < 2 * Self::SECOND => {
+                self.since = self.since.map(|since| since + Self::SECOND);
+                (self.before, self.now) = (self.now, 1);
+            }
+            _ => (self.since, self.before, self.now) = (Some(at), 0, 1),
+        }
+    }
+
+    fn a_second(&self) -> f64 {
+        f64::from(self.now.max(self.before).max(1))
+    }
 }
 
 /// A host, and what waits for it.
@@ -87,17 +104,12 @@ pub(super) struct HostState<T> {
     pub waiting: VecDeque<T>,
     pub delayed: usize,
     pub in_flight: usize,
-    pub not_before: Option<Instant>,
+    pub health: Health,
+    /// The next start that its rate allows.
+    pub next_slot: Option<Instant>,
     pub is_ready: bool,
+    /// Whether its time has not come: it is among the resting ones.
     pub is_resting: bool,
-    /// In a row.
-    pub failures: u32,
-    pub pauses: u32,
-    /// How often the breaker opened since the last good response.
-    pub opened: u32,
-    /// When it opened first since then.
-    pub down_since: Option<Instant>,
-    pub is_given_up: bool,
     /// While its robots.txt is fetched.
     pub is_gated: bool,
     /// Whether its next start is its first, or the first by another interval.
@@ -109,8 +121,11 @@ pub(super) struct HostState<T> {
     pub ended: u64,
     pub failed: u64,
     pub taken: Duration,
-    /// Its rate, if that follows what it can do.
+    lately: Lately,
+    /// Its rate, if that follows what it can do: always, or since it was overrun.
     pub adaptive: Option<Adaptive>,
+    /// The rate at which it was overrun; once it is reached again, its rate follows nothing any more.
+    overrun_at: Option<f64>,
 }
 
 impl<T> HostState<T> {
@@ -123,14 +138,10 @@ impl<T> HostState<T> {
             waiting: VecDeque::new(),
             delayed: 0,
             in_flight: 0,
-            not_before: None,
+            health: Health::default(),
+            next_slot: None,
             is_ready: false,
             is_resting: false,
-            failures: 0,
-            pauses: 0,
-            opened: 0,
-            down_since: None,
-            is_given_up: false,
             is_gated: false,
             awaits_turn: true,
             delay: Duration::ZERO,
@@ -139,7 +150,9 @@ impl<T> HostState<T> {
             ended: 0,
             failed: 0,
             taken: Duration::ZERO,
+            lately: Lately::default(),
             adaptive: None,
+            overrun_at: None,
         };
         host.limit(limits);
         host
@@ -156,72 +169,87 @@ impl<T> HostState<T> {
 
     pub fn may_start(&self) -> bool {
         // While it is tried again, by one alone.
-        let most = if self.opened > 0 || self.is_gated {
+        let most = if self.health.is_open() || self.is_gated {
             1
         } else {
             self.most
         };
-        !self.is_resting && !self.is_given_up && self.in_flight < most && !self.waiting.is_empty()
+        // What opens the gate may be delayed.
+        let is_shut = self.is_gated && self.delayed > 0;
+        let is_let = !self.is_resting && !is_shut && !self.health.is_given_up();
+        is_let && self.in_flight < most && !self.waiting.is_empty()
+    }
+
+    /// Before this, nothing is started.
+    pub fn not_before(&self) -> Option<Instant> {
+        self.health.rests_until().max(self.next_slot)
     }
 
     pub fn is_idle(&self) -> bool {
         let nothing_left = self.waiting.is_empty() && self.in_flight == 0 && self.delayed == 0;
-        nothing_left && !self.is_resting && !self.is_ready && self.opened == 0 && !self.is_given_up
+        let is_well = !self.health.is_open() && !self.health.is_given_up();
+        nothing_left && !self.is_resting && !self.is_ready && is_well
     }
 
-    pub fn fail(&mut self, limits: &Limits, now: Instant) -> Option<Change> {
-        self.failures = self.failures.saturating_add(1);
-        // Requests that were in flight when the breaker opened say nothing new.
-        let late = self.opened > 0 && self.not_before.is_some_and(|until| until > now);
-        let run = self.failures >= limits.breaker || self.opened > 0;
-        if limits.breaker == 0 || self.is_given_up || late || !run {
-            return None;
-        }
-        self.opened += 1;
-        let since = *self.down_since.get_or_insert(now);
-        let left = (since + limits.wait_out).saturating_duration_since(now);
-        let was_tried = self.opened > 1 && left.is_zero();
-        if was_tried || limits.probes.is_some_and(|most| self.opened > most) {
-            self.is_given_up = true;
-            return Some(Change::GivenUp(now - since));
-        }
-        let rest = limits
-            .cooldown
-            .saturating_mul(1 << (self.opened - 1).min(20));
-        // The last probe is sent when the time is over, and not long after.
-        let rest = rest.min(LONGEST_REST.max(limits.cooldown)).min(left);
-        self.not_before = Some(self.not_before.map_or(now + rest, |at| at.max(now + rest)));
-        Some(Change::Rests(self.failures, rest))
+    /// Counts one that starts.
+    pub fn start(&mut self, now: Instant) {
+        self.in_flight += 1;
+        self.started += 1;
+        self.lately.note(now);
     }
 
-    pub fn pause(
-        &mut self,
-        requested: Option<Duration>,
-        limits: &Limits,
-        now: Instant,
-    ) -> Option<Change> {
-        if let Some(change) = self.fail(limits, now) {
-            return Some(match (change, requested) {
-                (Change::Rests(failures, rest), Some(requested)) => {
-                    let rest = rest.max(requested.min(limits.max_retry_after));
-                    self.not_before = self.not_before.max(Some(now + rest));
-                    Change::Rests(failures, rest)
-                }
-                (change, _) => change,
-            });
+    /// Counts how one ended.
+    pub fn end(&mut self, ended: Ended, limits: &Limits, span: Span) -> Option<Change> {
+        self.failed += u64::from(!matches!(ended, Ended::Well | Ended::Unknown));
+        match ended {
+            Ended::Well => {
+                self.health.work();
+                None
+            }
+            Ended::Badly => self.health.fail(limits, span),
+            Ended::Overrun(requested) => self.health.pause(requested, limits, span),
+            Ended::Unavailable(requested) => self.health.fail_and_pause(requested, limits, span),
+            Ended::Unknown => None,
         }
-        let guess = Duration::from_secs(1 << self.pauses.min(6)).min(LONGEST_GUESS);
-        let pause = requested.unwrap_or(guess).min(limits.max_retry_after);
-        let until = now + pause;
-        // Requests that were in flight when the pause began do not prolong it, unless they have a `Retry-After`.
-        if self.not_before.is_some_and(|at| at > now) && requested.is_none() || pause.is_zero() {
-            return None;
+    }
+
+    /// The time between two starts: the longest that any rule requires.
+    pub fn spacing(&self) -> Duration {
+        let adaptive = self.adaptive.as_ref();
+        let adaptive = adaptive.map_or(Duration::ZERO, Adaptive::interval);
+        self.polite_spacing().max(adaptive)
+    }
+
+    /// The time between two starts, without regard to what the host can do.
+    fn polite_spacing(&self) -> Duration {
+        self.interval.max(self.delay)
+    }
+
+    /// Lets its rate follow an outcome. The rate grows only if requests wait for it.
+    pub fn adapt(&mut self, ended: Ended, wait: Duration, span: Span) {
+        let polite = self.polite_spacing();
+        let most = (!polite.is_zero()).then(|| 1.0 / polite.as_secs_f64());
+        let sign = ended.sign();
+        // While its breaker is open, it is not overrun but down.
+        let is_overrun = sign == Sign::Overrun && !self.health.is_open();
+        if is_overrun && self.adaptive.is_none() {
+            let rate = self.lately.a_second().min(most.unwrap_or(f64::INFINITY));
+            self.overrun_at = Some(rate);
+            self.adaptive = Some(Adaptive::from(rate));
         }
-        let is_news = self.not_before.is_none_or(|at| at < until);
-        if is_news {
-            self.pauses += 1;
-            self.not_before = Some(until);
+        let is_held_back =
+            self.is_resting && !self.health.is_troubled() && !self.waiting.is_empty();
+        let Some(adaptive) = &mut self.adaptive else {
+            return;
+        };
+        let sign = match sign {
+            Sign::Overrun if !is_overrun => Sign::Failed,
+            sign => sign,
+        };
+        adaptive.ended((sign, wait), (is_held_back, most), span);
+        let rate = adaptive.rate();
+        if self.overrun_at.is_some_and(|at| rate >= at) {
+            (self.adaptive, self.overrun_at) = (None, None);
         }
-        is_news.then_some(Change::Paused(pause))
     }
 }

@@ -1,10 +1,11 @@
 //! The hosts of a part with their limits: which may get the next request. Nothing here sends or looks at the clock.
 //!
-//! A host rests until its rate allows another request, until a pause is over (429, 503 with `Retry-After`), and after
-//! a run of failures opened its breaker. Then one request at a time probes the host, after rests that grow. A host that
-//! stays down for too long is given up, with the inputs that wait for it.
+//! A host rests until its rate allows another request, until a pause is over (429, 503), and after a run of failures
+//! opened its breaker. Then one request at a time probes the host, after rests that grow. A host that has no answer for
+//! too long is given up, with the inputs that wait for it. A host that was overrun gets a lower rate, which grows again.
 
 mod adaptive;
+mod health;
 mod host;
 mod view;
 
@@ -13,10 +14,9 @@ use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 
-use self::adaptive::Adaptive;
-pub use self::adaptive::Took;
+pub use self::health::{Change, Span};
 use self::host::HostState;
-pub use self::host::{Change, Ended, Limits};
+pub use self::host::{Ended, Limits};
 pub use self::view::HostView;
 
 /// A start that is late by less does not put off those after it.
@@ -134,9 +134,14 @@ impl<T> Hosts<T> {
 
     /// Queues one again, before the others of its host, from then on.
     pub fn again(&mut self, number: u32, item: T, at: Instant) {
+        self.hosts[number as usize].retried += 1;
+        self.later(number, item, at);
+    }
+
+    /// As [`again`](Hosts::again), without counting against the host's budget.
+    pub fn later(&mut self, number: u32, item: T, at: Instant) {
         self.order += 1;
         self.hosts[number as usize].delayed += 1;
-        self.hosts[number as usize].retried += 1;
         self.delayed.insert((at, self.order), (number, item));
     }
 
@@ -145,13 +150,18 @@ impl<T> Hosts<T> {
         let host = &self.hosts[number as usize];
         let earned =
             (host.started - host.retried.min(host.started)) as f64 * self.limits.retry_budget;
-        !host.is_given_up && (host.retried as f64) < FREE_RETRIES as f64 + earned
+        !host.health.is_given_up() && (host.retried as f64) < FREE_RETRIES as f64 + earned
+    }
+
+    /// Whether a host was given up.
+    pub fn is_given_up(&self, number: u32) -> bool {
+        self.hosts[number as usize].health.is_given_up()
     }
 
     /// Whether a host rests after failures, and will be probed again.
     pub fn is_down(&self, number: u32) -> bool {
-        let host = &self.hosts[number as usize];
-        host.opened > 0 && !host.is_given_up
+        let health = &self.hosts[number as usize].health;
+        health.is_open() && !health.is_given_up()
     }
 
     /// The next step. A started request counts as in flight until [`ended`](Hosts::ended).
@@ -179,8 +189,7 @@ impl<T> Hosts<T> {
             let Some(item) = host.waiting.pop_front() else {
                 continue;
             };
-            host.in_flight += 1;
-            host.started += 1;
+            host.start(now);
             self.space(number, now);
             self.review(number);
             return Next::Start(number, item);
@@ -193,35 +202,20 @@ impl<T> Hosts<T> {
         Next::Wait(times.into_iter().flatten().min())
     }
 
-    /// One of this host has ended, after so long.
+    /// One of this host has ended, whose first byte came after `wait`.
     pub fn ended(
         &mut self,
         number: u32,
         ended: Ended,
-        took: impl Into<Took>,
-        now: Instant,
+        span: Span,
+        wait: Duration,
     ) -> Option<Change> {
-        let (limits, took) = (self.limits, took.into());
-        self.adapt(number, (ended, took), now);
         let host = &mut self.hosts[number as usize];
+        host.adapt(ended, wait, span);
         host.in_flight -= 1;
         host.ended += 1;
-        host.taken += took.whole;
-        let change = match ended {
-            Ended::Well => {
-                (host.failures, host.opened, host.pauses) = (0, 0, 0);
-                host.down_since = None;
-                None
-            }
-            Ended::Badly => {
-                host.failed += 1;
-                host.fail(&limits, now)
-            }
-            Ended::Pause(requested) => {
-                host.failed += 1;
-                host.pause(requested, &limits, now)
-            }
-        };
+        host.taken += span.ended - span.begun;
+        let change = host.end(ended, &self.limits, span);
         if matches!(change, Some(Change::GivenUp(_))) {
             self.given_up.push(number);
         }
@@ -242,7 +236,8 @@ impl<T> Hosts<T> {
     /// After each change: gives a host its turn if it may start another.
     fn review(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
-        if host.is_given_up && !host.waiting.is_empty() && !self.given_up.contains(&number) {
+        if host.health.is_given_up() && !host.waiting.is_empty() && !self.given_up.contains(&number)
+        {
             self.given_up.push(number);
         }
         if !host.is_ready && host.may_start() {
@@ -251,61 +246,35 @@ impl<T> Hosts<T> {
         }
     }
 
-    /// The time between two starts: the longest that any rule requires.
-    fn interval(&self, number: u32) -> Duration {
-        let host = &self.hosts[number as usize];
-        let adaptive = host.adaptive.as_ref();
-        let adaptive = adaptive.map_or(Duration::ZERO, Adaptive::interval);
-        self.polite_interval(number).max(adaptive)
-    }
-
-    /// The time between two starts, without regard to what the host can do.
-    fn polite_interval(&self, number: u32) -> Duration {
-        let host = &self.hosts[number as usize];
-        host.interval.max(host.delay)
-    }
-
-    /// Lets the rate of a host follow an outcome. It grows only if requests wait for it.
-    fn adapt(&mut self, number: u32, (ended, took): (Ended, Took), now: Instant) {
-        let polite = self.polite_interval(number);
-        let most = (!polite.is_zero()).then(|| 1.0 / polite.as_secs_f64());
-        let host = &mut self.hosts[number as usize];
-        let is_paused = host.opened > 0 || host.pauses > 0;
-        let is_held_back = host.is_resting && !is_paused && !host.waiting.is_empty();
-        if let Some(adaptive) = &mut host.adaptive {
-            adaptive.ended((ended.sign(), took), (is_held_back, most), now);
-        }
-    }
-
     /// Before the first start: has the shards of a host begin one after the other; false if it is this one's turn.
     fn wait_for_turn(&mut self, number: u32, now: Instant) -> bool {
-        let offset = self.interval(number).mul_f64(self.limits.turn);
+        let host = &mut self.hosts[number as usize];
+        let offset = host.spacing().mul_f64(self.limits.turn);
         if offset.is_zero() {
             return false;
         }
-        let host = &mut self.hosts[number as usize];
-        host.not_before = host.not_before.max(Some(now + offset));
+        host.next_slot = host.next_slot.max(Some(now + offset));
         self.rest(number);
         true
     }
 
     /// After a start: keeps the host from another until its rate allows it.
     fn space(&mut self, number: u32, now: Instant) {
-        let interval = self.interval(number);
+        let host = &mut self.hosts[number as usize];
+        let interval = host.spacing();
         if interval.is_zero() {
             return;
         }
-        let host = &mut self.hosts[number as usize];
         let on_time = now.checked_sub(LATENESS).unwrap_or(now);
-        host.not_before = Some(host.not_before.map_or(now, |at| at.max(on_time)) + interval);
-        if host.not_before.is_some_and(|at| at > now) {
+        host.next_slot = Some(host.next_slot.map_or(now, |at| at.max(on_time)) + interval);
+        if host.next_slot.is_some_and(|at| at > now) {
             self.rest(number);
         }
     }
 
     fn rest(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
-        if let (Some(until), false) = (host.not_before, host.is_given_up) {
+        if let (Some(until), false) = (host.not_before(), host.health.is_given_up()) {
             host.is_resting = true;
             self.order += 1;
             self.resting.insert((until, self.order), number);
@@ -321,7 +290,7 @@ impl<T> Hosts<T> {
             let number = first.remove();
             let host = &mut self.hosts[number as usize];
             // It may rest on, for another reason.
-            if host.not_before.is_none_or(|until| until <= now) {
+            if host.not_before().is_none_or(|until| until <= now) {
                 host.is_resting = false;
             }
             self.review(number);

@@ -32,8 +32,36 @@ fn starts(hosts: &mut Hosts<u32>, now: Instant) -> Vec<u32> {
     started
 }
 
+/// Of a request that began and ended now.
 fn end(hosts: &mut Hosts<u32>, ended: Ended, now: Instant) -> Option<Change> {
-    hosts.ended(0, ended, Duration::ZERO, now)
+    end_of(hosts, ended, (now, now))
+}
+
+fn end_of(
+    hosts: &mut Hosts<u32>,
+    ended: Ended,
+    (begun, now): (Instant, Instant),
+) -> Option<Change> {
+    let span = Span { begun, ended: now };
+    hosts.ended(0, ended, span, Duration::ZERO)
+}
+
+/// How a host of others is limited unless the job says otherwise.
+const RATED: Limits = Limits {
+    own_interval: Duration::from_millis(100),
+    ..FREELY
+};
+
+/// Each limit without a rate and with one.
+fn with_and_without_a_rate(limits: Limits) -> [Limits; 2] {
+    let own_interval = RATED.own_interval;
+    [
+        limits,
+        Limits {
+            own_interval,
+            ..limits
+        },
+    ]
 }
 
 #[test]
@@ -77,13 +105,15 @@ fn a_probe_waits_as_long_as_retry_after_says() {
         cooldown: Duration::from_secs(1),
         ..FREELY
     };
-    let mut hosts = filled(limits, 5);
-    starts(&mut hosts, now);
-    let thirty = Duration::from_secs(30);
-    let change = end(&mut hosts, Ended::Pause(Some(thirty)), now);
-    assert_eq!(change, Some(Change::Rests(1, thirty)));
-    assert!(starts(&mut hosts, now + Duration::from_secs(29)).is_empty());
-    assert_eq!(starts(&mut hosts, now + thirty).len(), 1);
+    for limits in with_and_without_a_rate(limits) {
+        let mut hosts = filled(limits, 5);
+        starts(&mut hosts, now);
+        let thirty = Duration::from_secs(30);
+        let change = end(&mut hosts, Ended::Unavailable(Some(thirty)), now);
+        assert_eq!(change, Some(Change::Rests(1, thirty)));
+        assert!(starts(&mut hosts, now + Duration::from_secs(29)).is_empty());
+        assert_eq!(starts(&mut hosts, now + thirty).len(), 1);
+    }
 }
 
 #[test]
@@ -108,144 +138,261 @@ fn a_rate_spaces_starts_and_saves_nothing_up() {
 #[test]
 fn a_pause_holds_for_the_host_alone() {
     let now = Instant::now();
-    let mut hosts = filled(FREELY, 5);
-    let (other, _) = hosts.number("b", false);
-    hosts.push(other, 10);
-    assert_eq!(starts(&mut hosts, now), [0, 10, 1]);
-    let change = end(&mut hosts, Ended::Pause(Some(Duration::from_secs(7))), now);
-    assert_eq!(change, Some(Change::Paused(Duration::from_secs(7))));
-    hosts.push(other, 11);
-    assert_eq!(starts(&mut hosts, now), [11]);
-    assert_eq!(starts(&mut hosts, now + Duration::from_secs(6)), [0; 0]);
-    assert_eq!(starts(&mut hosts, now + Duration::from_secs(7)), [2]);
+    let after = |seconds| now + Duration::from_secs(seconds);
+    for limits in with_and_without_a_rate(FREELY) {
+        for overrun in [Ended::Overrun, Ended::Unavailable] {
+            let mut hosts = filled(limits, 5);
+            let (other, _) = hosts.number("b", false);
+            hosts.push(other, 10);
+            let started = starts(&mut hosts, now);
+            assert!(started.contains(&0) && started.contains(&10));
+            let change = end(&mut hosts, overrun(Some(Duration::from_secs(7))), now);
+            assert_eq!(change, Some(Change::Paused(Duration::from_secs(7))));
+            hosts.push(other, 11);
+            assert_eq!(starts(&mut hosts, after(1)), [11]);
+            assert_eq!(starts(&mut hosts, after(6)), [0; 0]);
+            assert_eq!(starts(&mut hosts, after(7)).len(), 1);
+        }
+    }
 }
 
 #[test]
 fn the_pause_that_a_host_sets_has_a_limit() {
     let now = Instant::now();
-    let mut hosts = filled(FREELY, 5);
-    starts(&mut hosts, now);
-    end(
-        &mut hosts,
-        Ended::Pause(Some(Duration::from_secs(1_000_000))),
-        now,
-    );
-    assert_eq!(starts(&mut hosts, now + Duration::from_secs(100)), [2]);
+    for limits in with_and_without_a_rate(FREELY) {
+        let mut hosts = filled(limits, 5);
+        starts(&mut hosts, now);
+        let long = Duration::from_secs(1_000_000);
+        end(&mut hosts, Ended::Overrun(Some(long)), now);
+        assert_eq!(starts(&mut hosts, now + Duration::from_secs(99)), [0; 0]);
+        assert_eq!(starts(&mut hosts, now + Duration::from_secs(100)).len(), 1);
+    }
 }
 
 #[test]
 fn a_run_of_failures_opens_the_breaker_one_tries_again_and_then_the_host_is_given_up() {
-    let mut now = Instant::now();
-    let mut hosts = filled(FREELY, 10);
-    let mut changes = Vec::new();
-    for _ in 0..3 {
+    let seconds = Duration::from_secs;
+    for limits in with_and_without_a_rate(FREELY) {
+        let mut now = Instant::now();
+        let mut hosts = filled(limits, 10);
+        let mut changes = Vec::new();
+        let slot = Duration::from_millis(100);
+        let begun = now;
         starts(&mut hosts, now);
-        changes.extend(end(&mut hosts, Ended::Badly, now));
+        now += slot;
+        starts(&mut hosts, now);
+        for _ in 0..3 {
+            changes.extend(end_of(&mut hosts, Ended::Badly, (begun, now)));
+            now += slot;
+            starts(&mut hosts, now);
+        }
+        assert_eq!(changes, [Change::Rests(3, seconds(10))]);
+        // The one that was still on its way changes nothing, however late it ends.
+        let late = now + seconds(9);
+        assert_eq!(end_of(&mut hosts, Ended::Badly, (begun, late)), None);
+        assert_eq!(starts(&mut hosts, now), [0; 0]);
+        now += seconds(10);
+        assert_eq!(starts(&mut hosts, now), [4], "one alone");
+        // It fails at once, before its rate would allow another.
+        let change = end(&mut hosts, Ended::Badly, now);
+        assert_eq!(change, Some(Change::Rests(5, seconds(20))));
+        assert_eq!(starts(&mut hosts, now + seconds(19)), [0; 0]);
+        now += seconds(20);
+        assert_eq!(starts(&mut hosts, now), [5]);
+        let gone = end(&mut hosts, Ended::Badly, now);
+        assert!(matches!(gone, Some(Change::GivenUp(after)) if after >= seconds(30)));
+        let mut skipped = Vec::new();
+        while let Next::Skip(item) = hosts.next(now) {
+            skipped.push(item);
+        }
+        assert_eq!(skipped, [6, 7, 8, 9]);
+        hosts.push(0, 99);
+        assert!(matches!(hosts.next(now), Next::Skip(99)));
     }
-    assert_eq!(changes, [Change::Rests(3, Duration::from_secs(10))]);
-    // The one that was still on its way changes nothing.
-    assert_eq!(end(&mut hosts, Ended::Badly, now), None);
-    assert_eq!(starts(&mut hosts, now), [0; 0]);
-    now += Duration::from_secs(10);
-    assert_eq!(starts(&mut hosts, now), [4], "one alone");
-    let change = end(&mut hosts, Ended::Badly, now);
-    assert_eq!(change, Some(Change::Rests(5, Duration::from_secs(20))));
-    now += Duration::from_secs(20);
-    assert_eq!(starts(&mut hosts, now), [5]);
-    assert_eq!(
-        end(&mut hosts, Ended::Badly, now),
-        Some(Change::GivenUp(Duration::from_secs(30)))
-    );
-    let mut skipped = Vec::new();
-    while let Next::Skip(item) = hosts.next(now) {
-        skipped.push(item);
-    }
-    assert_eq!(skipped, [6, 7, 8, 9]);
-    hosts.push(0, 99);
-    assert!(matches!(hosts.next(now), Next::Skip(99)));
 }
 
 #[test]
 fn a_host_that_is_down_is_tried_until_its_time_is_over() {
-    let begun = Instant::now();
-    let mut now = begun;
     let limits = Limits {
         probes: None,
         wait_out: Duration::from_secs(1000),
         ..FREELY
     };
-    let mut hosts = filled(limits, 100);
-    let mut rests = Vec::new();
-    let gone = loop {
-        starts(&mut hosts, now);
-        match end(&mut hosts, Ended::Badly, now) {
-            Some(Change::Rests(_, rest)) => {
-                assert!(hosts.is_down(0));
-                rests.push(rest.as_secs());
-                now += rest;
+    for limits in with_and_without_a_rate(limits) {
+        let (mut now, mut opened) = (Instant::now(), None);
+        let mut hosts = filled(limits, 100);
+        let mut rests = Vec::new();
+        let gone = loop {
+            starts(&mut hosts, now);
+            match end(&mut hosts, Ended::Badly, now) {
+                Some(Change::Rests(_, rest)) => {
+                    assert!(hosts.is_down(0));
+                    opened.get_or_insert(now);
+                    rests.push(rest.as_secs());
+                    now += rest;
+                }
+                Some(Change::GivenUp(after)) => break after,
+                _ => now += Duration::from_millis(100),
             }
-            Some(Change::GivenUp(after)) => break after,
-            _ => {}
-        }
+        };
+        assert_eq!(rests, [10, 20, 40, 80, 160, 300, 300, 90]);
+        assert_eq!(
+            (gone, now - opened.unwrap()),
+            (limits.wait_out, limits.wait_out)
+        );
+        assert!(!hosts.is_down(0));
+        assert!(matches!(hosts.next(now), Next::Skip(_)));
+    }
+}
+
+#[test]
+fn a_host_that_is_only_overrun_is_paused_until_its_time_is_over_and_never_rests() {
+    let limits = Limits {
+        wait_out: Duration::from_secs(15),
+        ..FREELY
     };
-    assert_eq!(rests, [10, 20, 40, 80, 160, 300, 300, 90]);
-    assert_eq!((gone, now - begun), (limits.wait_out, limits.wait_out));
-    assert!(!hosts.is_down(0));
-    assert!(matches!(hosts.next(now), Next::Skip(_)));
+    let two = Duration::from_secs(2);
+    for limits in with_and_without_a_rate(limits) {
+        let (begun, mut sent) = (Instant::now(), 0);
+        let mut hosts = filled(limits, 100);
+        let mut now = begun;
+        let gone = loop {
+            let started = starts(&mut hosts, now).len();
+            let ends = (0..started).filter_map(|_| end(&mut hosts, Ended::Overrun(Some(two)), now));
+            let changes: Vec<Change> = ends.collect();
+            sent += started;
+            let is_rest = |change: &Change| matches!(change, Change::Rests(..));
+            assert!(!changes.iter().any(is_rest), "{changes:?}");
+            match changes.first() {
+                Some(Change::GivenUp(after)) => break *after,
+                _ => now += Duration::from_millis(100),
+            }
+        };
+        assert!(gone >= limits.wait_out && now - begun < limits.wait_out + 2 * two);
+        assert!((3..20).contains(&sent), "{sent}");
+    }
+}
+
+#[test]
+fn a_host_that_was_overrun_is_slowed_until_its_former_rate_is_reached() {
+    let limits = Limits { own: 100, ..FREELY };
+    let second = Duration::from_secs(1);
+    for limits in with_and_without_a_rate(limits) {
+        let mut now = Instant::now();
+        let mut hosts = filled(limits, 10_000);
+        // As many as its limits allow in a second.
+        let (begun, mut first) = (now, 0);
+        for _ in 0..10 {
+            first += starts(&mut hosts, now).len();
+            now += second / 10;
+        }
+        for _ in 0..first {
+            end_of(&mut hosts, Ended::Overrun(Some(second)), (begun, now));
+        }
+        let a_second = |hosts: &mut Hosts<u32>, now: &mut Instant| {
+            let mut count = 0;
+            for _ in 0..100 {
+                *now += second / 100;
+                let started = starts(hosts, *now).len();
+                for _ in 0..started {
+                    end(hosts, Ended::Well, *now);
+                }
+                count += started;
+            }
+            count
+        };
+        assert_eq!(a_second(&mut hosts, &mut now).min(1), 1, "the pause ends");
+        let next = a_second(&mut hosts, &mut now);
+        assert!(
+            (first / 4..first).contains(&next),
+            "{first} and then {next}"
+        );
+        assert!((0..2 * first).any(|_| a_second(&mut hosts, &mut now) >= first));
+    }
+}
+
+#[test]
+fn behind_a_gate_nothing_starts_while_what_opens_it_waits_for_another_try() {
+    for limits in with_and_without_a_rate(FREELY) {
+        let now = Instant::now();
+        let mut hosts = filled(limits, 5);
+        hosts.close_gate(0);
+        assert_eq!(starts(&mut hosts, now), [0]);
+        let later = now + Duration::from_secs(3);
+        hosts.later(0, 0, later);
+        end(&mut hosts, Ended::Well, now);
+        assert_eq!(starts(&mut hosts, now + Duration::from_secs(2)), [0; 0]);
+        assert_eq!(starts(&mut hosts, later), [0]);
+    }
 }
 
 #[test]
 fn a_host_that_came_back_has_all_of_its_time_again() {
-    let mut now = Instant::now();
     let limits = Limits {
         probes: None,
         wait_out: Duration::from_secs(15),
         ..FREELY
     };
-    let mut hosts = filled(limits, 100);
-    for _ in 0..5 {
-        for _ in 0..3 {
+    for limits in with_and_without_a_rate(limits) {
+        let mut now = Instant::now();
+        let mut hosts = filled(limits, 100);
+        for _ in 0..5 {
+            for _ in 0..3 {
+                now += Duration::from_millis(100);
+                starts(&mut hosts, now);
+                end(&mut hosts, Ended::Badly, now);
+            }
+            assert!(hosts.is_down(0));
+            now += Duration::from_secs(14);
             starts(&mut hosts, now);
-            end(&mut hosts, Ended::Badly, now);
+            end(&mut hosts, Ended::Well, now);
+            assert!(!hosts.is_down(0));
         }
-        assert!(hosts.is_down(0));
-        now += Duration::from_secs(14);
-        end(&mut hosts, Ended::Well, now);
-        assert!(!hosts.is_down(0));
     }
 }
 
 #[test]
 fn a_host_that_responds_again_gets_its_limit_back() {
-    let mut now = Instant::now();
-    let mut hosts = filled(FREELY, 10);
-    for _ in 0..3 {
+    for limits in with_and_without_a_rate(FREELY) {
+        let mut now = Instant::now();
+        let slot = Duration::from_millis(100);
+        let mut hosts = filled(limits, 10);
+        for _ in 0..3 {
+            now += slot;
+            starts(&mut hosts, now);
+            end(&mut hosts, Ended::Badly, now);
+        }
+        assert!(hosts.is_down(0));
+        now += Duration::from_secs(10);
         starts(&mut hosts, now);
-        end(&mut hosts, Ended::Badly, now);
+        while hosts.hosts[0].in_flight > 0 {
+            end(&mut hosts, Ended::Well, now);
+        }
+        let started = [now + slot, now + 2 * slot].map(|now| starts(&mut hosts, now).len());
+        assert_eq!(started.iter().sum::<usize>(), 2);
     }
-    end(&mut hosts, Ended::Badly, now);
-    now += Duration::from_secs(10);
-    starts(&mut hosts, now);
-    end(&mut hosts, Ended::Well, now);
-    assert_eq!(starts(&mut hosts, now).len(), 2);
 }
 
 #[test]
 fn tries_again_have_a_budget_and_their_time() {
-    let now = Instant::now();
-    let mut hosts = filled(FREELY, 40);
-    let mut retried = 0;
-    for _ in 0..40 {
-        starts(&mut hosts, now);
-        if hosts.may_retry(0) {
-            retried += 1;
-            hosts.again(0, 100 + retried, now + Duration::from_secs(1));
+    for limits in with_and_without_a_rate(FREELY) {
+        let mut now = Instant::now();
+        let later = now + Duration::from_secs(3600);
+        let mut hosts = filled(limits, 40);
+        let mut retried = 0;
+        for _ in 0..40 {
+            now += Duration::from_millis(100);
+            starts(&mut hosts, now);
+            if hosts.may_retry(0) {
+                retried += 1;
+                hosts.again(0, 100 + retried, later);
+            }
+            end(&mut hosts, Ended::Well, now);
         }
-        end(&mut hosts, Ended::Well, now);
+        assert!((10..=30).contains(&retried), "{retried}");
+        let started = starts(&mut hosts, later);
+        assert!(!started.is_empty() && started.iter().all(|item| *item > 100));
     }
-    assert!((10..=25).contains(&retried), "{retried}");
-    let later = now + Duration::from_secs(1);
-    assert!(starts(&mut hosts, later).iter().all(|item| *item > 100));
 }
 
 #[test]
@@ -256,7 +403,15 @@ fn hosts_that_nothing_is_known_of_are_forgotten() {
         let (number, _) = hosts.number(&host.to_string(), false);
         hosts.push(number, host);
         assert_eq!(starts(&mut hosts, now), [host]);
-        hosts.ended(number, Ended::Well, Duration::ZERO, now);
+        hosts.ended(
+            number,
+            Ended::Well,
+            Span {
+                begun: now,
+                ended: now,
+            },
+            Duration::ZERO,
+        );
     }
     assert!(hosts.hosts.len() <= MOST_REMEMBERED + 2);
 }
@@ -274,7 +429,15 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
         assert!(is_new);
         hosts.push(number, host);
         assert_eq!(starts(&mut hosts, now), [host]);
-        hosts.ended(number, Ended::Badly, Duration::ZERO, now);
+        hosts.ended(
+            number,
+            Ended::Badly,
+            Span {
+                begun: now,
+                ended: now,
+            },
+            Duration::ZERO,
+        );
         now += Duration::from_millis(1);
     }
     let resting = 1000;
@@ -283,7 +446,15 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
     let (number, _) = hosts.number("again", false);
     hosts.push(number, 1);
     assert_eq!(starts(&mut hosts, now), [1]);
-    hosts.ended(number, Ended::Badly, Duration::ZERO, now);
+    hosts.ended(
+        number,
+        Ended::Badly,
+        Span {
+            begun: now,
+            ended: now,
+        },
+        Duration::ZERO,
+    );
     hosts.again(number, 2, now + Duration::from_secs(2));
     for _ in 0..3000 {
         assert_eq!(hosts.number("again", false), (number, false));

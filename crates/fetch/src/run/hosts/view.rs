@@ -42,7 +42,7 @@ impl<T> Hosts<T> {
                 .taken
                 .checked_div(host.ended.max(1) as u32)
                 .unwrap_or_default();
-            std::cmp::Reverse((host.is_given_up, host.state(now).is_some(), mean))
+            std::cmp::Reverse((host.health.is_given_up(), host.state(now).is_some(), mean))
         };
         known.sort_by_key(key);
         known.truncate(most);
@@ -54,7 +54,7 @@ impl<T> Hosts<T> {
         let seconds = self.by_name.values().map(|number| {
             let host = &self.hosts[*number as usize];
             let waiting = (host.waiting.len() + host.delayed) as f64;
-            waiting * self.interval(*number).as_secs_f64()
+            waiting * host.spacing().as_secs_f64()
         });
         seconds.fold(0.0, f64::max)
     }
@@ -78,9 +78,10 @@ impl<T> Hosts<T> {
 impl<T> HostState<T> {
     pub fn state(&self, now: Instant) -> Option<&'static str> {
         let rests = self
-            .not_before
+            .health
+            .rests_until()
             .is_some_and(|until| until > now + Duration::from_millis(900));
-        match (self.is_given_up, self.opened > 0, rests) {
+        match (self.health.is_given_up(), self.health.is_open(), rests) {
             (true, _, _) => Some("given up"),
             (_, true, _) => Some("rests"),
             (_, _, true) => Some("paused"),

@@ -1,5 +1,7 @@
 //! An input whose request waits for its turn.
 
+use std::time::Instant;
+
 use crate::plan::{Content, Planned, Way};
 use crate::request::Onward;
 use crate::segment::Pages;
@@ -12,8 +14,12 @@ pub struct Pending {
     pub cursor: u16,
     /// How often it was tried.
     pub attempts: u32,
-    /// How many of these tries do not count, because its host was down for all.
+    /// How many of these tries do not count, because its host was down for all, or overrun.
     pub put_back: u32,
+    /// When its host said first that it is overrun, and how often it did, without another answer.
+    pub overrun: Option<(Instant, u32)>,
+    /// Whether it was sent again on another connection.
+    pub has_reconnected: bool,
     /// How many tries in a row were lost by proxies.
     pub lost: u32,
     /// Whether the user wrote the host of its request as their own.
@@ -44,6 +50,8 @@ impl Pending {
             cursor,
             attempts: 0,
             put_back: 0,
+            overrun: None,
+            has_reconnected: false,
             lost: 0,
             is_own: false,
             is_intended: false,

@@ -72,10 +72,23 @@ impl OpenPart {
         self.hosts.again(host, pending, at);
     }
 
-    /// Queues one behind the others of its host, which is down: its try does not count.
-    pub fn put_back(&mut self, host: u32, mut pending: Pending) {
+    /// Queues one again, from then on: its try does not count, because its host was overrun.
+    pub fn later(&mut self, host: u32, mut pending: Pending, at: Instant) {
         pending.put_back += 1;
-        self.queue(host, pending);
+        self.groups[usize::from(pending.cursor)].joined(&pending);
+        self.hosts.later(host, pending, at);
+    }
+
+    /// Queues one behind the others of its host, which is down: its try does not count. What opens the gate of its host
+    /// stays in front.
+    pub fn put_back(&mut self, host: u32, mut pending: Pending) {
+        match pending.is_robots {
+            true => self.resume(host, pending),
+            false => {
+                pending.put_back += 1;
+                self.queue(host, pending);
+            }
+        }
     }
 
     /// Queues one before the others of its host, because its last try was none.
@@ -263,6 +276,7 @@ impl OpenPart {
                     return Ok(());
                 }
                 (onward.before, pending.put_back) = (pending.attempts, 0);
+                (pending.overrun, pending.has_reconnected) = (None, false);
                 pending.is_own = is_own;
                 pending.onward = Some(Box::new(onward));
                 match pending.pages {

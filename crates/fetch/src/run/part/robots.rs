@@ -122,7 +122,7 @@ impl OpenPart {
             onward: Some(Box::new(onward)),
             ..Pending::new(planned, from.cursor)
         };
-        self.again(host, pending, Instant::now());
+        self.queue_first(host, pending);
     }
 
     /// Applies the robots.txt of a host to the inputs that wait for it.

@@ -1,0 +1,317 @@
+//! What fails is tried again or reported, and never passes for success.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::scripted_server::{Scripted, Sent, good, response};
+use crate::support::{World, count, ending, hecaton};
+
+const CUT: &str = "HTTP/1.1 200 X\r\nContent-Length: 1000\r\n\r\nonly this";
+
+fn list(
+    world: &World,
+    server: &Scripted,
+    paths: impl Iterator<Item = String>,
+) -> std::path::PathBuf {
+    world.write("urls.txt", paths.map(|path| server.url(&path)))
+}
+
+fn is_good(records: &BTreeMap<u64, Value>) -> usize {
+    records
+        .values()
+        .filter(|record| record["ok"] == true)
+        .count()
+}
+
+/// A gzip stream that ends in the middle of a block of 100 bytes.
+fn half_of_gzip() -> Vec<u8> {
+    let head = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff];
+    let block = [1, 100, 0, 155, 255];
+    [&head[..], &block, b"hello"].concat()
+}
+
+#[test]
+fn a_response_that_is_cut_in_its_body_is_tried_again() {
+    let server = Scripted::start(|path, before| match (path, before) {
+        (_, 1..) => good(),
+        ("/length", _) => Sent::Closed(CUT.into()),
+        ("/chunks", _) => Sent::Closed(
+            b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n".to_vec(),
+        ),
+        ("/gzip", _) => {
+            let body = half_of_gzip();
+            let length = body.len();
+            let head = format!(
+                "HTTP/1.1 200 X\r\nContent-Encoding: gzip\r\nContent-Length: {length}\r\n\r\n"
+            );
+            Sent::Kept([head.into_bytes(), body].concat())
+        }
+        _ => good(),
+    });
+    for way in [
+        &["--keep-body", "files"][..],
+        &["--keep-body", "inline"],
+        &[],
+    ] {
+        let world = World::new();
+        let before = server.came().len();
+        let paths = ["/length", "/chunks", "/gzip"].map(|path| format!("{path}?{before}"));
+        let plain = ["/length", "/chunks", "/gzip"].map(str::to_owned);
+        let paths = if before == 0 { plain } else { paths };
+        let list = list(&world, &server, paths.into_iter());
+        world.run_to(0, &list, way);
+        let records = world.records();
+        assert_eq!(is_good(&records), 3, "{records:?}");
+        if before == 0 {
+            let attempts: Vec<_> = records
+                .values()
+                .map(|record| record["attempts"].clone())
+                .collect();
+            assert_eq!(attempts, [2, 2, 2]);
+        }
+    }
+}
+
+#[test]
+fn a_host_that_cuts_every_body_gets_a_rest() {
+    let world = World::new();
+    let server = Scripted::start(|_, _| Sent::Closed(CUT.into()));
+    let list = list(&world, &server, (0..300).map(|n| format!("/{n}")));
+    let quickly = [
+        "--breaker-cooldown",
+        "50ms",
+        "--wait-out",
+        "500ms",
+        "-c",
+        "20",
+    ];
+    let ended = world.run_to(3, &list, &quickly);
+    assert!(ended.stderr.contains("given up after"), "{}", ended.stderr);
+    assert!(server.came().len() < 200, "{}", server.came().len());
+}
+
+#[test]
+fn a_post_whose_response_was_cut_is_unknown_and_sent_once() {
+    let world = World::new();
+    let server = Scripted::start(|_, _| Sent::Closed(CUT.into()));
+    let list = list(&world, &server, std::iter::once("/".to_owned()));
+    world.run_to(3, &list, &["-X", "POST", "--body", "x"]);
+    assert_eq!(world.records()[&0]["outcome"], "unknown");
+    assert_eq!(server.came().len(), 1);
+}
+
+/// A robots.txt that comes at last, after this.
+fn robots_after(first: impl Fn() -> Sent + Send + Sync + 'static) -> Scripted {
+    Scripted::start(move |path, before| match (path, before) {
+        ("/robots.txt", 0) => first(),
+        ("/robots.txt", _) => response(200, "", "User-agent: *\nDisallow: /no\n"),
+        _ => good(),
+    })
+}
+
+#[test]
+fn a_robots_txt_that_fails_once_is_requested_again() {
+    for first in [
+        (|| response(502, "", "")) as fn() -> Sent,
+        || response(500, "", ""),
+        || response(503, "Retry-After: 1\r\n", ""),
+        || Sent::Closed(CUT.into()),
+        || Sent::Closed(Vec::new()),
+    ] {
+        let world = World::new();
+        let server = robots_after(first);
+        let paths = (0..50).map(|n| format!("/{n}")).chain(["/no".to_owned()]);
+        let list = list(&world, &server, paths);
+        let ended = world.run_to(0, &list, &["--robots"]);
+        let records = world.records();
+        assert_eq!(is_good(&records), 50, "{}", ended.stderr);
+        assert_eq!(records[&50]["why"], "robots");
+        assert_eq!(server.count("/robots.txt"), 2);
+        let paths: Vec<String> = server.came().into_iter().map(|came| came.path).collect();
+        assert_eq!(paths[..2], ["/robots.txt"; 2], "nothing goes before it");
+    }
+}
+
+#[test]
+fn a_sitemap_that_fails_once_is_requested_again_and_a_wrong_document_is_none() {
+    let sitemap = |server: &Scripted, world: &World| {
+        let mut command = hecaton(&["fetch", "--sitemap", &server.url("/sitemap.xml"), "-o"]);
+        ending(command.arg(world.out()))
+    };
+    for first in [
+        (|| response(502, "", "")) as fn() -> Sent,
+        || response(503, "Retry-After: 1\r\n", ""),
+        || Sent::Closed(CUT.into()),
+    ] {
+        let world = World::new();
+        let server = Scripted::start(move |path, before| match (path, before) {
+            ("/sitemap.xml", 0) => first(),
+            ("/sitemap.xml", _) => response(
+                200,
+                "",
+                "<feed><entry><link href='http://127.0.0.1/1'/></entry></feed>",
+            ),
+            _ => good(),
+        });
+        let ended = sitemap(&server, &world);
+        assert_eq!(server.count("/sitemap.xml"), 2, "{}", ended.stderr);
+    }
+    let world = World::new();
+    let server = Scripted::start(|_, _| response(200, "", "<!DOCTYPE html><html><p>Log in</html>"));
+    let ended = sitemap(&server, &world);
+    assert_eq!(ended.status, Some(1));
+    assert!(ended.stderr.contains("<html>"), "{}", ended.stderr);
+}
+
+#[test]
+fn answers_of_500_are_no_outage() {
+    let world = World::new();
+    let server = Scripted::start(|path, _| match path.contains("bad") {
+        true => response(500, "", ""),
+        false => good(),
+    });
+    let paths = (0..300).map(|n| match (100..160).contains(&n) {
+        true => format!("/bad{n}"),
+        false => format!("/{n}"),
+    });
+    let list = list(&world, &server, paths);
+    let ended = world.run_to(4, &list, &[]);
+    let records = world.records();
+    assert_eq!(is_good(&records), 240, "{}", ended.stderr);
+    assert_eq!(count(&records, "response"), 300);
+    assert!(
+        !ended.stderr.contains("failures in a row"),
+        "{}",
+        ended.stderr
+    );
+    assert_eq!(server.came().len(), 300);
+}
+
+#[test]
+fn a_host_that_allows_fewer_requests_gets_fewer_and_no_input_fails() {
+    for (status, pause) in [(429, ""), (429, "Retry-After: 1\r\n"), (503, "")] {
+        let world = World::new();
+        // A bucket of five requests, and five more a second.
+        let bucket = Mutex::new((5.0, Instant::now()));
+        let server = Scripted::start(move |_, _| {
+            let mut bucket = bucket.lock().unwrap();
+            let more = bucket.1.elapsed().as_secs_f64() * 5.0;
+            *bucket = ((bucket.0 + more).min(5.0), Instant::now());
+            match bucket.0 >= 1.0 {
+                true => {
+                    bucket.0 -= 1.0;
+                    good()
+                }
+                false => response(status, pause, ""),
+            }
+        });
+        let list = list(&world, &server, (0..40).map(|n| format!("/{n}")));
+        let ended = world.run_to(0, &list, &["--rate", "10", "--retries", "0"]);
+        assert_eq!(is_good(&world.records()), 40, "{}", ended.stderr);
+        assert!(!ended.stderr.contains("given up"), "{}", ended.stderr);
+    }
+}
+
+#[test]
+fn after_a_retry_after_requests_do_not_all_start_at_once() {
+    let world = World::new();
+    let pause = Duration::from_secs(2);
+    let begun = Instant::now();
+    let server = Scripted::start(move |_, _| match begun.elapsed() < pause {
+        true => response(429, "Retry-After: 2\r\n", ""),
+        false => good(),
+    });
+    let list = list(&world, &server, (0..200).map(|n| format!("/{n}")));
+    world.run_to(0, &list, &["-c", "100"]);
+    assert_eq!(is_good(&world.records()), 200);
+    let came = server.came();
+    let first = came
+        .iter()
+        .find(|came| came.at - begun >= pause)
+        .unwrap()
+        .at;
+    let at_once = came.iter().filter(|came| came.at >= first);
+    let at_once = at_once
+        .filter(|came| came.at - first < Duration::from_millis(100))
+        .count();
+    assert!(at_once < 60, "{at_once} of 200 within a tenth of a second");
+}
+
+#[test]
+fn a_dead_host_is_given_up_in_time_whatever_its_rate() {
+    for answer in [
+        (|| Sent::Closed(Vec::new())) as fn() -> Sent,
+        || response(429, "", ""),
+        || response(429, "Retry-After: 1\r\n", ""),
+        || response(503, "", ""),
+    ] {
+        let world = World::new();
+        let server = Scripted::start(move |_, _| answer());
+        let list = list(&world, &server, (0..10).map(|n| format!("/{n}")));
+        let quickly = ["--rate", "10", "--wait-out", "3s", "--breaker", "2"];
+        let more = ["--breaker-cooldown", "500ms"];
+        let ended = world.run_to(3, &list, &[&quickly[..], &more].concat());
+        assert!(ended.stderr.contains("given up after"), "{}", ended.stderr);
+        // Ten a second would be thirty.
+        assert!(server.came().len() < 20, "{:?}", server.came().len());
+    }
+}
+
+#[test]
+fn requests_that_are_sent_again_wait_for_the_rate_and_are_counted() {
+    let world = World::new();
+    let server = Scripted::start(|_, _| Sent::Closed(Vec::new()));
+    let list = list(&world, &server, (0..5).map(|n| format!("/{n}")));
+    world.run_to(
+        3,
+        &list,
+        &["--rate", "5", "--retries", "1", "--breaker", "0"],
+    );
+    let came = server.came();
+    let attempts = world.records().into_values();
+    let attempts: u64 = attempts
+        .map(|record| record["attempts"].as_u64().unwrap())
+        .sum();
+    assert_eq!(attempts, came.len() as u64);
+    let span = came.last().unwrap().at - came[0].at;
+    // Ten requests at five a second.
+    assert!(span > Duration::from_millis(1700), "{span:?}");
+}
+
+#[test]
+fn a_kept_connection_that_was_closed_is_no_try() {
+    let world = World::new();
+    // Every second request of a connection finds it closed.
+    let server = Scripted::start(|_, before| match before {
+        0 => Sent::Closed(b"HTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok".to_vec()),
+        _ => good(),
+    });
+    let list = list(&world, &server, (0..20).map(|n| format!("/{n}")));
+    world.run_to(0, &list, &["-c", "1", "--retries", "0", "--breaker", "1"]);
+    assert_eq!(is_good(&world.records()), 20);
+}
+
+#[test]
+fn a_value_of_json_from_a_page_that_is_none_is_not_good() {
+    let world = World::new();
+    let server = Scripted::start(|path, _| match path {
+        "/json" => response(200, "", "{\"price\": 7}"),
+        "/other" => response(200, "", "{\"other\": 7}"),
+        "/none" => Sent::Kept(b"HTTP/1.1 204 X\r\n\r\n".to_vec()),
+        _ => response(200, "Content-Type: text/html\r\n", "<html>Log in</html>"),
+    });
+    let paths = ["/json", "/other", "/none", "/html"].map(str::to_owned);
+    let list = list(&world, &server, paths.into_iter());
+    world.run_to(4, &list, &["--take", "price=/price"]);
+    let records = world.records();
+    let ok: Vec<bool> = records
+        .values()
+        .map(|record| record["ok"] == true)
+        .collect();
+    assert_eq!(ok, [true, true, true, false]);
+    let why = records[&3]["why"].as_str().unwrap();
+    assert!(why.contains("not JSON") && why.contains("price"), "{why}");
+}

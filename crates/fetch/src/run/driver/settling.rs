@@ -1,0 +1,259 @@
+//! Settles a request that is not sent again: follows its redirect, or writes its record and queues its next page.
+
+use hecaton::Redirect;
+
+use super::closing::unless_taken_over;
+use super::conditional;
+use super::{Driver, Flight};
+use crate::error::Result;
+use crate::plan::{Planned, Way};
+use crate::record::Outcome;
+use crate::request::{Onward, Rendered, Step, step};
+use crate::run::keep::Keeper;
+use crate::run::line::{RecordWriter, Tried};
+use crate::run::pages::Following;
+use crate::run::part::{OpenPart, Pending, Unfollowed};
+use crate::sink::Whole;
+use crate::take::{Alone, LARGE};
+
+/// The fate of a response's body.
+pub(super) enum Stored {
+    /// It was received whole: into this file, or, with none, into the memory of the response.
+    Whole(Option<Whole>),
+    /// It is longer than allowed, as this sentence says.
+    TooLarge(String),
+    /// The job has the same body already; whether that response was good.
+    Unchanged(bool),
+}
+
+/// A request with its last outcome.
+pub(super) struct Last<'a> {
+    pub flight: Flight,
+    pub index: usize,
+    pub outcome: &'a hecaton::Outcome,
+    pub body: Stored,
+}
+
+impl Driver<'_> {
+    /// Follows the redirect of a request, or writes its record.
+    pub(super) fn settle(&mut self, last: Last<'_>) -> Result<()> {
+        let is_large = |response: &hecaton::Response| response.body().len() > LARGE;
+        let is_large = self.keeper.reads() && last.outcome.as_ref().is_ok_and(is_large);
+        let _alone = is_large.then(Alone::wait);
+        let mut tried = self.tried(&last.flight);
+        match self.leads(&last) {
+            Step::Stay => self.record(last, &tried, None),
+            Step::Refused(url, why) => {
+                tried.location = url;
+                // If no redirects are to be followed, the redirect is recorded as the response.
+                let refused = (self.job.network.redirects > 0).then_some(why);
+                self.record(last, &tried, refused)
+            }
+            Step::To(onward) => {
+                tried.location = Some(onward.url.clone());
+                self.follow_redirect(last, onward, &tried)
+            }
+        }
+    }
+
+    /// The facts of a request besides its response.
+    fn tried(&self, flight: &Flight) -> Tried {
+        let onward = flight.pending.onward.as_ref();
+        let pages = flight.pending.pages.as_ref();
+        let before = pages.map_or(0, |pages| pages.number);
+        Tried {
+            attempts: flight.pending.attempts,
+            begun: flight.begun,
+            location: onward.map(|onward| onward.url.clone()),
+            page: self.paging.as_ref().map(|_| 1 + before),
+        }
+    }
+
+    /// Whether a response is a redirect to be followed, and where it leads.
+    fn leads(&self, last: &Last<'_>) -> Step {
+        let pending = &last.flight.pending;
+        let response = match last.outcome {
+            Ok(response) if Redirect::is_one(response.status()) => response,
+            _ => return Step::Stay,
+        };
+        let Ok(rendered) = self.maker.render(&pending.planned.held) else {
+            return Step::Stay;
+        };
+        let network = &self.job.network;
+        step(
+            (response.status(), response.headers()),
+            &rendered,
+            pending.onward.as_deref(),
+            (network.redirects, network.redirects_to),
+        )
+    }
+
+    /// Queues the request that a redirect leads to, or records why it is not sent here.
+    fn follow_redirect(&mut self, last: Last<'_>, onward: Onward, tried: &Tried) -> Result<()> {
+        let Last {
+            flight,
+            index,
+            outcome,
+            ..
+        } = last;
+        let rendered = self.maker.render(&flight.pending.planned.held);
+        let Ok(rendered) = rendered.map(Rendered::into_owned) else {
+            return Ok(());
+        };
+        let part = &mut self.open[index];
+        let writing = (&mut self.records, self.job.pace.robots);
+        let Err(unfollowed) = part.follow(flight.pending, onward, &rendered, writing) else {
+            return Ok(());
+        };
+        let (pending, why) = *unfollowed;
+        let why = match why {
+            Unfollowed::Refused(why) => why,
+            // The round that follows redirects can begin only with the first page of an input.
+            Unfollowed::OtherPart(onward) if pending.pages.is_some() => {
+                let to = onward.url;
+                format!("a further page leads to a host of another part of the job, {to}")
+            }
+            Unfollowed::OtherPart(onward) => {
+                if let Ok(response) = outcome {
+                    let way = way_of(onward, &pending);
+                    let out = part.record(Outcome::Onward, false);
+                    let about = (&pending.planned, &rendered);
+                    self.records.onward(out, about, (tried, &way), response);
+                }
+                return Ok(());
+            }
+        };
+        let pending = Flight { pending, ..flight };
+        let last = Last {
+            flight: pending,
+            index,
+            outcome,
+            body: Stored::Whole(None),
+        };
+        self.record(last, tried, Some(why))
+    }
+
+    /// Writes the record of an outcome, or of a redirect that is not followed, and why. Queues the page that follows.
+    fn record(&mut self, last: Last<'_>, tried: &Tried, refused: Option<String>) -> Result<()> {
+        let Last {
+            flight,
+            index,
+            outcome,
+            body,
+        } = last;
+        let Ok(rendered) = self.maker.render(&flight.pending.planned.held) else {
+            return Ok(());
+        };
+        let part = &mut self.open[index];
+        let holds = |response| conditional::holds(&flight, flight.url(&rendered), response);
+        let unchanged = outcome.as_ref().ok().and_then(holds);
+        let body = match unchanged {
+            Some(ok) if !self.has_conditions => Stored::Unchanged(ok),
+            _ => body,
+        };
+        let next = match (&self.paging, outcome, &refused) {
+            (Some(paging), Ok(response), None) => {
+                let is_here = |url: &str| part.has_host_of(url);
+                Some(paging.following((response, &rendered), &flight.pending, is_here))
+            }
+            _ => None,
+        };
+        let (following, pages) = next.unzip();
+        let may_repeat = flight.may_repeat || outcome.as_ref().is_err_and(|error| !error.sent());
+        let about = (&flight.pending.planned, &rendered);
+        let came = (outcome, refused.as_deref(), may_repeat);
+        let kept = (&self.keeper, (body, following.as_ref()));
+        let kept = record(part, &mut self.records, about, tried, came, kept);
+        if let (Ok(true), Some(Following::Page(onward)), Some(pages)) = (&kept, following, pages) {
+            let rendered = rendered.into_owned();
+            self.follow_page((flight, index), (onward, pages), &rendered);
+            return Ok(());
+        }
+        if let Some(partials) = &mut part.partials {
+            partials.forget(flight.pending.planned.number);
+        }
+        unless_taken_over(self.folder, (part.number, part.attempt), kept).map(|_| ())
+    }
+}
+
+/// The target of a redirect, for the round that follows it.
+fn way_of(onward: Onward, pending: &Pending) -> Way {
+    Way {
+        url: onward.url,
+        followed: onward.followed,
+        attempts: pending.attempts,
+        is_get: onward.is_get,
+        has_left: onward.has_left,
+    }
+}
+
+/// The URL of the next page.
+fn way_to(onward: &Onward) -> Way {
+    Way {
+        url: onward.url.clone(),
+        followed: 0,
+        attempts: 0,
+        is_get: onward.is_get,
+        has_left: onward.has_left,
+    }
+}
+
+/// Writes the record of an outcome, or of a redirect that is not followed, and why. Returns whether another page
+/// follows it.
+fn record(
+    part: &mut OpenPart,
+    records: &mut RecordWriter,
+    about: (&Planned, &Rendered<'_>),
+    tried: &Tried,
+    (outcome, refused, repeatable): (&hecaton::Outcome, Option<&str>, bool),
+    (keeper, (body, following)): (&Keeper, (Stored, Option<&Following>)),
+) -> std::io::Result<bool> {
+    match (outcome, refused) {
+        (Ok(response), Some(why)) => {
+            let out = part.record(Outcome::Error, false);
+            records.refused(out, about, tried, response, why);
+        }
+        (Ok(response), None) => {
+            let whole = match body {
+                Stored::Whole(whole) => whole,
+                Stored::TooLarge(why) => {
+                    let out = part.record(Outcome::Error, false);
+                    records.without_body(out, about, tried, response, &why);
+                    return Ok(false);
+                }
+                Stored::Unchanged(ok) => {
+                    let out = part.record(Outcome::Unchanged, ok);
+                    records.unchanged(out, about, tried, response, ok);
+                    return Ok(false);
+                }
+            };
+            let mut kept = keeper.keep(&mut part.sink, about, tried, (response, whole))?;
+            // A response that is not good is the last page, even if it names a next one.
+            match following.filter(|_| kept.ok) {
+                Some(Following::Page(onward)) => kept.next = Some(way_to(onward)),
+                Some(Following::Refused(why)) => {
+                    (kept.ok, kept.why) = (false, Some(why.clone()));
+                }
+                Some(Following::Nothing) | None => {}
+            }
+            let is_followed = kept.next.is_some();
+            let out = match is_followed {
+                true => part.page(),
+                false => part.record(Outcome::Response, kept.ok),
+            };
+            records.response(out, about, tried, response, kept);
+            return Ok(is_followed);
+        }
+        // The server may have acted on the request. It is not recorded as an error, because `again` sends errors by
+        // default.
+        (Err(error), _) if !repeatable => {
+            let out = part.record(Outcome::Unknown, false);
+            records.unknown(out, about, tried, error);
+        }
+        (Err(error), _) => {
+            let out = part.record(Outcome::Error, false);
+            records.error(out, about, tried, error);
+        }
+    }
+    Ok(false)
+}

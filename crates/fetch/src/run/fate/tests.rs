@@ -1,0 +1,232 @@
+//! The table of fates: every end of an attempt, for every purpose.
+
+use Ended::{Badly, Unknown, Well};
+use Then::{Again, Fewer, Later, Now, OtherProxy, Reconnect, Record};
+
+use super::*;
+
+const STATUSES: [u16; 4] = [404, 429, 502, 503];
+
+const PAUSE: Option<Duration> = Some(Duration::from_secs(7));
+
+const OVERRUN: Ended = Ended::Overrun(PAUSE);
+const UNAVAILABLE: Ended = Ended::Unavailable(PAUSE);
+
+/// A status, how it counts for its host, and what becomes of an input (also of a further page, and of where a redirect
+/// led) and of a side request (a robots.txt, a sitemap, a list).
+///
+/// The statuses that are tried again are 404, 429, 502 and 503.
+const OF_STATUSES: [(u16, Ended, [Then; 2]); 26] = [
+    (200, Well, [Record, Record]),
+    (204, Well, [Record, Record]),
+    (206, Well, [Record, Record]),
+    (301, Well, [Record, Record]),
+    (304, Well, [Record, Record]),
+    (400, Well, [Record, Record]),
+    (401, Well, [Record, Record]),
+    (403, Well, [Record, Record]),
+    (404, Well, [Again, Record]),
+    (408, Well, [Record, Record]),
+    (410, Well, [Record, Record]),
+    (416, Well, [Record, Record]),
+    (429, OVERRUN, [Later, Later]),
+    (499, Well, [Record, Record]),
+    (500, Well, [Record, Again]),
+    (501, Well, [Record, Again]),
+    (502, Badly, [Again, Again]),
+    (503, UNAVAILABLE, [Later, Later]),
+    (504, Badly, [Record, Again]),
+    (505, Well, [Record, Again]),
+    (519, Well, [Record, Again]),
+    (520, Badly, [Record, Again]),
+    (527, Badly, [Record, Again]),
+    (528, Well, [Record, Again]),
+    (599, Well, [Record, Again]),
+    (600, Well, [Record, Record]),
+];
+
+const KINDS: [Kind; 8] = [
+    Kind::Timeout,
+    Kind::Resolve,
+    Kind::Connect,
+    Kind::Tls,
+    Kind::Protocol,
+    Kind::Body,
+    Kind::Redirect,
+    Kind::Cancelled,
+];
+
+/// What follows a failure that may pass, and one that every try would repeat, by kind. The same for all purposes, and
+/// in all phases after the queue.
+fn of_kind(kind: Kind) -> [(Ended, Then); 2] {
+    match kind {
+        Kind::Timeout | Kind::Resolve | Kind::Connect | Kind::Protocol => {
+            [(Badly, Again), (Badly, Record)]
+        }
+        Kind::Body => [(Badly, Again), (Well, Record)],
+        Kind::Tls => [(Badly, Record), (Badly, Record)],
+        Kind::Redirect => [(Well, Record), (Well, Record)],
+        Kind::Cancelled => [(Unknown, Record), (Unknown, Record)],
+    }
+}
+
+fn failures() -> impl Iterator<Item = Failure> {
+    let flags = || [false, true].into_iter();
+    KINDS.into_iter().flat_map(move |kind| {
+        Phase::ALL.into_iter().flat_map(move |phase| {
+            flags().flat_map(move |is_passing| {
+                flags().map(move |is_reused| Failure {
+                    kind,
+                    phase,
+                    is_passing,
+                    is_reused,
+                })
+            })
+        })
+    })
+}
+
+fn expected(failure: Failure) -> (Ended, Then) {
+    let Failure {
+        kind,
+        phase,
+        is_passing,
+        is_reused,
+    } = failure;
+    let is_stale = is_reused && [Phase::Send, Phase::FirstByte].contains(&phase);
+    if phase == Phase::Queue {
+        return (Unknown, Record);
+    }
+    if kind == Kind::Protocol && is_passing && is_stale {
+        return (Unknown, Reconnect);
+    }
+    of_kind(kind)[usize::from(!is_passing)]
+}
+
+/// Every end with what follows it, for an input and for a side request.
+fn table() -> Vec<(End, Ended, [Then; 2])> {
+    let statuses = OF_STATUSES.into_iter();
+    let statuses = statuses.map(|(status, host, then)| (End::Status(status, PAUSE), host, then));
+    let failures = failures().map(|failure| {
+        let (host, then) = expected(failure);
+        (End::Failed(failure), host, [then; 2])
+    });
+    let others = [
+        (End::Crowded, Well, [Fewer; 2]),
+        (End::TooLarge, Well, [Record; 2]),
+        (End::Continued, Well, [Now; 2]),
+        (End::LostByProxy, Unknown, [OtherProxy; 2]),
+    ];
+    statuses.chain(failures).chain(others).collect()
+}
+
+#[test]
+fn every_end_has_its_fate() {
+    let table = table();
+    assert!(table.len() > 250);
+    for (end, host, thens) in table {
+        for (purpose, then) in [Purpose::Input, Purpose::Side].into_iter().zip(thens) {
+            let found = fate(end, purpose, true, &STATUSES);
+            assert_eq!(found, Fate { host, then }, "{end:?} {purpose:?}");
+            // What must not be repeated is sent again only if its host never had it.
+            let once = fate(end, purpose, false, &STATUSES);
+            let then = match then {
+                Now | OtherProxy => then,
+                _ => Record,
+            };
+            assert_eq!(once, Fate { host, then }, "{end:?} {purpose:?}, once");
+        }
+    }
+}
+
+#[test]
+fn the_usual_statuses_are_those_that_say_that_a_host_has_no_answer() {
+    let usual = crate::job::Pace::default().retry_statuses;
+    for status in 100..=999 {
+        let found = fate(End::Status(status, None), Purpose::Input, true, &usual);
+        assert_eq!(found.then == Record, found.host == Well, "{status}");
+    }
+}
+
+#[test]
+fn what_is_left_decides_whether_a_request_is_sent_again() {
+    let all = Left {
+        is_down: false,
+        has_tries: true,
+        has_time: true,
+        has_reconnected: false,
+    };
+    let down = Left {
+        is_down: true,
+        ..all
+    };
+    let tried = Left {
+        has_tries: false,
+        ..all
+    };
+    let late = Left {
+        has_time: false,
+        ..all
+    };
+    let reconnected = Left {
+        has_reconnected: true,
+        ..all
+    };
+    let both = Left {
+        has_tries: false,
+        ..reconnected
+    };
+    for then in [Record, Again, Later, Now, Reconnect, Fewer, OtherProxy] {
+        assert_eq!(then.within(all), then);
+    }
+    for (then, left, expected) in [
+        (Again, down, Then::Wait),
+        (Later, down, Then::Wait),
+        (
+            Again,
+            Left {
+                has_tries: false,
+                ..down
+            },
+            Then::Wait,
+        ),
+        (
+            Later,
+            Left {
+                has_time: false,
+                ..down
+            },
+            Then::Wait,
+        ),
+        (Again, tried, Record),
+        (Again, late, Again),
+        (Later, tried, Later),
+        (Later, late, Record),
+        (Reconnect, tried, Reconnect),
+        (Reconnect, reconnected, Again),
+        (Reconnect, both, Record),
+        (Now, both, Now),
+        (Record, down, Record),
+    ] {
+        assert_eq!(then.within(left), expected, "{then:?} {left:?}");
+    }
+}
+
+#[test]
+fn a_pause_is_seconds_or_a_date() {
+    let now = httpdate::parse_http_date("Fri, 01 Jan 2027 00:00:00 GMT").unwrap();
+    for (value, seconds) in [
+        (&b"7"[..], Some(7)),
+        (b" 0 ", Some(0)),
+        (b"99999999999999999999999", Some(u64::MAX)),
+        (b"Fri, 01 Jan 2027 00:00:09 GMT", Some(9)),
+        (b"Thu, 31 Dec 2026 23:59:59 GMT", Some(0)),
+        (b"soon", None),
+        (b"-1", None),
+        (b"\xff", None),
+        (b"", None),
+    ] {
+        let end = End::of_status(503, Some(value), now);
+        assert_eq!(end, End::Status(503, seconds.map(Duration::from_secs)));
+    }
+}

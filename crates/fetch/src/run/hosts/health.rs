@@ -1,0 +1,167 @@
+//! Whether a host works: its failures in a row, its rests, and the pauses that it requests. Pure decisions.
+//!
+//! A request that began before the host's last rest or pause began says nothing new about it, however late it ends.
+
+use std::time::{Duration, Instant};
+
+use super::host::Limits;
+
+/// The longest pause of a host that says that it is overrun, but not for how long.
+const LONGEST_GUESS: Duration = Duration::from_secs(60);
+
+/// The longest rest of a host that is down, unless its first rest is longer. A host that comes back is noticed within
+/// it.
+const LONGEST_REST: Duration = Duration::from_secs(300);
+
+/// A change of a host's state, for the observer.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// It rests for so long after so many failures.
+    Rests(u32, Duration),
+    /// It is given up, after it was down for this long.
+    GivenUp(Duration),
+    /// The host sent a 429 or 503.
+    Paused(Duration),
+}
+
+/// When a request began, and when it ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Span {
+    /// When it began.
+    pub begun: Instant,
+    /// When it ended.
+    pub ended: Instant,
+}
+
+/// How it stands with a host.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    /// In a row.
+    failures: u32,
+    /// Since the last good response.
+    pauses: u32,
+    /// How often the breaker opened since the last good response.
+    opened: u32,
+    /// When the host first failed or was overrun since the last good response, as far as that opened the breaker or
+    /// paused it.
+    down_since: Option<Instant>,
+    /// No request is sent before this.
+    rests_until: Option<Instant>,
+    /// When the last rest or pause began.
+    rest_begun: Option<Instant>,
+    is_given_up: bool,
+}
+
+impl Health {
+    /// Whether the breaker is open: one request at a time tries the host.
+    pub fn is_open(&self) -> bool {
+        self.opened > 0
+    }
+
+    /// Whether the host gets no request any more.
+    pub fn is_given_up(&self) -> bool {
+        self.is_given_up
+    }
+
+    /// Whether the host failed or paused since its last good response.
+    pub fn is_troubled(&self) -> bool {
+        self.opened > 0 || self.pauses > 0
+    }
+
+    /// Until when the host rests, if it ever did.
+    pub fn rests_until(&self) -> Option<Instant> {
+        self.rests_until
+    }
+
+    /// Whether a request that began then says nothing new.
+    fn is_late(&self, begun: Instant) -> bool {
+        self.rest_begun.is_some_and(|at| begun <= at)
+    }
+
+    /// A response came, whatever it says.
+    pub fn work(&mut self) {
+        (self.failures, self.opened, self.pauses) = (0, 0, 0);
+        self.down_since = None;
+    }
+
+    /// A request had no answer.
+    pub fn fail(&mut self, limits: &Limits, span: Span) -> Option<Change> {
+        let now = span.ended;
+        self.failures = self.failures.saturating_add(1);
+        let late = self.is_open() && self.is_late(span.begun);
+        let run = self.failures >= limits.breaker || self.is_open();
+        if limits.breaker == 0 || self.is_given_up || late || !run {
+            return None;
+        }
+        self.opened += 1;
+        let since = *self.down_since.get_or_insert(now);
+        let left = (since + limits.wait_out).saturating_duration_since(now);
+        let was_tried = self.opened > 1 && left.is_zero();
+        if was_tried || limits.probes.is_some_and(|most| self.opened > most) {
+            return Some(self.give_up(now - since));
+        }
+        let rest = limits
+            .cooldown
+            .saturating_mul(1 << (self.opened - 1).min(20));
+        // The last probe is sent when the time is over, and not long after.
+        let rest = rest.min(LONGEST_REST.max(limits.cooldown)).min(left);
+        self.rest(now, rest);
+        Some(Change::Rests(self.failures, rest))
+    }
+
+    /// The host is overrun, and may have said for how long.
+    pub fn pause(
+        &mut self,
+        requested: Option<Duration>,
+        limits: &Limits,
+        span: Span,
+    ) -> Option<Change> {
+        let now = span.ended;
+        if self.is_given_up {
+            return None;
+        }
+        let since = *self.down_since.get_or_insert(now);
+        let late = self.is_late(span.begun);
+        if !late && span.begun >= since && now - since >= limits.wait_out {
+            return Some(self.give_up(now - since));
+        }
+        let guess = Duration::from_secs(1 << self.pauses.min(6)).min(LONGEST_GUESS);
+        let pause = requested.unwrap_or(guess).min(limits.max_retry_after);
+        let is_longer = self.rests_until.is_none_or(|until| until < now + pause);
+        // A late one does not prolong the pause, unless it has a `Retry-After`.
+        if late && requested.is_none() || pause.is_zero() || !is_longer {
+            return None;
+        }
+        self.pauses += 1;
+        self.rest(now, pause);
+        Some(Change::Paused(pause))
+    }
+
+    /// The host has no answer, and says that it is overrun.
+    pub fn fail_and_pause(
+        &mut self,
+        requested: Option<Duration>,
+        limits: &Limits,
+        span: Span,
+    ) -> Option<Change> {
+        match (self.fail(limits, span), requested) {
+            (Some(Change::Rests(failures, rest)), Some(requested)) => {
+                let rest = rest.max(requested.min(limits.max_retry_after));
+                self.rest(span.ended, rest);
+                Some(Change::Rests(failures, rest))
+            }
+            (Some(change), _) => Some(change),
+            (None, requested) => self.pause(requested, limits, span),
+        }
+    }
+
+    fn rest(&mut self, now: Instant, rest: Duration) {
+        self.rests_until = self.rests_until.max(Some(now + rest));
+        self.rest_begun = Some(now);
+    }
+
+    fn give_up(&mut self, after: Duration) -> Change {
+        self.is_given_up = true;
+        Change::GivenUp(after)
+    }
+}
