@@ -133,7 +133,7 @@ fn a_condition_on_records_that_no_record_can_have_is_refused_with_what_there_is(
         format!(r#"{{"id": 2, "url": "{base}/r/2", "late": "x"}}"#),
     ];
     let list = world.write("urls.jsonl", lines.into_iter());
-    let more = ["--take", "a=re:b", "--keep-header", "ETag"];
+    let more = ["--take", "a=re:no such text", "--keep-header", "ETag"];
     world.run(
         &list,
         &[&more[..], &["--check", "column.late != 'x'"]].concat(),

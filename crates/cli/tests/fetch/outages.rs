@@ -77,7 +77,7 @@ const QUICKLY: [&str; 6] = ["-c", "4", "--breaker", "5", "--breaker-cooldown", "
 #[test]
 fn what_fails_while_a_host_is_down_is_sent_when_it_is_back() {
     let world = World::new();
-    let shaky = Shaky::start(50, 32);
+    let shaky = Shaky::start(50, 12);
     let list = shaky.list(&world, 300);
     let ended = world.run(&list, &QUICKLY);
     let records = world.records();

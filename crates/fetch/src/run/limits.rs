@@ -1,8 +1,9 @@
 //! A job → the limits of the hosts of a part, with those of single hosts.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::hosts::Limits;
+use super::hosts::{Healths, Limits};
 use super::own::OwnHosts;
 use crate::error::Result;
 use crate::host::HostNames;
@@ -58,6 +59,8 @@ pub struct PartLimits {
     own: Vec<Limits>,
     /// Which hosts the user wrote as their own.
     pub own_hosts: OwnHosts,
+    /// What is known of its hosts here, if other parts send to them too.
+    pub healths: Option<Arc<Healths>>,
     /// The longest crawl delay of a host that gets requests.
     pub max_crawl_delay: Duration,
 }
@@ -81,8 +84,14 @@ impl PartLimits {
             names: HostNames::new(&job.hosts)?,
             own: own.collect(),
             own_hosts: OwnHosts::of(job),
+            healths: None,
             max_crawl_delay: job.pace.max_crawl_delay,
         })
+    }
+
+    /// The same for a part that shares what is known of its hosts.
+    pub fn sharing(self, healths: Option<Arc<Healths>>) -> PartLimits {
+        PartLimits { healths, ..self }
     }
 
     /// The limits of a host that has its own.

@@ -5,6 +5,7 @@
 //! others end in order.
 
 use std::panic::resume_unwind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, available_parallelism, scope};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 use roaring::RoaringTreemap;
 
 use super::driver::{Driver, Ended};
+use super::hosts::Healths;
 use super::own::Clients;
 use super::proxies::{self, Proxies};
 use super::settings;
@@ -81,6 +83,8 @@ pub struct Shared<'a> {
     pub repeats: &'a RoaringTreemap,
     pub supply: &'a SharedSupply,
     pub slots: &'a Slots,
+    /// The health of the hosts that several parts send to.
+    pub healths: Arc<Healths>,
     /// Someone ended the run.
     stop: &'a AtomicBool,
     /// A thread failed.
@@ -213,6 +217,7 @@ fn on_threads(
         repeats: &repeats,
         supply: &supply,
         slots: &slots,
+        healths: Arc::default(),
         stop,
         has_failed: &has_failed,
     };

@@ -143,7 +143,8 @@ impl Driver<'_> {
             self.done_elsewhere(number);
             return Ok(());
         };
-        let limits = PartLimits::new(self.job, part.shard)?;
+        let healths = part.shard.map(|_| self.shared.healths.clone());
+        let limits = PartLimits::new(self.job, part.shard)?.sharing(healths);
         let open = OpenPart::open(self.folder, (part, &claim), limits, &self.keeper)?;
         self.found += open.tally.records;
         self.writer.open(claim, self.folder);

@@ -1,7 +1,11 @@
 //! Whether a host works: its failures in a row, its rests, and the pauses that it requests. Pure decisions.
 //!
+//! The parts that share a host in one process share its health, so that what one of them sees holds for all.
+//!
 //! A request that began before the host's last rest or pause began says nothing new about it, however late it ends.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use super::host::Limits;
@@ -80,8 +84,17 @@ impl Health {
 
     /// A response came, whatever it says.
     pub fn work(&mut self) {
+        if self.is_open() {
+            // Other parts may send as well, and not only the one that tried.
+            self.rests_until = None;
+        }
         (self.failures, self.opened, self.pauses) = (0, 0, 0);
         self.down_since = None;
+    }
+
+    /// A request tries the host that other parts send to as well: they let it alone for a while.
+    pub fn probe(&mut self, cooldown: Duration, now: Instant) {
+        self.rests_until = self.rests_until.max(Some(now + cooldown));
     }
 
     /// A request had no answer.
@@ -163,5 +176,43 @@ impl Health {
     fn give_up(&mut self, after: Duration) -> Change {
         self.is_given_up = true;
         Change::GivenUp(after)
+    }
+}
+
+/// The health of a host, as one part or several have it.
+#[derive(Clone, Default)]
+pub(super) struct SharedHealth(Arc<Mutex<Health>>);
+
+impl SharedHealth {
+    pub fn get(&self) -> MutexGuard<'_, Health> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The health of the hosts that several parts of a process send to, by their names.
+#[derive(Default)]
+pub struct Healths(Mutex<Known>);
+
+#[derive(Default)]
+struct Known {
+    hosts: HashMap<Box<str>, Weak<Mutex<Health>>>,
+    /// How many there may be before those are removed that no part has any more.
+    most: usize,
+}
+
+impl Healths {
+    /// That of a host.
+    pub(super) fn of(&self, name: &str) -> SharedHealth {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(health) = known.hosts.get(name).and_then(Weak::upgrade) {
+            return SharedHealth(health);
+        }
+        if known.hosts.len() >= known.most {
+            known.hosts.retain(|_, health| health.strong_count() > 0);
+            known.most = 2 * known.hosts.len() + 64;
+        }
+        let health = SharedHealth::default();
+        known.hosts.insert(name.into(), Arc::downgrade(&health.0));
+        health
     }
 }

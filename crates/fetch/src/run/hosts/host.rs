@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use super::adaptive::{Adaptive, Sign};
-use super::health::{Change, Health, Span};
+use super::health::{Change, SharedHealth, Span};
 
 /// The limits of every host.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -104,7 +104,7 @@ pub(super) struct HostState<T> {
     pub waiting: VecDeque<T>,
     pub delayed: usize,
     pub in_flight: usize,
-    pub health: Health,
+    pub health: SharedHealth,
     /// The next start that its rate allows.
     pub next_slot: Option<Instant>,
     pub is_ready: bool,
@@ -129,7 +129,12 @@ pub(super) struct HostState<T> {
 }
 
 impl<T> HostState<T> {
-    pub fn new(name: Box<str>, is_foreign: bool, limits: &Limits) -> HostState<T> {
+    pub fn new(
+        name: Box<str>,
+        is_foreign: bool,
+        limits: &Limits,
+        health: SharedHealth,
+    ) -> HostState<T> {
         let mut host = HostState {
             name,
             is_foreign,
@@ -138,7 +143,7 @@ impl<T> HostState<T> {
             waiting: VecDeque::new(),
             delayed: 0,
             in_flight: 0,
-            health: Health::default(),
+            health,
             next_slot: None,
             is_ready: false,
             is_resting: false,
@@ -169,30 +174,36 @@ impl<T> HostState<T> {
 
     pub fn may_start(&self) -> bool {
         // While it is tried again, by one alone.
-        let most = if self.health.is_open() || self.is_gated {
+        let most = if self.health.get().is_open() || self.is_gated {
             1
         } else {
             self.most
         };
         // What opens the gate may be delayed.
         let is_shut = self.is_gated && self.delayed > 0;
-        let is_let = !self.is_resting && !is_shut && !self.health.is_given_up();
+        let is_let = !self.is_resting && !is_shut && !self.health.get().is_given_up();
         is_let && self.in_flight < most && !self.waiting.is_empty()
     }
 
     /// Before this, nothing is started.
     pub fn not_before(&self) -> Option<Instant> {
-        self.health.rests_until().max(self.next_slot)
+        self.health.get().rests_until().max(self.next_slot)
     }
 
     pub fn is_idle(&self) -> bool {
         let nothing_left = self.waiting.is_empty() && self.in_flight == 0 && self.delayed == 0;
-        let is_well = !self.health.is_open() && !self.health.is_given_up();
+        let health = self.health.get();
+        let is_well = !health.is_open() && !health.is_given_up();
         nothing_left && !self.is_resting && !self.is_ready && is_well
     }
 
     /// Counts one that starts.
-    pub fn start(&mut self, now: Instant) {
+    pub fn start(&mut self, limits: &Limits, now: Instant) {
+        let mut health = self.health.get();
+        if limits.shards > 1 && health.is_open() {
+            health.probe(limits.cooldown, now);
+        }
+        drop(health);
         self.in_flight += 1;
         self.started += 1;
         self.lately.note(now);
@@ -201,14 +212,15 @@ impl<T> HostState<T> {
     /// Counts how one ended.
     pub fn end(&mut self, ended: Ended, limits: &Limits, span: Span) -> Option<Change> {
         self.failed += u64::from(!matches!(ended, Ended::Well | Ended::Unknown));
+        let mut health = self.health.get();
         match ended {
             Ended::Well => {
-                self.health.work();
+                health.work();
                 None
             }
-            Ended::Badly => self.health.fail(limits, span),
-            Ended::Overrun(requested) => self.health.pause(requested, limits, span),
-            Ended::Unavailable(requested) => self.health.fail_and_pause(requested, limits, span),
+            Ended::Badly => health.fail(limits, span),
+            Ended::Overrun(requested) => health.pause(requested, limits, span),
+            Ended::Unavailable(requested) => health.fail_and_pause(requested, limits, span),
             Ended::Unknown => None,
         }
     }
@@ -231,14 +243,14 @@ impl<T> HostState<T> {
         let most = (!polite.is_zero()).then(|| 1.0 / polite.as_secs_f64());
         let sign = ended.sign();
         // While its breaker is open, it is not overrun but down.
-        let is_overrun = sign == Sign::Overrun && !self.health.is_open();
+        let is_overrun = sign == Sign::Overrun && !self.health.get().is_open();
         if is_overrun && self.adaptive.is_none() {
             let rate = self.lately.a_second().min(most.unwrap_or(f64::INFINITY));
             self.overrun_at = Some(rate);
             self.adaptive = Some(Adaptive::from(rate));
         }
         let is_held_back =
-            self.is_resting && !self.health.is_troubled() && !self.waiting.is_empty();
+            self.is_resting && !self.health.get().is_troubled() && !self.waiting.is_empty();
         let Some(adaptive) = &mut self.adaptive else {
             return;
         };

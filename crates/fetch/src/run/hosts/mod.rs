@@ -10,11 +10,12 @@ mod host;
 mod view;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use foldhash::fast::FixedState;
 
-pub use self::health::{Change, Span};
+pub use self::health::{Change, Healths, Span};
 use self::host::HostState;
 pub use self::host::{Ended, Limits};
 pub use self::view::HostView;
@@ -41,6 +42,8 @@ pub enum Next<T> {
 /// The hosts of a part.
 pub struct Hosts<T> {
     limits: Limits,
+    /// The health of its hosts, if other parts send to them too.
+    healths: Option<Arc<Healths>>,
     hosts: Vec<HostState<T>>,
     by_name: HashMap<Box<str>, u32, FixedState>,
     free: Vec<u32>,
@@ -54,10 +57,11 @@ pub struct Hosts<T> {
 }
 
 impl<T> Hosts<T> {
-    /// None yet.
-    pub fn new(limits: Limits) -> Hosts<T> {
+    /// None yet. `healths` is what is known of them here, if other parts send to them too.
+    pub fn new(limits: Limits, healths: Option<Arc<Healths>>) -> Hosts<T> {
         Hosts {
             limits,
+            healths,
             hosts: Vec::new(),
             by_name: HashMap::default(),
             free: Vec::new(),
@@ -75,7 +79,9 @@ impl<T> Hosts<T> {
         if let Some(number) = self.by_name.get(name) {
             return (*number, false);
         }
-        let host = HostState::new(name.into(), is_foreign, &self.limits);
+        let healths = self.healths.as_ref();
+        let health = healths.map_or_else(Default::default, |healths| healths.of(name));
+        let host = HostState::new(name.into(), is_foreign, &self.limits, health);
         let number = match self.free.pop() {
             Some(number) => {
                 self.hosts[number as usize] = host;
@@ -150,17 +156,18 @@ impl<T> Hosts<T> {
         let host = &self.hosts[number as usize];
         let earned =
             (host.started - host.retried.min(host.started)) as f64 * self.limits.retry_budget;
-        !host.health.is_given_up() && (host.retried as f64) < FREE_RETRIES as f64 + earned
+        !host.health.get().is_given_up() && (host.retried as f64) < FREE_RETRIES as f64 + earned
     }
 
     /// Whether a host was given up.
     pub fn is_given_up(&self, number: u32) -> bool {
-        self.hosts[number as usize].health.is_given_up()
+        self.hosts[number as usize].health.get().is_given_up()
     }
 
     /// Whether a host rests after failures, and will be probed again.
     pub fn is_down(&self, number: u32) -> bool {
         let health = &self.hosts[number as usize].health;
+        let health = health.get();
         health.is_open() && !health.is_given_up()
     }
 
@@ -180,6 +187,17 @@ impl<T> Hosts<T> {
             let host = &mut self.hosts[number as usize];
             host.is_ready = false;
             if !host.may_start() {
+                self.review(number);
+                continue;
+            }
+            // Another part may have paused it.
+            if host
+                .health
+                .get()
+                .rests_until()
+                .is_some_and(|until| until > now)
+            {
+                self.rest(number);
                 continue;
             }
             if std::mem::take(&mut host.awaits_turn) && self.wait_for_turn(number, now) {
@@ -189,7 +207,7 @@ impl<T> Hosts<T> {
             let Some(item) = host.waiting.pop_front() else {
                 continue;
             };
-            host.start(now);
+            host.start(&self.limits, now);
             self.space(number, now);
             self.review(number);
             return Next::Start(number, item);
@@ -236,7 +254,9 @@ impl<T> Hosts<T> {
     /// After each change: gives a host its turn if it may start another.
     fn review(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
-        if host.health.is_given_up() && !host.waiting.is_empty() && !self.given_up.contains(&number)
+        if host.health.get().is_given_up()
+            && !host.waiting.is_empty()
+            && !self.given_up.contains(&number)
         {
             self.given_up.push(number);
         }
@@ -274,7 +294,7 @@ impl<T> Hosts<T> {
 
     fn rest(&mut self, number: u32) {
         let host = &mut self.hosts[number as usize];
-        if let (Some(until), false) = (host.not_before(), host.health.is_given_up()) {
+        if let (Some(until), false) = (host.not_before(), host.health.get().is_given_up()) {
             host.is_resting = true;
             self.order += 1;
             self.resting.insert((until, self.order), number);
@@ -289,9 +309,10 @@ impl<T> Hosts<T> {
         {
             let number = first.remove();
             let host = &mut self.hosts[number as usize];
-            // It may rest on, for another reason.
-            if host.not_before().is_none_or(|until| until <= now) {
-                host.is_resting = false;
+            // It may rest on, for another reason, or because another part found it down.
+            match host.not_before().is_some_and(|until| until > now) {
+                true if self.healths.is_some() => self.rest(number),
+                is_early => host.is_resting = is_early,
             }
             self.review(number);
             self.may_be_idle(number);

@@ -17,7 +17,7 @@ const FREELY: Limits = Limits {
 };
 
 fn filled(limits: Limits, count: u32) -> Hosts<u32> {
-    let mut hosts = Hosts::new(limits);
+    let mut hosts = Hosts::new(limits, None);
     let (number, _) = hosts.number("a", false);
     (0..count).for_each(|item| hosts.push(number, item));
     hosts
@@ -398,7 +398,7 @@ fn tries_again_have_a_budget_and_their_time() {
 #[test]
 fn hosts_that_nothing_is_known_of_are_forgotten() {
     let now = Instant::now();
-    let mut hosts = Hosts::new(FREELY);
+    let mut hosts = Hosts::new(FREELY, None);
     for host in 0..3 * MOST_REMEMBERED as u32 {
         let (number, _) = hosts.number(&host.to_string(), false);
         hosts.push(number, host);
@@ -423,7 +423,7 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
         own_interval: Duration::from_secs(1),
         ..FREELY
     };
-    let mut hosts = Hosts::new(limits);
+    let mut hosts = Hosts::new(limits, None);
     for host in 0..9 * MOST_REMEMBERED as u32 {
         let (number, is_new) = hosts.number(&host.to_string(), false);
         assert!(is_new);
@@ -479,4 +479,97 @@ fn behind_a_gate_one_starts_and_the_others_wait_for_what_it_brings() {
     assert_eq!(starts(&mut hosts, now), [1]);
     now += Duration::from_secs(2);
     assert_eq!(starts(&mut hosts, now), [2]);
+}
+
+/// So many shards of one host, each with inputs of its own.
+fn shards(limits: Limits, count: u32) -> Vec<Hosts<u32>> {
+    let healths = Arc::new(Healths::default());
+    let shard = |index: u32| {
+        let limits = Limits {
+            shards: count,
+            turn: f64::from(index) / f64::from(count),
+            ..limits
+        };
+        let mut hosts = Hosts::new(limits, Some(healths.clone()));
+        let (number, _) = hosts.number("a", false);
+        (0..100).for_each(|item| hosts.push(number, item));
+        hosts
+    };
+    (0..count).map(shard).collect()
+}
+
+#[test]
+fn the_shards_of_a_host_rest_together_and_one_of_them_tries_it() {
+    for limits in with_and_without_a_rate(FREELY) {
+        let mut now = Instant::now();
+        let mut shards = shards(limits, 4);
+        let mut sent = 0;
+        // A dead host: what each shard starts fails at once.
+        let mut changes = Vec::new();
+        for _ in 0..30 {
+            now += Duration::from_millis(100);
+            for hosts in &mut shards {
+                let started = starts(hosts, now).len();
+                sent += started;
+                for _ in 0..started {
+                    changes.extend(end(hosts, Ended::Badly, now));
+                }
+            }
+        }
+        assert_eq!(changes, [Change::Rests(3, Duration::from_secs(10))]);
+        assert!(sent <= 4, "{sent}");
+        now += Duration::from_secs(8);
+        let probes: usize = shards
+            .iter_mut()
+            .map(|hosts| starts(hosts, now).len())
+            .sum();
+        assert_eq!(probes, 1);
+        // It is back, and after a rest all send again.
+        let prober = shards.iter_mut().find(|hosts| hosts.hosts[0].in_flight > 0);
+        end(prober.unwrap(), Ended::Well, now);
+        now += Duration::from_secs(10);
+        assert!(shards.iter_mut().all(|hosts| {
+            starts(hosts, now);
+            hosts.hosts[0].in_flight > 0
+        }));
+    }
+}
+
+#[test]
+fn a_pause_holds_for_all_shards_of_a_host_and_so_does_its_end() {
+    let limits = Limits {
+        wait_out: Duration::from_secs(5),
+        ..FREELY
+    };
+    for limits in with_and_without_a_rate(limits) {
+        let now = Instant::now();
+        let mut shards = shards(limits, 4);
+        assert_eq!(starts(&mut shards[0], now).len().min(1), 1);
+        let thirty = Duration::from_secs(30);
+        end(&mut shards[0], Ended::Overrun(Some(thirty)), now);
+        for hosts in &mut shards {
+            assert!(starts(hosts, now + Duration::from_secs(29)).is_empty());
+        }
+        let later = now + thirty;
+        assert!(!starts(&mut shards[0], later).is_empty());
+        let gone = end(&mut shards[0], Ended::Overrun(None), later);
+        assert_eq!(gone, Some(Change::GivenUp(thirty)));
+        for hosts in &mut shards {
+            starts(hosts, later);
+            assert!(matches!(hosts.next(later), Next::Skip(_)));
+        }
+    }
+}
+
+#[test]
+fn hosts_can_be_shown_while_others_look_at_them() {
+    let now = Instant::now();
+    let healths = Arc::new(Healths::default());
+    let mut hosts = Hosts::new(FREELY, Some(healths));
+    for (item, name) in ["a", "b", "c"].into_iter().enumerate() {
+        let (number, _) = hosts.number(name, false);
+        hosts.push(number, item);
+    }
+    assert_eq!(hosts.slowest(2, now).len(), 2);
+    assert!(hosts.holding_up(now).is_some());
 }

@@ -42,7 +42,9 @@ impl<T> Hosts<T> {
                 .taken
                 .checked_div(host.ended.max(1) as u32)
                 .unwrap_or_default();
-            std::cmp::Reverse((host.health.is_given_up(), host.state(now).is_some(), mean))
+            // `state` looks at the health too, which must not be held meanwhile.
+            let is_given_up = host.health.get().is_given_up();
+            std::cmp::Reverse((is_given_up, host.state(now).is_some(), mean))
         };
         known.sort_by_key(key);
         known.truncate(most);
@@ -79,9 +81,11 @@ impl<T> HostState<T> {
     pub fn state(&self, now: Instant) -> Option<&'static str> {
         let rests = self
             .health
+            .get()
             .rests_until()
             .is_some_and(|until| until > now + Duration::from_millis(900));
-        match (self.health.is_given_up(), self.health.is_open(), rests) {
+        let health = self.health.get();
+        match (health.is_given_up(), health.is_open(), rests) {
             (true, _, _) => Some("given up"),
             (_, true, _) => Some("rests"),
             (_, _, true) => Some("paused"),

@@ -123,7 +123,7 @@ impl OpenPart {
             inputs: part.inputs,
             attempt: claim.attempt,
             counts: claim.counts.clone(),
-            hosts: Hosts::new(limits.usual),
+            hosts: Hosts::new(limits.usual, limits.healths.clone()),
             limits,
             opened: (Instant::now(), known.tally.records),
             is_silent: false,
