@@ -60,7 +60,7 @@ fn a_sweep_of_one_client_has_no_controls() {
         "--body",
         "133",
         "--time",
-        "0.05",
+        "50ms",
     ]);
     assert_eq!(
         (
