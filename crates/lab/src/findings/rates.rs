@@ -111,14 +111,13 @@ fn sentence(budget: &Budget, series: &[AtRate]) -> String {
     let limit = limit_words(budget);
     match kept {
         Some(kept) => {
-            let most = match series.last() == Some(kept) {
-                true => " (nothing higher was measured)",
-                false => "",
-            };
-            format!(
-                "{subject}: keeps {limit} up to {} requests/s{most}: {each}.",
-                figure(kept.per_second)
-            )
+            let rate = figure(kept.per_second);
+            match series.last() == Some(kept) {
+                true => format!(
+                    "{subject}: keeps {limit} at {rate} requests/s at least, the highest rate that was tried: {each}."
+                ),
+                false => format!("{subject}: keeps {limit} up to {rate} requests/s: {each}."),
+            }
         }
         None => format!("{subject}: no measured rate keeps {limit}: {each}."),
     }

@@ -5,31 +5,65 @@ use super::form::*;
 use crate::findings::words::*;
 use crate::findings::{AtRate, body_words};
 use crate::ledger::Document;
-use crate::spec::BASELINE_LOADER;
+use crate::spec::{BASELINE_LOADER, Budget};
 
-/// The highest rate that a client keeps with responses of the smallest body, beside the next client's; none if no
-/// client keeps one.
+/// The highest rates that clients keep with responses of the smallest body; none if no client keeps one. They are ranked if the limit
+/// of each was found: where the highest rate that was tried is kept, the client may keep more.
 pub(super) fn finding(run: &Document, all: &[AtRate]) -> Option<String> {
     let budget = run.plan.budget;
     let smallest = all.iter().map(|it| it.body_bytes).min()?;
-    let kept = |it: &&AtRate| {
-        let counts = it.client != BASELINE_LOADER && it.body_bytes == smallest;
-        counts && it.is_within(&budget)
-    };
-    let mut best: Vec<&AtRate> = all.iter().filter(kept).collect();
-    best.sort_by(|a, b| b.per_second.total_cmp(&a.per_second));
-    let first = *best.first()?;
+    let of_clients = all
+        .iter()
+        .filter(|it| it.client != BASELINE_LOADER && it.body_bytes == smallest);
+    let of_clients: Vec<&AtRate> = of_clients.collect();
+    let series =
+        of_clients.chunk_by(|a, b| (&a.client, a.concurrency) == (&b.client, b.concurrency));
+    let mut best: Vec<Kept> = series.filter_map(|series| kept(&budget, series)).collect();
+    best.sort_by(|a, b| b.at.per_second.total_cmp(&a.at.per_second));
+    let first = best.first()?;
+    let next = best
+        .iter()
+        .find(|it| is_next(run, &first.at.client, &it.at.client));
+    let ranked = first.is_limit && next.is_none_or(|next| next.is_limit);
+    let mut shown: Vec<&Kept> = [Some(first), next].into_iter().flatten().collect();
+    if !ranked {
+        shown.sort_by_key(|it| &it.at.client);
+    }
+    let words: Vec<String> = shown.into_iter().map(Kept::words).collect();
     let limit = match budget.limits() {
         true => format!(" with {}", limit_words(&budget)),
         false => String::new(),
     };
-    let mut others = best.iter();
-    let beside = others.find(|it| is_next(run, &first.client, &it.client));
-    let beside = beside.map_or(String::new(), |it| {
-        format!("; {} keeps {}", it.client, figure(it.per_second))
-    });
-    let (client, rate) = (&first.client, figure(first.per_second));
-    Some(format!("{client} keeps {rate} requests/s{limit}{beside}"))
+    let doubt = match (ranked, words.len()) {
+        (true, _) => "",
+        (false, 1) => ": the limit was not found",
+        (false, _) => ": no limit was found for both, so they are not ranked",
+    };
+    Some(format!("{}{limit}{doubt}", words.join("; ")))
+}
+
+/// The highest rate that a client keeps, and whether a higher one was tried, which it did not keep.
+struct Kept<'a> {
+    at: &'a AtRate,
+    is_limit: bool,
+}
+
+/// `series` are the rates of one client, ascending.
+fn kept<'a>(budget: &Budget, series: &[&'a AtRate]) -> Option<Kept<'a>> {
+    let place = series.iter().rposition(|it| it.is_within(budget))?;
+    let mut higher = series[place + 1..].iter();
+    Some(Kept {
+        at: series[place],
+        is_limit: higher.any(|it| it.rejected.is_none()),
+    })
+}
+
+impl Kept<'_> {
+    fn words(&self) -> String {
+        let least = if self.is_limit { "" } else { "at least " };
+        let rate = figure(self.at.per_second);
+        format!("{} keeps {least}{rate} requests/s", self.at.client)
+    }
 }
 
 /// A line for each client, body and rate.
