@@ -1,4 +1,4 @@
-//! Which concurrency to use: the smallest that is not shown to be clearly slower than the best.
+//! Which concurrency to use: the smallest that is fast enough, as far as the run can tell.
 
 use serde::Serialize;
 
@@ -18,8 +18,8 @@ pub struct Recommendation {
     /// The recommended load as documents show it.
     #[serde(flatten)]
     pub shown_load: ShownLoad,
-    /// The recommended load. Only loads within the budget count. It is the smallest concurrency whose speed may
-    /// still be enough: the upper bound of its paired ratio to the best speed is at least the budget's share.
+    /// The recommended load: of those within the budget, the smallest concurrency that has at least the budget's share of the
+    /// best speed, by the estimate of its paired ratio.
     #[serde(skip)]
     pub load: Load,
     /// The higher concurrencies that are not shown to have less either, so that nothing decides between them and it.
@@ -34,7 +34,8 @@ pub struct Recommendation {
     /// The fastest measured concurrency within the budget.
     #[serde(skip)]
     pub best: usize,
-    /// The speed of the recommended concurrency as a share of the best one's.
+    /// The speed of the recommended concurrency as a share of the best one's. Where its interval begins below the budget's
+    /// share, the run cannot tell whether it is enough.
     #[serde(skip)]
     pub share_of_best: Estimate,
     /// Whether nothing higher than the recommended concurrency was measured and valid.
@@ -85,12 +86,14 @@ fn recommend(cells: &Cells, series: &[Row], budget: &Budget) -> Option<Recommend
     let best = within
         .iter()
         .max_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second))?;
-    let mut enough = within.iter().filter_map(|row| {
+    let shares = within.iter().filter_map(|row| {
         let share = cells.ratio(&row.cell(), &best.cell())?;
-        (share.high >= budget.enough()).then_some((row, share))
+        Some((row, share))
     });
-    let (chosen, share_of_best) = enough.next()?;
-    let tied = enough.map(|(row, _)| row.load.concurrency).collect();
+    let mut shares = shares.skip_while(|(_, share)| share.value < budget.enough());
+    let (chosen, share_of_best) = shares.next()?;
+    let tied = shares.filter(|(_, share)| share.high >= budget.enough());
+    let tied = tied.map(|(row, _)| row.load.concurrency).collect();
     let one = valid.iter().find(|row| row.load.concurrency == 1);
     let speedup = one.and_then(|one| cells.ratio(&chosen.cell(), &one.cell()));
     Some(Recommendation {

@@ -105,7 +105,7 @@ fn sentence(
         tie(advice),
         within(budget),
         facts.join("; "),
-        notes(advice, row)
+        notes(advice, row, budget)
     )
 }
 
@@ -142,8 +142,18 @@ fn comparison(other: &str, ratio: &Estimate) -> String {
     )
 }
 
-fn notes(advice: &Recommendation, row: &Row) -> String {
+fn notes(advice: &Recommendation, row: &Row, budget: &Budget) -> String {
     let mut notes = String::new();
+    let share = &advice.share_of_best;
+    if share.low < budget.enough() {
+        notes += &format!(
+            " This run cannot tell whether that is {} of the best: it is {} {} of concurrency {}.",
+            percent(budget.enough()),
+            times(share.value),
+            interval(share),
+            advice.best
+        );
+    }
     if waits(row) {
         let mean = row.load.delay.mean().as_secs_f64();
         notes += &format!(

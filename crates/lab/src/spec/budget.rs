@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A concurrency is too slow if it is shown to have less than this share of the best speed.
+/// A concurrency is fast enough if it has this share of the best speed, by the estimate of their ratio.
 ///
-/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher. To require
-/// that a row surely has as much would lead to the highest of the plateau: its ratio to itself is the only one without
-/// an interval.
+/// The fastest row of a plateau is chance; 95 % of it costs little and halves the latency of going higher.
 pub const ENOUGH: f64 = 0.95;
 
 /// The limits that a recommendation must keep. A limit that nobody gave is absent.
