@@ -155,7 +155,10 @@ struct Reader;
 
 /// One element of a list: a time, or a time and its count.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a time is a whole number of microseconds, alone or in a pair with its count"
+)]
 enum Entry {
     Once(u32),
     Often(u32, u64),

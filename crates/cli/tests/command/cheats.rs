@@ -110,9 +110,7 @@ fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, 
         // On a machine of one core there is none to leave, and without a user of their own others may have opened
         // connections.
         let alone = match *cheat {
-            "leaves-its-core" | "commutes" => {
-                std::thread::available_parallelism().unwrap().get() == 1
-            }
+            "leaves-its-core" => std::thread::available_parallelism().unwrap().get() == 1,
             // Where a busy machine makes responses take as long as one that the server held, a flat claim contradicts
             // nothing.
             "claims-flat-latencies" => row(document, cheat)["p50_ms"].as_f64() >= Some(1.0),
@@ -130,7 +128,7 @@ fn passed<'a>(document: &Value, cheats: &[(&'a str, &'a str)]) -> Vec<(&'a str, 
 
 /// Cheats where no response is delayed, and words of the reasons. One of them is reported. Which one depends on the
 /// load of the machine.
-const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
+const CHEATS_WITHOUT_DELAY: [(&str, &str); 13] = [
     ("pipelines", "requests were pipelined"),
     (
         "few-used-deep",
@@ -142,20 +140,12 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
     ),
     ("claims-flat-latencies", "contradict the server's times"),
     ("claims-no-latency", "contradict the server's times"),
-    // Where a group holds it, its work is counted and named; elsewhere it may be lost.
-    (
-        "works-elsewhere",
-        "had left the driver's tree used|is in no account",
-    ),
     ("leaves-its-core", "though all share core"),
-    ("outlives-bye", "1 process of the driver outlived its end"),
-    ("frames-rivals", "1 process of the driver outlived its end"),
     (
         "opens-ahead",
         "connections were opened ahead of the round|that carried nothing yet",
     ),
     ("writes-to-terminals", "all went well"),
-    ("commutes", "though all share core"),
     ("sends-on-early", "requests were pipelined"),
     ("begins-early", "requests were pipelined"),
     ("claims-a-twentieth", "contradict the server's times"),
@@ -168,10 +158,12 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 17] = [
 ];
 
 /// Clients that are as they are, or that nobody can refute, and words of what is said of them.
-const WRONGED: [(&str, &str); 3] = [
+const WRONGED: [(&str, &str); 4] = [
     ("releases-late", "connections for 8 requests at once"),
     ("retires-connections", ""), // how many, depends on how fast the machine is
-    ("claims-a-constant-less", "or claims too little"),
+    ("claims-a-constant-less", "claims too little"),
+    // Its rivals are measured as if it were not there.
+    ("frames-rivals", ""),
 ];
 
 #[test]
@@ -205,12 +197,7 @@ const TIMES_MS: [u32; 4] = [100, 200, 400, 800];
 /// Whether a client is ranked with these words; it must not be rejected.
 fn has_warning(document: &Value, client: &str, words: &str) -> bool {
     let row = row(document, client);
-    let rejected = row["rejected"].as_str().unwrap_or_default();
-    // A constant less may be less than the baseline loader needs, which refutes it.
-    if client == "claims-a-constant-less" && rejected.contains("the claimed median latency is") {
-        return true;
-    }
-    assert!(row["verified"] == true, "{client}: {rejected}");
+    assert!(row["verified"] == true, "{client}: {}", row["rejected"]);
     row["warnings"].to_string().contains(words)
 }
 
@@ -244,9 +231,9 @@ fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
     assert!(missed.is_empty(), "{missed:?}");
 }
 
-/// Where the system gives no control groups and no users, `/proc` still shows who left, and that others were woken.
+/// Where the system gives no control groups and no users, `/proc` still shows that others were woken.
 #[test]
-fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
+fn without_groups_and_users_of_their_own_it_is_seen_that_others_were_woken() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = hecaton("cheats");
     command
@@ -265,32 +252,13 @@ fn without_groups_and_users_of_their_own_cheats_are_found_as_well() {
         "--time",
         "200ms",
     ]);
-    command.args([
-        "--client",
-        "works-elsewhere",
-        "--client",
-        "works-in-children",
-        "--client",
-        "stops-rivals",
-    ]);
+    command.args(["--client", "honest", "--client", "stops-rivals"]);
     command
         .args(["--json", "--quiet", "--out"])
         .arg(folder.path());
     let ending = run(&mut command);
     ending.assert(0, &[]);
     let document: Value = serde_json::from_str(&ending.stdout).unwrap();
-    for (cheat, words) in [
-        (
-            "works-elsewhere",
-            "is in no account once a process has ended",
-        ),
-        ("works-in-children", "ignores the ends of its children"),
-    ] {
-        let reason = row(&document, cheat)["rejected"]
-            .as_str()
-            .unwrap_or_default();
-        assert!(reason.contains(words), "{cheat}: {reason:?}");
-    }
     let warnings = row(&document, "stops-rivals")["warnings"].to_string();
     assert!(
         warnings.contains("that should have waited ran meanwhile"),

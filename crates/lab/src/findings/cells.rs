@@ -96,9 +96,15 @@ pub(super) fn speed(round: &Round) -> f64 {
     round.claim.done as f64 / seconds(round.wall_ns)
 }
 
-/// CPU seconds of one request.
+/// CPU seconds of one request: all that the driver used since its last round, divided by all requests that it was told to
+/// send meanwhile. Work outside of the rounds is counted, for all clients alike, so that no client gains by doing it there.
 pub(super) fn cpu(round: &Round) -> f64 {
-    seconds(round.cpu_user_ns + round.cpu_system_ns) / round.claim.done as f64
+    let (cpu_ns, requests) = round.beside.map_or((0, 0), |it| (it.cpu_ns, it.requests));
+    let all = seconds(round.cpu_user_ns + round.cpu_system_ns + cpu_ns);
+    match round.claim.done {
+        0 => f64::NAN,
+        done => all / (done + requests) as f64,
+    }
 }
 
 pub(super) fn seconds(nanoseconds: u64) -> f64 {

@@ -61,8 +61,12 @@ pub fn facts(run: &Document, trust: &Trust) -> Vec<Fact> {
     };
     facts.push(trust.headroom.map_or_else(unknown, words_of_headroom));
     facts.extend(trust.server.iter().flat_map(server));
-    facts.extend(trust.noisy.map(noise));
     let plan = &run.plan;
+    match trust.noisy {
+        Some(share) => facts.push(noise(share)),
+        None if plan.target.is_known_from_others() => {}
+        None => facts.push(Fact::new(Tone::Plain, UNKNOWN_NOISE)),
+    }
     facts.push(Fact::new(
         Tone::Plain,
         format!("{} of every row", plural(plan.rounds.into(), "round")),
@@ -128,6 +132,9 @@ fn server(server: &Server) -> [Fact; 2] {
         ),
     ]
 }
+
+/// A service on this machine is one of the other programs as long as nobody names its process.
+const UNKNOWN_NOISE: &str = "whether other programs ran is unknown, because the service runs on this machine too; --server-pid tells them apart";
 
 fn noise(share: f64) -> Fact {
     let rounds = percent(share);

@@ -3,9 +3,9 @@
 use hecaton_test_server::{Interval, Times};
 use serde::Serialize;
 
-use super::cells::{Cells, seconds, speed};
+use super::cells::{Cells, cpu, seconds, speed};
 use super::percentiles::Percentiles;
-use super::rules::{Foreign, in_flight, rejection, sooner_than_the_loader, warnings};
+use super::rules::{clock_step, in_flight, rejection, sooner_than_the_loader, warnings};
 use super::server::{Server, server};
 use super::shown_load::ShownLoad;
 use super::stats::{Estimate, centre, median};
@@ -33,9 +33,12 @@ pub struct Row {
     pub requests_per_second: f64,
     /// CPU time over wall time, median over the rounds; 100 is one core.
     pub cpu_percentage: f64,
-    /// CPU milliseconds per request that ended well, median over the rounds; none when none did.
+    /// CPU milliseconds per request, median over the rounds: all that the driver used since its last round, divided by all
+    /// requests that it was told to send meanwhile. None when no request ended well.
     pub cpu_ms_per_request: Option<f64>,
-    /// Median latency of all rounds in milliseconds; none when the driver gave no latencies.
+    /// The part of this CPU time that lay outside of the rounds, in percent; none in older documents.
+    pub cpu_outside_percentage: Option<f64>,
+    /// Median latency of all rounds in milliseconds; none when the driver gave no latencies, or its clock shows none so short.
     pub p50_ms: Option<f64>,
     /// 99th percentile of the same; none where too few were timed to say it.
     pub p99_ms: Option<f64>,
@@ -117,8 +120,7 @@ pub(super) fn rows(cells: &Cells, usual: &Load) -> Vec<Row> {
         .filter(|(cell, _)| cell.control.is_none())
         .map(|(cell, rounds)| row(cell, rounds, usual))
         .collect();
-    suspect(&mut rows, cells);
-    refute_median(&mut rows, cells);
+    compare_medians(&mut rows, cells);
     let loaders: Vec<Cell> = rows
         .iter()
         .filter(|row| row.is_baseline_loader() && row.rejected.is_none())
@@ -134,20 +136,11 @@ pub(super) fn rows(cells: &Cells, usual: &Load) -> Vec<Row> {
     rows
 }
 
-/// Rejects whose work shows only as that of other programs.
-fn suspect(rows: &mut [Row], cells: &Cells) {
-    let foreign = Foreign::new(cells.iter().flat_map(|(_, rounds)| rounds).copied());
-    for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
-        row.rejected = foreign.done_elsewhere(&row.cell());
-        row.verified &= row.rejected.is_none();
-    }
-}
-
 /// The fastest of so few latencies is chance: where a delay is drawn for each, all of three may be long.
 const FEWEST_OF_THE_LOADER: u64 = 100;
 
-/// Rejects whose median latency is shorter than any latency of the baseline loader, which does as little as possible.
-fn refute_median(rows: &mut [Row], cells: &Cells) {
+/// Warns of a median latency that is shorter than any latency of the baseline loader, which does as little as possible.
+fn compare_medians(rows: &mut [Row], cells: &Cells) {
     let mut all = Times::new();
     let loaders = cells
         .iter()
@@ -161,8 +154,8 @@ fn refute_median(rows: &mut [Row], cells: &Cells) {
         return;
     };
     for row in rows.iter_mut().filter(|row| row.rejected.is_none()) {
-        row.rejected = sooner_than_the_loader(row.p50_ms, fastest);
-        row.verified &= row.rejected.is_none();
+        row.warnings
+            .extend(sooner_than_the_loader(row.p50_ms, fastest));
     }
 }
 
@@ -171,7 +164,7 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         rounds.iter().map(|round| value(round)).collect()
     };
     let speeds = each(speed);
-    let per_request: Vec<f64> = each(cpu_ms_per_request)
+    let per_request: Vec<f64> = each(|round| cpu(round) * 1e3)
         .into_iter()
         .filter(|value| value.is_finite())
         .collect();
@@ -182,8 +175,11 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         .collect();
     let latencies = latencies(rounds);
     let ms = |us: f64| us.round() / 1e3;
+    let step_ms = f64::from(clock_step(&latencies)) / 1e3;
+    let shown = |ms: &f64| *ms >= step_ms;
     let percentiles = Percentiles::of(&latencies);
     let p99 = percentiles.as_ref().and_then(|all| all.at(99.0)).copied();
+    let p99 = p99.filter(|it| shown(&it.ms));
     let due: Vec<f64> = rounds.iter().filter_map(|round| round.per_second).collect();
     let rejected = rejection(rounds);
     let witnessed = rounds.iter().all(|round| round.seen.is_some());
@@ -205,7 +201,8 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         cpu_percentage: median(&each(|r| cpu_seconds(r) / seconds(r.wall_ns) * 100.0))
             .unwrap_or(0.0),
         cpu_ms_per_request: median(&per_request),
-        p50_ms: latencies.quantile(0.5).map(ms),
+        cpu_outside_percentage: cpu_outside(rounds),
+        p50_ms: latencies.quantile(0.5).map(ms).filter(shown),
         p99_ms: p99.map(|it| it.ms),
         p99_low_ms: p99.map(|it| it.low_ms),
         p99_high_ms: p99.map(|it| it.high_ms),
@@ -257,8 +254,15 @@ fn cpu_seconds(round: &Round) -> f64 {
     seconds(round.cpu_user_ns + round.cpu_system_ns)
 }
 
-fn cpu_ms_per_request(round: &Round) -> f64 {
-    cpu_seconds(round) * 1e3 / round.claim.done as f64
+/// The share of a row's CPU time that lay outside of its rounds, in percent.
+fn cpu_outside(rounds: &[&Round]) -> Option<f64> {
+    let (mut outside, mut all) = (0, 0);
+    for round in rounds {
+        let beside = round.beside?.cpu_ns;
+        outside += beside;
+        all += beside + round.cpu_user_ns + round.cpu_system_ns;
+    }
+    (all > 0).then(|| (outside as f64 / all as f64 * 1000.0).round() / 10.0)
 }
 
 fn latencies(rounds: &[&Round]) -> Times {

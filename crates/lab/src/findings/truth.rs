@@ -1,6 +1,6 @@
 //! The server's log of a row, beside what was planned. The log decides whom to believe.
 
-use super::{Row, rules};
+use super::Row;
 use crate::run::Round;
 
 /// Counts over all measured rounds of a row. Probes count only where a field says so.
@@ -26,8 +26,6 @@ pub struct Truth {
     pub concurrency: u64,
     /// Most requests in flight together, probes included.
     pub in_flight: u64,
-    /// CPU time of the driver between its rounds, in percent of that in them; none in documents of before.
-    pub beside: Option<u64>,
 }
 
 impl Truth {
@@ -45,7 +43,6 @@ impl Truth {
             connections: self.connections.max(other.connections),
             concurrency: self.concurrency.max(other.concurrency),
             in_flight: self.in_flight.max(other.in_flight),
-            beside: self.beside.max(other.beside),
         }
     }
 }
@@ -53,11 +50,9 @@ impl Truth {
 /// Adds up the rounds of a row; none when there was no log.
 pub fn truth(rounds: &[Round], row: &Row) -> Option<Truth> {
     let cell = row.cell();
-    let own: Vec<&Round> = rounds.iter().filter(|round| round.cell == cell).collect();
-    let beside = rules::beside(&own).map(|(beside, within)| (100.0 * beside / within) as u64);
-    let mut all = own.into_iter().map(of_round);
-    let all = all.try_fold(Truth::default(), |all, round| Some(all.and(round?)));
-    all.map(|all| Truth { beside, ..all })
+    let own = rounds.iter().filter(|round| round.cell == cell);
+    let mut all = own.map(of_round);
+    all.try_fold(Truth::default(), |all, round| Some(all.and(round?)))
 }
 
 fn of_round(round: &Round) -> Option<Truth> {
@@ -83,7 +78,6 @@ fn of_round(round: &Round) -> Option<Truth> {
             .map(|interval| interval.peak_in_flight)
             .max()
             .unwrap_or_default(),
-        beside: None,
     })
 }
 

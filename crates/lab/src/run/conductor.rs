@@ -11,7 +11,7 @@ use super::servers::Servers;
 use super::service::Late;
 use super::trial::Runner;
 use super::{
-    Account, BesideRound, Driver, DriverError, Elsewhere, Fact, Hello, Later, Pinning, Round, Seen,
+    Account, BesideRound, Driver, DriverError, Elsewhere, Hello, Later, Pinning, Round, Seen,
     Start, effect,
 };
 use crate::plan::{Cell, ServiceTime, Trial, trials};
@@ -149,7 +149,6 @@ impl Session<'_> {
         driver.limit(self.sweep.highest_concurrency_of(name));
         let hello = driver.hello()?;
         let boot = begun.elapsed();
-        driver.fact(); // whoever has left the driver by now is known to be its own
         if let Some(why) = objection(&hello, self.sweep) {
             return self.refuse(&hello, why);
         }
@@ -169,7 +168,6 @@ impl Session<'_> {
         }
         runner.warm_up(&mut driver)?;
         driver.check_descriptors()?;
-        driver.fact();
         driver.pause();
         self.drivers.push(driver);
         Ok(())
@@ -236,17 +234,36 @@ impl Session<'_> {
             return Ok(());
         };
         let before = driver.work();
-        let meanwhile = driver.resume();
+        driver.resume();
         match runner.trial(driver, trial) {
             Ok(mut round) => {
                 driver.pause();
                 round.beside = Some(beside(&round, before, driver.work()));
-                round.facts.extend(meanwhile.map(Fact::Seen));
                 self.look_at_the_others(&mut round);
-                (self.observe)(Event::Measured(Box::new(round)))?;
+                let noted = (self.observe)(Event::Measured(Box::new(round)));
+                noted.map_err(|error| self.with_writers(error))?;
                 self.note_late(runner, false)
             }
             Err(error) => self.go_on_without(error, runner),
+        }
+    }
+
+    /// Names the driver that has written the most if the disk is full.
+    fn with_writers(&self, error: Error) -> Error {
+        let is_full = |cause: &(dyn std::error::Error + 'static)| {
+            let cause = cause.downcast_ref::<std::io::Error>();
+            cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::StorageFull)
+        };
+        let written = self
+            .drivers
+            .iter()
+            .map(|driver| (driver.written(), driver.client()));
+        match written.max() {
+            Some((bytes, client)) if error.chain().any(is_full) => error.context(format!(
+                "the disk is full; of all drivers, that of {client} has written the most since it was started: {} MB to files, pipes and sockets",
+                bytes / 1_000_000
+            )),
+            _ => error,
         }
     }
 
@@ -264,13 +281,9 @@ impl Session<'_> {
             let Some(driver) = self.drivers.iter_mut().find(of_client) else {
                 continue;
             };
-            let meanwhile = driver.resume();
+            driver.resume();
             let looked = runner.look_later(driver);
             driver.pause();
-            if let Some(says) = meanwhile {
-                let invocation = self.sweep.invocations.saturating_sub(1);
-                (self.observe)(Event::Seen(client, invocation, says))?;
-            }
             match looked {
                 Ok(Some((cell, later))) => (self.observe)(Event::Later(cell, later))?,
                 Ok(None) => {}
@@ -305,12 +318,9 @@ impl Session<'_> {
     fn leave(&mut self, invocation: u32) -> Result<()> {
         for mut driver in self.drivers.drain(..) {
             let client = driver.client().to_string();
-            if let Some(says) = driver.resume() {
-                (self.observe)(Event::Seen(client.clone(), invocation, says))?;
-            }
+            driver.resume();
             match driver.bye() {
-                Ok((_, None)) => {}
-                Ok((_, Some(says))) => (self.observe)(Event::Seen(client, invocation, says))?,
+                Ok(_) => {}
                 Err(error) => match error.downcast_ref::<DriverError>() {
                     Some(broken) => {
                         let happened = broken.happened();
@@ -341,7 +351,7 @@ impl Session<'_> {
     }
 }
 
-/// The work of a turn without that of its measured part, which begins and ends with these counts.
+/// The work since its last turn without that of the measured part, between these counts.
 fn beside(round: &Round, before: (u64, Account), after: (u64, Account)) -> BesideRound {
     let all = after.1.total_since(&before.1);
     let measured = Duration::from_nanos(round.cpu_user_ns + round.cpu_system_ns);

@@ -1,6 +1,5 @@
 //! A driver, which gets one command at a time.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,15 +35,14 @@ const TO_FOLLOW: Duration = Duration::from_millis(500);
 const FEWEST_DESCRIPTORS: usize = 4096;
 const DESCRIPTORS_EACH: usize = 16;
 
-/// Most processes of a driver: so many, and so many for each request in flight.
+/// Most processes and threads of a driver: so many, and so many for each request in flight.
 const FEWEST_PROCESSES: usize = 1024;
 const PROCESSES_EACH: usize = 4;
 
-/// CPU time that a driver may use while it should stand still: it is stopped a moment after the command.
-const AT_REST: Duration = Duration::from_millis(20);
+/// The system refuses a driver with a user of its own more than so many beyond that, which the lab sees before.
+const SPARE_PROCESSES: usize = 64;
 
-/// How long it takes on average until a driver is looked at again. The time is drawn from an exponential distribution:
-/// however long ago the last look was, the next is as near as ever.
+/// How often its processes are counted and their memory is read while it works.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(30);
 
 /// A client's driver: its process, and the conversation with it.
@@ -60,29 +58,17 @@ pub struct Driver {
     sent_at: Instant,
     patience: Duration,
     stop: Arc<AtomicBool>,
-    /// Its use when it was stopped, and when it was last looked at after that; none while it runs.
-    at_rest: Option<(Account, Account)>,
-    seen: Watched,
+    /// Its use when it was stopped; none while it runs.
+    at_rest: Option<Account>,
+    /// The most memory of its processes at one moment of the round, in KiB.
+    peak_kib: u64,
     trusted: bool,
     /// Requests that it was told to send in its life.
     requested: u64,
     /// Most descriptors of all its processes together.
     most_descriptors: usize,
-    /// Most processes that it may have.
+    /// Most processes and threads that it may have.
     most_processes: usize,
-}
-
-/// Observations of a driver's processes at random moments, since its peak of memory was last reset.
-#[derive(Debug, Default)]
-struct Watched {
-    /// A thread that was where it should not be.
-    offence: Option<Seen>,
-    /// Their memory, in KiB.
-    peak_kib: u64,
-    /// The resources that processes outside of the driver's tree had used when the round began.
-    apart: Account,
-    /// How often each of their threads had gone to another core when the round began.
-    migrations: BTreeMap<i32, u64>,
 }
 
 impl Driver {
@@ -99,7 +85,7 @@ impl Driver {
         stop: Arc<AtomicBool>,
         trusted: bool,
     ) -> Result<Driver> {
-        let user = if trusted { None } else { user::of_its_own() };
+        let user = if trusted { None } else { user::of_its_own()? };
         let is_another = user.is_some();
         let process = Process::start(manifest, core, log, user).map_err(|error| DriverError {
             client: manifest.client.clone(),
@@ -118,7 +104,7 @@ impl Driver {
             patience,
             stop,
             at_rest: None,
-            seen: Watched::default(),
+            peak_kib: 0,
             trusted: trusted && user::are_possible(),
             requested: 0,
             most_descriptors: FEWEST_DESCRIPTORS,
@@ -127,11 +113,13 @@ impl Driver {
     }
 
     /// Sees to it that it cannot take all ports of the machine, nor all process ids. A process of it has at most as many descriptors as
-    /// this concurrency may need, and so have all together. It is ended if it has more processes than that.
+    /// this concurrency may need, and so have all together. It is ended if it has more processes and threads than that.
     pub fn limit(&mut self, concurrency: usize) {
         self.most_descriptors = FEWEST_DESCRIPTORS.max(DESCRIPTORS_EACH * concurrency);
         self.process.limit_descriptors(self.most_descriptors);
         self.most_processes = FEWEST_PROCESSES + PROCESSES_EACH * concurrency;
+        self.process
+            .limit_tasks(self.most_processes + SPARE_PROCESSES);
     }
 
     /// The client's name.
@@ -193,33 +181,11 @@ impl Driver {
         self.process.group().is_some()
     }
 
-    /// The most telling fact about its processes now and in earlier observations: the harm first, for to leave the tree
-    /// is only a way to do it.
+    /// The most telling fact about its processes now.
     pub fn fact(&mut self) -> Option<Seen> {
-        let seen = self.seen.offence.take();
         self.process.find_strays();
-        seen.or_else(|| self.process.log.floods())
-            .or_else(|| members::out_of_place(&self.process.members(), self.core))
-            .or_else(|| self.disowned())
-            .or_else(|| self.apart())
-    }
-
-    /// Its processes outside of its tree.
-    fn apart(&self) -> Option<Seen> {
-        let strays = self.process.strays();
-        let used = Account::read(strays).total_since(&self.seen.apart);
-        (!strays.is_empty()).then(|| Seen::Apart {
-            processes: strays.len(),
-            cpu_ns: nanoseconds(used),
-            held: self.is_held(),
-        })
-    }
-
-    /// A group counts its dead too; else only those whose end somebody waits for are counted.
-    fn disowned(&self) -> Option<Seen> {
-        let disowns = |pid: &i32| members::disowns_children(*pid);
-        let hides = !self.is_held() && self.process.members().iter().any(disowns);
-        hides.then_some(Seen::IgnoresChildren)
+        let floods = self.process.log.floods();
+        floods.or_else(|| members::out_of_place(&self.process.members(), self.core?))
     }
 
     /// Whether another program stopped or resumed it since the lab last did.
@@ -228,13 +194,8 @@ impl Driver {
     }
 
     /// Whether it has waited for its turn as it should since the last question.
-    pub fn waits(&mut self) -> bool {
-        let now = self.account();
-        let last = self.at_rest.as_mut();
-        let used = last.map_or(Duration::ZERO, |(_, last)| {
-            now.total_since(&std::mem::replace(last, now))
-        });
-        used < AT_REST && !self.stirred() && members::is_stopped(self.process.pid())
+    pub fn waits(&self) -> bool {
+        !self.stirred() && members::is_stopped(self.process.pid())
     }
 
     /// Lets it get ready for requests.
@@ -280,11 +241,11 @@ impl Driver {
             .map(drop)
     }
 
-    /// Sends `bye`; returns how its process ended, and what it left behind.
+    /// Sends `bye`; returns how its process ended. What it left behind is given a moment, and ended with the process.
     ///
     /// # Errors
     /// [`DriverError`] when it does not reply or does not end.
-    pub fn bye(mut self) -> Result<(String, Option<Seen>)> {
+    pub fn bye(mut self) -> Result<String> {
         let members = self.process.members();
         self.send::<Envelope>(&Command::Bye, Duration::ZERO)?;
         let status = self.wait_for_end("bye")?;
@@ -296,13 +257,9 @@ impl Driver {
             left.retain(|pid| members::lives(*pid));
             left.sort_unstable();
             left.dedup();
-            if left.is_empty() {
-                return Ok((status, None));
-            }
-            if Instant::now() >= deadline {
+            if left.is_empty() || Instant::now() >= deadline {
                 members::end(&left);
-                let processes = left.len();
-                return Ok((status, Some(Seen::Outlived { processes })));
+                return Ok(status);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -343,24 +300,10 @@ impl Driver {
         of_group.map_or_else(|| Account::read(&self.process.members()), Account::of_group)
     }
 
-    /// Starts the peak of its memory anew, and what is seen of its processes.
+    /// Starts the peak of its memory anew.
     pub fn begin_round(&mut self) {
-        let members = self.process.members();
-        self.seen = Watched {
-            migrations: members::migrations(&members),
-            apart: Account::read(self.process.strays()),
-            ..Watched::default()
-        };
-        account::reset_peak_memory(&members);
-    }
-
-    /// How often a thread went to another core since the round began. A thread that is bound to one core cannot do so.
-    pub fn migrated(&self) -> Option<Seen> {
-        let core = self.core?;
-        let now = members::migrations(&self.process.members());
-        let moved = |(thread, count): (&i32, &u64)| now.get(thread)?.checked_sub(*count);
-        let times = self.seen.migrations.iter().filter_map(moved).max()?;
-        (times > 0).then_some(Seen::Migrated { times, core })
+        self.peak_kib = 0;
+        account::reset_peak_memory(&self.process.members());
     }
 
     /// The error if its processes have so many descriptors open that others may find no port free.
@@ -375,45 +318,45 @@ impl Driver {
         }
     }
 
+    /// Bytes that its processes have written to files, pipes and sockets.
+    pub fn written(&self) -> u64 {
+        members::written(&self.process.members())
+    }
+
     /// Descriptors that its processes have open together, as far as they are allowed.
     pub fn descriptors(&self) -> usize {
         members::descriptors(&self.process.members(), self.most_descriptors + 1)
     }
 
-    /// Requests that it was told to send in its life, and the CPU time that its processes have used.
+    /// Requests that it was told to send in its life, and the CPU time that its processes have used: while it is stopped, until
+    /// it was.
     pub fn work(&self) -> (u64, Account) {
-        (self.requested, self.account())
+        (
+            self.requested,
+            self.at_rest.unwrap_or_else(|| self.account()),
+        )
     }
 
     /// Peak of its resident memory since then, in KiB.
     pub fn peak_memory_kib(&self) -> u64 {
         let now = account::peak_memory_kib(&self.process.members());
-        now.max(self.seen.peak_kib)
+        now.max(self.peak_kib)
     }
 
     /// Stops its processes until [`Driver::resume`].
     pub fn pause(&mut self) {
         self.process.pause();
-        // The work it did until it was stopped again must still be reported.
-        let now = self.account();
-        self.at_rest = Some((self.at_rest.map_or(now, |(first, _)| first), now));
+        // Should another program have resumed it meanwhile, its work since it was first stopped counts.
+        self.at_rest = Some(self.at_rest.unwrap_or_else(|| self.account()));
     }
 
-    /// Resumes its processes. Returns what they did while they should have waited; nothing where others might have
-    /// woken them.
-    pub fn resume(&mut self) -> Option<Seen> {
-        let before = self.at_rest.take();
-        let used = before.map_or(Duration::ZERO, |(first, _)| {
-            self.account().total_since(&first)
-        });
+    /// Resumes its processes.
+    pub fn resume(&mut self) {
+        self.at_rest = None;
         self.process.resume();
-        let awake = Seen::Awake {
-            cpu_ns: nanoseconds(used),
-        };
-        (!used.is_zero() && self.user().is_some()).then_some(awake)
     }
 
-    /// Looks at some of its processes in the midst of their work, for whoever leaves its core and comes back, or ends before the end.
+    /// Looks at its processes in the midst of their work.
     ///
     /// # Errors
     /// When it has so many processes that none may be left for others.
@@ -425,14 +368,10 @@ impl Driver {
                 self.process.members()
             }
         };
-        if members.len() > self.most_processes {
+        if members::tasks(&members) > self.most_processes {
             return Err(self.error(command, Problem::TooManyProcesses(self.most_processes)));
         }
-        let seen = &mut self.seen;
-        seen.peak_kib = seen.peak_kib.max(account::peak_memory_kib(&members));
-        if seen.offence.is_none() {
-            seen.offence = members::some_out_of_place(&members, self.core);
-        }
+        self.peak_kib = self.peak_kib.max(account::peak_memory_kib(&members));
         Ok(())
     }
 
@@ -469,7 +408,7 @@ impl Driver {
     }
 
     fn wait(&mut self, command: &str, start: Instant, patience: Duration) -> Result<Line> {
-        let mut look_after = until_next_look();
+        let mut look_after = BETWEEN_LOOKS;
         loop {
             if self.stop.load(Ordering::Relaxed) {
                 return Err(Interrupted.into());
@@ -477,7 +416,7 @@ impl Driver {
             let left = patience.saturating_sub(start.elapsed());
             if start.elapsed() >= look_after {
                 self.look(command)?;
-                look_after = start.elapsed() + until_next_look();
+                look_after = start.elapsed() + BETWEEN_LOOKS;
             }
             let pause = GLANCE.min(look_after.saturating_sub(start.elapsed()));
             match self.process.lines.recv_timeout(left.min(pause)) {
@@ -539,15 +478,6 @@ impl Driver {
         };
         error.into()
     }
-}
-
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn until_next_look() -> Duration {
-    let chance: f64 = rand::random();
-    BETWEEN_LOOKS.mul_f64(-(1.0 - chance).ln())
 }
 
 /// Enough of a line to recognise it.

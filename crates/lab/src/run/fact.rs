@@ -26,22 +26,12 @@ pub enum Seen {
         /// The shared one.
         core: usize,
     },
-    /// A thread with a raised priority.
-    Priority {
-        /// Its nice value, below 0.
-        nice: i64,
-    },
-    /// A thread with a real-time policy.
-    RealTime {
-        /// Its number (sched(7)).
-        policy: i64,
-    },
-    /// A thread that went to another core during the round, although it may use only one.
-    Migrated {
-        /// How often.
-        times: u64,
-        /// The shared core.
-        core: usize,
+    /// More CPU time than one core has.
+    MoreThanOneCore {
+        /// How much.
+        cpu_ns: u64,
+        /// The time between the two readings.
+        within_ns: u64,
     },
     /// More error output than is stored.
     Flooded {
@@ -49,27 +39,6 @@ pub enum Seen {
         written_mib: u64,
         /// MiB of it that are stored.
         kept_mib: u64,
-    },
-    /// A process that ignores the ends of its children, where no control group counts their CPU time.
-    IgnoresChildren,
-    /// Processes outside of the driver's tree.
-    Apart {
-        /// How many.
-        processes: usize,
-        /// CPU time that they used in the round.
-        cpu_ns: u64,
-        /// Whether a control group counts it after they have ended, too.
-        held: bool,
-    },
-    /// CPU time while the driver was stopped and others were measured.
-    Awake {
-        /// How much.
-        cpu_ns: u64,
-    },
-    /// Processes that still lived a while after `bye`.
-    Outlived {
-        /// How many.
-        processes: usize,
     },
     /// The first request came before `go`.
     Early {
@@ -97,6 +66,9 @@ pub enum Seen {
         /// How, in words.
         happened: String,
     },
+    /// What older documents have: it decides nothing.
+    #[serde(other)]
+    Other,
 }
 
 /// The things that a round's driver shared with no other.

@@ -39,7 +39,7 @@ pub enum Problem {
     HoldsTooMany(u64),
     /// It has so many descriptors open that others may find no port.
     TooManyOpen(usize),
-    /// It has so many processes that others may be able to start none.
+    /// It has so many processes and threads that others may be able to start none.
     TooManyProcesses(usize),
 }
 
@@ -61,7 +61,9 @@ impl DriverError {
                 "was ended: it had more than {most} descriptors open, and others need ports"
             ),
             Problem::TooManyProcesses(most) => {
-                format!("was ended: it had more than {most} processes, and others need some too")
+                format!(
+                    "was ended: it had more than {most} processes and threads, and others need some too"
+                )
             }
             Problem::NotStarted(error, _) => {
                 format!("cannot be started ({error}); `hecaton drivers` says what is missing")

@@ -1,6 +1,6 @@
 //! The lines of a driver's output, each with the moment at which it was there.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::process::ChildStdout;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Instant;
@@ -21,12 +21,15 @@ pub struct Line {
 }
 
 /// Reads lines until the driver closes its output or writes one that is too long.
-pub fn read(stdout: Option<ChildStdout>) -> Receiver<Line> {
+///
+/// # Errors
+/// When the system allows no more threads.
+pub fn read(stdout: Option<ChildStdout>) -> io::Result<Receiver<Line>> {
     let (sender, lines) = sync_channel(WAITING);
     if let Some(stdout) = stdout {
-        std::thread::spawn(move || forward(stdout, &sender));
+        std::thread::Builder::new().spawn(move || forward(stdout, &sender))?;
     }
-    lines
+    Ok(lines)
 }
 
 fn forward(stdout: ChildStdout, lines: &SyncSender<Line>) {

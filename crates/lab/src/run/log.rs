@@ -38,7 +38,11 @@ impl Log {
         let file = File::create(path)?;
         let written = Arc::new(AtomicU64::new(0));
         let counter = written.clone();
-        let reader = stderr.map(|stderr| std::thread::spawn(move || keep(stderr, file, &counter)));
+        let read = |stderr| {
+            let thread = std::thread::Builder::new();
+            thread.spawn(move || keep(stderr, file, &counter))
+        };
+        let reader = stderr.map(read).transpose()?;
         Ok(Log {
             path: path.to_path_buf(),
             written,

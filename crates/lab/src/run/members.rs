@@ -1,6 +1,6 @@
 //! The processes of a driver: which they are, whether they are where they should be, and who left.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::process::Child;
@@ -11,9 +11,6 @@ use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::{Pid, getpgid, getpgrp};
 
 use super::Seen;
-
-/// How many threads are looked at in the midst of a round.
-const FEW: usize = 16;
 
 /// From here on whoever loses its parent below this process becomes its child: nobody leaves the tree. Nobody of the
 /// same user may look into the memory of this process either.
@@ -140,66 +137,30 @@ pub fn stirrings(pid: i32) -> usize {
     count
 }
 
-/// Whether the ends of its children are reported to nobody, so that their time is in no account (wait(2), of ignored
-/// SIGCHLD). Where this process was started so, all are.
-pub fn disowns_children(pid: i32) -> bool {
-    let ignores = |pid: u32| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-        let line = status
-            .lines()
-            .find_map(|line| line.strip_prefix("SigIgn:"))?;
-        let signals = u64::from_str_radix(line.trim(), 16).ok()?;
-        Some(signals >> (Signal::SIGCHLD as u32 - 1) & 1 == 1)
-    };
-    ignores(pid as u32) == Some(true) && ignores(std::process::id()) == Some(false)
+/// A thread of some processes that may use another core than the shared one.
+pub fn out_of_place(pids: &[i32], core: usize) -> Option<Seen> {
+    let cores = pids.iter().flat_map(|pid| {
+        let allowed = move |thread| allowed_cores(*pid, thread);
+        threads(*pid).into_iter().filter_map(allowed)
+    });
+    let mut others = cores.filter(|cores| *cores != core.to_string());
+    others.next().map(|cores| Seen::OtherCores { cores, core })
 }
 
-/// A thread of some processes that has more cores than the shared one, or a raised priority.
-pub fn out_of_place(pids: &[i32], core: Option<usize>) -> Option<Seen> {
-    all_threads(pids).find_map(|(pid, thread)| wrong_with(pid, thread, core))
+/// How many processes and threads these are.
+pub fn tasks(pids: &[i32]) -> usize {
+    let threads = |pid: &i32| field(*pid, *pid, 20)?.parse::<usize>().ok();
+    pids.iter().filter_map(threads).sum()
 }
 
-/// As [`out_of_place`], for a few random threads, so that many threads take no longer.
-pub fn some_out_of_place(pids: &[i32], core: Option<usize>) -> Option<Seen> {
-    let mut all: Vec<(i32, i32)> = all_threads(pids).collect();
-    (0..FEW.min(all.len())).find_map(|_| {
-        let (pid, thread) = all.swap_remove(rand::random_range(0..all.len()));
-        wrong_with(pid, thread, core)
-    })
-}
-
-fn all_threads(pids: &[i32]) -> impl Iterator<Item = (i32, i32)> {
+/// Bytes that these processes, and their children that ended, have written to files, pipes and sockets.
+pub fn written(pids: &[i32]) -> u64 {
     let of_one = |pid: &i32| {
-        let pid = *pid;
-        threads(pid).into_iter().map(move |thread| (pid, thread))
+        let text = fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("wchar: "));
+        line?.trim().parse::<u64>().ok()
     };
-    pids.iter().flat_map(of_one)
-}
-
-fn wrong_with(pid: i32, thread: i32, core: Option<usize>) -> Option<Seen> {
-    let number = |position| field(pid, thread, position)?.parse::<i64>().ok();
-    if let Some(nice) = number(19).filter(|nice| *nice < 0) {
-        return Some(Seen::Priority { nice });
-    }
-    // SCHED_OTHER, SCHED_BATCH and SCHED_IDLE take no precedence (sched(7)).
-    if let Some(policy) = number(41).filter(|policy| ![0, 3, 5].contains(policy)) {
-        return Some(Seen::RealTime { policy });
-    }
-    let core = core?;
-    let cores = allowed_cores(pid, thread)?;
-    (cores != core.to_string()).then_some(Seen::OtherCores { cores, core })
-}
-
-/// How often each thread has gone to another core so far, as far as the system says it (`/proc/PID/task/TID/sched`).
-pub fn migrations(pids: &[i32]) -> BTreeMap<i32, u64> {
-    let of_thread = |(pid, thread): (i32, i32)| {
-        let text = fs::read_to_string(format!("/proc/{pid}/task/{thread}/sched")).ok()?;
-        let line = text
-            .lines()
-            .find(|line| line.starts_with("se.nr_migrations"))?;
-        Some((thread, line.rsplit(':').next()?.trim().parse().ok()?))
-    };
-    all_threads(pids).filter_map(of_thread).collect()
+    pids.iter().filter_map(of_one).sum()
 }
 
 /// Descriptors that are open in these processes, counted up to `most`.
@@ -296,13 +257,14 @@ mod tests {
     }
 
     #[test]
-    fn cores_and_priorities_are_seen() {
+    fn cores_and_threads_are_seen() {
         let mut cat = child("cat", &[]);
         let pid = [cat.id() as i32];
         let allowed = allowed_cores(pid[0], pid[0]).unwrap();
-        assert_eq!(out_of_place(&pid, None), None);
-        assert_eq!(out_of_place(&pid, allowed.parse().ok()), None);
-        let other = out_of_place(&pid, Some(999)).unwrap();
+        let one = allowed.parse().ok();
+        assert_eq!(one.and_then(|core| out_of_place(&pid, core)), None);
+        assert_eq!(tasks(&pid), 1);
+        let other = out_of_place(&pid, 999).unwrap();
         assert!(
             matches!(&other, Seen::OtherCores { cores, core: 999 } if *cores == allowed),
             "{other:?}"

@@ -5,8 +5,6 @@ use std::time::Duration;
 use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
-use super::Account;
-
 /// Time, in nanoseconds, that was neither the client's nor ours. Known in steps of 10 ms, the kernel's tick.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -37,12 +35,10 @@ impl Moment {
         })
     }
 
-    /// The work of others since then, without the driver's own time.
-    pub fn noise_since(&self, driver: (&Account, &Account)) -> Option<Noise> {
+    /// The work of others since then: neither the lab's own nor `measured`, the time of the driver and of the user's service.
+    pub fn noise_since(&self, measured: Duration) -> Option<Noise> {
         let now = Moment::now()?;
-        let (before, after) = driver;
-        let (user, system) = after.since(before);
-        let ours = user + system + now.own.saturating_sub(self.own);
+        let ours = measured + now.own.saturating_sub(self.own);
         let foreign = now.busy.saturating_sub(self.busy).saturating_sub(ours);
         let stolen = now.stolen.saturating_sub(self.stolen);
         Some(Noise {
@@ -86,11 +82,10 @@ mod tests {
 
     #[test]
     fn the_work_of_others_is_noise_and_our_own_is_not() {
-        let nobody = Account::default();
         let noise = |work: &dyn Fn()| {
             let moment = Moment::now().unwrap();
             work();
-            moment.noise_since((&nobody, &nobody)).unwrap().foreign_ns
+            moment.noise_since(Duration::ZERO).unwrap().foreign_ns
         };
         // The driver's account is left out here, so a child counts as another program.
         let other = noise(&|| {

@@ -1,7 +1,9 @@
 //! A driver's process: started on its core in a group of its own and as a user of its own, read line by line, ended for
 //! certain.
 
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -10,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getpgid};
+use rustix::process::{Resource, Rlimit, prlimit};
 
 use super::cgroup::{Group, at_home};
 use super::cores::on_core;
@@ -60,6 +63,7 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
+        without_terminal(&mut command);
         if let Some(user) = &user {
             command
                 .uid(user.id)
@@ -75,9 +79,10 @@ impl Process {
             None => (None, at_home(spawn)),
         };
         let mut child = child?;
-        let log = Log::begin(log, child.stderr.take())?;
+        let readers = Log::begin(log, child.stderr.take())
+            .and_then(|log| Ok((log, lines::read(child.stdout.take())?)));
+        let (log, lines) = readers.inspect_err(|_| members::end(&[child.id() as i32]))?;
         let stdin = child.stdin.take();
-        let lines = lines::read(child.stdout.take());
         Ok(Process {
             child,
             stdin,
@@ -114,9 +119,9 @@ impl Process {
         all
     }
 
-    /// Looks for processes that have left its tree; how many ever did. In a group they stay where they are; else they
-    /// are orphans, and belong to the driver whose turn it is.
-    pub fn find_strays(&mut self) -> usize {
+    /// Looks for processes that have left its tree. In a group they stay where they are; else they are orphans, and belong to
+    /// the driver whose turn it is.
+    pub fn find_strays(&mut self) {
         let found = match &self.group {
             Some(group) => {
                 let tree = members::tree(self.pid());
@@ -132,12 +137,6 @@ impl Process {
                 self.strays.push(pid);
             }
         }
-        self.strays.len()
-    }
-
-    /// Its processes that have left its tree, as far as they were found.
-    pub fn strays(&self) -> &[i32] {
-        &self.strays
     }
 
     /// Writes one line.
@@ -158,13 +157,27 @@ impl Process {
 
     /// Limits how many descriptors it, and each process that it starts from now on, may have open.
     pub fn limit_descriptors(&self, most: usize) {
-        let (pid, most) = (rustix::process::Pid::from_child(&self.child), most as u64);
-        let limit = rustix::process::Rlimit {
-            current: Some(most),
-            maximum: Some(most),
+        self.limit(Resource::Nofile, most);
+    }
+
+    /// Limits how many processes and threads there may be of its user, which is possible only with a user of its own.
+    pub fn limit_tasks(&self, most: usize) {
+        if self.user.is_some() {
+            self.limit(Resource::Nproc, most);
+        }
+    }
+
+    fn limit(&self, resource: Resource, most: usize) {
+        let limit = Rlimit {
+            current: Some(most as u64),
+            maximum: Some(most as u64),
         };
         // Where the lab's own limit is lower, that one stays.
-        let _ = rustix::process::prlimit(Some(pid), rustix::process::Resource::Nofile, limit);
+        let _ = prlimit(
+            Some(rustix::process::Pid::from_child(&self.child)),
+            resource,
+            limit,
+        );
     }
 
     /// Sends SIGTERM.
@@ -244,6 +257,21 @@ impl Drop for Process {
         members::dismiss(self.pid());
         self.log.end();
     }
+}
+
+/// Lets a program give up the terminal, so that it can write neither on it nor into its input. A session of its own would do that
+/// too, but the kernel hangs up a stopped group only if its parent was of the same session.
+#[allow(unsafe_code)]
+fn without_terminal(command: &mut Command) {
+    let give_up = || {
+        if let Ok(terminal) = File::open("/dev/tty") {
+            // SAFETY: the descriptor is open, and this request has no argument.
+            unsafe { nix::libc::ioctl(terminal.as_raw_fd(), nix::libc::TIOCNOTTY) };
+        }
+        Ok(())
+    };
+    // SAFETY: it calls open, ioctl and close alone, which are safe between fork and exec, and allocates nothing.
+    unsafe { command.pre_exec(give_up) };
 }
 
 /// `1 driver`, `2 drivers`.

@@ -28,8 +28,8 @@ pub struct Claim {
     pub latencies_us: Times,
 }
 
-/// The work of a driver's processes in their turn, without the measured part: they get ready, are probed, and wait to be
-/// stopped. No other figure contains it.
+/// The work of a driver's processes between its last round and this one, and until it is stopped: they get ready and are
+/// probed. The CPU time of a request contains it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BesideRound {
@@ -62,7 +62,7 @@ pub struct Round {
     pub cpu_user_ns: u64,
     /// CPU time of the driver's process in the kernel.
     pub cpu_system_ns: u64,
-    /// The driver's work right before and after the round; absent in older documents.
+    /// The driver's work outside of its rounds since the last one; absent in older documents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<BesideRound>,
     /// Descriptors that the driver opened in the round and still had at its end, where each request has a connection of

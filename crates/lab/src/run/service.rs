@@ -33,13 +33,6 @@ pub struct Late {
     pub lines: u64,
 }
 
-/// These facts of one round.
-#[derive(Default)]
-pub(super) struct Witnessed {
-    pub(super) logged: Option<LogEntries>,
-    pub(super) server_cpu_ns: Option<u64>,
-}
-
 impl Service {
     /// Those that a target names.
     ///
@@ -73,8 +66,8 @@ impl Service {
     }
 
     /// Fails when requests have been sent and the access log has none of them: then it would refute every client.
-    pub(super) fn check(&self, witnessed: &Witnessed) -> Result<()> {
-        let (Some(log), Some(logged)) = (&self.log, &witnessed.logged) else {
+    pub(super) fn check(&self, logged: Option<&LogEntries>) -> Result<()> {
+        let (Some(log), Some(logged)) = (&self.log, logged) else {
             return Ok(());
         };
         if logged.distinct > 0 {
@@ -93,6 +86,13 @@ impl Service {
             log.skip()?;
         }
         Ok(self.account())
+    }
+
+    /// The CPU time of the service since a round began with `before`; none where its process was not named.
+    pub(super) fn used_since(&self, before: Option<Account>) -> Option<Duration> {
+        let now = self.account();
+        now.zip(before)
+            .map(|(now, before)| now.total_since(&before))
     }
 
     /// The CPU time of the service: of the process that was named and of all below it.
@@ -126,19 +126,13 @@ impl Service {
         Ok(late.collect())
     }
 
-    /// After a round that was begun with `before`.
-    pub(super) fn end(
+    /// What the access log has of a round that has ended.
+    pub(super) fn entries(
         &mut self,
-        before: Option<Account>,
         go: &Go,
         claim: &Claim,
         paced: Option<&Paced>,
-    ) -> Result<Witnessed> {
-        let now = self.account();
-        let cpu = now
-            .zip(before)
-            .map(|(now, before)| now.total_since(&before));
-        let server_cpu_ns = cpu.map(|cpu| u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX));
+    ) -> Result<Option<LogEntries>> {
         let is_success = |status: u16| match &self.expected {
             Some(expected) => expected.holds(status),
             None => (200..300).contains(&status),
@@ -154,10 +148,7 @@ impl Service {
             turns: &self.turns,
         };
         let logged = self.log.as_mut().map(|log| log.entries(&expectation));
-        Ok(Witnessed {
-            logged: logged.transpose()?,
-            server_cpu_ns,
-        })
+        logged.transpose()
     }
 }
 

@@ -463,11 +463,11 @@ impl<'a> Runner<'a> {
         let mut failure = None;
         for _ in 0..TRIES {
             let go = drawn(count);
-            let before = self.service.begin()?;
+            self.service.begin()?;
             let (claim, _) = driver.go(go.clone(), count as u32 * REQUEST_TIMEOUT)?;
             if claim.done > 0 {
-                let witnessed = self.service.end(before, &go, &claim, None)?;
-                self.service.check(&witnessed)?;
+                let logged = self.service.entries(&go, &claim, None)?;
+                self.service.check(logged.as_ref())?;
                 return Ok(None);
             }
             let kind = claim.errors_by.into_keys().next();
@@ -581,24 +581,26 @@ impl<'a> Runner<'a> {
         });
         self.servers.open(&trial.cell, RoundSpec { pace, ..round });
         driver.begin_round();
-        let before_it = driver.fact();
         driver.stirred(); // drops what happened before the round
         let of_service = self.service.begin()?;
         let open = (!trial.cell.load.keepalive).then(|| driver.descriptors());
-        let (before, moment) = (driver.account(), Moment::now());
+        let (read, before, moment) = (Instant::now(), driver.account(), Moment::now());
         let (claim, wall) = driver.go(go.clone(), expected)?;
+        let (after, within) = (driver.account(), read.elapsed());
+        let of_service = self.service.used_since(of_service);
+        let ours = after.total_since(&before) + of_service.unwrap_or_default();
+        let noise = moment.and_then(|moment| moment.noise_since(ours));
+        let noise = noise.filter(|_| self.sweep.target.is_known_from_others());
         // At a rate there is nothing to do until the first request is due. The round lasts until one more would be due.
         let wall = match paced {
             Some(paced) => wall.saturating_sub(LEAD).max(paced.lasting()),
             None => wall,
         };
-        let after = driver.account();
-        let witnessed = self.service.end(of_service, &go, &claim, paced)?;
+        let logged = self.service.entries(&go, &claim, paced)?;
         self.service.judge(&trial.cell, trial.block, &go);
         driver.check_descriptors()?;
         let left_open = open.map(|open| driver.descriptors().saturating_sub(open) as u64);
         let (user, system) = after.since(&before);
-        let noise = moment.and_then(|moment| moment.noise_since((&before, &after)));
         let peak_rss_kib = driver.peak_memory_kib();
         let seen = self.servers.close(&trial.cell);
         self.servers.check()?;
@@ -611,9 +613,8 @@ impl<'a> Runner<'a> {
             return Err(driver.holds_too_many(seen.peak_ahead));
         }
         let seen_of_it = [
-            before_it,
-            driver.migrated(),
             driver.fact(),
+            more_than_one_core(driver, user + system, within),
             began_early(seen.as_ref(), driver.sent_at()),
         ];
         let facts = seen_of_it.into_iter().flatten().map(Fact::Seen);
@@ -636,8 +637,8 @@ impl<'a> Runner<'a> {
             trusted: driver.is_trusted(),
             no_interim: self.reads_no_interim(&trial.cell),
             later: None,
-            logged: witnessed.logged,
-            server_cpu_ns: witnessed.server_cpu_ns,
+            logged,
+            server_cpu_ns: of_service.map(nanoseconds),
             noise,
             lat_every: LAT_EVERY,
             per_second: paced.map(Paced::per_second),
@@ -810,6 +811,16 @@ fn drawn(count: u64) -> Go {
         lat_every: LAT_EVERY,
         ..Go::default()
     }
+}
+
+/// A driver that had one core and used more. The kernel counts what runs at each tick of its clock, which is 10 ms at most, so
+/// either reading may be off by one.
+fn more_than_one_core(driver: &Driver, used: Duration, within: Duration) -> Option<Seen> {
+    const TICK: Duration = Duration::from_millis(10);
+    (driver.is_pinned() && used > within + 2 * TICK).then(|| Seen::MoreThanOneCore {
+        cpu_ns: nanoseconds(used),
+        within_ns: nanoseconds(within),
+    })
 }
 
 /// By how much the first request of a round arrived before `go`.

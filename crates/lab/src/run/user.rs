@@ -4,6 +4,8 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use anyhow::{Context, Result};
+
 /// Numbers that systems leave to users who come and go (systemd's `DynamicUser`).
 const FIRST: u32 = 61_184;
 const COUNT: u32 = 4000;
@@ -22,16 +24,26 @@ pub fn are_possible() -> bool {
     nix::unistd::geteuid().is_root() && !unwanted
 }
 
-/// A user that nothing else runs as; none where that is not possible, or if all are taken.
-pub fn of_its_own() -> Option<User> {
+/// A user that nothing else runs as; none where that is not possible.
+///
+/// # Errors
+/// When all are taken: a driver that ran as the lab's own user instead could do as it likes.
+pub fn of_its_own() -> Result<Option<User>> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     if !are_possible() {
-        return None;
+        return Ok(None);
     }
-    (0..COUNT).find_map(|_| {
+    let ids = (0..COUNT).map(|_| {
         let next = NEXT.fetch_add(1, Ordering::Relaxed);
-        claim(FIRST + std::process::id().wrapping_mul(97).wrapping_add(next) % COUNT)
-    })
+        FIRST + std::process::id().wrapping_mul(97).wrapping_add(next) % COUNT
+    });
+    first_free(ids).map(Some)
+}
+
+fn first_free(mut ids: impl Iterator<Item = u32>) -> Result<User> {
+    ids.find_map(claim).context(
+        "no user is free for a driver: other programs hold all the names by which the lab claims users; end them, or choose HECATON_USERS=off",
+    )
 }
 
 fn claim(id: u32) -> Option<User> {
@@ -51,6 +63,8 @@ mod tests {
         let first = claim(id).unwrap();
         assert_eq!(first.id, id);
         assert!(claim(id).is_none());
+        let error = first_free([id].into_iter()).unwrap_err().to_string();
+        assert!(error.contains("no user is free"), "{error}");
         drop(first);
         assert!(claim(id).is_some());
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use hecaton_test_server::Times;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Call, Claim};
 use crate::spec::Skill;
@@ -227,7 +228,13 @@ pub struct GoReply {
     errors_by: BTreeMap<String, u64>,
     bytes: u64,
     sum: u32,
+    #[serde(deserialize_with = "latencies")]
     lat_us: Times,
+}
+
+/// Names the key of a latency that cannot be read.
+fn latencies<'de, D: Deserializer<'de>>(from: D) -> Result<Times, D::Error> {
+    Times::deserialize(from).map_err(|error| D::Error::custom(format!("lat_us: {error}")))
 }
 
 /// Most kinds of failures that are counted apart; all others are one.

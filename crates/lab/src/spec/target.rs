@@ -220,6 +220,18 @@ impl Target {
         })
     }
 
+    /// Whether the server's work can be told from that of other programs. A service on this machine is one of them if nobody
+    /// named its process.
+    pub fn is_known_from_others(&self) -> bool {
+        match self {
+            Target::TestServer => true,
+            Target::Foreign { url, extras, .. } => {
+                let is_here = Url::parse(url).is_ok_and(|url| is_loopback(&url));
+                !is_here || extras.server_pid.is_some()
+            }
+        }
+    }
+
     /// Whether the requests go to the lab's own test server.
     pub fn is_test_server(&self) -> bool {
         matches!(self, Target::TestServer)

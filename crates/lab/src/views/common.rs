@@ -36,6 +36,11 @@ pub(super) fn figures<'a, T: 'a>(row: fn(&T) -> &Row) -> Vec<Shown<'a, T>> {
         }),
         col("CPU\n%", 1, move |it| figure(row(it).cpu_percentage)),
         col("CPU ms\n/ req.", 2, known(|row| row.cpu_ms_per_request)),
+        col(
+            "outside\nrounds, %",
+            6,
+            known(|row| row.cpu_outside_percentage),
+        ),
         col("p50\nms", 3, known(|row| row.p50_ms)),
         col("p99\nms", 3, move |it| p99_words(row(it))).intervals(9),
         col("peak\nMB", 4, move |it| figure(row(it).peak_rss_mb)),
@@ -214,7 +219,7 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
             })
         };
         #[rustfmt::skip]
-        let mut columns = vec![
+        let columns = vec![
             col(what, 0, |line: &&Witnessed| line.name.clone()).words(),
             fact("requests\nplanned", false, |truth| truth.planned),
             fact("arrived", true, |truth| truth.arrived),
@@ -228,11 +233,6 @@ pub(super) fn seen(what: &str, lines: &[Witnessed]) -> Vec<Section> {
             fact("most in\nflight", false, |truth| truth.in_flight),
             col("server's\nlog", 0, |line: &&Witnessed| line.ledger.clone()).words(),
         ];
-        let beside = |line: &Witnessed| line.seen.as_ref().and_then(|seen| seen.beside);
-        if lines.iter().any(|line| beside(line).is_some()) {
-            let figure = move |line: &&Witnessed| optional(beside(line), count);
-            columns.push(col("CPU beside\nrounds, %", 0, figure));
-        }
         let look = |line: &mut Line, it: &&Witnessed| {
             line.look = if it.wrong {
                 Look::Rejected

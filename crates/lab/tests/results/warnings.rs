@@ -1,7 +1,7 @@
 //! Facts about a driver's processes that are offences, and warnings about rows that are ranked all the same.
 
 use hecaton_lab::findings::{offence, warnings};
-use hecaton_lab::run::{Isolation, LogEntries, Round, Seen};
+use hecaton_lab::run::{Fact, Isolation, LogEntries, Round, Seen};
 use hecaton_test_server::{Delay, Interval};
 
 use crate::synthetic::{Machine, rejection};
@@ -11,7 +11,7 @@ const MS: u64 = 1_000_000;
 #[test]
 fn each_fact_about_processes_is_an_offence_with_its_figures() {
     let happened = || "ended with status 1".to_owned();
-    let cases: [(Seen, &str); 15] = [
+    let cases: [(Seen, &str); 8] = [
         (
             Seen::OtherCores {
                 cores: "0-1".into(),
@@ -20,16 +20,11 @@ fn each_fact_about_processes_is_an_offence_with_its_figures() {
             "may run on the cores 0-1, though all share core 0",
         ),
         (
-            Seen::Priority { nice: -5 },
-            "gave itself priority (nice -5)",
-        ),
-        (
-            Seen::RealTime { policy: 1 },
-            "took a policy of real time (policy 1)",
-        ),
-        (
-            Seen::Migrated { times: 2, core: 0 },
-            "went to another core 2 times during the round",
+            Seen::MoreThanOneCore {
+                cpu_ns: 300 * MS,
+                within_ns: 200 * MS,
+            },
+            "used 300 ms of CPU time within 200 ms, though all share one core",
         ),
         (
             Seen::Flooded {
@@ -37,17 +32,6 @@ fn each_fact_about_processes_is_an_offence_with_its_figures() {
                 kept_mib: 16,
             },
             "20 MiB until now, of which 16 are kept",
-        ),
-        (Seen::IgnoresChildren, "ignores the ends of its children"),
-        (apart(true, 50 * MS), "used 50 ms of CPU time in the round"),
-        (apart(false, 0), "is in no account once a process has ended"),
-        (
-            Seen::Awake { cpu_ns: 30 * MS },
-            "used 30 ms of CPU time while it was stopped",
-        ),
-        (
-            Seen::Outlived { processes: 2 },
-            "2 processes of the driver outlived its end",
         ),
         (
             Seen::Early { ns: MS },
@@ -82,14 +66,6 @@ fn each_fact_about_processes_is_an_offence_with_its_figures() {
     }
 }
 
-fn apart(held: bool, cpu_ns: u64) -> Seen {
-    Seen::Apart {
-        processes: 1,
-        cpu_ns,
-        held,
-    }
-}
-
 fn untrusted(of_another_host: bool) -> Seen {
     Seen::Untrusted {
         responded: 3,
@@ -98,19 +74,42 @@ fn untrusted(of_another_host: bool) -> Seen {
     }
 }
 
-/// A driver is stopped a moment after the command, and a process that left its tree may have done next to nothing.
+/// Older documents have facts that no rule looks at any more.
 #[test]
-fn a_little_work_is_no_offence() {
-    assert_eq!(offence(&Seen::Awake { cpu_ns: 19 * MS }), None);
-    let reported = |cpu_ns: u64| {
+fn a_fact_of_an_older_document_is_no_offence() {
+    for text in [
+        r#"{"fact":"awake","cpu_ns":30000000}"#,
+        r#"{"fact":"apart","processes":2,"cpu_ns":5,"held":true}"#,
+        r#"{"fact":"ignores_children"}"#,
+    ] {
+        let fact: Fact = serde_json::from_str(text).unwrap();
+        assert_eq!(fact, Fact::Seen(Seen::Other), "{text}");
         let mut rounds = rounds();
-        let own = &mut rounds[3];
-        (own.cpu_user_ns, own.cpu_system_ns) = (200 * MS, 100 * MS);
-        own.facts.push(apart(true, cpu_ns).into());
-        rejection(&rounds.iter().collect::<Vec<_>>(), &Delay::None)
+        rounds[3].facts.push(fact);
+        let rounds: Vec<&Round> = rounds.iter().collect();
+        assert_eq!(rejection(&rounds, &Delay::None), None);
+    }
+}
+
+/// A clock with steps of a millisecond shows no shorter latencies, and such a row is ranked by what the lab measures.
+#[test]
+fn a_coarse_clock_is_mentioned_and_refutes_no_row() {
+    let reported = |latencies: fn(u32) -> u32| {
+        let mut rounds = rounds();
+        for round in &mut rounds {
+            round.lat_every = 1;
+            round.claim.latencies_us = (0..round.count as u32).map(latencies).collect();
+            seen(round).held.add(1_700, 40);
+        }
+        let all: Vec<&Round> = rounds.iter().collect();
+        (rejection(&all, &Delay::None), warnings(&all).join("; "))
     };
-    assert_eq!(reported(29 * MS), None);
-    assert!(reported(31 * MS).is_some());
+    let (rejected, says) = reported(|n| (n % 10 / 9) * 1000);
+    assert_eq!(rejected, None);
+    assert!(says.contains("has steps of 1 ms or more"), "{says}");
+    let (rejected, says) = reported(|n| 300 + n % 7);
+    assert!(rejected.unwrap().contains("contradict the server's times"));
+    assert!(!says.contains("steps"), "{says}");
 }
 
 /// Twelve honest rounds with ten requests in flight.

@@ -16,20 +16,19 @@ use hecaton_test_server::Interval;
 use super::words::plural;
 use crate::run::Round;
 
-pub use latencies::sooner_than_the_loader;
+pub use latencies::{clock_step, sooner_than_the_loader};
 pub(super) use warnings::behind;
 pub use warnings::{in_flight, warnings};
-pub(super) use work::beside;
-pub use work::{Foreign, offence};
+pub use work::offence;
 
 /// Version of the rules, written in every document: rows that one version ranks another may reject.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 type Rule = fn(&Round) -> Option<String>;
 type RuleOfARow = fn(&[&Round]) -> Option<String>;
 
 /// Rules that look at one round, in the order of causes.
-const RULES: [Rule; 31] = [
+const RULES: [Rule; 29] = [
     requests::only_a_reference,
     requests::unaccounted,
     requests::kinds_wrong,
@@ -49,8 +48,6 @@ const RULES: [Rule; 31] = [
     connections::over_another_version,
     connections::many_ahead,
     work::offended,
-    work::more_than_its_core,
-    work::nothing_used,
     connections::pipelined,
     connections::too_few_in_flight,
     connections::too_few_in_the_probe,
@@ -64,13 +61,12 @@ const RULES: [Rule; 31] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 8] = [
+const RULES_OF_A_ROW: [RuleOfARow; 7] = [
     connections::reconnected,
     connections::another_in_the_probe,
     connections::waits_for_a_check,
     connections::waits_for_a_check_later,
     latencies::more_than_requested,
-    latencies::faster_than_the_server,
     latencies::shorter_than_held,
     latencies::shorter_than_due,
 ];

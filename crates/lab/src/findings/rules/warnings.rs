@@ -3,7 +3,7 @@
 use super::connections::{ahead, open_at_once};
 use hecaton_test_server::Times;
 
-use super::latencies::{ASIDE, all_claimed, claimed_in_flight, cycles, of_intervals};
+use super::latencies::{ASIDE, all_claimed, claimed_in_flight, clock_step, cycles, of_intervals};
 use super::logged::{logged_again, logged_late};
 use super::requests::failed_by_a_service;
 use crate::findings::words::{count, figure, plural};
@@ -30,6 +30,7 @@ pub fn in_flight(rounds: &[&Round]) -> Option<f64> {
 pub fn warnings(rounds: &[&Round]) -> Vec<String> {
     let all = [
         trusted,
+        coarse_clock,
         few_in_flight,
         few_at_checks,
         much_between,
@@ -53,6 +54,20 @@ fn trusted(rounds: &[&Round]) -> Option<String> {
     let trusted = rounds.iter().any(|round| round.trusted);
     trusted.then(|| {
         "unverified: its driver ran as the lab's own user (--trust), and could read what the lab knows".to_string()
+    })
+}
+
+/// A latency below the step of its clock is unknown.
+fn coarse_clock(rounds: &[&Round]) -> Option<String> {
+    let mut all = Times::new();
+    let claims = rounds.iter().map(|round| &round.claim.latencies_us);
+    claims.for_each(|claimed| all.merge(claimed));
+    let step = clock_step(&all);
+    (step > 0).then(|| {
+        format!(
+            "the clock of its driver has steps of {} ms or more, so shorter latencies are unknown",
+            step / 1000
+        )
     })
 }
 
@@ -142,7 +157,8 @@ fn much_between(rounds: &[&Round]) -> Option<String> {
     let used = rounds.iter().filter_map(|round| round.seen.as_ref());
     let used = used.map(open_at_once).max()?;
     let turns = (used as f64 / first.cell.load.concurrency as f64).max(1.0);
-    let latency = all_claimed(rounds)?.quantile(0.5)?;
+    let claimed = all_claimed(rounds).filter(|claimed| clock_step(claimed) == 0)?;
+    let latency = claimed.quantile(0.5)?;
     let cycle = cycles(rounds).quantile(0.5)? / turns;
     (latency < FULL_OF_A_CYCLE * cycle).then(|| {
         format!(
