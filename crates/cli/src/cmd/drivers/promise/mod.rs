@@ -16,8 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use anyhow::{Result, bail, ensure};
-use hecaton_lab::findings::offence;
+use anyhow::{Result, ensure};
 use hecaton_lab::plan::Load;
 use hecaton_lab::run::{Claim, Driver, Go, Hello, Prepare, Verify, choose_cores};
 use hecaton_lab::spec::{Ability, Approach, Manifest};
