@@ -110,7 +110,7 @@ fn response(path: &str, is_broken: bool) -> String {
         "away" => written("200 OK", "", &json("\"http://away.localhost/secret\"")),
         "text" => written("200 OK", "", "no JSON"),
         "redirect" if page == 2 => written("302 Found", "Location: ./3\r\n", ""),
-        "redirect" if page == 3 => written("200 OK", "", &json("\"4\"")),
+        "redirect" if page == 3 => written("200 OK", "", &json("\"./4\"")),
         "redirect" if page == 4 => written("200 OK", "", &json("null")),
         "redirect" => written("200 OK", "", &json(&quoted)),
         _ => written("404 Not Found", "", ""),

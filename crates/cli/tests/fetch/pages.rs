@@ -10,6 +10,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 
 use crate::paged_server::PagedServer;
+use crate::sites::Site;
 use crate::support::{World, end_of, ending, hecaton, until};
 
 const NEXT: [&str; 2] = ["--next", "json:/next"];
@@ -272,4 +273,30 @@ fn what_cannot_be_followed_is_refused() {
         assert!(refused.stderr.contains(word), "{}", refused.stderr);
     }
     assert_eq!(server.count(), 0);
+}
+
+#[test]
+fn a_cursor_or_a_number_goes_into_a_parameter_and_is_not_taken_for_a_url() {
+    let site = Site::start(&[
+        ("/list?l=5", "{\"cursor\":\"a/b=\",\"page\":1}"),
+        ("/list?l=5&after=a%2Fb%3D", "{\"cursor\":null}"),
+        ("/list?l=5&page=1", "{\"page\":null}"),
+    ]);
+    let url = format!("http://{}/list?l=5", site.address);
+    for (next, second) in [
+        ("json:/cursor -> ?after={}", "after=a%2Fb%3D"),
+        ("json:/page -> ?page={}", "page=1"),
+    ] {
+        let world = World::new();
+        let list = world.write("urls.txt", [url.clone()].into_iter());
+        world.run(&list, &["--next", next]);
+        let pages = &pages(&world)[&0];
+        assert_eq!(numbers(pages), [1, 2], "{next}");
+        assert_eq!(pages[1]["location"], format!("{url}&{second}"));
+    }
+    let world = World::new();
+    let list = world.write("urls.txt", [url].into_iter());
+    world.run_to(3, &list, &["--next", "json:/cursor"]);
+    let why = world.records()[&0]["why"].to_string();
+    assert!(why.contains("json:/cursor -> ?cursor={}"), "{why}");
 }

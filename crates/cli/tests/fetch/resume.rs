@@ -2,6 +2,7 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use std::io::{BufRead, BufReader};
 
 use crate::support::{World, count, end_of, ending, hecaton, until};
 
@@ -153,7 +154,7 @@ fn a_second_ctrl_c_ends_at_once_and_nothing_is_lost() {
         "urls.txt",
         (0..40).map(|n| format!("{base}/r/{n}")).chain(slow),
     );
-    let child = world.fetch(&list, &["--timeout", "2h"]).spawn().unwrap();
+    let mut child = world.fetch(&list, &["--timeout", "2h"]).spawn().unwrap();
     let known = || {
         let shown = ending(hecaton(&["fetch", "show"]).arg(world.out()));
         shown.stdout.lines().count()
@@ -162,7 +163,11 @@ fn a_second_ctrl_c_ends_at_once_and_nothing_is_lost() {
     let pid = Pid::from_raw(child.id() as i32);
     kill(pid, Signal::SIGINT).unwrap();
     // The first waits for what is in flight, which takes an hour.
-    std::thread::sleep(std::time::Duration::from_millis(300));
+    let mut said = String::new();
+    let mut stderr = BufReader::new(child.stderr.as_mut().unwrap());
+    while !said.contains("a second Ctrl-C ends at once") {
+        assert_ne!(stderr.read_line(&mut said).unwrap(), 0, "{said}");
+    }
     kill(pid, Signal::SIGINT).unwrap();
     assert_eq!(end_of(child).status, Some(130));
     assert_eq!(known(), 40);

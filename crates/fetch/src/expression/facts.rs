@@ -42,8 +42,8 @@ fn text(text: &str) -> Value<'_> {
 /// A body that is in the record itself.
 fn body(body: &Body) -> Option<Value<'_>> {
     match body {
-        Body::Text { text } => Some(Value::Text(text.into())),
-        Body::Base64 { base64 } => {
+        Body::Text { text, .. } => Some(Value::Text(text.into())),
+        Body::Base64 { base64, .. } => {
             let bytes = BASE64_STANDARD.decode(base64).ok()?;
             Some(Value::Text(
                 String::from_utf8_lossy(&bytes).into_owned().into(),

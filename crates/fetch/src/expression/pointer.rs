@@ -1,6 +1,9 @@
 //! One part of a body of JSON by its pointer (RFC 6901), without building the rest: a few megabytes of brackets would
 //! be a gigabyte of values.
 
+use std::borrow::Cow;
+use std::fmt::Write;
+
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -10,6 +13,55 @@ const LONGEST: usize = 1 << 20;
 
 /// The part at this pointer. None if there is none, it is longer than 1 MiB, or the body is no JSON.
 pub fn at(body: &[u8], pointer: &str) -> Option<Value> {
+    serde_json::from_str(raw_at(body, pointer)?).ok()
+}
+
+/// The part at this pointer, in which integers of more than 64 bits are texts, because a float would have other digits.
+pub fn exactly_at(body: &[u8], pointer: &str) -> Option<Value> {
+    serde_json::from_str(&with_quoted_integers(raw_at(body, pointer)?)).ok()
+}
+
+/// JSON in which integers of more than 64 bits have quotes.
+fn with_quoted_integers(json: &str) -> Cow<'_, str> {
+    let mut out = String::new();
+    let (mut written, mut at, mut is_in_text) = (0, 0, false);
+    let bytes = json.as_bytes();
+    while at < bytes.len() {
+        let length = match bytes[at] {
+            b'\\' => 2,
+            b'-' | b'0'..=b'9' if !is_in_text => {
+                let is_of_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+                bytes[at..]
+                    .iter()
+                    .take_while(|byte| is_of_number(byte))
+                    .count()
+            }
+            _ => 1,
+        };
+        is_in_text ^= bytes[at] == b'"';
+        let token = json.get(at..at + length).unwrap_or_default();
+        if length > LONGEST_EXACT && is_large_integer(token) {
+            let _ = write!(out, "{}\"{token}\"", &json[written..at]);
+            written = at + length;
+        }
+        at += length;
+    }
+    match written {
+        0 => Cow::Borrowed(json),
+        written => Cow::Owned(out + &json[written..]),
+    }
+}
+
+/// Digits of an integer that always has 64 bits at most.
+const LONGEST_EXACT: usize = 18;
+
+fn is_large_integer(token: &str) -> bool {
+    let digits = token.strip_prefix('-').unwrap_or(token);
+    let is_integer = digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err()
+}
+
+fn raw_at<'b>(body: &'b [u8], pointer: &str) -> Option<&'b str> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
     let tokens: Vec<String> = match pointer {
         "" => Vec::new(),
@@ -23,7 +75,7 @@ pub fn at(body: &[u8], pointer: &str) -> Option<Value> {
     let raw = Path(&tokens).deserialize(&mut reader).ok()??;
     reader.end().ok()?;
     let text = raw.get();
-    (text.len() <= LONGEST).then(|| serde_json::from_str(text).ok())?
+    (text.len() <= LONGEST).then_some(text)
 }
 
 /// Whether a body is JSON.
@@ -179,6 +231,14 @@ mod tests {
             let whole: Option<Value> = serde_json::from_str(&body).ok();
             prop_assert_eq!(at(body.as_bytes(), &pointer), whole.and_then(|json| json.pointer(&pointer).cloned()));
         }
+    }
+
+    #[test]
+    fn integers_keep_their_digits() {
+        let body = br#"{"a":[123456789012345678901234567890,-9223372036854775809,18446744073709551615,1.5e300,"99999999999999999999\\\"",{"b":100000000000000000000}]}"#;
+        let expected = json!(["123456789012345678901234567890", "-9223372036854775809", u64::MAX, 1.5e300, "99999999999999999999\\\"", {"b": "100000000000000000000"}]);
+        assert_eq!(exactly_at(body, "/a"), Some(expected));
+        assert_eq!(exactly_at(body, "/a/2"), Some(json!(u64::MAX)));
     }
 
     #[test]

@@ -32,6 +32,7 @@ fn responded() -> Record {
         body: Some(Body::Text {
             text: "{\"data\":{\"price\":9.5,\"name\":\"It's\",\"gone\":null,\"on\":false}}"
                 .to_owned(),
+            cut: false,
         }),
         taken: [("price".to_owned(), json!(9.5))].into_iter().collect(),
         ..Record::default()
@@ -153,6 +154,7 @@ fn a_body_in_base64_is_a_body() {
     let record = Record {
         body: Some(Body::Base64 {
             base64: "eyJhIjogMX0=".to_owned(),
+            cut: false,
         }),
         ..Record::default()
     };

@@ -1,4 +1,4 @@
-//! A list with one URL a line.
+//! A list with one URL a line, and comments.
 
 use std::io::{self, Read};
 
@@ -6,7 +6,7 @@ use super::lines::{Line, LineReader};
 use super::{Bad, Row, Rows};
 use crate::record::{Columns, URL};
 
-/// One URL a line; empty lines are passed over.
+/// One URL a line; empty lines, and comments behind a `#`, are passed over.
 pub(super) struct Plain<R> {
     lines: LineReader<R>,
     columns: [String; 1],
@@ -30,7 +30,7 @@ impl<R: Read + Send> Rows for Plain<R> {
         while let Some((line, found)) = self.lines.next()? {
             let held = match found {
                 Line::Whole(text) => match text.trim_ascii() {
-                    b"" => continue,
+                    [] | [b'#', ..] => continue,
                     text => self::text(text).map(only_url),
                 },
                 Line::TooLong(beginning) => Err(too_long(&beginning)),

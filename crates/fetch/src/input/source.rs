@@ -109,14 +109,18 @@ impl Source {
             }
             Source::Stream(_, reader) | Source::Remote(_, reader) => (None, reader),
         };
-        let (first, reader) = peek(reader, 6)?;
+        let (first, reader) = peek(reader, |first| first.len() >= LONGEST_MAGIC)?;
         if first.starts_with(b"PAR1")
             || form == Some(Format::Parquet)
             || (form.is_none() && named == Some(Format::Parquet))
         {
             return columnar(path.as_deref());
         }
-        let (first, reader) = peek(without_mark(decompressed(&first, reader)?)?, 64)?;
+        let (first, reader) = unpacked(&first, reader)?;
+        let (first, reader) = match first.starts_with(GZIP) || first.starts_with(ZSTD) {
+            true => unpacked(&first, reader)?,
+            false => (first, reader),
+        };
         rows(form.or(named), &first, reader)
     }
 }
@@ -136,8 +140,19 @@ fn rows(
         }
         Some(Format::JsonLines) => Box::new(Objects::new(reader)?),
         None if opening == Some(&b'{') => Box::new(Objects::new(reader)?),
+        None if is_table(first) => {
+            let why = "looks like a table: --format csv or tsv reads its columns, and --format lines a URL a line";
+            return Err(wrong(why));
+        }
         None | Some(Format::Lines | Format::Parquet) => Box::new(Plain::new(reader)),
     })
+}
+
+/// Whether the first line has several names of columns, and no URL.
+fn is_table(first: &[u8]) -> bool {
+    let line = first.split(|byte| *byte == b'\n').next().unwrap_or(first);
+    let has = |any: &[u8]| memchr::memmem::find(line, any).is_some();
+    !has(b"://") && !line.starts_with(b"#") && [b",", b";", b"\t"].into_iter().any(|it| has(it))
 }
 
 #[cfg(feature = "parquet")]
@@ -152,21 +167,45 @@ fn columnar(_: Option<&Path>) -> io::Result<Box<dyn Rows>> {
     Err(wrong(why))
 }
 
-/// The first bytes, and all of them to be read.
+/// The first bytes, until there are enough of them, and all of them to be read.
 fn peek(
     mut reader: Box<dyn Read + Send>,
-    count: usize,
+    is_enough: fn(&[u8]) -> bool,
 ) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
-    let mut first = vec![0; count];
-    let mut held = 0;
-    while held < count {
-        match read(&mut reader, &mut first[held..])? {
+    let mut first = Vec::new();
+    let mut more = [0; 64];
+    while !is_enough(&first) {
+        match read(&mut reader, &mut more)? {
             0 => break,
-            more => held += more,
+            count => first.extend_from_slice(&more[..count]),
         }
     }
-    first.truncate(held);
     Ok((first.clone(), Box::new(Cursor::new(first).chain(reader))))
+}
+
+/// The beginnings of compressed files.
+const GZIP: &[u8] = b"\x1f\x8b";
+const ZSTD: &[u8] = b"\x28\xb5\x2f\xfd";
+
+/// Bytes of the longest beginning of a file that shows what it is.
+const LONGEST_MAGIC: usize = 6;
+
+/// Bytes of a first line that are looked at.
+const BEGINNING: usize = 1024;
+
+/// Whether these bytes show what a list is. No more are waited for, because a pipe may bring them later.
+fn shows_its_format(first: &[u8]) -> bool {
+    let text = first.trim_ascii_start();
+    let has_line = memchr::memchr(b'\n', text).is_some();
+    first.len() >= BEGINNING || has_line || first.starts_with(GZIP) || first.starts_with(ZSTD)
+}
+
+/// The decompressed list without its mark, and its beginning.
+fn unpacked(
+    first: &[u8],
+    reader: Box<dyn Read + Send>,
+) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
+    peek(without_mark(decompressed(first, reader)?)?, shows_its_format)
 }
 
 fn decompressed(first: &[u8], reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
@@ -177,11 +216,11 @@ fn decompressed(first: &[u8], reader: Box<dyn Read + Send>) -> io::Result<Box<dy
         (b"PK\x03\x04", "zip", "unzip -p"),
     ];
     match first {
-        [0x1f, 0x8b, ..] => {
+        first if first.starts_with(GZIP) => {
             let reader = BufReader::with_capacity(64 << 10, reader);
             Ok(Box::new(Damaged(Gzip(Some(GzDecoder::new(reader))))))
         }
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Ok(Box::new(Damaged(zstd::Decoder::new(reader)?))),
+        first if first.starts_with(ZSTD) => Ok(Box::new(Damaged(zstd::Decoder::new(reader)?))),
         first => match other.iter().find(|(magic, ..)| first.starts_with(magic)) {
             Some((_, name, command)) => Err(wrong(&format!(
                 "is compressed with {name}: use `{command} FILE | hecaton fetch -`"
@@ -229,9 +268,9 @@ impl<R: Read> Read for Damaged<R> {
 
 /// Without the mark that some editors put before UTF-8.
 fn without_mark(reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    let (first, mut reader) = peek(reader, 3)?;
+    let (first, mut reader) = peek(reader, |first| first.len() >= 3)?;
     match first[..] {
-        [0xef, 0xbb, 0xbf] => {
+        [0xef, 0xbb, 0xbf, ..] => {
             reader.read_exact(&mut [0; 3])?;
             Ok(reader)
         }

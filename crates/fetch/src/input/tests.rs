@@ -343,3 +343,56 @@ proptest! {
         prop_assert_eq!(read, rows);
     }
 }
+
+#[test]
+fn a_list_may_have_comments_and_be_compressed_twice() {
+    let once = |bytes: &[u8]| {
+        let mut out = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        out.write_all(bytes).unwrap();
+        out.finish().unwrap()
+    };
+    let text = "# the first\nhttp://a/\n  # no URL\nhttp://b/#part\n";
+    let twice = once(&once(text.as_bytes()));
+    for list in [text.as_bytes().to_vec(), twice] {
+        assert_eq!(
+            read(list, None),
+            ["0:2 url=http://a/", "1:4 url=http://b/#part"]
+        );
+    }
+}
+
+#[test]
+fn a_table_under_another_name_is_not_taken_for_urls() {
+    for (text, is_refused) in [
+        ("url,shop\nhttp://a/,north\n", true),
+        ("url\tshop\n", true),
+        ("id;url", true),
+        ("http://a/?x=1,2\nhttp://b/\n", false),
+        ("# a, b\nhttp://a/\n", false),
+        ("url\nhttp://a/\n", false),
+    ] {
+        let refused = Inputs::open(vec![stream(text)], None)
+            .err()
+            .map(|error| error.to_string());
+        assert_eq!(refused.is_some(), is_refused, "{text}");
+        assert!(refused.is_none_or(|why| why.contains("--format csv")));
+        assert!(Inputs::open(vec![stream(text)], Some(Format::Lines)).is_ok());
+    }
+}
+
+#[test]
+fn a_list_is_open_once_its_first_line_is_here() {
+    struct First(&'static [u8]);
+    impl std::io::Read for First {
+        fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+            assert!(!self.0.is_empty(), "a pipe would wait for more");
+            std::io::Read::read(&mut self.0, out)
+        }
+    }
+    for list in ["http://a/\n", "\nhttp://a/\n", "url,shop\n", "{\"url\": 1}\n"] {
+        let pipe = Box::new(First(list.as_bytes()));
+        let opened = Inputs::open(vec![Source::Stream("pipe".to_owned(), pipe)], None);
+        let refused = opened.err().map(|error| error.to_string());
+        assert_eq!(refused.is_some(), list.starts_with("url,"), "{refused:?}");
+    }
+}

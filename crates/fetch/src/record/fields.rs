@@ -191,11 +191,11 @@ fields! {
     /// The body, or where it is.
     body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = Written::By(|it, line| json(line, it.body)), [
         body("body", |it| match &it.body {
-            Some(Body::Text { text }) => (&**text).into(),
+            Some(Body::Text { text, .. }) => (&**text).into(),
             _ => Cell::Nothing,
         }),
         body("body_base64", |it| match &it.body {
-            Some(Body::Base64 { base64 }) => (&**base64).into(),
+            Some(Body::Base64 { base64, .. }) => (&**base64).into(),
             _ => Cell::Nothing,
         }),
         body("body_file", |it| match &it.body {
@@ -291,11 +291,17 @@ pub enum Body {
     Text {
         /// The body.
         text: String,
+        /// Whether it is cut at the limit for bodies in records.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
     },
     /// Any other body, within the record.
     Base64 {
         /// The body.
         base64: String,
+        /// Whether it is cut at the limit for bodies in records.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        cut: bool,
     },
     /// A body in a file of its own.
     File {

@@ -304,6 +304,8 @@ mod tests {
         let url = "http://b.example/a/../b?c='d'&e=%7e";
         let next = to(step((302, Some(url.as_bytes())), &original, None, 5));
         assert_eq!(next.url, url);
+        let latin = to(step((302, Some(b"/caf\xe9?\xfc")), &original, None, 5));
+        assert_eq!(latin.url, "http://a.example/caf%e9?%fc");
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl RecordWriter {
             error.detail(),
         );
         let way = (error.sent(), error.elapsed(), error.attempts().last());
-        self.failed(out, about, tried, what, way);
+        self.failed(out, about, (tried, None), what, way);
     }
 
     /// A request of a method that must not be repeated, which failed after it was sent.
@@ -162,6 +162,7 @@ impl RecordWriter {
         why: &str,
     ) {
         let way = (true, response.elapsed(), response.attempts().last());
+        let tried = (tried, Some(response));
         self.failed(out, about, tried, ("redirect", "read", why), way);
     }
 
@@ -175,6 +176,7 @@ impl RecordWriter {
         why: &str,
     ) {
         let way = (true, response.elapsed(), response.attempts().last());
+        let tried = (tried, Some(response));
         self.failed(out, about, tried, ("body", "read", why), way);
     }
 
@@ -182,12 +184,13 @@ impl RecordWriter {
         &mut self,
         out: &mut Vec<u8>,
         about: (&Planned, &Rendered<'_>),
-        tried: &Tried,
+        (tried, response): (&Tried, Option<&Response>),
         failure: (&str, &str, &str),
         (sent, took, attempt): (bool, Duration, Option<&Attempt>),
     ) {
         let ending = Ending {
             failure: Some(failure),
+            response,
             sent: Some(sent),
             at: self.clock.text(tried.begun),
             took: Some(took),

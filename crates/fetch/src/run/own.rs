@@ -13,6 +13,9 @@ use crate::error::{Error, Result};
 use crate::host::{Host, METADATA, Whose, is_same_site};
 use crate::job::{Job, Network};
 
+/// The host of `--resolve` that stands for all.
+const ANY: &str = "*";
+
 /// The hosts that the user wrote as their own.
 #[derive(Clone, Debug, Default)]
 pub struct OwnHosts {
@@ -54,7 +57,10 @@ impl OwnHosts {
             return false;
         };
         let host_port = url.host_str().zip(url.port_or_known_default());
-        host_port.is_some_and(|(host, port)| self.resolved.contains(&(host.to_owned(), port)))
+        host_port.is_some_and(|(host, port)| {
+            let names = [host, ANY].map(|host| (host.to_owned(), port));
+            names.iter().any(|name| self.resolved.contains(name))
+        })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::job::{BodyStorage, Job, Reach};
 use crate::request::{Onward, Rendered, digest_of, next_page};
 use crate::segment::Pages;
-use crate::take::Next;
+use crate::take::{Found, Next};
 
 /// How a job follows pages.
 pub struct Paging {
@@ -94,7 +94,12 @@ impl Paging {
         let Some(found) = self.next.find(body, links.map(|(_, value)| value))? else {
             return Ok(None);
         };
-        let onward = next_page(&found, rendered, pending.onward.as_deref(), self.reach)
+        let here = pending.onward.as_ref().map_or(&*rendered.url, |it| &it.url);
+        let url = match found {
+            Found::Url(url) => url,
+            Found::Parameter(name, value) => with_parameter(here, (&name, &value)),
+        };
+        let onward = next_page(&url, rendered, pending.onward.as_deref(), self.reach)
             .map_err(|why| format!("the next page is not fetched: {why}"))?;
         if !pages.seen.insert(digest_of(&onward.url)) {
             return Err(format!("the next page was fetched before: {}", onward.url));
@@ -113,5 +118,40 @@ impl Paging {
             ));
         }
         Ok(Some(onward))
+    }
+}
+
+/// A URL with another value of a parameter of its query. The other parameters stay as they are.
+fn with_parameter(url: &str, (name, value): (&str, &str)) -> String {
+    let url = url.split('#').next().unwrap_or(url);
+    let (path, query) = url.split_once('?').unwrap_or((url, ""));
+    let is_other = |pair: &&str| !pair.is_empty() && pair.split('=').next() != Some(name);
+    let value: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
+    let changed = format!("{name}={value}");
+    let pairs: Vec<&str> = query
+        .split('&')
+        .filter(is_other)
+        .chain([&*changed])
+        .collect();
+    format!("{path}?{}", pairs.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parameter_is_changed_and_the_others_stay() {
+        for (url, expected) in [
+            ("http://h/x", "http://h/x?c=a%2Fb%3D"),
+            ("http://h/x?", "http://h/x?c=a%2Fb%3D"),
+            (
+                "http://h/x?l=5&c=0&m=%20#y",
+                "http://h/x?l=5&m=%20&c=a%2Fb%3D",
+            ),
+            ("http://h/x?cc=1", "http://h/x?cc=1&c=a%2Fb%3D"),
+        ] {
+            assert_eq!(with_parameter(url, ("c", "a/b=")), expected, "{url}");
+        }
     }
 }

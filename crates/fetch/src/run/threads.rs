@@ -236,7 +236,7 @@ fn on_threads(
             has_failed.store(true, Ordering::Relaxed);
         }
         drop(sender);
-        watch_over(watch, &news, &supply);
+        watch_over(watch, &news, (&supply, stop));
         let ended = spawned.into_iter().map(|thread| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(error) => Err(error),
@@ -258,14 +258,23 @@ fn on_thread(shared: &Shared<'_>, number: usize, sender: Sender<News>) -> Result
 }
 
 /// Until all threads have ended.
-fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, supply: &SharedSupply) {
+fn watch_over(
+    watch: &mut Watch<'_>,
+    news: &Receiver<News>,
+    (supply, stop): (&SharedSupply, &AtomicBool),
+) {
     let mut reported = Instant::now();
+    let mut said = false;
     loop {
         match news.recv_timeout(REPORT_EVERY.saturating_sub(reported.elapsed())) {
             Ok(news) => watch.take(news),
             Err(RecvTimeoutError::Timeout) => {
                 reported = Instant::now();
                 watch.report(supply.trouble());
+                if !said && stop.load(Ordering::Relaxed) {
+                    said = true;
+                    watch.say_stopping();
+                }
             }
             Err(RecvTimeoutError::Disconnected) => return,
         }

@@ -119,6 +119,13 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Says that the requests in flight end before the run does.
+    pub fn say_stopping(&mut self) {
+        self.observer.say(
+            "stopping when the requests in flight have ended; a second Ctrl-C ends at once, and the same command resumes",
+        );
+    }
+
     /// Writes the progress for `status`.
     pub fn note(&mut self) {
         let snapshot = self.snapshot();

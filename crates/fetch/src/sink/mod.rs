@@ -155,9 +155,11 @@ fn inline(body: &[u8], most: usize) -> Body {
     match text {
         Some(text) => Body::Text {
             text: text.to_owned(),
+            cut: cut.len() < body.len(),
         },
         None => Body::Base64 {
             base64: BASE64_STANDARD.encode(cut),
+            cut: cut.len() < body.len(),
         },
     }
 }

@@ -51,18 +51,23 @@ fn bodies_in_records_are_text_or_base64_and_cut() {
             .unwrap()
             .unwrap()
     };
-    let text = |text: &str| Body::Text {
+    let text = |text: &str, cut| Body::Text {
         text: text.to_owned(),
+        cut,
     };
-    let base64 = |text: &str| Body::Base64 {
+    let base64 = |text: &str, cut| Body::Base64 {
         base64: text.to_owned(),
+        cut,
     };
-    assert_eq!(store("\u{e9}t\u{e9}".as_bytes(), 99), text("\u{e9}t\u{e9}"));
-    assert_eq!(store("\u{e9}t\u{e9}".as_bytes(), 4), text("\u{e9}t"));
-    assert_eq!(store(b"a\xff", 99), base64("Yf8="));
-    assert_eq!(store(b"a\xc3", 99), base64("YcM="));
-    assert_eq!(store(b"a\xffbc", 2), base64("Yf8="));
-    assert_eq!(store(b"", 0), text(""));
+    assert_eq!(
+        store("\u{e9}t\u{e9}".as_bytes(), 99),
+        text("\u{e9}t\u{e9}", false)
+    );
+    assert_eq!(store("\u{e9}t\u{e9}".as_bytes(), 4), text("\u{e9}t", true));
+    assert_eq!(store(b"a\xff", 99), base64("Yf8=", false));
+    assert_eq!(store(b"a\xc3", 99), base64("YcM=", false));
+    assert_eq!(store(b"a\xffbc", 2), base64("Yf8=", true));
+    assert_eq!(store(b"", 0), text("", false));
     assert_eq!(Sink::Nowhere.store(&response(0, b"a")).unwrap(), None);
 }
 

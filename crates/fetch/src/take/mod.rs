@@ -19,7 +19,7 @@ mod page;
 mod tree;
 
 pub use self::alone::{Alone, LARGE};
-pub use self::next::Next;
+pub use self::next::{Found, Next};
 use self::tree::Page;
 
 /// Most matches of a list.
@@ -104,7 +104,7 @@ impl Take {
 
     fn of(&self, read: &mut Read<'_>) -> Value {
         match &self.from {
-            From::Pointer(pointer) => match (pointer::at(read.body, pointer), self.all) {
+            From::Pointer(pointer) => match (pointer::exactly_at(read.body, pointer), self.all) {
                 (Some(Value::Array(list)), true) => Value::Array(list),
                 (Some(one), true) => Value::Array(vec![one]),
                 (None, true) => Value::Array(Vec::new()),

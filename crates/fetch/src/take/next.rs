@@ -1,5 +1,5 @@
 //! The URL of the next page: `json:/next`, `link:next` (of the header `Link`, RFC 8288), `css:a.next@href` or
-//! `re:PATTERN`.
+//! `re:PATTERN`; or a cursor or number, and the parameter that it goes into: `json:/cursor -> ?cursor={}`.
 
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -11,7 +11,21 @@ use super::{Take, TakeError};
 pub struct Next {
     text: String,
     from: Where,
+    /// What is found goes into this parameter of the query.
+    parameter: Option<String>,
 }
+
+/// The next page, as a response names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Its URL, which may be relative.
+    Url(String),
+    /// The parameter of the query that differs, and its value.
+    Parameter(String, String),
+}
+
+/// Between what is found and where it goes.
+const ARROW: &str = " -> ";
 
 #[derive(Clone, Debug)]
 enum Where {
@@ -22,11 +36,18 @@ enum Where {
 }
 
 impl Next {
-    /// Reads `json:/pointer`, `link:RELATION`, `css:SELECTOR@ATTRIBUTE` or `re:PATTERN`.
+    /// Reads `json:/pointer`, `link:RELATION`, `css:SELECTOR@ATTRIBUTE` or `re:PATTERN`, and ` -> ?NAME={}` behind it.
     ///
     /// # Errors
     /// When it is none of them.
     pub fn parse(text: &str) -> Result<Next, TakeError> {
+        let whole = text;
+        let (text, parameter) = match text.rsplit_once(ARROW) {
+            Some((text, target)) => (text, Some(parameter_of(target).ok_or_else(|| {
+                TakeError(format!("the next page {whole:?} does not say which parameter it changes: write -> ?NAME={{}}"))
+            })?)),
+            None => (text, None),
+        };
         let body = |from: &str| Take::parse(&format!("next={from}"));
         let from = if let Some(relation) = text.strip_prefix("link:").filter(|it| !it.is_empty()) {
             Where::Link(relation.to_ascii_lowercase())
@@ -42,6 +63,7 @@ impl Next {
         Ok(Next {
             text: text.to_owned(),
             from,
+            parameter,
         })
     }
 
@@ -53,9 +75,13 @@ impl Next {
         &self,
         (body, content_type): (&[u8], Option<&str>),
         links: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<Option<String>, String> {
+    ) -> Result<Option<Found>, String> {
+        let found = |text: String| match &self.parameter {
+            Some(name) => Found::Parameter(name.clone(), text),
+            None => Found::Url(text),
+        };
         let (take, is_json) = match &self.from {
-            Where::Link(relation) => return Ok(link(links, relation)),
+            Where::Link(relation) => return Ok(link(links, relation).map(found)),
             Where::Body(take, is_json) => (take, *is_json),
         };
         let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
@@ -68,7 +94,16 @@ impl Next {
         match take.take(body, content_type) {
             Value::Null | Value::Bool(false) => Ok(None),
             Value::String(url) if url.is_empty() => Ok(None),
-            Value::String(url) => Ok(Some(url)),
+            Value::String(text) if is_json && self.parameter.is_none() && !is_reference(&text) => {
+                let from = &self.text;
+                Err(format!(
+                    "{from} is {text:?}, and no URL: if that is a cursor, say which parameter it goes into, as in --next '{from} -> ?cursor={{}}'"
+                ))
+            }
+            Value::String(text) => Ok(Some(found(text))),
+            Value::Number(number) if self.parameter.is_some() => {
+                Ok(Some(found(number.to_string())))
+            }
             other => {
                 let kind = match other {
                     Value::Number(_) => "a number",
@@ -80,6 +115,18 @@ impl Next {
             }
         }
     }
+}
+
+/// The name in `?NAME={}`.
+fn parameter_of(target: &str) -> Option<String> {
+    let name = target.trim().strip_prefix('?')?.strip_suffix("={}")?;
+    let is_name = !name.is_empty() && !name.contains(['&', '=', '#', '?', '{']);
+    is_name.then(|| name.to_owned())
+}
+
+/// Whether a text that stands for itself is a URL, absolute or relative, and not a cursor.
+fn is_reference(text: &str) -> bool {
+    text.contains("://") || text.contains('?') || text.starts_with(['/', '.'])
 }
 
 /// The target of the first link with this relation.
@@ -147,8 +194,11 @@ mod tests {
 
     fn of_link(values: &[&str]) -> Option<String> {
         let next = Next::parse("link:next").unwrap();
-        next.find((b"", None), values.iter().map(|value| value.as_bytes()))
-            .unwrap()
+        let found = next.find((b"", None), values.iter().map(|value| value.as_bytes()));
+        found.unwrap().map(|found| match found {
+            Found::Url(url) => url,
+            other => panic!("{other:?}"),
+        })
     }
 
     #[test]
@@ -185,7 +235,23 @@ mod tests {
             next.find((body.as_bytes(), None), std::iter::empty())
         };
         let json = |body: &str| find("json:/links/next", body);
-        assert_eq!(json(r#"{"links":{"next":"/2"}}"#), Ok(Some("/2".into())));
+        let url = |text: &str| Ok(Some(Found::Url(text.into())));
+        assert_eq!(json(r#"{"links":{"next":"/2"}}"#), url("/2"));
+        assert_eq!(json(r#"{"links":{"next":"?p=2"}}"#), url("?p=2"));
+        let cursor = json(r#"{"links":{"next":"b2Zmc2V0/Q=="}}"#).unwrap_err();
+        assert!(
+            cursor.contains("--next 'json:/links/next -> ?cursor={}'"),
+            "{cursor}"
+        );
+        for (value, text) in [("\"a/b\"", "a/b"), ("3", "3")] {
+            let body = format!("{{\"c\":{value}}}");
+            let found = find("json:/c -> ?after={}", &body);
+            assert_eq!(
+                found,
+                Ok(Some(Found::Parameter("after".into(), text.into())))
+            );
+        }
+        assert_eq!(find("json:/c -> ?after={}", "{\"c\":null}"), Ok(None));
         for last in [
             "{}",
             r#"{"links":{"next":null}}"#,
@@ -204,9 +270,19 @@ mod tests {
             assert!(json(unknown).is_err(), "{unknown}");
         }
         let html = "<a class=next href='?page=2'>more</a>";
-        assert_eq!(find("css:a.next@href", html), Ok(Some("?page=2".into())));
-        assert_eq!(find("re:page=(\\d)", html), Ok(Some("2".into())));
-        for wrong in ["", "next", "json:next", "link:", "css:", "re:(", "/next"] {
+        assert_eq!(find("css:a.next@href", html), url("?page=2"));
+        assert_eq!(find("re:page=(\\d)", html), url("2"));
+        for wrong in [
+            "json:/c -> cursor",
+            "json:/c -> ?={}",
+            "",
+            "next",
+            "json:next",
+            "link:",
+            "css:",
+            "re:(",
+            "/next",
+        ] {
             assert!(Next::parse(wrong).is_err(), "{wrong}");
         }
     }

@@ -58,11 +58,15 @@ fn charset(content_type: &str) -> Option<&'static Encoding> {
     Encoding::for_label(value.trim().trim_matches('"').as_bytes())
 }
 
-/// `charset=` in the beginning of a page.
+/// The encoding that a page or an XML document declares in its beginning.
 fn declared(body: &[u8]) -> Option<&'static Encoding> {
     let beginning = body[..body.len().min(DECLARED)].to_ascii_lowercase();
-    let meta = memchr::memmem::find(&beginning, b"<meta")?;
-    let at = meta + memchr::memmem::find(&beginning[meta..], b"charset=")? + 8;
+    let (tag, attribute): (&[u8], &[u8]) = match beginning.starts_with(b"<?xml") {
+        true => (b"<?xml", b"encoding="),
+        false => (b"<meta", b"charset="),
+    };
+    let tag = memchr::memmem::find(&beginning, tag)?;
+    let at = tag + memchr::memmem::find(&beginning[tag..], attribute)? + attribute.len();
     let label = beginning[at..]
         .iter()
         .skip_while(|byte| matches!(byte, b'"' | b'\'' | b' '));

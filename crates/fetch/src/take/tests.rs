@@ -151,3 +151,17 @@ proptest! {
         let _ = Take::parse(&text);
     }
 }
+
+#[test]
+fn an_xml_document_is_read_in_the_encoding_that_it_declares() {
+    let take = Take::parse("t=re:<t>(.*)</t>").unwrap();
+    for declaration in [
+        "<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>",
+        "<?xml encoding='latin1'?>",
+    ] {
+        let body = [declaration.as_bytes(), b"<t>caf\xe9</t>"].concat();
+        assert_eq!(take.take(&body, Some("application/xml")), "caf\u{e9}");
+        let utf8 = [declaration.as_bytes(), "<t>\u{e9}</t>".as_bytes()].concat();
+        assert_eq!(take.take(&utf8, Some("text/xml; charset=utf-8")), "\u{e9}");
+    }
+}

@@ -1,8 +1,8 @@
 //! `https://x/{sku}` and a row of columns → a URL, a header or a body.
 //!
 //! A name in braces is a column; an unknown name is refused when the template is read, before anything is sent.
-//! Values are escaped for their context, so that no value can become more than a value. `{{sku}}` is the text
-//! `{sku}`; any other brace is itself.
+//! Values are escaped for their context, so that no value can become more than a value: `escape` does that, and `place`
+//! refuses values that mean something else where they stand. `{{sku}}` is the text `{sku}`; any other brace is itself.
 
 use std::fmt;
 
@@ -10,6 +10,7 @@ use crate::record::{Columns, listed};
 
 mod escape;
 mod parse;
+mod place;
 
 /// The use of a template, which decides how values are escaped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +41,17 @@ impl Escaping {
     }
 }
 
+/// How the value of a column goes into a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manner {
+    /// Escaped: `{name}`.
+    Escaped,
+    /// Escaped, and it may be empty: `{name?}`.
+    Optional,
+    /// As it is: `{+name}`.
+    Raw,
+}
+
 /// A text with columns in it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
@@ -50,8 +62,8 @@ pub struct Template {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fragment {
     Text(String),
-    /// A column, and whether it goes in as it is.
-    Column(String, bool),
+    /// A column, and how it goes in.
+    Column(String, Manner),
 }
 
 /// A template that cannot be used.
@@ -113,17 +125,36 @@ impl Template {
 
     /// Appends the text for this row.
     pub fn fill_into(&self, columns: &Columns, text: &mut String) -> Result<(), Unfilled> {
+        let begin = text.len();
+        let (mut in_quotes, mut filled) = (false, Vec::new());
         for (index, part) in self.parts.iter().enumerate() {
             match part {
-                Fragment::Text(part) => text.push_str(part),
-                Fragment::Column(name, raw) => {
+                Fragment::Text(part) => {
+                    text.push_str(part);
+                    in_quotes = place::is_in_quotes(in_quotes, part);
+                }
+                Fragment::Column(name, manner) => {
                     let value = columns
                         .get(name)
                         .ok_or_else(|| Unfilled(format!("has no column {name:?}")))?;
-                    let raw = *raw || (index == 0 && self.escaping == Escaping::Url);
-                    escape::value(value, self.escaping, raw, text)
-                        .map_err(|why| Unfilled(format!("column {name:?} {why}")))?;
+                    let refused = |why| Unfilled(format!("column {name:?} {why}"));
+                    let is_first = index == 0 && self.escaping == Escaping::Url;
+                    // A text that begins with a column only looks like JSON.
+                    let is_json = self.escaping == Escaping::Json && !in_quotes && index > 0;
+                    let raw = *manner == Manner::Raw || is_first || is_json;
+                    if is_json && *manner != Manner::Raw {
+                        place::check_json(value).map_err(refused)?;
+                    }
+                    let from = text.len() - begin;
+                    escape::value(value, self.escaping, raw, text).map_err(refused)?;
+                    filled.push((name, *manner, from..text.len() - begin));
                 }
+            }
+        }
+        if self.escaping == Escaping::Url {
+            for (name, manner, range) in filled {
+                place::check_url(&text[begin..], (manner, range))
+                    .map_err(|why| Unfilled(format!("column {name:?} {why}")))?;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The text of a template → its parts.
 
-use super::Fragment;
+use super::{Fragment, Manner};
 
 /// Texts and columns in order; no text is empty, and none follows another.
 pub(super) fn parts(template: &str) -> Vec<Fragment> {
@@ -40,18 +40,19 @@ fn escaped(text: &str) -> Option<(&str, usize)> {
         .then(|| (&text[1..1 + inner], length))
 }
 
-/// `{name}` or `{+name}` at the beginning, and its length.
+/// `{name}`, `{name?}` or `{+name}` at the beginning, and its length.
 fn column(text: &str) -> Option<(Fragment, usize)> {
     let inside = text.strip_prefix('{')?;
     let inside = &inside[..inside.find(['}', '{'])?];
     if !text[1 + inside.len()..].starts_with('}') {
         return None;
     }
-    let (name, raw) = match inside.strip_prefix('+') {
-        Some(name) => (name, true),
-        None => (inside, false),
+    let (name, manner) = match (inside.strip_prefix('+'), inside.strip_suffix('?')) {
+        (Some(name), _) => (name, Manner::Raw),
+        (None, Some(name)) => (name, Manner::Optional),
+        (None, None) => (inside, Manner::Escaped),
     };
-    is_name(name).then(|| (Fragment::Column(name.to_owned(), raw), inside.len() + 2))
+    is_name(name).then(|| (Fragment::Column(name.to_owned(), manner), inside.len() + 2))
 }
 
 /// Letters, digits, `_`, and between them also spaces, dots and hyphens.

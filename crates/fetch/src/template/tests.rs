@@ -118,6 +118,61 @@ fn the_type_of_a_body_gives_its_path() {
     }
 }
 
+#[test]
+fn a_value_that_changes_the_path_is_refused_and_an_empty_one_unless_it_is_meant() {
+    let of = |template: &str, value: &str| filled(template, Escaping::Url, &[("a", value)]);
+    for (template, value, word) in [
+        ("https://x/items/{a}", "..", "the folder above"),
+        ("https://x/items/{a}/y", ".", "no name"),
+        ("https://x/items/{a}", "", "{name?}"),
+        ("https://x/items/{a}?b=1", "", "{name?}"),
+        ("https://x/items/.{a}", ".", "the folder above"),
+        ("https://x/items/%2e{a}", ".", "the folder above"),
+        ("https://x/items/{a}{a}", ".", "the folder above"),
+        ("https://x/items/{a?}", "..", "the folder above"),
+        ("https://{a}/items", "", "the host"),
+        ("https://x:{a}/items", "", "the host"),
+    ] {
+        let why = of(template, value).map_or_else(|why| why, |url| panic!("{template}: {url}"));
+        assert!(
+            why.contains("\"a\"") && why.contains(word),
+            "{template}: {why}"
+        );
+    }
+    for (template, value, url) in [
+        ("https://x/items/{a?}", "", "https://x/items/"),
+        ("https://x/items/{a}.html", "", "https://x/items/.html"),
+        ("https://x/items/{a}", "...", "https://x/items/..."),
+        ("https://x/items?id={a}", "..", "https://x/items?id=.."),
+        (
+            "https://x/items?id={a}&b=/c",
+            "",
+            "https://x/items?id=&b=/c",
+        ),
+        ("https://x/items#{a}", "", "https://x/items#"),
+        ("https://x/{+a}", "../y", "https://x/../y"),
+        ("{a}/../b", "https://x/", "https://x//../b"),
+        ("https://x/{{a?}}", "", "https://x/{a?}"),
+    ] {
+        assert_eq!(of(template, value).as_deref(), Ok(url), "{template}");
+    }
+}
+
+#[test]
+fn a_value_outside_of_quotes_in_json_is_json() {
+    let of = |template: &str, value: &str| filled(template, Escaping::Json, &[("a", value)]);
+    let template = r#"{"x\"y":{a},"z":"{a}"}"#;
+    for value in ["7", "-1.5", "true", "null", "[1,2]"] {
+        let expected = format!(r#"{{"x\"y":{value},"z":"{value}"}}"#);
+        assert_eq!(of(template, value), Ok(expected));
+    }
+    for value in ["", "x", "1,2", "1,\"admin\":true", "007"] {
+        assert!(of(template, value).is_err(), "{value}");
+        assert!(of(r#"{"z":"{a}"}"#, value).is_ok(), "{value}");
+    }
+    assert_eq!(of("[{+a}]", "1,2").as_deref(), Ok("[1,2]"));
+}
+
 proptest! {
     #[test]
     fn no_template_makes_the_parser_panic(text in "[a{}+ .\u{e9}\"]{0,20}", value in ".{0,9}") {
@@ -141,7 +196,9 @@ proptest! {
 
     #[test]
     fn a_value_never_leaves_its_place(value in any::<String>()) {
+        prop_assume!(!["", ".", ".."].contains(&&*value));
         let url = filled("https://x.example/p/{a}/q?b=1", Escaping::Url, &[("a", &value)]).unwrap();
+        prop_assert_eq!(url::Url::parse(&url).unwrap().path_segments().unwrap().count(), 3);
         let parsed = url::Url::parse(&url).unwrap();
         prop_assert_eq!(parsed.host_str(), Some("x.example"));
         prop_assert_eq!(parsed.query(), Some("b=1"));

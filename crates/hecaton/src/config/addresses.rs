@@ -7,6 +7,9 @@ use std::time::Duration;
 use crate::message::failure::InvalidRequest;
 use crate::message::zone::ZonedAddress;
 
+/// The host that stands for all.
+const ANY: &str = "*";
+
 /// Addresses that need no lookup: for each host and port the addresses to connect to, in order.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Addresses {
@@ -16,7 +19,7 @@ pub struct Addresses {
 }
 
 impl Addresses {
-    /// Adds a `host:port`, and at least one address of it.
+    /// Adds a `host:port`, and at least one address of it. The host `*` stands for all that are not named.
     pub fn add(&mut self, host_and_port: &str, addresses: &[&str]) -> Result<(), InvalidRequest> {
         let refused = |why: &str| InvalidRequest(format!("resolve: {host_and_port:?} {why}"));
         let parts = host_and_port
@@ -48,7 +51,8 @@ impl Addresses {
         if self.fixed.is_empty() {
             return None;
         }
-        self.fixed.get(&(host.to_owned(), port)).map(Vec::as_slice)
+        let of = |host: &str| self.fixed.get(&(host.to_owned(), port));
+        of(host).or_else(|| of(ANY)).map(Vec::as_slice)
     }
 }
 

@@ -130,7 +130,7 @@ pub struct Tuning {
     /// The User-Agent header.
     #[arg(long, value_name = "TEXT", help_heading = NETWORK)]
     user_agent: Option<String>,
-    /// The address of a host, used instead of the one in DNS. May be repeated.
+    /// The address of a host, used instead of the one in DNS; the host * stands for all others. May be repeated.
     #[arg(long, value_name = "HOST:PORT:ADDRESS", help_heading = NETWORK)]
     resolve: Vec<String>,
 }

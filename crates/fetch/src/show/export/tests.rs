@@ -31,6 +31,7 @@ pub(super) fn records() -> Vec<Record> {
         hash: Some("blake3:00".to_owned()),
         body: Some(Body::Text {
             text: "h\u{e9}".to_owned(),
+            cut: false,
         }),
         taken: [
             ("price", json!(9)),
