@@ -205,7 +205,10 @@ fn unpacked(
     first: &[u8],
     reader: Box<dyn Read + Send>,
 ) -> io::Result<(Vec<u8>, Box<dyn Read + Send>)> {
-    peek(without_mark(decompressed(first, reader)?)?, shows_its_format)
+    peek(
+        without_mark(decompressed(first, reader)?)?,
+        shows_its_format,
+    )
 }
 
 fn decompressed(first: &[u8], reader: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {

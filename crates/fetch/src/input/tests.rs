@@ -389,7 +389,12 @@ fn a_list_is_open_once_its_first_line_is_here() {
             std::io::Read::read(&mut self.0, out)
         }
     }
-    for list in ["http://a/\n", "\nhttp://a/\n", "url,shop\n", "{\"url\": 1}\n"] {
+    for list in [
+        "http://a/\n",
+        "\nhttp://a/\n",
+        "url,shop\n",
+        "{\"url\": 1}\n",
+    ] {
         let pipe = Box::new(First(list.as_bytes()));
         let opened = Inputs::open(vec![Source::Stream("pipe".to_owned(), pipe)], None);
         let refused = opened.err().map(|error| error.to_string());
