@@ -31,6 +31,7 @@ impl Job {
         check_request(&self.request)?;
         check_pace(&self.pace)?;
         check_hosts(&self.hosts)?;
+        check_proxies(&self.network.proxy)?;
         if self.network.timeout.is_zero() {
             return Err(Error::usage(
                 "timeout is 0, which fails every request: use a second or more",
@@ -51,6 +52,7 @@ fn check_hosts(hosts: &Hosts) -> Result<()> {
         if host.per_host == Some(0) {
             return Err(of(Error::usage("per_host is 0: use at least 1")));
         }
+        check_proxies(&host.proxy).map_err(of)?;
         if let Some(Err(why)) = host.rate.map(Rate::check) {
             return Err(of(Error::usage(why)));
         }
@@ -84,6 +86,16 @@ fn check_credentials(
         }
     }
     Ok(())
+}
+
+/// Refuses a user or a password in the URL of a proxy. Some proxies take a key as the user.
+fn check_proxies(proxies: &[String]) -> Result<()> {
+    match proxies.iter().any(|url| is_bare(url) && url.contains('@')) {
+        true => Err(Error::usage(
+            "proxy has a user or a password, and the folder keeps the job: put the URL into a variable and give proxy as env:NAME",
+        )),
+        false => Ok(()),
+    }
 }
 
 /// Name and value of `Name: value`.
@@ -139,6 +151,7 @@ fn check_pace(pace: &Pace) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::job::HostSettings;
 
     fn job() -> Job {
         let mut job = Job::default();
@@ -178,6 +191,23 @@ mod tests {
         named.check().unwrap();
         named.request.bearer = Some("abc".into());
         assert!(named.check().is_err());
+        let mut proxied = job();
+        proxied.network.proxy = vec!["http://proxy:3128".into(), "env:PROXY".into()];
+        proxied.check().unwrap();
+        proxied
+            .network
+            .proxy
+            .push("http://user:secret@proxy:3128".into());
+        let refused = proxied.check().unwrap_err().to_string();
+        assert!(refused.contains("env:NAME") && !refused.contains("secret"));
+        let of_host = HostSettings {
+            proxy: vec!["http://key@proxy".into()],
+            ..HostSettings::default()
+        };
+        let mut by_host = job();
+        by_host.hosts.insert("a.example".into(), of_host);
+        let refused = by_host.check().unwrap_err().to_string();
+        assert!(refused.contains("a.example") && !refused.contains("key@"));
     }
 
     #[test]

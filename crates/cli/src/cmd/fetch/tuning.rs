@@ -96,7 +96,7 @@ pub struct Tuning {
     /// The version of HTTP, 1.1 or 2 [default: what the server chooses].
     #[arg(long, value_name = "VERSION", help_heading = NETWORK)]
     http: Option<String>,
-    /// The URL of a proxy (as env:NAME if it holds a password), or none. May be repeated: requests take them in turn
+    /// The URL of a proxy (as env:NAME if it holds a user or a password), or none. May be repeated: requests take them in turn
     /// [default: as HTTP_PROXY and the like say].
     #[arg(long, value_name = "URL", help_heading = NETWORK)]
     proxy: Vec<String>,
