@@ -5,7 +5,7 @@
 //! texts. `expression` evaluates conditions. `take` extracts values from bodies. `robots` reads robots.txt. `sink`
 //! stores bodies. `plan` divides inputs into parts. `request` makes the engine's requests. `segment` stores what a part
 //! has done, and the `COMMIT` that decides. `finalize` writes the results of a part. `run` sends and records. `show`
-//! reads a folder for people. `start` plans or resumes a job. `again` sends some inputs once more. `finish` completes a
+//! reads a folder for people. `verify` looks whether all of it is there. `start` plans or resumes a job. `again` sends some inputs once more. `finish` completes a
 //! job and makes its products. `remote` has a job in object storage. `dispatch` distributes parts to many machines.
 //! `frame` and `record` are the formats of files, and `error` has the kinds of failure.
 
@@ -41,6 +41,8 @@ pub mod finalize;
 pub mod run;
 
 pub mod show;
+
+pub mod verify;
 
 pub mod start;
 

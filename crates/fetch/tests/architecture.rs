@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The modules, in the order of the flow.
-const MODULES: [&str; 20] = [
+const MODULES: [&str; 21] = [
     "job",
     "objects",
     "host",
@@ -21,6 +21,7 @@ const MODULES: [&str; 20] = [
     "finalize",
     "run",
     "show",
+    "verify",
     "start",
     "again",
     "finish",

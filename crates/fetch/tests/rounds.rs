@@ -39,7 +39,7 @@ fn done(home: &Path, server: &TestServer) -> Folder {
 }
 
 fn round(folder: &Folder, condition: Option<&str>) -> Result<Started> {
-    let round = again::prepare(folder, (condition, false), &|_| {});
+    let round = again::prepare(folder, again::Choice::Matching(condition), &|_| {});
     round.map(|round| round.expect("records match"))
 }
 

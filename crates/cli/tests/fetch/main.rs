@@ -6,6 +6,7 @@ mod columns;
 mod crash_points;
 mod crash_table;
 mod crashes;
+mod damage;
 mod disk;
 mod ends;
 mod fates;

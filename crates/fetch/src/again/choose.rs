@@ -13,14 +13,24 @@ use crate::plan::{
 };
 use crate::record::{Outcome, Record};
 use crate::request::Maker;
-use crate::segment::{Piece, scan};
+use crate::segment::each_result;
+
+/// How inputs are picked.
+pub enum Pick {
+    /// Those whose records match.
+    Matching(Expression),
+    /// Those whose records match, each with the version that the job has.
+    Changed(Expression),
+    /// Those whose record or body is lost.
+    Lost,
+}
 
 /// Writes the inputs of a round and their index. Returns the plan, which the caller names and writes.
 pub fn choose(
     folder: &Folder,
     base: &Plan,
     (round, job): (&Folder, &Job),
-    (expression, if_changed): (&Expression, bool),
+    pick: &Pick,
 ) -> Result<Plan> {
     let path = round.inputs();
     let mut copying = Copying {
@@ -32,7 +42,11 @@ pub fn choose(
     };
     let mut parts = Vec::new();
     for part in &base.parts {
-        let (selected, versions) = matching(folder, part.number, (expression, if_changed))?;
+        let (selected, versions) = match pick {
+            Pick::Matching(expression) => matching(folder, part.number, (expression, false))?,
+            Pick::Changed(expression) => matching(folder, part.number, (expression, true))?,
+            Pick::Lost => (crate::verify::part(folder, part)?.lost, Versions::new()),
+        };
         let index = match selected.is_empty() {
             true => Index::default(),
             false => copying.part(&Plan::index(folder, part.number)?, (&selected, versions))?,
@@ -79,35 +93,25 @@ fn matching(
     (expression, if_changed): (&Expression, bool),
 ) -> Result<(RoaringTreemap, Versions)> {
     let mut versions = Versions::new();
-    let path = folder.result(part);
     let mut selected = RoaringTreemap::new();
     let mut damaged = None;
-    let scanned = scan(&path, u64::MAX, &mut |piece, _| {
-        let Piece::Lines(lines) = piece else {
-            return Ok(());
-        };
-        for line in lines
-            .split(|byte| *byte == b'\n')
-            .filter(|line| !line.is_empty())
-        {
-            match serde_json::from_slice::<Record>(line) {
-                Ok(record) if expression.holds(&record) => {
-                    selected.insert(record.n);
-                    if if_changed {
-                        versions.extend(version(record));
-                    }
+    each_result(folder, part, &mut |line| {
+        match serde_json::from_slice::<Record>(line) {
+            Ok(record) if expression.holds(&record) => {
+                selected.insert(record.n);
+                if if_changed {
+                    versions.extend(version(record));
                 }
-                Ok(_) => {}
-                Err(error) => damaged = Some(error),
             }
+            Ok(_) => {}
+            Err(error) => damaged = Some(error),
         }
         Ok(())
-    });
-    scanned.map_err(at("read", &path))?;
+    })?;
     match damaged {
         Some(error) => Err(Error::failed(format!(
             "{} holds a line that is not a record: {error}",
-            path.display()
+            folder.result(part).display()
         ))),
         None => Ok((selected, versions)),
     }

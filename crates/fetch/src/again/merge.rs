@@ -12,11 +12,23 @@ use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
 use crate::plan::{Folder, sync_folder_of, write_whole};
 use crate::record::Outcome;
-use crate::segment::{Commit, Piece, Tally, head_of, is_followed, load, scan};
+use crate::segment::{
+    Commit, Tally, each_readable, each_result, each_whole, head_of, is_followed, load,
+};
 
-/// Writes a part's results anew, with the new records in this file. To do so twice changes nothing.
-pub fn merge(folder: &Folder, (new, id): (&Path, Option<&str>), part: u32) -> Result<()> {
-    let old = folder.result(part);
+/// The new records that are merged into a part.
+pub struct Round<'a> {
+    /// The file with them.
+    pub new: &'a Path,
+    /// The id of their round.
+    pub id: Option<&'a str>,
+    /// Whether the round replaces what is lost of damaged results.
+    pub repairs: bool,
+}
+
+/// Writes a part's results anew, with the records of a round. To do so twice changes nothing.
+pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
+    let (new, old) = (round.new, folder.result(part));
     let mut newer = RoaringTreemap::new();
     let mut unchanged: HashMap<u64, Vec<u8>> = HashMap::new();
     each(new, &mut |line, number| {
@@ -38,11 +50,18 @@ pub fn merge(folder: &Folder, (new, id): (&Path, Option<&str>), part: u32) -> Re
         }
         results.add_lines(line)
     };
-    each(&old, &mut |line, number| match unchanged.remove(&number) {
-        Some(new) => add(&confirmed(line, &new)?),
-        None if newer.contains(number) => Ok(()),
-        None => add(line),
-    })?;
+    let mut keep = |line: &[u8]| {
+        let number = number_of(line)?;
+        match unchanged.remove(&number) {
+            Some(new) => add(&confirmed(line, &new)?),
+            None if newer.contains(number) => Ok(()),
+            None => add(line),
+        }
+    };
+    match round.repairs {
+        true => each_readable(&old, &mut keep).map(drop)?,
+        false => each_result(folder, part, &mut keep)?,
+    }
     // Those that are unchanged are written, unless nothing older is there.
     each(new, &mut |line, number| match head_of(line) {
         Some((_, Outcome::Unchanged, _)) if !unchanged.contains_key(&number) => Ok(()),
@@ -51,12 +70,19 @@ pub fn merge(folder: &Folder, (new, id): (&Path, Option<&str>), part: u32) -> Re
     results.finish().map_err(refused)?;
     let commit =
         load(folder, part)?.ok_or_else(|| Error::failed(format!("part {part} is not done")))?;
+    if tally.records != commit.tally.records {
+        let (found, needed) = (tally.records, commit.tally.records);
+        return Err(Error::failed(format!(
+            "{} would have {found} of its {needed} records after the round, so it stays as it is",
+            old.display()
+        )));
+    }
     fs::rename(&draft, &old)
         .and_then(|()| sync_folder_of(&old))
         .map_err(at("write", &old))?;
     let commit = Commit {
         tally,
-        round: id.map(str::to_owned),
+        round: round.id.map(str::to_owned),
         ..commit
     };
     let text = serde_json::to_vec_pretty(&commit).expect("numbers become JSON");
@@ -78,17 +104,12 @@ fn confirmed(old: &[u8], new: &[u8]) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Visits each line with the number of its input.
+/// Visits each line of a file that must be whole, with the number of its input.
 pub(super) fn each(path: &Path, visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>) -> Result<()> {
-    let scanned = scan(path, u64::MAX, &mut |piece, _| {
-        let Piece::Lines(lines) = piece else {
-            return Ok(());
-        };
-        for line in crate::frame::lines(lines) {
-            let (number, _, _) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
-            visit(line, number)?;
-        }
-        Ok(())
-    });
-    scanned.map(drop).map_err(at("merge", path))
+    each_whole(path, &mut |line| visit(line, number_of(line)?)).map(drop)
+}
+
+fn number_of(line: &[u8]) -> io::Result<u64> {
+    let (number, ..) = head_of(line).ok_or(io::ErrorKind::InvalidData)?;
+    Ok(number)
 }

@@ -16,13 +16,14 @@ use std::sync::atomic::AtomicBool;
 
 use uuid::Uuid;
 
-use self::choose::choose;
+use self::choose::{Pick, choose};
 use self::merge::merge;
 pub use self::onward::follow_up;
 use crate::error::{Error, Result, at};
 use crate::job::Job;
 use crate::plan::{Folder, Plan, sync_folder_of, write_whole};
 use crate::run::{Observer, Options, Summary};
+use crate::segment::{Commit, load};
 use crate::start::{self, Lock, Started};
 
 /// The default condition of `again`: outcomes that may be different next time.
@@ -31,6 +32,47 @@ pub const USUAL: &str =
 
 /// The default condition of `again --if-changed`: everything that was sent.
 pub const ALL_SENT: &str = "outcome != 'skipped' and outcome != 'invalid'";
+
+/// What stands for the condition in a round for what is lost. It is no condition that anyone can write: there is no
+/// such field.
+const DAMAGED: &str = "damaged";
+
+/// Which inputs a round is for.
+#[derive(Clone, Copy, Debug)]
+pub enum Choice<'a> {
+    /// Those whose records match this, or [`USUAL`].
+    Matching(Option<&'a str>),
+    /// Those whose records match this, or [`ALL_SENT`]. Each request says which version of the response the job has.
+    Changed(Option<&'a str>),
+    /// Those whose record or body is lost.
+    Damaged,
+}
+
+impl<'a> Choice<'a> {
+    /// The condition that someone gave.
+    pub fn given(self) -> Option<&'a str> {
+        match self {
+            Choice::Matching(given) | Choice::Changed(given) => given,
+            Choice::Damaged => Some(DAMAGED),
+        }
+    }
+
+    /// The condition.
+    fn condition(self) -> &'a str {
+        self.given().unwrap_or(match self {
+            Choice::Changed(_) => ALL_SENT,
+            _ => USUAL,
+        })
+    }
+
+    fn pick(self, folder: &Folder) -> Result<Pick> {
+        Ok(match self {
+            Choice::Damaged => Pick::Lost,
+            Choice::Matching(_) => Pick::Matching(crate::show::matching(folder, self.condition())?),
+            Choice::Changed(_) => Pick::Changed(crate::show::matching(folder, self.condition())?),
+        })
+    }
+}
 
 /// The round of a folder that is not done yet, if there is one.
 ///
@@ -91,14 +133,13 @@ fn write(round: &Folder, condition: &str, (job, plan): (&Job, &Plan)) -> Result<
     write_whole(&round.plan(), &text)
 }
 
-/// Prepares a round, or finds one to resume. None when no record matches. If the option is set, its requests say which
-/// version of a response the job has. A new round holds the lock of the folder.
+/// Prepares a round, or finds one to resume. None when no record matches. A new round holds the lock of the folder.
 ///
 /// # Errors
 /// When the job is not done, another round is not, or the expression cannot be read.
 pub fn prepare(
     folder: &Folder,
-    (matching, if_changed): (Option<&str>, bool),
+    choice: Choice<'_>,
     change: &dyn Fn(&mut Job),
 ) -> Result<Option<Started>> {
     if let Err(left) = done(folder) {
@@ -107,29 +148,22 @@ pub fn prepare(
         return Err(left);
     }
     if let Some(round) = current(folder)? {
-        return resume(folder, round, matching, change).map(Some);
+        return resume(folder, round, choice.given(), change).map(Some);
     }
     let held = start::lock(folder)?;
     // Another process may have added inputs or begun a round before the lock was free.
     let base = done(folder)?;
     if let Some(round) = current(folder)? {
-        return resume(folder, round, matching, change).map(Some);
+        return resume(folder, round, choice.given(), change).map(Some);
     }
-    let usual = if if_changed { ALL_SENT } else { USUAL };
-    let condition = matching.unwrap_or(usual);
-    let expression = crate::show::matching(folder, condition)?;
+    let pick = choice.pick(folder)?;
     let mut job = base.job;
     change(&mut job);
     job.check()?;
     crate::run::check(&job)?;
     crate::run::check_plan(&job, &base.plan)?;
     let (id, round) = begin(folder, &held)?;
-    let plan = choose(
-        folder,
-        &base.plan,
-        (&round, &job),
-        (&expression, if_changed),
-    )?;
+    let plan = choose(folder, &base.plan, (&round, &job), &pick)?;
     let plan = Plan {
         round: Some(id),
         ..plan
@@ -138,7 +172,7 @@ pub fn prepare(
         clean_up(folder, &held)?;
         return Ok(None);
     }
-    write(&round, condition, (&job, &plan))?;
+    write(&round, choice.condition(), (&job, &plan))?;
     Ok(Some(Started {
         folder: round,
         job,
@@ -146,6 +180,25 @@ pub fn prepare(
         is_resumed: false,
         lock: Some(held),
     }))
+}
+
+/// Puts an empty file where the results of a part that is done are nowhere, so that a round can fill it.
+///
+/// # Errors
+/// When the folder holds no job, or the system refuses.
+pub fn stand_in_for_lost_results(folder: &Folder) -> Result<()> {
+    let plan = Plan::planned(folder)?;
+    for part in &plan.parts {
+        let Some(commit) = load(folder, part.number)? else {
+            continue;
+        };
+        let path = folder.result(part.number);
+        let draft = Commit::final_draft(folder, part.number, commit.attempt);
+        if !path.exists() && !draft.exists() {
+            write_whole(&path, b"")?;
+        }
+    }
+    Ok(())
 }
 
 /// The job of a folder, which must be done.
@@ -218,13 +271,18 @@ pub fn merge_if_done(folder: &Folder, round: &Started, lock: &Lock) -> Result<()
     if round.plan.undone(&round.folder).next().is_some() {
         return Ok(());
     }
-    let id = round.plan.round.as_deref();
+    let repairs = condition(&round.folder).is_ok_and(|condition| condition == DAMAGED);
     match round.plan.follows_redirects {
         true => onward::merge_all(folder, round)?,
         false => {
             for part in round.plan.parts.iter().filter(|part| part.inputs > 0) {
                 let new = round.folder.result(part.number);
-                merge(folder, (&new, id), part.number)?;
+                let of_round = merge::Round {
+                    new: &new,
+                    id: round.plan.round.as_deref(),
+                    repairs,
+                };
+                merge(folder, &of_round, part.number)?;
             }
         }
     }

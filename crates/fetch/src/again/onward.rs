@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use roaring::RoaringTreemap;
 use serde::Deserialize;
 
-use super::merge::{each, merge};
+use super::merge::{Round, each, merge};
 use super::{begin, write};
 use crate::error::{Error, Result, at, sentence};
 use crate::finalize::ResultsWriter;
@@ -150,11 +150,12 @@ pub(super) fn merge_all(folder: &Folder, round: &Started) -> Result<()> {
         for shelf in shelves {
             let refused = |error| Error::Failed(sentence("write", &shelf.path, &error));
             shelf.results.finish().map_err(refused)?;
-            merge(
-                folder,
-                (&shelf.path, round.plan.round.as_deref()),
-                shelf.part,
-            )?;
+            let new = Round {
+                new: &shelf.path,
+                id: round.plan.round.as_deref(),
+                repairs: false,
+            };
+            merge(folder, &new, shelf.part)?;
         }
     }
     Ok(())

@@ -214,6 +214,19 @@ fn products(done: &Started, lock: &Lock) -> Result<Products> {
     Ok(made)
 }
 
+/// The products of a finished job that are missing, or were made of other records.
+///
+/// # Errors
+/// When a commit cannot be read.
+pub fn stale(folder: &Folder, plan: &Plan) -> Result<Vec<String>> {
+    let stamps = Stamps::of(folder, plan)?;
+    let names = stamps.names();
+    Ok(names
+        .filter(|name| stamps.is_stale(name))
+        .map(str::to_owned)
+        .collect())
+}
+
 /// Makes the report of a job, done or not; its path.
 ///
 /// # Errors

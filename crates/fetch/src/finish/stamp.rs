@@ -30,6 +30,11 @@ impl Stamps {
         })
     }
 
+    /// The file names of the products.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.made.keys().map(String::as_str)
+    }
+
     /// Whether a product is missing, or was made from other records.
     pub fn is_stale(&self, name: &str) -> bool {
         self.made.get(name) != Some(&self.now) || !self.folder.path().join(name).exists()

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::changes::Change;
 use super::{PLAN, Remote, Scratch, result_of};
-use crate::again;
+use crate::again::{self, Choice};
 use crate::error::{Error, Result, at};
 use crate::job::Job;
 use crate::objects::Store;
@@ -186,7 +186,7 @@ impl Remote {
     /// As [`again::prepare`].
     pub fn again(
         self: &Arc<Remote>,
-        which: (Option<&str>, bool),
+        which: Choice<'_>,
         change: &dyn Fn(&mut Job),
     ) -> Result<Option<Round>> {
         self.merge()?;
@@ -207,7 +207,7 @@ impl Remote {
         if is_begun {
             remote.planned(&within)?;
             let began = again::condition(&within)?;
-            if which.0.is_some_and(|matching| matching != began) {
+            if which.given().is_some_and(|matching| matching != began) {
                 return Err(Error::usage(format!(
                     "a round for '{began}' is not done yet: `hecaton fetch again {url}` without --where resumes it"
                 )));

@@ -7,6 +7,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::attempt::Counted;
+use super::results::gone;
 use crate::error::{Error, Result, at};
 use crate::plan::{Folder, sync_folder_of};
 use crate::record::Outcome;
@@ -175,6 +176,7 @@ pub fn settle(folder: &Folder, commit: &Commit) -> Result<()> {
         Ok(()) => sync_folder_of(&result).map_err(at("write", &result))?,
         // They were moved before. A file system that is read-only says something else than that there is no such draft.
         Err(_) if !draft.exists() && result.exists() => {}
+        Err(_) if !draft.exists() => return Err(gone(folder, commit.part)),
         Err(error) => return Err(at("move", &draft)(error)),
     }
     if folder.mirror().is_some() {

@@ -11,6 +11,7 @@ mod commit;
 mod look_back;
 mod pages;
 mod recovered;
+mod results;
 mod scan;
 mod writer;
 
@@ -19,5 +20,6 @@ pub use self::commit::{Commit, Tally, load, settle};
 pub use self::look_back::{counted, newest};
 pub use self::pages::{Pages, Unfinished};
 pub use self::recovered::Recovered;
-pub use self::scan::{Piece, head_of, is_followed, scan, visit};
+pub use self::results::{VisitLine, each_readable, each_result, each_whole, gone};
+pub use self::scan::{Piece, head_of, is_followed, visit};
 pub use self::writer::{Batch, Finishing, Report, Writer};

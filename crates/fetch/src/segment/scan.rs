@@ -46,7 +46,18 @@ pub fn scan_from(
     (start, end): (u64, u64),
     visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
 ) -> io::Result<u64> {
-    let mut file = File::open(path)?;
+    scan_open(File::open(path)?, (start, end), visit)
+}
+
+/// Scans a file that is open, as [`scan_from`] does.
+///
+/// # Errors
+/// As [`scan`].
+pub(super) fn scan_open(
+    mut file: File,
+    (start, end): (u64, u64),
+    visit: &mut dyn FnMut(Piece<'_>, &[u8]) -> io::Result<()>,
+) -> io::Result<u64> {
     file.seek(SeekFrom::Start(start))?;
     let mut file = file.take(end.saturating_sub(start));
     let (mut held, mut unpacked) = (Vec::new(), Vec::new());

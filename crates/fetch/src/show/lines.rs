@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
 
 use roaring::RoaringTreemap;
 
-use crate::error::{Error, Result, at};
+use crate::error::{Error, Result};
 use crate::plan::{Folder, Plan};
 use crate::record::Record;
-use crate::segment::{Piece, counted, head_of, is_followed, load, scan, visit};
+use crate::segment::{Piece, counted, each_result, gone, head_of, is_followed, load, visit};
 
 /// Visits each line of the results until the visitor says false.
 ///
@@ -45,11 +44,13 @@ fn each_of_part(
 ) -> Result<()> {
     let result = folder.result(part);
     if result.exists() {
-        return each_of_file(&result, take);
+        return each_result(folder, part, take);
     }
     let (mut seen, mut pages) = (RoaringTreemap::new(), HashMap::<u64, u32>::new());
     // A crash between the commit and the move leaves the segments.
-    let counts = match load(folder, part)? {
+    let commit = load(folder, part)?;
+    let is_done = commit.is_some();
+    let counts = match commit {
         Some(commit) => Ok(commit.counts),
         None => counted(folder, part),
     };
@@ -72,7 +73,7 @@ fn each_of_part(
     });
     // Its attempts are gone when it is done meanwhile: then the rest of it is in its results.
     if read.is_err() && result.exists() {
-        return each_of_file(&result, &mut |line| match head_of(line) {
+        return each_result(folder, part, &mut |line| match head_of(line) {
             Some((number, ..)) if seen.contains(number) => Ok(()),
             // The records of pages are in their order.
             Some((number, ..)) if pages.get(&number).is_some_and(|left| *left > 0) => {
@@ -82,12 +83,10 @@ fn each_of_part(
             _ => take(line),
         });
     }
-    read
-}
-
-fn each_of_file(path: &Path, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> Result<()> {
-    let scanned = scan(path, u64::MAX, &mut |piece, _| each_in(piece, take));
-    scanned.map(drop).map_err(at("read", path))
+    match read {
+        Err(_) if is_done && !folder.attempt(part, 1).exists() => Err(gone(folder, part)),
+        read => read,
+    }
 }
 
 fn each_in(piece: Piece<'_>, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
@@ -125,6 +124,7 @@ pub fn record(line: &[u8]) -> Result<Record> {
 mod tests {
     use std::fs;
     use std::io::Write;
+    use std::path::Path;
 
     use uuid::Uuid;
 

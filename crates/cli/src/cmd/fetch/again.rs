@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 
 use anyhow::Result;
 use clap::Args;
-use hecaton_fetch::again::{self, USUAL};
+use hecaton_fetch::again::{self, Choice, USUAL};
 use hecaton_fetch::finish;
 use hecaton_fetch::plan::Folder;
 use hecaton_fetch::run::Options;
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// sent is chosen.
     #[arg(long)]
     if_changed: bool,
+    /// Choose the inputs whose record or body is lost, as `verify` finds them.
+    #[arg(long, conflicts_with_all = ["matching", "if_changed"])]
+    damaged: bool,
     /// Choose the inputs and send nothing; then `enqueue` and `worker`, or `run-part`, send them as they do for a
     /// job.
     #[arg(long)]
@@ -48,6 +51,16 @@ pub struct Arguments {
     quiet: bool,
 }
 
+impl Arguments {
+    fn choice(&self) -> Choice<'_> {
+        match self.matching.as_deref() {
+            _ if self.damaged => Choice::Damaged,
+            given if self.if_changed => Choice::Changed(given),
+            given => Choice::Matching(given),
+        }
+    }
+}
+
 /// Does it.
 ///
 /// # Errors
@@ -55,6 +68,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<()> {
     #[cfg(feature = "objects")]
     if let Some(url) = hecaton_fetch::remote::url(&arguments.home.folder) {
+        if arguments.damaged {
+            super::elsewhere::refuse(&arguments.home.folder, " again --damaged")?;
+        }
         return elsewhere(arguments, url);
     }
     super::elsewhere::refuse(&arguments.home.folder, " again")?;
@@ -70,15 +86,16 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     };
     let mut base = load(folder.clone())?.job;
     arguments.tuning.change(&mut base);
-    let finished = finish::rounds(&folder, (&base, &options), &stop, &mut live);
-    finished.inspect_err(|_| live.end())?;
+    match arguments.damaged {
+        // Products cannot be made of damaged results.
+        true => again::stand_in_for_lost_results(&folder)?,
+        false => {
+            let finished = finish::rounds(&folder, (&base, &options), &stop, &mut live);
+            finished.inspect_err(|_| live.end())?;
+        }
+    }
     let change = |job: &mut _| arguments.tuning.change(job);
-    let Some(mut round) = again::prepare(
-        &folder,
-        (arguments.matching.as_deref(), arguments.if_changed),
-        &change,
-    )?
-    else {
+    let Some(mut round) = again::prepare(&folder, arguments.choice(), &change)? else {
         return nothing(arguments);
     };
     if arguments.plan {
@@ -127,8 +144,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
     let stop = stop::on_request()?;
     let remote = Remote::open(url)?;
     let change = |job: &mut _| arguments.tuning.change(job);
-    let which = (arguments.matching.as_deref(), arguments.if_changed);
-    let Some(round) = remote.again(which, &change)? else {
+    let Some(round) = remote.again(arguments.choice(), &change)? else {
         return nothing(arguments);
     };
     if arguments.plan {

@@ -17,6 +17,7 @@ mod show;
 mod status;
 mod tuning;
 mod verdict;
+mod verify;
 mod watching;
 mod worker;
 mod worker_lines;
@@ -81,6 +82,7 @@ enum Verb {
     Worker(worker::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
+    Verify(verify::Arguments),
 }
 
 /// The folder of a job.
@@ -121,6 +123,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         Some(Verb::Again(arguments)) => again::run(arguments),
         Some(Verb::Export(arguments)) => export::run(arguments),
         Some(Verb::Report(arguments)) => report::run(arguments),
+        Some(Verb::Verify(arguments)) => verify::run(arguments),
         Some(Verb::Status(arguments)) => status::run(arguments),
         Some(Verb::Show(arguments)) => show::run(arguments),
         Some(Verb::Plan(arguments)) => plan::run(arguments),

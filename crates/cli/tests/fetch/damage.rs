@@ -1,0 +1,123 @@
+//! Files that lost or changed bytes: nothing is read past the damage in silence, and what is lost is fetched again.
+
+use std::path::{Path, PathBuf};
+
+use crate::support::{Ending, World, ending, files, hecaton};
+
+fn verb(world: &World, words: &[&str]) -> Ending {
+    let mut command = hecaton(&["fetch"]);
+    ending(command.args(words).arg(world.out()))
+}
+
+/// A job of sixty inputs in three parts, which is done.
+fn done(arguments: &[&str]) -> World {
+    let world = World::new();
+    let list = world.list(0..60);
+    world.run(&list, &[&["--part-size", "20"], arguments].concat());
+    let whole = verb(&world, &["verify"]);
+    assert_eq!(whole.status, Some(0), "{}", whole.stderr);
+    assert!(whole.stderr.contains("60 records are whole"));
+    world
+}
+
+fn flip(path: &Path, at: impl Fn(usize) -> usize) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let at = at(bytes.len());
+    bytes[at] ^= 0x10;
+    std::fs::write(path, bytes).unwrap();
+}
+
+type Spoil = fn(&Path);
+
+#[test]
+fn damaged_results_are_named_and_fetched_again() {
+    let spoils: [(&str, Spoil); 5] = [
+        ("a byte less", |path| {
+            let bytes = std::fs::read(path).unwrap();
+            std::fs::write(path, &bytes[..bytes.len() - 1]).unwrap();
+        }),
+        ("another bit", |path| flip(path, |length| length / 2)),
+        ("another first byte", |path| flip(path, |_| 0)),
+        ("empty", |path| std::fs::write(path, "").unwrap()),
+        ("gone", |path| std::fs::remove_file(path).unwrap()),
+    ];
+    for (what, spoil) in spoils {
+        let world = done(&["--final-tables", "csv"]);
+        let before = world.records();
+        let path = world.out().join("results/part-000001.jsonl.zst");
+        spoil(&path);
+        for words in [
+            &["show"][..],
+            &["export", "--csv", "-"],
+            &["again", "--where", "status == 200"],
+            &["verify"],
+        ] {
+            let refused = verb(&world, words);
+            assert_eq!(
+                refused.status,
+                Some(1),
+                "{what}, {words:?}: {}",
+                refused.stderr
+            );
+            let names = refused.stderr.contains("part-000001");
+            assert!(names, "{what}, {words:?}: {}", refused.stderr);
+        }
+        let sent = world.server.summary().requests;
+        let again = verb(&world, &["again", "--damaged"]);
+        assert_eq!(again.status, Some(0), "{what}: {}", again.stderr);
+        let after = world.records();
+        assert!(after.keys().eq(before.keys()), "{what}");
+        let more = world.server.summary().requests - sent;
+        assert!((1..=20).contains(&more), "{what}: {more} requests");
+        let whole = verb(&world, &["verify"]);
+        assert_eq!(whole.status, Some(0), "{what}: {}", whole.stderr);
+        let again = verb(&world, &["again", "--damaged"]);
+        assert!(again.stderr.contains("nothing is sent"), "{}", again.stderr);
+    }
+}
+
+/// The largest file below a folder.
+fn largest(folder: &Path) -> PathBuf {
+    let all = files(folder).into_iter().map(|path| match path.is_dir() {
+        true => largest(&path),
+        false => path,
+    });
+    all.max_by_key(|path| std::fs::metadata(path).unwrap().len())
+        .expect("a file")
+}
+
+#[test]
+fn damaged_bodies_are_named_and_fetched_again() {
+    for kind in ["files", "tar", "warc", "inline"] {
+        let world = done(&["--keep-body", kind]);
+        if kind == "inline" {
+            continue;
+        }
+        flip(&largest(&world.out().join("bodies")), |length| match kind {
+            "tar" => length - 1024 - 512,
+            _ => length - 40,
+        });
+        let shown = verb(&world, &["show"]);
+        assert_eq!(shown.status, Some(0), "{kind}: records are whole");
+        let refused = verb(&world, &["verify"]);
+        assert_eq!(refused.status, Some(1), "{kind}: {}", refused.stderr);
+        let is_named = refused.stderr.contains("the body of input");
+        assert!(is_named, "{kind}: {}", refused.stderr);
+        let again = verb(&world, &["again", "--damaged"]);
+        assert_eq!(again.status, Some(0), "{kind}: {}", again.stderr);
+        let whole = verb(&world, &["verify"]);
+        assert_eq!(whole.status, Some(0), "{kind}: {}", whole.stderr);
+    }
+}
+
+#[test]
+fn a_table_that_is_gone_is_reported_and_made_again() {
+    let world = done(&["--final-tables", "csv"]);
+    std::fs::remove_file(world.out().join("table.csv")).unwrap();
+    let refused = verb(&world, &["verify"]);
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.stderr.contains("table.csv"), "{}", refused.stderr);
+    let made = ending(hecaton(&["fetch", "-o"]).arg(world.out()));
+    assert_eq!(made.status, Some(0), "{}", made.stderr);
+    assert_eq!(verb(&world, &["verify"]).status, Some(0));
+}

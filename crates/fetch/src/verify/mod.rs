@@ -1,0 +1,103 @@
+//! Whether all of a job is there: the results of each part, and the bodies that they name. Nothing is changed.
+
+mod bodies;
+
+use roaring::RoaringTreemap;
+
+use self::bodies::Bodies;
+use crate::error::Result;
+use crate::plan::{Folder, InputFile, Part, Plan, read_entry};
+use crate::record::{Record, count};
+use crate::segment::{each_readable, is_followed, load};
+
+/// What was found of a part.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Inputs that have their record.
+    pub records: u64,
+    /// Bodies that are as their records say.
+    pub bodies: u64,
+    /// Inputs whose record or body is lost.
+    pub lost: RoaringTreemap,
+    /// The damage, a sentence each.
+    pub damage: Vec<String>,
+}
+
+/// Looks at a part that is done.
+///
+/// # Errors
+/// When the plan is damaged, so that nobody knows which inputs the part has.
+pub fn part(folder: &Folder, part: &Part) -> Result<Found> {
+    let path = folder.result(part.number);
+    let mut missing = inputs(folder, part.number)?;
+    let mut bodies = Bodies::new(folder.base());
+    let mut damage = Vec::new();
+    let read = each_readable(&path, &mut |line| {
+        if let Ok(record) = serde_json::from_slice::<Record>(line) {
+            if !is_followed(line) {
+                missing.remove(record.n);
+            }
+            bodies.note(record);
+        }
+        Ok(())
+    });
+    let shown = path.display();
+    let records = match read {
+        Ok((records, is_whole)) => {
+            if !is_whole || !missing.is_empty() {
+                let (lost, all) = (count(missing.len()), count(part.inputs));
+                damage.push(format!("{shown} lacks {lost} of its {all} records"));
+            }
+            records
+        }
+        Err(error) => {
+            damage.push(error.to_string());
+            0
+        }
+    };
+    damage.extend(miscounted(folder, part, records)?.filter(|_| damage.is_empty()));
+    let (whole, bad) = bodies.finish();
+    for (number, why) in bad {
+        missing.insert(number);
+        damage.push(format!("the body of input {number}: {why}"));
+    }
+    Ok(Found {
+        records,
+        bodies: whole,
+        lost: missing,
+        damage,
+    })
+}
+
+/// The sentence for a `COMMIT` that counts other records than there are.
+fn miscounted(folder: &Folder, part: &Part, records: u64) -> Result<Option<String>> {
+    let counted = load(folder, part.number)?.map(|commit| commit.tally.records);
+    let path = folder.result(part.number);
+    Ok(counted
+        .filter(|counted| *counted != records)
+        .map(|counted| {
+            format!(
+                "{} has {} records, and its COMMIT counts {}",
+                path.display(),
+                count(records),
+                count(counted)
+            )
+        }))
+}
+
+/// The numbers of a part's inputs.
+fn inputs(folder: &Folder, part: u32) -> Result<RoaringTreemap> {
+    let mut numbers = RoaringTreemap::new();
+    let mut file = InputFile::open(folder)?;
+    let mut frame = Vec::new();
+    let groups = Plan::index(folder, part)?.groups;
+    for extent in groups.into_iter().flatten().flatten() {
+        file.read(extent, &mut frame)?;
+        let mut rest = &frame[..];
+        while !rest.is_empty() {
+            let entry = read_entry(&mut rest).ok_or_else(|| file.damaged())?;
+            numbers.insert(entry.number);
+        }
+    }
+    Ok(numbers)
+}
