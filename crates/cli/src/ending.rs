@@ -19,6 +19,7 @@ pub const USAGE: u8 = 2;
 pub const TOO_LITTLE: u8 = 3;
 
 /// A bulk download is done, and not all of its inputs have a good response.
+#[cfg(feature = "fetch")]
 pub const INCOMPLETE: u8 = 4;
 
 /// Ended by Ctrl-C or SIGTERM, as shells count it.
