@@ -17,7 +17,7 @@ class BareTest < Minitest::Test
       %w[apt-get cargo].each { |name| tool(path, name, "exit 0") }
       tool(path, "rustc", "echo rustc 1.99.0")
       tool(path, "id", "echo 1000")
-      %w[bash sed find dirname readlink mkdir touch flock cat paste tr grep].each do |name|
+      %w[bash env sed find dirname readlink mkdir touch flock cat paste tr grep].each do |name|
         File.symlink(`which #{name}`.chomp, "#{path}/#{name}")
       end
       said = IO.popen({ "PATH" => path }, ["bash", checkout(path), "run"], err: %i[child out], &:read)
@@ -37,7 +37,7 @@ class BareTest < Minitest::Test
   def checkout(path)
     FileUtils.mkdir_p(["#{path}/checkout/bin", "#{path}/checkout/crates", "#{path}/checkout/ruby/ext"])
     %w[Cargo.toml Cargo.lock ruby/Rakefile].each { |name| FileUtils.touch("#{path}/checkout/#{name}") }
-    FileUtils.cp("#{ROOT}/bin/setup", "#{path}/checkout/bin/setup")
+    FileUtils.cp(%W[#{ROOT}/bin/setup #{ROOT}/bin/apt], "#{path}/checkout/bin")
     "#{path}/checkout/bin/setup"
   end
 end
