@@ -139,7 +139,8 @@ fn no_case_catches_another_sin() {
     for (row, (sin, _)) in SINS.iter().enumerate() {
         let near = group(sin);
         let others = cases.iter().enumerate().filter(|(column, case)| {
-            let tried = all || near == Some(&case.group) || (row + column) % SAMPLE == seed % SAMPLE;
+            let tried =
+                all || near == Some(&case.group) || (row + column) % SAMPLE == seed % SAMPLE;
             tried && case.sin != *sin && !SLOW.contains(&case.code.as_str())
         });
         pairs.extend(others.map(|(_, case)| (case, *sin)));
