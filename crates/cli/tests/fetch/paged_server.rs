@@ -25,7 +25,7 @@ impl PagedServer {
             count: Arc::default(),
         };
         let (requests, is_broken) = (server.requests.clone(), server.is_broken.clone());
-        let count = server.count.clone();
+        let (count, port) = (server.count.clone(), server.port);
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (requests, is_broken) = (requests.clone(), is_broken.clone());
@@ -34,7 +34,7 @@ impl PagedServer {
                     serve(&stream, |path| {
                         *requests.lock().unwrap().entry(path.to_owned()).or_default() += 1;
                         count.fetch_add(1, Ordering::SeqCst);
-                        response(path, is_broken.load(Ordering::SeqCst))
+                        response(path, is_broken.load(Ordering::SeqCst), port)
                     });
                 });
             }
@@ -72,7 +72,7 @@ fn serve(mut stream: &TcpStream, mut response: impl FnMut(&str) -> String) {
 
 /// `/FORM/INPUT/PAGES/PAGE`: how the page names the next one, which input it is, how many pages that has, and which
 /// this is.
-fn response(path: &str, is_broken: bool) -> String {
+fn response(path: &str, is_broken: bool, port: u16) -> String {
     if path == "/robots.txt" {
         return written("200 OK", "", "User-agent: *\nDisallow: /json/3/3/2\n");
     }
@@ -88,13 +88,18 @@ fn response(path: &str, is_broken: bool) -> String {
     let json = |next: &str| format!("{{\"input\":{input},\"page\":{page},\"next\":{next}}}");
     let quoted = format!("{next:?}");
     match form {
+        // Each page is on another host.
+        "hop" if page < pages => {
+            let host = format!("h{}.test:{port}", (input + page) % 7);
+            written("200 OK", "", &json(&format!("\"http://{host}{next}\"")))
+        }
         "link" if page < pages => {
             let link = format!("Link: </other>; rel=prev, <{next}>; rel=\"next\"\r\n");
             written("200 OK", &link, "page")
         }
         "link" => written("200 OK", "", "page"),
         "broken" if page == 2 && is_broken => written("404 Not Found", "", &json(&quoted)),
-        "json" | "broken" if page >= pages => written("200 OK", "", &json("null")),
+        "json" | "broken" | "hop" if page >= pages => written("200 OK", "", &json("null")),
         "json" | "broken" | "forever" => written("200 OK", "", &json(&quoted)),
         // Longer than a body that goes to the disk as it comes.
         "long" => {

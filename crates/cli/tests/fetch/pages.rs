@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::paged_server::PagedServer;
 use crate::sites::Site;
-use crate::support::{World, end_of, ending, hecaton, until};
+use crate::support::{World, end_of, ending, files, hecaton, until};
 
 const NEXT: [&str; 2] = ["--next", "json:/next"];
 
@@ -102,6 +102,46 @@ fn pages_end_where_nobody_may_or_can_follow() {
             assert!(told.contains(why), "{form}: {told}");
         }
     }
+}
+
+#[test]
+fn pages_on_many_hosts_are_the_same_with_any_number_of_parts() {
+    let mut all = Vec::new();
+    for size in ["1000", "2"] {
+        let (world, server) = (World::new(), PagedServer::start());
+        let urls = server.urls("hop", 6, 5);
+        let urls = urls.enumerate().map(|(input, url)| {
+            let host = format!("h{input}.test");
+            url.replace("127.0.0.1", &host)
+        });
+        let list = world.write("urls.txt", urls);
+        let resolve = format!("*:{}:127.0.0.1", server.port);
+        let ended = world.run(
+            &list,
+            &[
+                &NEXT[..],
+                &["--part-size", size, "--redirects-to", "any"],
+                &["--resolve", &resolve, "--allow-address", "any"],
+            ]
+            .concat(),
+        );
+        assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+        let parts = files(&world.out().join("results")).len();
+        assert_eq!(parts > 1, size == "2", "{parts} parts");
+        assert_eq!(server.count(), 30);
+        let inputs = pages(&world);
+        for pages in inputs.values() {
+            assert_eq!(numbers(pages), [1, 2, 3, 4, 5]);
+        }
+        let path = |page: &Value| {
+            let url = page["location"].as_str().or(page["url"].as_str());
+            url.and_then(|url| url.split("/hop").nth(1))
+                .map(str::to_owned)
+        };
+        let paths = inputs.values().flatten().map(path);
+        all.push(paths.collect::<Vec<_>>());
+    }
+    assert_eq!(all[0], all[1]);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 
 use roaring::RoaringTreemap;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result, at, sentence};
@@ -31,8 +32,14 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
     let (new, old) = (round.new, folder.result(part));
     let mut newer = RoaringTreemap::new();
     let mut unchanged: HashMap<u64, Vec<u8>> = HashMap::new();
+    // The first page of each input whose pages go on where they were.
+    let mut go_on: HashMap<u64, u32> = HashMap::new();
     each(new, &mut |line, number| {
-        newer.insert(number);
+        if newer.insert(number) {
+            if let page @ 2.. = page_of(line)? {
+                go_on.insert(number, page);
+            }
+        }
         if matches!(head_of(line), Some((_, Outcome::Unchanged, _))) {
             unchanged.insert(number, line.to_vec());
         }
@@ -54,6 +61,7 @@ pub fn merge(folder: &Folder, round: &Round<'_>, part: u32) -> Result<()> {
         let number = number_of(line)?;
         match unchanged.remove(&number) {
             Some(new) => add(&confirmed(line, &new)?),
+            None if is_followed(line) && go_on.get(&number) > Some(&page_of(line)?) => add(line),
             None if newer.contains(number) => Ok(()),
             None => add(line),
         }
@@ -107,6 +115,19 @@ fn confirmed(old: &[u8], new: &[u8]) -> io::Result<Vec<u8>> {
 /// Visits each line of a file that must be whole, with the number of its input.
 pub(super) fn each(path: &Path, visit: &mut dyn FnMut(&[u8], u64) -> io::Result<()>) -> Result<()> {
     each_whole(path, &mut |line| visit(line, number_of(line)?)).map(drop)
+}
+
+/// The number of a record's page; 0 if it has none.
+fn page_of(line: &[u8]) -> io::Result<u32> {
+    #[derive(Deserialize)]
+    struct Line {
+        #[serde(default)]
+        page: u32,
+    }
+    match memchr::memmem::find(line, b"\"page\":") {
+        None => Ok(0),
+        Some(_) => Ok(serde_json::from_slice::<Line>(line)?.page),
+    }
 }
 
 fn number_of(line: &[u8]) -> io::Result<u64> {

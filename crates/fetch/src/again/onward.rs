@@ -19,7 +19,7 @@ use crate::host::LastHost;
 use crate::plan::{Earlier, Folder, InputFile, Plan, Routed, Take, Way, read_entry, regroup};
 use crate::record::Outcome;
 use crate::request::Maker;
-use crate::segment::{head_of, load};
+use crate::segment::{Unfinished, head_of, is_followed, load, note};
 use crate::start::{Lock, Started, limits};
 
 /// Parts whose records are sorted at once, each into a file.
@@ -79,9 +79,14 @@ fn hand_over(
     take: Take<'_>,
 ) -> Result<()> {
     let mut ways: HashMap<u64, Way> = HashMap::new();
+    let mut pages = Unfinished::new();
     each(&folder.result(part), &mut |line, number| {
-        if matches!(head_of(line), Some((_, Outcome::Onward, _))) {
+        if is_followed(line) {
+            note(&mut pages, line)?;
+        } else if matches!(head_of(line), Some((_, Outcome::Onward, _))) {
             ways.insert(number, serde_json::from_slice::<Line>(line)?.onward);
+        } else {
+            pages.remove(&number);
         }
         Ok(())
     })?;
@@ -107,8 +112,10 @@ fn hand_over(
                 |_| Error::failed(format!("the record of input {} is damaged", planned.number));
             let request = digest.map_err(damaged)?;
             let url = way.url.clone();
+            let had = pages.remove(&planned.number);
             let earlier = Earlier {
                 way: Some(way),
+                pages: had.map(|(pages, _)| pages.had()),
                 ..Earlier::default()
             };
             planned.earlier = Some(Box::new(earlier));

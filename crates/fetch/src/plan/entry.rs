@@ -26,6 +26,18 @@ pub struct Earlier {
     /// Where its redirects led.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub way: Option<Way>,
+    /// The pages that it has had, if the way leads to a further one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pages: Option<PagesHad>,
+}
+
+/// Pages that have their records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PagesHad {
+    /// How many.
+    pub number: u32,
+    /// The digests of the URLs that were requested for them.
+    pub seen: Vec<u64>,
 }
 
 /// A response that the job has.
@@ -192,6 +204,7 @@ mod tests {
             earlier: Some(Box::new(Earlier {
                 version: Some(Version::default()),
                 way: Some(Way::default()),
+                pages: Some(PagesHad::default()),
             })),
         };
         write_planned(&known, &mut bytes);

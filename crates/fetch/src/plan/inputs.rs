@@ -37,10 +37,23 @@ impl InputFile {
     /// # Errors
     /// When it cannot be read.
     pub fn read(&mut self, extent: Extent, out: &mut Vec<u8>) -> Result<()> {
-        self.packed.resize(extent.1 as usize, 0);
+        let length = extent.1 as usize;
+        if length > self.packed.len() && !self.holds(extent)? {
+            return Err(self.damaged());
+        }
+        self.packed.resize(length, 0);
         let read = self.file.read_exact_at(&mut self.packed, extent.0);
         let read = read.and_then(|()| self.unpacker.unpack(&self.packed, out));
         read.map_err(at("read", &self.path))
+    }
+
+    /// Whether the file is so long. A damaged index must not take memory that nothing fills.
+    fn holds(&self, extent: Extent) -> Result<bool> {
+        let length = self.file.metadata().map_err(at("read", &self.path))?.len();
+        Ok(extent
+            .0
+            .checked_add(extent.1.into())
+            .is_some_and(|end| end <= length))
     }
 
     /// The error for a frame that holds something else.

@@ -25,7 +25,9 @@ use uuid::Uuid;
 use self::make::group;
 
 pub use self::draft::{Draft, replace, sync_folder_of, write_whole};
-pub use self::entry::{Content, Earlier, Planned, Version, read_entry, write_entry, write_planned};
+pub use self::entry::{
+    Content, Earlier, PagesHad, Planned, Version, read_entry, write_entry, write_planned,
+};
 pub use self::extend::{extend, has_changed};
 pub use self::folder::{Folder, Mirror};
 pub use self::holder::{Holder, machine};
@@ -35,6 +37,7 @@ pub use self::parts::{HostShard, Part};
 pub use self::regroup::{Take, regroup};
 pub use self::repeats::Repeats;
 pub use self::sources::{Identity, Listed, changed, is_standard_input, is_stream, remote};
+use self::spool::GROUPS;
 pub use self::spool::{Extent, Spool};
 pub use crate::record::Way;
 
@@ -116,7 +119,30 @@ impl Plan {
                 path.display(),
             )));
         }
-        serde_json::from_slice(&text).map(Some).map_err(other)
+        let plan: Plan = serde_json::from_slice(&text).map_err(other)?;
+        match plan.flaw() {
+            None => Ok(Some(plan)),
+            Some(why) => Err(Error::failed(format!(
+                "{} is damaged: {why}; nothing was sent",
+                path.display()
+            ))),
+        }
+    }
+
+    /// Why no program wrote this plan, if so.
+    fn flaw(&self) -> Option<String> {
+        let mut inputs = 0_u64;
+        for (position, part) in self.parts.iter().enumerate() {
+            if part.number as usize != position {
+                return Some(format!("part {position} has the number {}", part.number));
+            }
+            if part.shard.is_some_and(|shard| shard.index >= shard.of) {
+                return Some(format!("part {position} is no shard of its hosts"));
+            }
+            inputs = inputs.saturating_add(part.inputs);
+        }
+        let all = self.inputs;
+        (inputs != all).then(|| format!("its parts have {inputs} inputs, and the job {all}"))
     }
 
     /// The plan of a folder that must hold one.
@@ -192,8 +218,13 @@ impl Plan {
     pub fn index(folder: &Folder, number: u32) -> Result<Index> {
         let path = folder.index(number);
         let text = std::fs::read(&path).map_err(at("read", &path))?;
-        serde_json::from_slice(&text)
-            .map_err(|error| Error::failed(format!("{} is damaged: {error}", path.display())))
+        let damaged = |why: String| Error::failed(format!("{} is damaged: {why}", path.display()));
+        let index: Index =
+            serde_json::from_slice(&text).map_err(|error| damaged(error.to_string()))?;
+        match index.groups.len() {
+            ..=GROUPS => Ok(index),
+            groups => Err(damaged(format!("it has {groups} groups"))),
+        }
     }
 }
 

@@ -62,7 +62,6 @@ impl Paging {
         &self,
         (response, rendered): (&Response, &Rendered<'_>),
         pending: &Pending,
-        is_here: impl Fn(&str) -> bool,
     ) -> (Following, Pages) {
         let mut pages = pending.pages.as_deref().cloned().unwrap_or_default();
         let here = pending.onward.as_ref().map_or(&*rendered.url, |it| &it.url);
@@ -70,7 +69,7 @@ impl Paging {
             .seen
             .extend([digest_of(&rendered.url), digest_of(here)]);
         pages.number += 1;
-        let followed = self.find(response, (rendered, pending), &mut pages, is_here);
+        let followed = self.find(response, (rendered, pending), &mut pages);
         let following = match followed {
             Ok(None) => Following::Nothing,
             Ok(Some(onward)) => Following::Page(onward),
@@ -84,7 +83,6 @@ impl Paging {
         response: &Response,
         (rendered, pending): (&Rendered<'_>, &Pending),
         pages: &mut Pages,
-        is_here: impl Fn(&str) -> bool,
     ) -> std::result::Result<Option<Onward>, String> {
         let links = response.headers();
         let links = links.filter(|(name, _)| name.eq_ignore_ascii_case("link"));
@@ -108,12 +106,6 @@ impl Paging {
             let most = self.most;
             return Err(format!(
                 "there are more pages than the allowed {most}: the next is {}",
-                onward.url
-            ));
-        }
-        if !is_here(&onward.url) {
-            return Err(format!(
-                "the next page is on a host of another part of the job: {}",
                 onward.url
             ));
         }

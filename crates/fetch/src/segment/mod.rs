@@ -18,7 +18,7 @@ mod writer;
 pub use self::attempt::{Announced, Attempt, Claim, Counted, announce, claim, is_held};
 pub use self::commit::{Commit, Tally, load, settle};
 pub use self::look_back::{counted, newest};
-pub use self::pages::{Pages, Unfinished};
+pub use self::pages::{Pages, Unfinished, note};
 pub use self::recovered::Recovered;
 pub use self::results::{VisitLine, each_readable, each_result, each_whole, gone};
 pub use self::scan::{Piece, head_of, is_followed, visit};

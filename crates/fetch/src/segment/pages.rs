@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
+use crate::plan::PagesHad;
 use crate::record::{Record, Way};
 use crate::request::digest_of;
 
@@ -13,6 +14,22 @@ pub struct Pages {
     pub number: u32,
     /// The URLs that were requested for them, and that of the next, by their digests.
     pub seen: HashSet<u64>,
+}
+
+impl Pages {
+    /// Adds pages that an earlier round had.
+    pub fn add(&mut self, had: &PagesHad) {
+        self.number += had.number;
+        self.seen.extend(&had.seen);
+    }
+
+    /// For the plan of a round that begins behind them.
+    pub fn had(self) -> PagesHad {
+        PagesHad {
+            number: self.number,
+            seen: self.seen.into_iter().collect(),
+        }
+    }
 }
 
 /// The inputs that are not at their last page, by their numbers, and where the next page is.

@@ -206,6 +206,7 @@ fn walk_sitemap(job: &Job, first: &str, take: &mut dyn FnMut(Entry) -> Result<()
 pub fn load(folder: Folder) -> Result<Started> {
     let plan = Plan::planned(&folder)?;
     let job = Job::read(&folder.job())?;
+    job.check()?;
     Ok(Started {
         folder,
         job,

@@ -27,7 +27,7 @@ impl Driver<'_> {
             return;
         };
         let (pending, why) = *unfollowed;
-        // Both were looked at before, so that this is not expected.
+        // The part has the host, as was looked up before, so the second is not expected.
         let why = match why {
             Unfollowed::Refused(why) => why,
             Unfollowed::OtherPart(onward) => format!("{} is of another part", onward.url),

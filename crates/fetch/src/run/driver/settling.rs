@@ -108,11 +108,6 @@ impl Driver<'_> {
         let (pending, why) = *unfollowed;
         let why = match why {
             Unfollowed::Refused(why) => why,
-            // The round that follows redirects can begin only with the first page of an input.
-            Unfollowed::OtherPart(onward) if pending.pages.is_some() => {
-                let to = onward.url;
-                format!("a further page leads to a host of another part of the job, {to}")
-            }
             Unfollowed::OtherPart(onward) => {
                 if let Ok(response) = outcome {
                     let way = way_of(onward, &pending);
@@ -153,8 +148,7 @@ impl Driver<'_> {
         };
         let next = match (&self.paging, outcome, &refused) {
             (Some(paging), Ok(response), None) => {
-                let is_here = |url: &str| part.has_host_of(url);
-                Some(paging.following((response, &rendered), &flight.pending, is_here))
+                Some(paging.following((response, &rendered), &flight.pending))
             }
             _ => None,
         };
@@ -165,6 +159,13 @@ impl Driver<'_> {
         let kept = (&self.keeper, (body, following.as_ref()));
         let kept = record(part, &mut self.records, about, tried, came, kept);
         if let (Ok(true), Some(Following::Page(onward)), Some(pages)) = (&kept, following, pages) {
+            if let (Ok(response), false) = (outcome, part.has_host_of(&onward.url)) {
+                // In the same frame as the record of the page, so that no crash comes between them.
+                let out = part.record(Outcome::Onward, false);
+                let to = way_to(&onward);
+                self.records.onward(out, about, (tried, &to), response);
+                return Ok(());
+            }
             let rendered = rendered.into_owned();
             self.follow_page((flight, index), (onward, pages), &rendered);
             return Ok(());

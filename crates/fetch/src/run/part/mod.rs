@@ -70,6 +70,9 @@ pub struct OpenPart {
     frame_time: Duration,
     /// Its inputs, by group.
     groups: Vec<Group>,
+    /// How many of these are read to their end, and how many inputs were read.
+    over: usize,
+    read: u64,
     /// Groups that may be read on.
     open: VecDeque<u16>,
     /// Bytes of inputs that each group may have waiting.
@@ -136,6 +139,8 @@ impl OpenPart {
             partials,
             frame_time,
             open: (0..groups.len() as u16).collect(),
+            over: 0,
+            read: 0,
             room: usize::MAX,
             groups,
             index,

@@ -5,12 +5,13 @@ use std::time::Instant;
 use roaring::RoaringTreemap;
 
 use super::{FRAME, Group, OpenPart, Pending};
-use crate::error::Result;
-use crate::plan::{InputFile, Planned};
+use crate::error::{Error, Result};
+use crate::plan::{InputFile, Planned, Way};
 use crate::record::Outcome;
 use crate::request::{Maker, Onward, Rendered};
 use crate::run::hosts::Next;
 use crate::run::line::RecordWriter;
+use crate::segment::Pages;
 
 /// Inputs that are read from a group at once.
 const AT_ONCE: usize = 32;
@@ -137,6 +138,12 @@ impl OpenPart {
                 self.open.push_back(cursor);
             }
         }
+        if self.over == self.groups.len() && self.read != self.inputs {
+            let (number, read, planned) = (self.number, self.read, self.inputs);
+            return Err(Error::failed(format!(
+                "the plan is damaged: part {number} has {read} inputs, and plan.json says {planned}"
+            )));
+        }
         Ok(has_read)
     }
 
@@ -154,8 +161,10 @@ impl OpenPart {
                 return Ok(false);
             }
             let Some(planned) = group.next(reading.file)? else {
+                self.over += 1;
                 return Ok(false);
             };
+            self.read += 1;
             *has_read = true;
             self.take(planned, cursor, reading);
         }
@@ -186,17 +195,7 @@ impl OpenPart {
             return;
         }
         let Ok(rendered) = rendered else { return };
-        let unfinished = self.unfinished.remove(&planned.number);
-        let (pages, way) = match unfinished {
-            Some((pages, way)) => (Some(pages), Some(way)),
-            None => (None, None),
-        };
-        let way = way.or_else(|| {
-            planned
-                .earlier
-                .as_ref()
-                .and_then(|earlier| earlier.way.clone())
-        });
+        let (pages, way) = self.reached(&planned);
         let url = way.as_ref().map_or(&*rendered.url, |way| &way.url);
         let from = way.as_ref().map(|_| {
             let input = &*rendered.url;
@@ -219,6 +218,17 @@ impl OpenPart {
                 self.queue(host, pending);
             }
         }
+    }
+
+    /// The pages that an input has had, and where it goes on, after earlier attempts and rounds.
+    fn reached(&mut self, planned: &Planned) -> (Option<Pages>, Option<Way>) {
+        let earlier = planned.earlier.as_deref();
+        let had = earlier.and_then(|earlier| earlier.pages.as_ref());
+        let (mut pages, way) = self.unfinished.remove(&planned.number).unzip();
+        if let Some(had) = had {
+            pages.get_or_insert_default().add(had);
+        }
+        (pages, way.or_else(|| earlier?.way.clone()))
     }
 
     /// The host of a URL, and whether the user wrote it as their own; `from` is the URL that led there, and whether its
