@@ -9,7 +9,7 @@ end
   request_log body_source content mime generated_headers request_builder cookies events interception response_builder
   retry_predicate features deferral verbs queueing guest batch sending many settings engine_settings derivation
   part_file download
-  times client_key client shared_client
+  times client_key suggestion client shared_client
 ].each { |name| require_relative "hecaton/#{name}" }
 
 # Loads the adapter for WebMock if that is there already; else it is loaded when it has come. Production has none.

@@ -57,6 +57,23 @@ class BadSettingTest < ServerTest
     refute_match(/hush/, refusal { client(client_key: ["hush"]) })
   end
 
+  # Messages that name what was probably meant.
+  def test_what_is_suggested
+    { -> { client(conect_timeout: 1) } => "unknown keyword: :conect_timeout; did you mean connect_timeout?",
+      -> { client.with(redirect: 1) } => "unknown keyword: :redirect; did you mean redirects?",
+      -> { client.get(url("/r/1"), timout: 1) } => /\Aunknown keyword: :timout; did you mean timeout\? \(a request has headers, /,
+      -> { client.get(url("/r/1"), max_body: 1) } => "unknown keyword: :max_body is a setting of the client: Client.new(max_body: …)",
+      -> { client.post(url("/r/1"), body: { a: 1 }) } => "body is a Hash: send it as JSON by json: or as a form by form:",
+      -> { client(base_url: "localhost:3000") } => 'base_url "localhost:3000" has no scheme; did you mean "http://localhost:3000"?',
+      -> { client(base_url: "/v1") } => 'base_url "/v1" has no scheme and host: give one such as "https://api.example.org/v1"',
+      -> { client(base_url: "u:hush@h") } => 'base_url has no scheme and host: give one such as "https://api.example.org/v1"',
+      -> { client(retry: { statuses: ["503"] }) } => 'retry: statuses has "503": give statuses and Ranges of them, such as [429, 500..599]',
+      -> { client(app_name: Object.new) } => "app_name is of class Object: give a String or a Symbol",
+      -> { client(proxy: 0) } => /\Aproxy: give a URL/ }
+      .each { |call, message| assert_operator message, :===, refusal(&call) }
+    assert_equal 2, client(retry: { statuses: 503, max: 1, interval: 0 }).get(url("/status/503")).attempts.size
+  end
+
   def test_no_message_shows_a_secret
     key = OpenSSL::PKey::EC.generate("prime256v1").private_to_pem.sub(/\A.*\n/, "") # Its BEGIN line is lost.
     secret = key[0, 40]

@@ -7,6 +7,7 @@ module Hecaton
     include Sending
     include Many
     include Downloads
+    singleton_class.prepend Suggestion
 
     # Makes a client with these settings, yields it, closes it when the block is left, and returns what the block does.
     # Without a block it returns the client.
@@ -36,7 +37,7 @@ module Hecaton
     # For with: makes this a client on the connections of another. Returns itself.
     def derive(parent, settings)
       @parent = parent
-      initialize(**settings)
+      Suggestion.around { initialize(**settings) }
       self
     end
 
@@ -158,15 +159,19 @@ module Hecaton
 
       # A base URL as the engine takes it, nil for none: with a slash after its path, so that relative URLs go below it.
       def base(value)
-        url = value&.to_s
-        url&.valid_encoding? ? url.sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/") : url
+        return if value.nil?
+
+        url = value.to_s
+        return url unless url.valid_encoding?
+
+        absolute(value, url).sub(%r{\A[^?#]*[^/?#](?=[?#]|\z)}, "\\0/")
       end
 
       # A proxy as the engine takes it: its URL, empty for none, nil for the environment's.
       def proxy(value)
         return value if value.nil?
         return "" if value == false
-        return value.to_s unless value == true || value.to_s.b.strip.empty?
+        return value.to_s if (value.is_a?(String) || value.respond_to?(:scheme)) && !value.to_s.b.strip.empty?
 
         raise ArgumentError, "proxy: give a URL, false for none, or nil for the environment's"
       end
@@ -184,15 +189,25 @@ module Hecaton
 
       # Statuses, with Ranges of them spelt out.
       def statuses(list)
-        list = [list] if list.is_a?(Range)
-        return list unless list.is_a?(Array)
+        return if list.nil?
 
-        list.flat_map do |status|
-          next [status] unless status.is_a?(Range)
-          next status.to_a if [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
+        Array(list.is_a?(Range) ? [list] : list).flat_map do |status|
+          next [status] if status.is_a?(Integer) && status.between?(0, 999)
+          next status.to_a if status.is_a?(Range) && [status.begin, status.end].all? { |edge| edge.is_a?(Integer) && edge.between?(0, 999) }
 
-          raise ArgumentError, "retry: statuses has the Range #{status.inspect}: give one of Integers, such as 500..599"
+          raise ArgumentError, "retry: statuses has #{status.inspect}: give statuses and Ranges of them, such as [429, 500..599]"
         end
+      end
+
+      # The URL; ArgumentError if it has no scheme. Anything with an @ may hold a password, and is not shown.
+      def absolute(value, url)
+        return url if url.match?(%r{://|\A\s*https?:}i)
+        raise ArgumentError, "base_url is of class #{value.class}: give a String or a URI" unless value.is_a?(String) || value.respond_to?(:scheme)
+
+        shown = url.include?("@") ? "base_url" : "base_url #{url.inspect}"
+        raise ArgumentError, "#{shown} has no scheme and host: give one such as \"https://api.example.org/v1\"" if url.match?(%r{\A\s*(?:[/.?#]|\z)}) || url.include?("@")
+
+        raise ArgumentError, "#{shown} has no scheme; did you mean #{"http://#{url}".inspect}?"
       end
 
       # Networks as the engine takes them.

@@ -87,6 +87,8 @@ module Hecaton
       return if body.nil?
       return BodySource.new([body]) if !body.is_a?(Hash) && (body.respond_to?(:read) || body.respond_to?(:each))
 
+      raise ArgumentError, "body is a Hash: send it as JSON by json: or as a form by form:" if body.is_a?(Hash)
+
       raise ArgumentError, "body is #{body.class}: give a String, an IO, a Pathname, or what yields Strings by each"
     end
 

@@ -201,7 +201,12 @@ module Hecaton
 
     # For RequestBuilder: raises ArgumentError for an option that no request has.
     def self.refuse(name)
-      raise ArgumentError, "unknown keyword: #{name.inspect} (a request has #{Settings::OF_REQUESTS.join(", ")})"
+      if Settings::NAMES.include?(name)
+        raise ArgumentError, "unknown keyword: #{name.inspect} is a setting of the client: Client.new(#{name}: …)"
+      end
+
+      meant = Suggestion.of(name, Settings::OF_REQUESTS)
+      raise ArgumentError, "unknown keyword: #{name.inspect}#{meant} (a request has #{Settings::OF_REQUESTS.join(", ")})"
     end
 
     private

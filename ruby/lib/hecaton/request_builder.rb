@@ -56,7 +56,7 @@ module Hecaton
       @timeout = timeout
       @redirects = RequestBuilder.redirects(redirects)
       @token_source = TokenSource.new(code, base) if code && !Token.named?(own)
-      app = [["X-App-Name", app_name], ["X-App-Env", app_env]].select do |name, value|
+      app = [["X-App-Name", label(:app_name, app_name)], ["X-App-Env", label(:app_env, app_env)]].select do |name, value|
         value && own.none? { |other, _| other.casecmp?(name) }
       end
       fields = app.map { |name, value| [name, value.to_s] } + own.reject { |_, value| value.nil? }
@@ -241,6 +241,13 @@ module Hecaton
     end
 
     private
+
+    # A setting that becomes a header's value, as a String; nil for none.
+    def label(name, value)
+      return value&.to_s if value.nil? || value.is_a?(String) || value.is_a?(Symbol)
+
+      raise ArgumentError, "#{name} is of class #{value.class}: give a String or a Symbol"
+    end
 
     # Rare options of a request; nil if this one has none.
     def options(given)

@@ -334,7 +334,7 @@ settings! {
     decode: bool = true, request, "bool?";
     /// Requests in flight in a batch. Default 200. Over HTTP/1.1 each has a connection of its own. A server of a few
     /// threads may leave most of them waiting until they time out; `per_origin` limits that.
-    concurrency: usize = 200, request, "Integer?", zero "counts as 1";
+    concurrency: usize = 200, request, "Integer?", zero "refused";
     /// The `User-Agent` of requests that carry none. Default `app_name`, or else "hecaton/VERSION".
     user_agent: String = concat!("hecaton/", env!("CARGO_PKG_VERSION")).to_owned(), request, "String?";
 
