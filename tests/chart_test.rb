@@ -6,7 +6,7 @@ require "tmpdir"
 class ChartTest < Minitest::Test
   ROOT = File.expand_path("..", __dir__)
   README = File.read(File.join(ROOT, "README.md"))
-  RUN = README[%r{\[the run\]\((docs/results/[^)]+)/report\.html\)}, 1]
+  RUN = README[%r{\[the run\]\((docs/results/[^)]+)/README\.md\)}, 1]
 
   def test_the_chart_is_the_one_of_the_linked_run
     Dir.mktmpdir do |folder|
@@ -16,7 +16,7 @@ class ChartTest < Minitest::Test
         assert_equal File.read(File.join(folder, name)), File.read(File.join(ROOT, "docs/images", name)), name
       end
       figures = said.scan(/: ([\d,]+) requests per second/).flatten
-      assert_equal 2, figures.size, said
+      assert_equal 3, figures.size, said
       figures.each { |figure| assert_includes README, figure }
     end
   end

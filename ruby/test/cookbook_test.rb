@@ -49,6 +49,7 @@ class CookbookTest < Minitest::Test
       "/status" => Scripted.response(200, { "Content-Type" => "text/plain" }, "all good"),
       "/v1/users/1" => Scripted.response(200, JSON_TYPE.merge("Set-Cookie" => "theme=dark"), '{"id":1,"name":"Ada"}'),
       "/v1/users" => Scripted.response(201),
+      "/v1/files" => ->(request) { Scripted.response(201, { "Content-Type" => "text/plain" }, request[/filename="(.*?)"/, 1]) },
       "/v1/users/9" => Scripted.response(404, { "Content-Type" => "text/plain" }, "nobody"),
       "/v1/items?page=1" => Scripted.response(200, JSON_TYPE.merge("Link" => '<items?page=2>; rel="next"'), "[1,2]"),
       "/v1/items?page=2" => Scripted.response(200, JSON_TYPE, "[3]"),

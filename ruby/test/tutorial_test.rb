@@ -1,10 +1,10 @@
-# Every program of docs/tutorial.md runs as it stands there, and prints what stands below it.
+# Every program of docs/tutorial.md runs as it stands there, on the page's own server and on the lab's, and prints what
+# stands below it.
 require "test_helper"
-require "open3"
+require "documents"
 
-class TutorialTest < ServerTest
-  PAGE = File.read(File.expand_path("../../docs/tutorial.md", __dir__))
-  LIB = File.expand_path("../lib", __dir__)
+class TutorialTest < Minitest::Test
+  PAGE = Documents.page("docs/tutorial.md")
   # Each title with its programs: [title, number, program, output].
   PROGRAMS = PAGE.split(/^## /).drop(1).flat_map do |section|
     section.scan(/^```ruby\n(.*?)^```\n\n```text\n(.*?)^```/m).each_with_index.map { |program, number|
@@ -12,17 +12,20 @@ class TutorialTest < ServerTest
     }
   end
 
+  # All programs but the server have an output.
   def test_no_program_is_left_out
-    assert_equal PAGE.scan(/^```ruby$/).size, PROGRAMS.size
+    assert_equal PAGE.scan(/^```ruby$/).size, PROGRAMS.size + 1
     assert_operator PROGRAMS.size, :>=, 8
   end
 
   PROGRAMS.each do |title, number, program, output|
     define_method("test_#{title.downcase.gsub(/\W+/, "_")}_#{number}") do
-      printed, complaints, status = Open3.capture3(RbConfig.ruby, "-w", "-I#{LIB}", "-",
-        stdin_data: program.gsub("http://127.0.0.1:8080", real_server.url))
-      assert_predicate status, :success?, complaints
-      assert_equal [output, ""], [printed, complaints]
+      assert_equal [[output, ""]], Documents.run_on_both(program)
     end
+  end
+
+  # Documents say that it is a dozen lines or so, and people read it before they run it.
+  def test_the_server_is_short
+    assert_operator Documents::TutorialServer::PROGRAM.lines.size, :<=, 25
   end
 end

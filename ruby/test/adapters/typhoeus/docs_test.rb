@@ -1,15 +1,13 @@
 # The Ruby in docs/from-typhoeus.md runs as it stands.
 require_relative "drop_in"
+require "documents"
 
 class TyphoeusDocsTest < DropInTest
   PAGE = File.expand_path("../../../../docs/from-typhoeus.md", __dir__)
 
   def test_each_example
-    examples = File.read(PAGE).scan(/^```ruby\n(.*?)^```$/m).flatten
-    outputs = examples.map do |example|
-      capture_io { eval(example.gsub("http://127.0.0.1:8080", real_server.url), binding, PAGE) }.first
-    end
-    assert_equal ["133\n" * 10, "200\n"], outputs
+    outputs = Documents.programs("docs/from-typhoeus.md").map { |example| Documents.run_on_both(example) }
+    assert_equal [[["133\n" * 10, ""]], [["200\n", ""]]], outputs
   end
 
   # The page's list of options that have no effect.
