@@ -9,8 +9,8 @@ mod markdown;
 mod progress;
 mod reading;
 mod screen;
-mod stderr;
 mod stop;
+mod terminal;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

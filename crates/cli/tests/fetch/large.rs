@@ -1,7 +1,11 @@
 //! Large bodies go to the disk as they come, and are resumed after a kill; whatever the server does, no file is mixed.
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -283,6 +287,52 @@ fn a_body_that_is_cut_is_resumed_in_the_same_run() {
     }
     let seen = server.seen();
     assert_eq!(seen.len(), 6, "{seen:?}");
+}
+
+/// A body without an end: each response brings two more megabytes of it, and says another length. After many it ends.
+fn endless(stream: TcpStream, count: u64) {
+    let mut from = 0;
+    let mut lines = BufReader::new(&stream).lines().map_while(Result::ok);
+    for line in lines.by_ref().take_while(|line| !line.is_empty()) {
+        let range = line.to_ascii_lowercase();
+        if let Some(first) = range.strip_prefix("range: bytes=") {
+            from = first.trim_end_matches('-').parse().unwrap();
+        }
+    }
+    let body = vec![b'x'; 2 << 20];
+    let (end, total) = match count < 60 {
+        true => (from + (2 << 20) - 1, from + (4 << 20) + count),
+        false => (from + (2 << 20) - 1, from + (2 << 20)),
+    };
+    let head = match from {
+        0 => "HTTP/1.1 200 OK\r\nETag: \"a\"\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n"
+            .to_owned(),
+        from => format!(
+            "HTTP/1.1 206 Partial Content\r\nETag: \"a\"\r\nContent-Range: bytes {from}-{end}/{total}\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        ),
+    };
+    let mut out = &stream;
+    let _ = out.write_all(&[head.as_bytes(), &body].concat());
+}
+
+#[test]
+fn a_body_that_has_no_end_is_given_up() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = count.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            endless(stream, counted.fetch_add(1, Ordering::SeqCst));
+        }
+    });
+    let world = World::new();
+    let urls = [format!("http://127.0.0.1:{port}/endless")];
+    let list = world.write("urls.txt", urls.into_iter());
+    let ended = world.run_to(3, &list, &["--keep-body", "files", "--retries", "2"]);
+    assert!(ended.stderr.contains("1 error"), "{}", ended.stderr);
+    assert!(count.load(Ordering::SeqCst) < 20, "{count:?}");
 }
 
 #[test]

@@ -115,6 +115,37 @@ fn a_scraper_sees_how_far_a_run_is_and_a_log_has_lines_of_json() {
 }
 
 #[test]
+fn silent_clients_do_not_delay_a_scraper() {
+    let world = World::new();
+    let list = world.write(
+        "urls.txt",
+        [format!("{}/delay/3600000", world.server.base_url())].into_iter(),
+    );
+    let arguments = ["--metrics", "127.0.0.1:0", "--timeout", "2h"];
+    let mut run = world.fetch(&list, &arguments).spawn().unwrap();
+    let mut said = BufReader::new(run.stderr.take().unwrap()).lines();
+    let address = said.find_map(|line| {
+        let line = line.unwrap();
+        let rest = line.strip_prefix("metrics: http://")?;
+        rest.strip_suffix("/metrics").map(str::to_owned)
+    });
+    let address = address.expect("an address");
+    // Each is waited for, for as long as it is connected.
+    let silent: Vec<_> = (0..5)
+        .map(|_| TcpStream::connect(&address).unwrap())
+        .collect();
+    assert!(get(&address, "/metrics").contains("200 OK"));
+    for mut stream in silent {
+        stream.set_nonblocking(true).unwrap();
+        let read = stream.read(&mut [0; 1]);
+        let is_waited_for = read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock);
+        assert!(is_waited_for, "the scraper was served behind it");
+    }
+    run.kill().unwrap();
+    run.wait().unwrap();
+}
+
+#[test]
 fn an_address_that_cannot_be_used_is_refused_before_anything_is_sent() {
     let world = World::new();
     let list = world.list(0..3);

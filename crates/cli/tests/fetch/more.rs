@@ -35,6 +35,24 @@ fn has(world: &World, records: usize, requests: u64) {
 }
 
 #[test]
+fn the_name_of_a_list_does_not_command_a_terminal() {
+    let world = World::new();
+    world.run(&world.list(0..3), &[]);
+    let mut add = hecaton(&["fetch", "add"]);
+    let added = ending(
+        add.arg(world.out())
+            .arg(world.path("no\u{1b}[2J\u{9b}such.txt")),
+    );
+    assert_ne!(added.status, Some(0));
+    assert!(added.stderr.contains("such.txt"), "{:?}", added.stderr);
+    assert!(
+        !added.stderr.contains(['\u{1b}', '\u{9b}']),
+        "{:?}",
+        added.stderr
+    );
+}
+
+#[test]
 fn a_list_that_grew_is_accepted_by_the_same_command() {
     let world = World::new();
     let arguments = ["--final-tables", "csv"];

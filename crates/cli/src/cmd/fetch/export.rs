@@ -1,6 +1,5 @@
 //! `hecaton fetch export`: the records of a job as one table.
 
-use std::io::stdout;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -12,7 +11,7 @@ use hecaton_fetch::plan::Plan;
 use hecaton_fetch::show::export;
 use hecaton_lab::findings::words::{count, plural};
 
-use super::{Home, elsewhere};
+use super::{Home, elsewhere, out};
 
 /// Writes the records of a job as one table.
 ///
@@ -48,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let _ = finish::parts(&folder);
     let rows = match (&arguments.target.csv, &arguments.target.parquet) {
         (Some(path), _) if path.as_os_str() == "-" => {
-            export::print::<anyhow::Error>(&folder, stdout().lock())?
+            export::print::<anyhow::Error>(&folder, out::out())?
         }
         (Some(path), _) => export::export(&folder, TableFormat::Csv, path)?,
         (_, Some(path)) if path.as_os_str() == "-" => {

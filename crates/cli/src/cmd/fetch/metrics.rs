@@ -14,6 +14,9 @@ use hecaton_fetch::segment::Tally;
 /// The longest that a scraper may take to send its request, or to read the response.
 const PATIENCE: Duration = Duration::from_secs(5);
 
+/// The most clients that are served at once; more are disconnected.
+const MOST_CLIENTS: usize = 64;
+
 /// The most bytes of a request.
 const LONGEST: usize = 8 << 10;
 
@@ -46,12 +49,20 @@ impl Metrics {
         }
         let metrics = Metrics::default();
         let served = metrics.clone();
-        // The thread ends with the process. It serves one request at a time: that is enough for a scraper, and a
-        // stranger cannot make the thread do more.
+        // The threads end with the process. A scraper does not wait for clients that are silent, and a stranger cannot
+        // make many threads.
         std::thread::spawn(move || {
+            let busy = Arc::new(());
             for stream in listener.incoming().flatten() {
-                // A client that has disconnected gets nothing.
-                let _ = served.respond(stream);
+                let (served, held) = (served.clone(), busy.clone());
+                if Arc::strong_count(&busy) > MOST_CLIENTS {
+                    continue;
+                }
+                std::thread::spawn(move || {
+                    // A client that has disconnected gets nothing.
+                    let _ = served.respond(stream);
+                    drop(held);
+                });
             }
         });
         Ok(metrics)

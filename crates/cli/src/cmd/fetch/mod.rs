@@ -9,6 +9,7 @@ mod export;
 mod live;
 mod metrics;
 mod open;
+mod out;
 mod plan;
 mod report;
 mod run;

@@ -1,13 +1,13 @@
 //! `hecaton fetch show`: records of a job, a line each.
 
-use std::io::{BufWriter, Write, stdout};
+use std::io::Write;
 
 use anyhow::Result;
 use clap::Args;
 use hecaton_fetch::finish;
 use hecaton_fetch::show::{each_line, matching, record};
 
-use super::{Home, elsewhere};
+use super::{Home, elsewhere, out};
 
 /// Prints records, one line of JSON each; also those of a job that is not done.
 #[derive(Args)]
@@ -27,7 +27,7 @@ pub struct Arguments {
 /// # Errors
 /// When the folder holds no job, or it cannot be read.
 pub fn run(arguments: &Arguments) -> Result<()> {
-    let mut out = BufWriter::new(stdout().lock());
+    let mut out = out::out();
     let mut left = arguments.limit.unwrap_or(u64::MAX);
     let home = elsewhere::Home::open(&arguments.home.folder)?;
     let folder = home.folder.clone();

@@ -15,6 +15,7 @@ use super::live::{hosts, line};
 use super::verdict::judge_by;
 use super::worker_lines;
 use super::{Home, elsewhere};
+use crate::terminal::safe;
 
 /// How often `--watch` prints the status.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -65,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
         let is_screen = arguments.watch && stdout().is_terminal();
         // From the top left corner, on an empty screen.
         let clear = if is_screen { "\x1b[H\x1b[2J" } else { "" };
-        writeln!(stdout(), "{clear}{text}")?;
+        writeln!(stdout(), "{clear}{}", safe(&text))?;
         if !arguments.watch || (status.job.is_done() && status.again.is_none()) {
             return match &arguments.fail_if {
                 limit @ Some(_) => {

@@ -209,7 +209,13 @@ fn on_disk(
         }
         outcome => {
             let is_progress = length >= pending.furthest.saturating_add(PROGRESS);
-            let may_resume = partial.representation.is_some();
+            let known = partial.representation.as_ref();
+            // A body whose end nobody knows, or that says another each time, may have none.
+            let total = end.map(|(_, total)| total);
+            let total = total.or_else(|| known?.total);
+            let has_end = total.is_some() && pending.total.is_none_or(|had| Some(had) == total);
+            pending.total = pending.total.or(total);
+            let may_resume = known.is_some() && has_end;
             pending.furthest = pending.furthest.max(length);
             match (is_progress && may_resume, outcome) {
                 (true, outcome) => Came::Again(outcome),

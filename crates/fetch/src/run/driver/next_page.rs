@@ -19,6 +19,7 @@ impl Driver<'_> {
             pages: Some(Box::new(pages)),
             attempts: 0,
             furthest: 0,
+            total: None,
             ..flight.pending
         };
         let part = &mut self.open[index];

@@ -30,6 +30,8 @@ pub struct Pending {
     pub is_robots: bool,
     /// The most of its body that was ever there.
     pub furthest: u64,
+    /// The length of its body, as a response said first.
+    pub total: Option<u64>,
     /// Where redirects led it, if they did.
     pub onward: Option<Box<Onward>>,
     /// The pages that it has had, if it is at a further one.
@@ -57,6 +59,7 @@ impl Pending {
             is_intended: false,
             is_robots: false,
             furthest: 0,
+            total: None,
             onward: None,
             pages: None,
         }
