@@ -126,14 +126,18 @@ module Hecaton
     # For adapters: makes the calling thread the one that uses it.
     def adopt = @native.adopt
 
+    # For adapters: the request whose callbacks were called last, or were about to be when an interrupt left `step`. nil
+    # after a `step` that was not left.
+    def last_called = (@ended[@reported - 4] if @reported.positive?)
+
     # For adapters: reads no more of the body of this request, in its on_body. Its outcome is a Response.
     def enough(pending) = @target.enough(pending)
 
-    # For adapters: ends it, as `run` does at its end. Returns nil.
+    # For adapters: ends it, as `run` does at its end. Returns an Array of the requests that were given up. Each has its
+    # outcome. In a child of fork, these are all that the parent had queued or in flight.
     def close
       @over = true
-      abandon("ended") unless size.zero?
-      nil
+      size.zero? ? [] : abandon("ended")
     ensure
       @native.finish
     end
@@ -338,6 +342,7 @@ module Hecaton
           requests.each { |request| ends << [request, CancelledError.new(message, phase: :queue, sent: sent)] }
         end
         settle(ends)
+        ends.map(&:first)
       end
     end
   end

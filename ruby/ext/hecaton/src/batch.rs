@@ -471,12 +471,15 @@ impl Batch {
     /// Gives everything up. Adds ended requests to `ended`, as `wait` does, and returns two lists: the requests that
     /// had not been started, and those that had.
     fn clear(ruby: &Ruby, this: &Batch, ended: RArray) -> Result<RArray, Error> {
-        this.own(ruby)?;
         let (queued, started) = (ruby.ary_new(), ruby.ary_new());
-        // In a child of fork all requests belong to the parent, which may have sent any.
+        // In a child of fork all requests belong to the parent, which may have sent any. Another thread of the parent
+        // may have run the batch, and may be waiting in it.
         let mut guard = match this.is_inherited() {
             true => None,
-            false => Some(this.lock(ruby)?),
+            false => {
+                this.own(ruby)?;
+                Some(this.lock(ruby)?)
+            }
         };
         if let Some(inner) = guard.as_mut().and_then(|guard| guard.get()) {
             this.hand_over(ruby, inner, ended)?;

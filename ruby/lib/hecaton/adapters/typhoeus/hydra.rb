@@ -24,8 +24,9 @@ module Hecaton
         @transfers = Transfers.new(self)
       end
 
-      # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once; a further
-      # `run` continues with the rest.
+      # Runs until nothing is queued or under way. An exception that leaves a callback leaves it at once, and so do
+      # Timeout.timeout and Thread#kill. A further `run` continues with the rest, in this thread or another. In a child
+      # of fork it first ends the requests that are under way in the parent, as failures.
       #
       # Raises Ethon::Errors::InvalidValue if max_concurrency is less than 1 and requests are left.
       def run

@@ -8,7 +8,7 @@ module Hecaton
       # its client. So none waits for one with other settings.
       #
       # The batch alone knows what is under way: also outcomes that it has received and not delivered, because an
-      # exception left `run`. The next `run` delivers them.
+      # exception or Thread#kill left `run`. The next `run` delivers them, in whatever thread.
       class Transfers
         # The batch has no limit: the hydra itself limits the number of requests.
         NO_LIMIT = 2**32 - 1
@@ -17,7 +17,10 @@ module Hecaton
         # hydra receives each request that ended and its Response.
         def initialize(hydra)
           @hydra = hydra
-          begin_again
+          @home = Process.pid
+          @batch = @client = @starting = @restarted = nil
+          @delivered = nil # The request whose callbacks were begun last, by its Pending.
+          @left = [] # Those that have ended and whose callbacks were not begun, because `run` was left.
         end
 
         # How many are under way.
@@ -36,30 +39,42 @@ module Hecaton
         def wait = @batch ? @batch.step : false
 
         # Before `wait`: makes the calling thread the one that runs the hydra, puts a request back that an interrupt kept
-        # from being started, and calls the callbacks that it kept from being called. A child of fork has nothing under
-        # way.
+        # from being started, and calls the callbacks that it kept from being called.
         def resume(queue)
-          begin_again if @home != Process.pid
+          leave_to_parent if @home != Process.pid
           @batch&.adopt
           start_again(queue) if @starting
-          @promised.select { |pending, _| pending.outcome }.each { |pending, request| deliver(pending, request, pending.outcome) }
+          note_left
+          call_left
         end
 
-        # After `wait`. What is under way stays so, unless the thread was killed, which will not come back.
+        # After `wait`. What is under way stays so, and callbacks that were not called are noted for the next `run`.
         def pause
           return unless @batch
 
-          killed = Thread.current.status == "aborting"
-          close if killed || @batch.size.zero?
-          begin_again if killed
+          note_left
+          close if @batch.size.zero?
         end
 
         private
 
-        def begin_again
+        # In a child of fork: requests under way are the parent's, and fail here.
+        def leave_to_parent
           @home = Process.pid
-          @batch = @client = @starting = @restarted = nil
-          @promised = {}.compare_by_identity # Requests whose callbacks are still to be called, by their Pending.
+          @left.concat(close) if @batch
+        end
+
+        # An interrupt can come after a request was taken from the batch, and before its callbacks.
+        def note_left
+          pending = @batch&.last_called
+          @left << pending unless pending.nil? || pending.equal?(@delivered) || @left.include?(pending)
+        end
+
+        def call_left
+          while (pending = @left.first)
+            pending.call_back unless pending.equal?(@delivered)
+            @left.shift if pending.equal?(@left.first)
+          end
         end
 
         def close
@@ -113,14 +128,13 @@ module Hecaton
         end
 
         def promise(request, pending)
-          @promised[pending] = request
           pending.on_complete { |outcome| deliver(pending, request, outcome) }
         end
 
-        # Calls the callbacks of a request that has ended, unless that was done.
+        # Calls the callbacks of a request that has ended.
         def deliver(pending, request, outcome)
           response = request.plan ? request.response_for(outcome) : Response.of(outcome)
-          @hydra.ended(request, response) { @promised.delete(pending) }
+          @hydra.ended(request, response) { @delivered = pending }
         end
       end
     end
