@@ -168,4 +168,42 @@ class FaradayParallelTest < FaradayTest
     client = conn.app.build_connection(Faraday::Env.from(request: conn.options, ssl: conn.ssl))
     assert_equal [0, 0], client.stats.values_at(:in_use, :idle)
   end
+
+  def test_each_request_has_its_outcome_after_an_interrupt
+    held = server { |request| request.path == "/held" ? :hang : [200, {}] }
+    conn = connection(held.url)
+    manager = ADAPTER.setup_parallel_manager(concurrency: 2)
+    responses, notified = [], []
+    assert_raises(Timeout::Error) do
+      Timeout.timeout(0.5) do
+        conn.in_parallel(manager) do
+          %w[/a /held /b /held /never].each { |path| responses << conn.get(path).on_complete { notified << path } }
+        end
+      end
+    end
+    assert(responses.all?(&:finished?))
+    assert_equal [200, 0, 200, 0, 0], responses.map(&:status)
+    assert_equal %w[/a /b /held /held /never], notified.sort
+    errors = responses.map { |response| response.env[:hecaton_error]&.cause&.class }
+    assert_equal [nil, Hecaton::CancelledError, nil, Hecaton::CancelledError, Hecaton::CancelledError], errors
+    conn.in_parallel(manager) { responses << conn.get("/a") } # The failures of that run are none of this one's.
+    assert_equal 200, responses.last.status
+  end
+
+  def test_threads_share_a_manager
+    served = server { |request| request.path == "/0/3" ? "no HTTP\r\n\r\n" : [200, {}, request.path] }
+    manager = ADAPTER.setup_parallel_manager
+    responses = Array.new(2) { [] }
+    errors = Array.new(2) do |number|
+      conn = connection(served.url)
+      Thread.new do
+        conn.in_parallel(manager) { 10.times { |index| responses[number] << conn.get("/#{number}/#{index}") } }
+      rescue Faraday::Error => error
+        error.class
+      end
+    end.map(&:value)
+    assert_equal [Faraday::ConnectionFailed, nil], errors
+    expected = Array.new(2) { |number| Array.new(10) { |index| number.zero? && index == 3 ? "" : "/#{number}/#{index}" } }
+    assert_equal expected, (responses.map { |own| own.map(&:body) })
+  end
 end

@@ -55,16 +55,19 @@ class Faraday::Adapter::Hecaton
 
     # Queues it in a batch for its own client, and calls the block with the error that it ended in, or nil.
     def queue(batch)
-      position = Body.position(@given)
-      request = batch.request(VERBS[@env.method], @env.url.to_s,
+      @position = Body.position(@given)
+      @pending = batch.request(VERBS[@env.method], @env.url.to_s,
         headers: @headers, body: @body, timeout: @timeout, client: @client)
-      deliver(request) if @env.request.stream_response?
-      request.on_complete do |outcome|
-        Body.return_to(@given, position) if position
-        yield conclude(outcome)
-      end
+      deliver(@pending) if @env.request.stream_response?
+      @pending.on_complete { |outcome| yield conclude(outcome) }
     rescue ArgumentError => error
       yield Errors.of(error, @env)
+    end
+
+    # After the end of a batch that an exception has left: the error that it ended in, or nil.
+    def left
+      conclude(@pending&.outcome ||
+        ::Hecaton::CancelledError.new("in_parallel was left before this request began", phase: :queue, sent: false))
     end
 
     # Notifies those who wait for its end.
@@ -126,6 +129,7 @@ class Faraday::Adapter::Hecaton
 
     # The error, nil for a response.
     def conclude(outcome)
+      Body.return_to(@given, @position) if @position
       return Errors.of(outcome, @env) if outcome.error
 
       ResponseEnv.head(@env, outcome, @settings) unless @delivery

@@ -9,68 +9,99 @@ class Faraday::Adapter::Hecaton
   # That is its failure (Faraday::TimeoutError and the like), or an exception of a middleware or an on_complete for its
   # response. A request that failed has the status 0, an empty body, and its error in <code>env[:hecaton_error]</code>.
   #
-  # Used by one thread at a time.
+  # Timeout.timeout, Thread#kill or Ctrl-C ends all requests at once. Those without a response fail in the same way.
+  #
+  # Threads may share one. One of them runs what all have queued, while the others wait for it. Each raises the failures
+  # of its own requests.
   class ParallelManager
+    # A request of in_parallel: the how manieth it is, and the thread that has queued it.
+    Queued = Struct.new(:exchange, :number, :thread)
+    private_constant :Queued
+
     # concurrency::, per_origin::, rate:: as in Hecaton::Many, of all requests together.
     # raise_errors:: false leaves failures to <code>env[:hecaton_error]</code>. Exceptions of middlewares are raised
     #   all the same.
     def initialize(concurrency: nil, per_origin: nil, rate: nil, raise_errors: true)
       @limits = { concurrency: concurrency, per_origin: per_origin, rate: rate }
       @raise_errors = raise_errors
+      @lock = Mutex.new # Of the thread that runs the requests.
       @waiting = []
+      @started = {}.compare_by_identity
+      @failures = []
       @number = 0
     end
 
     # For the adapter: takes an Exchange. In a callback it joins the batch that runs.
     def queue(exchange)
-      @batch ? start(exchange) : @waiting << exchange
+      @waiting << Queued.new(exchange, @number += 1, Thread.current)
+      start_all if @batch && @lock.owned?
     end
 
     # For Faraday 2: runs what the block has queued once the block ends. An exception in the block drops all of it.
     def execute
+      left = true
       yield
+      left = false
       run
     ensure
-      @waiting.clear
+      @waiting.reject! { |queued| queued.thread == Thread.current } if left
     end
 
     # Runs what is queued, and what its callbacks queue, to the end: in one batch, whatever the settings of each are.
     # Without limits of the manager, those of the first request's adapter count.
     def run
-      return if @batch || @waiting.empty? # Called in a callback of itself, or for nothing.
+      return if @lock.owned? # Called in a callback of itself.
 
-      @failures = []
-      run_batch
-      _, error = @failures.min_by(&:first)
-      raise error if error
+      failures = nil
+      @lock.synchronize do
+        run_batch until @waiting.empty?
+      ensure
+        failures = take_failures
+      end
+      failures.min_by(&:first)&.then { |_, _, error| raise error }
     end
 
     private
 
     def run_batch
-      @waiting.first.client.batch(**@limits) do |batch|
+      @waiting.first.exchange.client.batch(**@limits) do |batch|
         @batch = batch
-        @waiting.each { |exchange| start(exchange) }
+        start_all
       end
     ensure
       @batch = nil
-      @waiting.clear
-      @number = 0
+      end_those_left
     end
 
-    def start(exchange)
-      number = @number += 1
-      exchange.queue(@batch) do |error|
-        @failures << [number, error] if error && @raise_errors
-        report(number, exchange, error)
-      end
+    def start_all
+      start(@waiting.first) until @waiting.empty?
+    end
+
+    def start(queued)
+      @started.store(@waiting.shift, true)
+      queued.exchange.queue(@batch) { |error| report(queued, error) }
+    end
+
+    # After an exception or an interrupt has left the batch.
+    def end_those_left
+      @started.each_key.to_a.each { |queued| report(queued, queued.exchange.left) } unless @started.empty?
     end
 
     # An exception in one request's middlewares does not keep the others from finishing.
-    def report(number, exchange, error)
-      exchange.finish(error)
+    def report(queued, error)
+      @started.delete(queued)
+      fail_with(queued, error) if error && @raise_errors
+      queued.exchange.finish(error)
     rescue StandardError => raised
-      @failures << [number, raised]
+      fail_with(queued, raised)
+    end
+
+    def fail_with(queued, error) = @failures << [queued.number, queued.thread, error]
+
+    # Those of the calling thread. No other will take those of a thread that has ended.
+    def take_failures
+      taken, @failures = @failures.partition { |_, thread,| thread == Thread.current || !thread.alive? }
+      taken.select { |_, thread,| thread == Thread.current }
     end
   end
 end
