@@ -111,6 +111,15 @@ class NetHTTPRequestTest < NetHTTPTest
     end
   end
 
+  def test_names_of_multipart_have_no_line_breaks
+    post = Net::HTTP::Post.new("/echo")
+    parts = [["a\r\nX-A: b", "1"], ["file", StringIO.new("text"), { filename: "x\"\r\nX-B: c" }]]
+    post.set_form(parts, "multipart/form-data")
+    body = arrived_at(Hecaton::NetHTTP.start("127.0.0.1", URI(url("/")).port) { |http| http.request(post) })["body"]
+    dispositions = body.scan(/^Content-Disposition: (.*)\r$/).flatten
+    assert_equal ['form-data; name="a%0D%0AX-A: b"', 'form-data; name="file"; filename="x\\"%0D%0AX-B: c"'], dispositions
+  end
+
   def test_streams_with_a_length_and_in_chunks
     length = ->(put, size) { put["Content-Length"] = size.to_s }
     chunked = ->(put, _) { put["Transfer-Encoding"] = "chunked" }

@@ -4,6 +4,15 @@ module Hecaton
     # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in
     # Net::HTTP.
     class Written
+      # Quotes line breaks in the names of multipart's fields and files, as browsers do (WHATWG). Net::HTTP writes them
+      # as they are, so a name could add fields to its part.
+      module Quoting
+        private
+
+        def quote_string(*) = super.gsub(/[\r\n]/, "\r" => "%0D", "\n" => "%0A")
+      end
+      private_constant :Quoting
+
       # Net::HTTP reads whether to wait before a body; nil for not.
       attr_reader :continue_timeout
 
@@ -12,6 +21,7 @@ module Hecaton
       def self.of(request)
         copy = request.dup
         copy.initialize_http_header(nil) # Only the copy's headers are cleared.
+        copy.extend(Quoting)
         copy["content-type"] = request["content-type"] if request.key?("content-type")
         new(copy)
       end
