@@ -70,9 +70,12 @@ module SharedBehaviour
 
     define_method(:"test_#{verb}_times_out") do
       responding { :hang }
-      assert_raises(Faraday::TimeoutError) { request_once(conn(request: { timeout: 0.3 }), verb) }
-      assert_raises(Faraday::TimeoutError) { request_once(conn(request: { timeout: 60, read_timeout: 0.1 }), verb) }
-      assert_operator @server.arrived.size, :<=, 2, "nothing is sent twice"
+      { "/one" => { timeout: 0.3 }, "/two" => { timeout: 60, read_timeout: 0.1 } }.each do |path, limits|
+        assert_raises(Faraday::TimeoutError) { request_once(conn(request: limits), verb, path) }
+      end
+      # Only these count: a test in another process may look for a closed port, and find this one.
+      sent = @server.arrived.map(&:path).tally.slice("/one", "/two")
+      assert_empty sent.select { |_, times| times > 1 }, "nothing is sent twice"
     end
 
     define_method(:"test_#{verb}_goes_through_a_proxy") do
