@@ -101,9 +101,8 @@ module Hecaton
 
       # Queues it in a batch, for this client unless it is the batch's own, and returns the Pending.
       def queue(batch, url, client)
-        given = options
-        given[:client] = client if client
-        batch.request(@verb, url, given)
+        given = @given ||= options.compact.freeze # One Hash for all requests of a plan that is taken again.
+        batch.request(@verb, url, client ? given.merge(client: client) : given)
       rescue ArgumentError => error
         refuse(error, url)
       end
