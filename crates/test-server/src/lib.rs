@@ -12,6 +12,7 @@ mod bomb;
 mod certificates;
 mod chaos;
 mod check_value;
+mod clock;
 mod coding;
 mod connection;
 mod cut;

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 
+#[cfg(target_os = "linux")]
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 use tokio::runtime::{Builder, LocalOptions, LocalRuntime};
@@ -235,11 +236,23 @@ fn report(started: &mpsc::Sender<Started>, result: Started) {
 }
 
 fn runtime() -> io::Result<LocalRuntime> {
-    Builder::new_current_thread()
-        .enable_io()
-        .build_local(LocalOptions::default())
+    let mut builder = Builder::new_current_thread();
+    builder.enable_io();
+    #[cfg(not(target_os = "linux"))]
+    builder.enable_time(); // The clock needs it there.
+    builder.build_local(LocalOptions::default())
 }
 
+/// Only Linux lets a thread choose its core.
+#[cfg(not(target_os = "linux"))]
+fn pin(core: Option<usize>) -> Result<(), StartError> {
+    core.map_or(Ok(()), |core| {
+        let error = io::ErrorKind::Unsupported.into();
+        Err(StartError::Pin { core, error })
+    })
+}
+
+#[cfg(target_os = "linux")]
 fn pin(core: Option<usize>) -> Result<(), StartError> {
     let Some(core) = core else {
         return Ok(());

@@ -1,28 +1,23 @@
-//! A queue of wake-ups on a timerfd: tokio's own timer rounds to milliseconds, this one does not.
+//! A queue of wake-ups on one clock.
 
 use std::cell::{Cell, RefCell};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::future::poll_fn;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use nix::sys::time::TimeSpec;
-use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags};
-use tokio::io::unix::AsyncFd;
+use crate::clock::Clock;
 
-/// Wakes tasks at given instants, accurate to some tens of microseconds.
+/// Wakes tasks at given instants, as accurately as the clock goes.
 pub(crate) struct Timer {
-    clock: AsyncFd<Clock>,
+    clock: Clock,
     queue: RefCell<BinaryHeap<Reverse<Entry>>>,
     serial: Cell<u64>,
     /// The instant that the clock is set to.
     armed: Cell<Option<Instant>>,
 }
-
-struct Clock(TimerFd);
 
 struct Entry {
     at: Instant,
@@ -34,15 +29,8 @@ struct Entry {
 impl Timer {
     /// Must be called inside the runtime.
     pub(crate) fn new() -> io::Result<Timer> {
-        let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
-        let clock = Clock(TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?);
-        #[allow(
-            deprecated,
-            reason = "its successor is unsafe; a Clock owns one descriptor for life"
-        )]
-        let clock = AsyncFd::new(clock)?;
         Ok(Timer {
-            clock,
+            clock: Clock::new()?,
             queue: RefCell::new(BinaryHeap::new()),
             serial: Cell::new(0),
             armed: Cell::new(None),
@@ -92,32 +80,14 @@ impl Timer {
 
     /// Fires whenever the clock says so; never ends.
     pub(crate) async fn run(&self) {
-        while let Ok(mut guard) = self.clock.readable().await {
-            // The timerfd is never read. Setting it again makes it unreadable until the next instant.
-            guard.clear_ready();
+        while self.clock.due().await.is_ok() {
             self.fire(Instant::now());
         }
     }
 
     fn arm(&self, at: Instant, now: Instant) {
-        // A time of zero would disarm the clock.
-        let wait = at
-            .saturating_duration_since(now)
-            .max(Duration::from_nanos(1));
-        let expiration = Expiration::OneShot(TimeSpec::from_duration(wait));
-        let set = self
-            .clock
-            .get_ref()
-            .0
-            .set(expiration, TimerSetTimeFlags::empty());
-        debug_assert!(set.is_ok(), "a timerfd takes every positive time");
+        self.clock.set(at.saturating_duration_since(now));
         self.armed.set(Some(at));
-    }
-}
-
-impl AsRawFd for Clock {
-    fn as_raw_fd(&self) -> RawFd {
-        self.0.as_fd().as_raw_fd()
     }
 }
 

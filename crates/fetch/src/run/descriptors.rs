@@ -11,6 +11,9 @@ const OTHERS: u64 = 128;
 /// Files that are open for each further thread: its reactor, and what it writes.
 const OF_A_THREAD: u64 = 16;
 
+/// macOS says that there is no limit, and refuses more than this (`OPEN_MAX`).
+const MOST_ON_MACOS: u64 = 10_240;
+
 /// How many idle connections each of so many threads may keep, beside so many requests in flight together.
 ///
 /// # Errors
@@ -20,8 +23,10 @@ pub fn most_idle(concurrency: usize, threads: usize) -> Result<usize> {
     let needed = needed(concurrency, threads);
     let limit = match soft < needed {
         true => {
-            let raised = needed.min(hard);
-            setrlimit(Resource::RLIMIT_NOFILE, raised, hard).map_or(soft, |()| raised)
+            let most = needed.min(hard);
+            let taken = |&to: &u64| setrlimit(Resource::RLIMIT_NOFILE, to, hard).is_ok();
+            let all = [most, most.min(MOST_ON_MACOS).max(soft)];
+            all.into_iter().find(taken).unwrap_or(soft)
         }
         false => soft,
     };

@@ -14,6 +14,15 @@ use crate::runtime::descriptors::Noted;
 use crate::transport::farewell::{Now, Under};
 use crate::transport::wire::{Look, RECORD, TlsStream, poll_read_tls, say_farewell, take_in};
 
+/// How bytes are sent without waiting. A closed connection is an error and never SIGPIPE, which ends programs that do
+/// not ignore it.
+#[cfg(not(target_vendor = "apple"))]
+const SEND: MsgFlags = MsgFlags::MSG_DONTWAIT.union(MsgFlags::MSG_NOSIGNAL);
+
+/// Apple's systems have the socket option `SO_NOSIGPIPE` instead, which mio and socket2 set on each socket they open.
+#[cfg(target_vendor = "apple")]
+const SEND: MsgFlags = MsgFlags::MSG_DONTWAIT;
+
 /// A connected socket.
 pub(crate) enum Pipe {
     Tcp(Noted<TcpStream>),
@@ -106,8 +115,7 @@ impl Under for Pipe {
             return Ok(count);
         }
         self.check_own()?;
-        let flags = MsgFlags::MSG_DONTWAIT | MsgFlags::MSG_NOSIGNAL;
-        send(self.fd(), bytes, flags).map_err(Into::into)
+        send(self.fd(), bytes, SEND).map_err(Into::into)
     }
 }
 

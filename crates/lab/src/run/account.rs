@@ -3,9 +3,6 @@
 use std::fs;
 use std::time::Duration;
 
-use nix::time::clock_getcpuclockid;
-use nix::unistd::Pid;
-
 use super::cgroup::Used;
 
 /// CPU time of some processes since they began.
@@ -37,9 +34,7 @@ impl Account {
     }
 
     fn add(&mut self, pid: i32) {
-        if let Ok(now) = clock_getcpuclockid(Pid::from_raw(pid)).and_then(|clock| clock.now()) {
-            self.total += Duration::from(now);
-        }
+        self.total += cpu_time(pid).unwrap_or_default();
         if let Some(ticks) = Ticks::read(pid) {
             self.user_ticks += ticks.user + ticks.dead_children_user;
             self.system_ticks += ticks.system + ticks.dead_children_system;
@@ -75,6 +70,19 @@ impl Account {
         let user = total.mul_f64(share);
         (user, total.saturating_sub(user))
     }
+}
+
+/// The exact CPU time of a process that has not ended.
+#[cfg(target_os = "linux")]
+fn cpu_time(pid: i32) -> Option<Duration> {
+    let clock = nix::time::clock_getcpuclockid(nix::unistd::Pid::from_raw(pid)).ok()?;
+    clock.now().ok().map(Duration::from)
+}
+
+/// Measurements are refused there.
+#[cfg(not(target_os = "linux"))]
+fn cpu_time(_pid: i32) -> Option<Duration> {
+    None
 }
 
 fn ticks_to_time(ticks: u64) -> Duration {

@@ -1,7 +1,5 @@
 //! Cores: one for all drivers, another for the test server.
 
-use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
-use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
 /// The cores of a run.
@@ -17,10 +15,7 @@ pub struct Pinning {
 
 /// The first and the last core that this process may use; none when there is only one.
 pub fn choose_cores() -> Option<Pinning> {
-    let allowed = sched_getaffinity(Pid::from_raw(0)).ok()?;
-    let cores: Vec<usize> = (0..CpuSet::count())
-        .filter(|&core| allowed.is_set(core).unwrap_or(false))
-        .collect();
+    let cores = allowed::cores();
     match cores[..] {
         [client_core, .., server_core] => Some(Pinning {
             client_core,
@@ -38,10 +33,7 @@ pub fn on_core<T: Send>(core: Option<usize>, work: impl FnOnce() -> T + Send) ->
     std::thread::scope(|scope| {
         let worker = scope.spawn(|| {
             if let Some(core) = core {
-                let mut set = CpuSet::new();
-                if set.set(core).is_ok() {
-                    let _ = sched_setaffinity(Pid::from_raw(0), &set);
-                }
+                allowed::only(core);
             }
             work()
         });
@@ -51,23 +43,52 @@ pub fn on_core<T: Send>(core: Option<usize>, work: impl FnOnce() -> T + Send) ->
     })
 }
 
-#[cfg(test)]
+/// The cores that the calling thread may use.
+#[cfg(target_os = "linux")]
+mod allowed {
+    use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+    use nix::unistd::Pid;
+
+    /// All of them; none if the system does not say.
+    pub fn cores() -> Vec<usize> {
+        let Ok(allowed) = sched_getaffinity(Pid::from_raw(0)) else {
+            return Vec::new();
+        };
+        (0..CpuSet::count())
+            .filter(|&core| allowed.is_set(core).unwrap_or(false))
+            .collect()
+    }
+
+    /// No other than this one from now on, if the system allows that.
+    pub fn only(core: usize) {
+        let mut set = CpuSet::new();
+        if set.set(core).is_ok() {
+            let _ = sched_setaffinity(Pid::from_raw(0), &set);
+        }
+    }
+}
+
+/// Other systems let no thread choose its core.
+#[cfg(not(target_os = "linux"))]
+mod allowed {
+    pub fn cores() -> Vec<usize> {
+        Vec::new()
+    }
+
+    pub fn only(_core: usize) {}
+}
+
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     #[test]
     fn the_work_sees_its_core_and_the_caller_keeps_all() {
-        let before = sched_getaffinity(Pid::from_raw(0)).unwrap();
+        let before = allowed::cores();
         let Some(Pinning { server_core, .. }) = choose_cores() else {
             return;
         };
-        let inside = on_core(Some(server_core), || {
-            sched_getaffinity(Pid::from_raw(0)).unwrap()
-        });
-        let cores: Vec<usize> = (0..CpuSet::count())
-            .filter(|&core| inside.is_set(core).unwrap())
-            .collect();
-        assert_eq!(cores, [server_core]);
-        assert_eq!(sched_getaffinity(Pid::from_raw(0)).unwrap(), before);
+        assert_eq!(on_core(Some(server_core), allowed::cores), [server_core]);
+        assert_eq!(allowed::cores(), before);
     }
 }

@@ -7,7 +7,7 @@ use std::process::Child;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use nix::sys::signal::{Signal, kill};
-use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
+use nix::sys::wait::waitpid;
 use nix::unistd::{Pid, getpgid, getpgrp};
 
 use super::Seen;
@@ -15,7 +15,9 @@ use super::Seen;
 /// From here on whoever loses its parent below this process becomes its child: nobody leaves the tree. Nobody of the
 /// same user may look into the memory of this process either.
 pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_child_subreaper(true);
+    #[cfg(target_os = "linux")]
     let _ = nix::sys::prctl::set_dumpable(false);
 }
 
@@ -126,7 +128,9 @@ pub fn signal(pids: &[i32], signal: Signal) {
 }
 
 /// How often it was stopped or resumed since the last call, as far as the system reports: once of each at most.
+#[cfg(target_os = "linux")]
 pub fn stirrings(pid: i32) -> usize {
+    use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
     let flags = WaitPidFlag::WSTOPPED | WaitPidFlag::WCONTINUED | WaitPidFlag::WNOHANG;
     let mut count = 0;
     while let Ok(WaitStatus::Stopped(..) | WaitStatus::Continued(_)) =
@@ -135,6 +139,12 @@ pub fn stirrings(pid: i32) -> usize {
         count += 1;
     }
     count
+}
+
+/// Measurements are refused there.
+#[cfg(not(target_os = "linux"))]
+pub fn stirrings(_pid: i32) -> usize {
+    0
 }
 
 /// A thread of some processes that may use another core than the shared one.

@@ -47,13 +47,18 @@ impl Process {
     /// Starts a client's driver in its manifest's folder, as `user` or else as the lab's own.
     ///
     /// # Errors
-    /// When the program or the log file cannot be opened.
+    /// When the program or the log file cannot be opened, and on a system other than Linux, where nobody could say what
+    /// a driver's processes use and do.
     pub fn start(
         manifest: &Manifest,
         core: Option<usize>,
         log: &Path,
         user: Option<User>,
     ) -> io::Result<Process> {
+        if !cfg!(target_os = "linux") {
+            let why = "clients are measured only on Linux, because the use of their processes is read there";
+            return Err(io::Error::new(io::ErrorKind::Unsupported, why));
+        }
         members::adopt_orphans();
         let group = Group::create();
         let mut command = command_of(manifest, &manifest.run);
@@ -156,6 +161,7 @@ impl Process {
     }
 
     /// Limits how many descriptors it, and each process that it starts from now on, may have open.
+    #[cfg(target_os = "linux")]
     pub fn limit_descriptors(&self, most: usize) {
         self.limit(Resource::Nofile, most);
     }
@@ -179,6 +185,10 @@ impl Process {
             limit,
         );
     }
+
+    /// Nothing was started there.
+    #[cfg(not(target_os = "linux"))]
+    pub fn limit_descriptors(&self, _most: usize) {}
 
     /// Sends SIGTERM.
     pub fn terminate(&self) {

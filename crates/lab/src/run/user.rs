@@ -1,7 +1,6 @@
 //! Users that drivers run as, so that none may look into the lab, signal another, or change what was written down.
 
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::UnixListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use anyhow::{Context, Result};
@@ -21,7 +20,7 @@ pub struct User {
 /// Whether drivers can run as others than this process; not if `HECATON_USERS` is `off`.
 pub fn are_possible() -> bool {
     let unwanted = std::env::var_os("HECATON_USERS").is_some_and(|wish| wish == "off");
-    nix::unistd::geteuid().is_root() && !unwanted
+    cfg!(target_os = "linux") && nix::unistd::geteuid().is_root() && !unwanted
 }
 
 /// A user that nothing else runs as; none where that is not possible.
@@ -46,13 +45,22 @@ fn first_free(mut ids: impl Iterator<Item = u32>) -> Result<User> {
     )
 }
 
+#[cfg(target_os = "linux")]
 fn claim(id: u32) -> Option<User> {
+    use std::os::linux::net::SocketAddrExt;
+    use std::os::unix::net::SocketAddr;
     let name = SocketAddr::from_abstract_name(format!("hecaton-user-{id}")).ok()?;
     let claim = UnixListener::bind_addr(&name).ok()?;
     Some(User { id, _claim: claim })
 }
 
-#[cfg(test)]
+/// Only Linux has names for sockets that end with their process.
+#[cfg(not(target_os = "linux"))]
+fn claim(_id: u32) -> Option<User> {
+    None
+}
+
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use mio::{Events, Poll, Token};
 use url::Url;
 
+use super::alarm::{Alarm, is_alarm};
 use super::connection::Connection;
-use super::pace::{Alarm, Pace};
+use super::pace::Pace;
 use super::response::Fault;
 use super::tally::Tally;
 use super::target::{Request, resolve};
@@ -104,7 +105,7 @@ impl Loader {
         match self.poll.poll(events, Some(timeout)) {
             Ok(()) => events
                 .iter()
-                .filter(|event| !Alarm::is(event.token()))
+                .filter(|event| !is_alarm(event.token()))
                 .for_each(|event| self.advance(event.token().0, tally)),
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),

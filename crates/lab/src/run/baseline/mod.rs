@@ -3,6 +3,7 @@
 //! It implements the driver protocol like any client's driver and is started as `hecaton baseline-loader`. Requests are
 //! prepared bytes, and responses are read no further than correctness demands.
 
+mod alarm;
 mod connection;
 mod loader;
 mod pace;
