@@ -26,7 +26,7 @@ module Hecaton
       # "" stands for all codings that can be decoded.
       def set_accept_encoding(name, value)
         codings = value.to_s.downcase.split(/\s*,\s*/)
-        return add_header("Accept-Encoding", value.to_s) if codings == ["identity"]
+        return add_header_once("Accept-Encoding", value.to_s) if codings == ["identity"]
 
         only(name, value, (codings - CODINGS).empty?, "Hecaton decodes #{CODINGS.drop(2).join(", ")} and gzip.")
         @accept_encoding = value.to_s
@@ -80,10 +80,15 @@ module Hecaton
 
       # The engine's Accept-Encoding has all codings that it can decode.
       def set_up_decoding
-        return add_header("Accept-Encoding", @accept_encoding.empty? ? CODINGS.drop(1).join(", ") : @accept_encoding) if @raw
+        return request_coded if @raw
 
         @headers&.reject! { |name, _| name.casecmp?("accept-encoding") }
         setting(:decode, true)
+      end
+
+      def request_coded
+        codings = @accept_encoding.empty? ? CODINGS.drop(1).join(", ") : @accept_encoding
+        add_header("Accept-Encoding", codings) unless header?("accept-encoding")
       end
     end
   end
