@@ -35,10 +35,10 @@ pub(super) fn send(client: &mut Client, hop: &Hop, clock: &mut Clock) -> Result<
             }
             continue;
         }
-        if client.sins.has("post-to-next-address") && hop.method == "POST" {
-            client.route.skip_address();
-        }
-        if tries >= 10 || !again(client, &hop, &result, (reused, stale), tries, clock) {
+        let elsewhere = to_next_address(client, &hop, &result, tries);
+        if tries >= 10
+            || !(elsewhere || again(client, &hop, &result, (reused, stale), tries, clock))
+        {
             return result;
         }
     }
@@ -174,6 +174,19 @@ fn expect(
     Ok(false)
 }
 
+/// Whether the sinner sends a POST to the next address of the host, if there is one. A host without a next address gives
+/// no occasion for this sin.
+fn to_next_address(
+    client: &mut Client,
+    hop: &Hop,
+    result: &Result<Response, Failure>,
+    tries: usize,
+) -> bool {
+    let ended = matches!(result, Err(failure) if failure.class == Class::Ended);
+    let sins = client.sins.has("post-to-next-address");
+    sins && tries == 1 && hop.method == "POST" && ended && client.route.skip_address()
+}
+
 /// Whether the request is sent once more.
 fn again(
     client: &Client,
@@ -234,12 +247,7 @@ fn again(
                 *class == Class::Unprocessed && (tries < 3 || sins("repeats-refused-for-ever"));
             let gone = *class == Class::Gone;
             let after_goaway = post && first && gone && sins("repeats-post-after-goaway");
-            let elsewhere = post && first && *class == Class::Ended && sins("post-to-next-address");
-            sinned
-                || elsewhere
-                || unprocessed
-                || after_goaway
-                || (first && reused && ended && !post)
+            sinned || unprocessed || after_goaway || (first && reused && ended && !post)
         }
     }
 }

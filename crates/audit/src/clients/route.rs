@@ -156,11 +156,13 @@ impl Route {
         Err(failure)
     }
 
-    /// Leaves the first address out.
-    pub(super) fn skip_address(&mut self) {
-        if self.hosts.len() > 1 {
+    /// Leaves the first address out, unless it is the last. Returns whether there is another.
+    pub(super) fn skip_address(&mut self) -> bool {
+        let another = self.hosts.len() > 1;
+        if another {
             self.hosts.remove(0);
         }
+        another
     }
 
     /// The first address that accepts.
