@@ -22,6 +22,10 @@ pub const TOO_LITTLE: u8 = 3;
 #[cfg(feature = "fetch")]
 pub const INCOMPLETE: u8 = 4;
 
+/// A bulk download stopped by itself, as `--stop-after` says.
+#[cfg(feature = "fetch")]
+pub const PAUSED: u8 = 5;
+
 /// Ended by Ctrl-C or SIGTERM, as shells count it.
 pub const INTERRUPTED: u8 = 130;
 

@@ -1,4 +1,4 @@
-//! The kinds of failure: wrong usage, something that could not be done, and an interruption.
+//! The kinds of failure: wrong usage, something that could not be done, and an interruption, and a pause.
 
 use std::io;
 use std::path::Path;
@@ -17,6 +17,9 @@ pub enum Error {
     /// The job was stopped before its end.
     #[error("{0}")]
     Interrupted(String),
+    /// The job stopped by itself before its end.
+    #[error("{0}")]
+    Paused(String),
 }
 
 /// The result type of this crate.

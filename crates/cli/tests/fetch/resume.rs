@@ -7,6 +7,37 @@ use std::io::{BufRead, BufReader};
 use crate::support::{World, count, end_of, ending, hecaton, until};
 
 #[test]
+fn a_run_stops_by_itself_and_the_same_command_resumes() {
+    let world = World::new();
+    let base = world.server.base_url().to_owned();
+    let list = world.write("urls.txt", (0..60).map(|n| format!("{base}/r/{n}")));
+    let arguments = ["-c", "1", "--stop-after", "1kB"];
+    let first = world.run_to(5, &list, &arguments);
+    assert!(
+        first.stderr.contains("stopped after 1kB"),
+        "{}",
+        first.stderr
+    );
+    let mut runs = 1;
+    loop {
+        let ended = ending(&mut world.fetch(&list, &arguments));
+        runs += 1;
+        match ended.status {
+            Some(0) => break,
+            status => assert_eq!(status, Some(5), "{}", ended.stderr),
+        }
+        assert!(runs < 61, "each run has at least one response");
+    }
+    assert_eq!(world.records().len(), 60);
+    assert_eq!(world.server.summary().requests, 60);
+    let slow = World::new();
+    let base = slow.server.base_url().to_owned();
+    let list = slow.write("urls.txt", (0..5).map(|n| format!("{base}/delay/20?{n}")));
+    slow.run_to(5, &list, &["-c", "1", "--stop-after", "1ms"]);
+    assert!(slow.server.summary().requests < 5);
+}
+
+#[test]
 fn every_input_has_one_record_and_a_second_run_sends_nothing() {
     let world = World::new();
     let base = world.server.base_url().to_owned();

@@ -3,7 +3,6 @@
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 /// What the server sends, and how it ends the connection.
 pub enum Sent {
@@ -18,8 +17,6 @@ pub enum Sent {
 pub struct Came {
     /// Its path, with the query.
     pub path: String,
-    /// When it came.
-    pub at: Instant,
 }
 
 type Script = dyn Fn(&str, usize) -> Sent + Send + Sync;
@@ -71,11 +68,7 @@ fn respond(stream: &TcpStream, script: &Script, seen: &Mutex<Vec<Came>>) {
         let before = {
             let mut seen = seen.lock().unwrap();
             let before = seen.iter().filter(|came| came.path == path).count();
-            let at = Instant::now();
-            seen.push(Came {
-                path: path.clone(),
-                at,
-            });
+            seen.push(Came { path: path.clone() });
             before
         };
         let mut stream = stream;

@@ -8,6 +8,7 @@ mod check;
 mod hosts;
 mod rate;
 mod secret;
+mod stop_after;
 mod write;
 
 use std::path::PathBuf;
@@ -19,6 +20,7 @@ pub use self::check::split_header;
 pub use self::hosts::{HostSettings, Hosts, read as read_hosts};
 pub use self::rate::Rate;
 pub use self::secret::reveal;
+pub use self::stop_after::StopAfter;
 
 /// A job: what `job.toml` holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -227,6 +229,9 @@ pub struct Pace {
     /// How long a host may be down before it is given up.
     #[serde(with = "humantime_text")]
     pub wait_out: Duration,
+    /// Ends each run by itself: after a time (`2h`), or after so many bytes of bodies (`10GB`).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stop_after: Option<StopAfter>,
     /// Obey robots.txt.
     pub robots: bool,
     /// The name whose rules are obeyed; when absent, the product token of the `User-Agent`.
@@ -253,6 +258,7 @@ impl Default for Pace {
             breaker_cooldown: Duration::from_secs(10),
             breaker_probes: None,
             wait_out: Duration::from_secs(600),
+            stop_after: None,
             robots: false,
             robots_name: None,
             max_crawl_delay: Duration::from_secs(60),

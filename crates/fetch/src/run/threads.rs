@@ -6,7 +6,7 @@
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, available_parallelism, scope};
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ use super::supply::{GivenParts, SharedSupply, Supply, check_plan};
 use super::view::{Observer, Snapshot};
 use super::watch::{News, Watch};
 use crate::error::{Error, Result};
-use crate::job::Job;
+use crate::job::{Job, StopAfter};
 use crate::plan::{Folder, Plan};
 use crate::record::count;
 use crate::segment::{Tally, load};
@@ -85,6 +85,9 @@ pub struct Shared<'a> {
     pub slots: &'a Slots,
     /// The health of the hosts that several parts send to.
     pub healths: Arc<Healths>,
+    /// Bytes of bodies that came whole.
+    pub received: AtomicU64,
+    begun: Instant,
     /// Someone ended the run.
     stop: &'a AtomicBool,
     /// A thread failed.
@@ -94,7 +97,16 @@ pub struct Shared<'a> {
 impl Shared<'_> {
     /// Whether nothing more is to be started.
     pub fn is_stopping(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.has_failed.load(Ordering::Relaxed)
+        self.stop.load(Ordering::Relaxed)
+            || self.has_failed.load(Ordering::Relaxed)
+            || self.is_paused().is_some()
+    }
+
+    /// What ends the run by itself, once it is reached.
+    fn is_paused(&self) -> Option<StopAfter> {
+        let received = self.received.load(Ordering::Relaxed);
+        let limit = self.job.pace.stop_after;
+        limit.filter(|limit| limit.is_reached(self.begun.elapsed(), received))
     }
 }
 
@@ -218,6 +230,8 @@ fn on_threads(
         supply: &supply,
         slots: &slots,
         healths: Arc::default(),
+        received: AtomicU64::new(0),
+        begun,
         stop,
         has_failed: &has_failed,
     };
@@ -236,7 +250,7 @@ fn on_threads(
             has_failed.store(true, Ordering::Relaxed);
         }
         drop(sender);
-        watch_over(watch, &news, (&supply, stop));
+        watch_over(watch, &news, &shared);
         let ended = spawned.into_iter().map(|thread| match thread {
             Ok(thread) => thread.join().unwrap_or_else(|panic| resume_unwind(panic)),
             Err(error) => Err(error),
@@ -244,7 +258,8 @@ fn on_threads(
         ended.collect::<Vec<Result<Ended>>>()
     });
     let last = watch.end();
-    let mut summary = joined(ended, &last, plan)?;
+    let pause = shared.is_paused().filter(|_| !stop.load(Ordering::Relaxed));
+    let mut summary = joined(ended, &last, (plan, pause))?;
     summary.took = begun.elapsed();
     Ok(summary)
 }
@@ -258,11 +273,7 @@ fn on_thread(shared: &Shared<'_>, number: usize, sender: Sender<News>) -> Result
 }
 
 /// Until all threads have ended.
-fn watch_over(
-    watch: &mut Watch<'_>,
-    news: &Receiver<News>,
-    (supply, stop): (&SharedSupply, &AtomicBool),
-) {
+fn watch_over(watch: &mut Watch<'_>, news: &Receiver<News>, shared: &Shared<'_>) {
     let mut reported = Instant::now();
     let mut said = false;
     loop {
@@ -270,8 +281,8 @@ fn watch_over(
             Ok(news) => watch.take(news),
             Err(RecvTimeoutError::Timeout) => {
                 reported = Instant::now();
-                watch.report(supply.trouble());
-                if !said && stop.load(Ordering::Relaxed) {
+                watch.report(shared.supply.trouble());
+                if !said && shared.is_stopping() {
                     said = true;
                     watch.say_stopping();
                 }
@@ -282,7 +293,11 @@ fn watch_over(
 }
 
 /// The summary of all threads, or the reason why there is none.
-fn joined(ended: Vec<Result<Ended>>, last: &Snapshot, plan: &Plan) -> Result<Summary> {
+fn joined(
+    ended: Vec<Result<Ended>>,
+    last: &Snapshot,
+    (plan, pause): (&Plan, Option<StopAfter>),
+) -> Result<Summary> {
     let mut summary = Summary::default();
     let mut is_over = true;
     for ended in ended {
@@ -294,9 +309,11 @@ fn joined(ended: Vec<Result<Ended>>, last: &Snapshot, plan: &Plan) -> Result<Sum
     }
     if !is_over {
         let [done, all] = [last.tally.records, plan.inputs].map(count);
-        return Err(Error::Interrupted(format!(
-            "stopped as requested: {done} of {all} inputs have their record; the same command resumes"
-        )));
+        let so_far = format!("{done} of {all} inputs have their record; the same command resumes");
+        return Err(match pause {
+            Some(limit) => Error::Paused(format!("stopped after {limit}: {so_far}")),
+            None => Error::Interrupted(format!("stopped as requested: {so_far}")),
+        });
     }
     summary.elsewhere.sort_unstable();
     Ok(summary)

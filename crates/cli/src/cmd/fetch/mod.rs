@@ -164,5 +164,6 @@ pub fn status(error: &Error) -> Option<u8> {
         FetchError::Usage(_) => ending::USAGE,
         FetchError::Failed(_) => ending::FAILURE,
         FetchError::Interrupted(_) => ending::INTERRUPTED,
+        FetchError::Paused(_) => ending::PAUSED,
     })
 }

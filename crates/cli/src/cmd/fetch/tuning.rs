@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use hecaton_fetch::job::{Hosts, Job, Rate, Reach, read_hosts};
+use hecaton_fetch::job::{Hosts, Job, Rate, Reach, StopAfter, read_hosts};
 
 use super::arguments::{duration, set, set_some};
 
@@ -54,6 +54,9 @@ pub struct Tuning {
     /// [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = PACE)]
     wait_out: Option<Duration>,
+    /// Stop after a time (2h) or so many bytes of bodies (10GB), with status 5; the same command resumes
+    #[arg(long, value_name = "TIME|BYTES", help_heading = PACE)]
+    stop_after: Option<StopAfter>,
     /// Give a host up after this many rests [default: as many as --wait-out has time for].
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
@@ -167,6 +170,7 @@ impl Tuning {
         set(&mut pace.breaker, &self.breaker);
         set(&mut pace.breaker_cooldown, &self.breaker_cooldown);
         set(&mut pace.wait_out, &self.wait_out);
+        set_some(&mut pace.stop_after, &self.stop_after);
         set_some(&mut pace.breaker_probes, &self.breaker_probes);
         set(&mut pace.max_retry_after, &self.max_retry_after);
         pace.robots |= self.robots;

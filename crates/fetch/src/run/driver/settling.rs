@@ -1,5 +1,7 @@
 //! Settles a request that is not sent again: follows its redirect, or writes its record and queues its next page.
 
+use std::sync::atomic::Ordering;
+
 use hecaton::Redirect;
 
 use super::closing::unless_taken_over;
@@ -146,6 +148,12 @@ impl Driver<'_> {
             Some(ok) if !self.has_conditions => Stored::Unchanged(ok),
             _ => body,
         };
+        let received = match (&body, outcome) {
+            (Stored::Whole(Some(whole)), _) => whole.length,
+            (_, Ok(response)) => response.body().len() as u64,
+            _ => 0,
+        };
+        self.shared.received.fetch_add(received, Ordering::Relaxed);
         let next = match (&self.paging, outcome, &refused) {
             (Some(paging), Ok(response), None) => {
                 Some(paging.following((response, &rendered), &flight.pending))
