@@ -1,6 +1,53 @@
 //! Tables in, checked and taken values out.
 
+use crate::scripted_server::{Scripted, response};
 use crate::support::{World, ending, hecaton};
+
+#[test]
+fn a_body_that_differs_from_its_checksum_is_not_good_and_sent_again() {
+    // Of the body "good", and of a large one.
+    const GOOD: &str = "770e607624d689265ca6c44884d0807d9b054d23c473c106c72be9de08b7376c";
+    let large = "x".repeat(3 << 20);
+    let of_large = "3bea8a9a07c1e8dcaa4c1b816815c35a29b4fb585ba6ecc70ea44840a794cfb3";
+    let server = Scripted::start(move |path, before| match (path, before) {
+        ("/late", 0) => response(200, "", "bad!"),
+        ("/large", _) => response(200, "", &large),
+        _ => response(200, "", "good"),
+    });
+    for way in [&["--keep-body", "files"][..], &["--keep-body", "warc"], &[]] {
+        let world = World::new();
+        let row = |path: &str, digest: &str| format!("{},{digest}", server.url(path));
+        let upper = format!("sha256:{}", GOOD.to_uppercase());
+        let rows = [
+            "url,digest".to_owned(),
+            row("/good", GOOD),
+            row("/upper", &upper),
+            row("/none", ""),
+            row("/other", &GOOD.replace('7', "8")),
+            row("/large", of_large),
+        ];
+        let list = world.write("files.csv", rows.into_iter());
+        let verify = ["--verify", "sha256:digest"];
+        world.run_to(4, &list, &[way, &verify].concat());
+        let records = world.records();
+        let ok: Vec<bool> = (0..5).map(|n| records[&n]["ok"] == true).collect();
+        assert_eq!(ok, [true, true, true, false, true], "{way:?}: {records:?}");
+        assert_eq!(records[&3]["why"], "checksum");
+        assert_eq!(records[&0]["sha256"], GOOD);
+    }
+    let world = World::new();
+    let rows = [
+        "url,digest".to_owned(),
+        format!("{},{GOOD}", server.url("/late")),
+    ];
+    let list = world.write("files.csv", rows.into_iter());
+    world.run_to(3, &list, &["--verify", "sha256:digest"]);
+    let again = ending(hecaton(&["fetch", "again"]).arg(world.out()));
+    assert_eq!(again.status, Some(0), "{}", again.stderr);
+    let other = ending(&mut World::new().fetch(&list, &["--verify", "sha256:none"]));
+    assert_eq!(other.status, Some(2));
+    assert!(other.stderr.contains("url, digest"), "{}", other.stderr);
+}
 
 #[test]
 fn a_table_becomes_requests_and_what_was_taken_is_in_the_table_that_comes_out() {

@@ -135,6 +135,12 @@ pub struct ResultSettings {
     pub inline_limit: usize,
     /// The digest of each body.
     pub hash: bool,
+    /// The SHA-256 of each body, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sha256: bool,
+    /// `sha256:COLUMN`: a body whose SHA-256 differs from the column is not good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verify: Option<String>,
     /// The condition for a good response; when absent, a status under 300.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check: Option<String>,
@@ -149,6 +155,8 @@ impl Default for ResultSettings {
             body: BodyStorage::None,
             inline_limit: 1 << 20,
             hash: true,
+            sha256: false,
+            verify: None,
             check: None,
             take: Vec::new(),
         }

@@ -55,6 +55,8 @@ pub struct Ending<'a> {
     pub bytes: Option<u64>,
     /// Its digest, if that is recorded.
     pub digest: Option<blake3::Hash>,
+    /// Its SHA-256, if that is recorded.
+    pub sha256: Option<&'a str>,
     /// Where the body is.
     pub body: Option<&'a Body>,
     /// The validators of this version of the response.

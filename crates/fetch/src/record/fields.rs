@@ -188,6 +188,9 @@ fields! {
     /// `blake3:` and the digest of the body in hexadecimal digits.
     hash: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("hash", Text, |it| it.hash.as_deref().into(), |it| it.hash()).used(Used::IfThere)];
+    /// The SHA-256 of the body in hexadecimal digits, with `--sha256` or `--verify`.
+    sha256: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("sha256", Text, |it| it.sha256.as_deref().into(), |it| it.sha256.into()).used(Used::IfThere)];
     /// The body, or where it is.
     body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = Written::By(|it, line| json(line, it.body)), [
         body("body", |it| match &it.body {

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 use hecaton::Response;
 use http::StatusCode;
 
+use super::checksum::{self, Checksums};
 use super::line::{KeptResponse, Tried, of_response};
 use super::response_facts::ResponseFacts;
 use crate::error::{Error, Result, at};
@@ -31,6 +32,7 @@ const BODIES: &str = "bodies";
 pub struct Keeper {
     headers: Vec<String>,
     hash: bool,
+    checksums: Checksums,
     check: Option<Expression>,
     takes: Vec<Take>,
     storage: BodyStorage,
@@ -80,6 +82,7 @@ impl Keeper {
                 .map(|name| name.to_ascii_lowercase())
                 .collect(),
             hash: settings.hash,
+            checksums: Checksums::new(settings)?,
             check: check.map_err(|error| Error::usage(error.to_string()))?,
             takes,
             storage: settings.body,
@@ -104,6 +107,7 @@ impl Keeper {
     /// # Errors
     /// The field, and the fields that exist.
     pub fn check_columns(&self, columns: &[String]) -> Result<()> {
+        self.checksums.check_columns(columns)?;
         let known = KnownFields {
             columns,
             taken: self
@@ -162,7 +166,7 @@ impl Keeper {
         let bodies = self.home.join(BODIES);
         let digests = Digests {
             blake3: self.hash,
-            sha256: matches!(self.storage, BodyStorage::Warc),
+            sha256: self.checksums.is_made || matches!(self.storage, BodyStorage::Warc),
         };
         let of = (&*self.prefix_of_part(part), attempt);
         Partials::take_over(&bodies, of, digests).map_err(at("move files below", &bodies))
@@ -238,6 +242,8 @@ impl Keeper {
                 self.hash.then(|| blake3::hash(response.body())),
             ),
         };
+        let made = whole.as_ref().and_then(|whole| whole.sha256.as_deref());
+        let sha256 = self.checksums.of(response.body(), made);
         let taken = match self.takes.is_empty() {
             true => serde_json::Map::new(),
             false => take_all(&self.takes, response.body(), content_type(response)),
@@ -260,6 +266,8 @@ impl Keeper {
             true => mismatch(&self.takes, &taken, response.body()),
             false => None,
         };
+        let differs = ok && !self.checksums.holds(planned, sha256.as_deref());
+        let why = differs.then(|| checksum::WHY.to_owned()).or(why);
         let ok = ok && why.is_none();
         let body = match self.storage {
             BodyStorage::None => None,
@@ -278,6 +286,7 @@ impl Keeper {
             headers: &self.headers,
             bytes,
             digest,
+            sha256,
             body,
             taken,
             next: None,

@@ -40,6 +40,8 @@ pub struct KeptResponse<'a> {
     pub bytes: u64,
     /// Its digest, if that is recorded.
     pub digest: Option<blake3::Hash>,
+    /// Its SHA-256, if that is recorded.
+    pub sha256: Option<String>,
     /// Where the body is.
     pub body: Option<Body>,
     /// The values that were taken from it.
@@ -66,6 +68,7 @@ impl RecordWriter {
             headers: kept.headers,
             bytes: Some(kept.bytes),
             digest: kept.digest,
+            sha256: kept.sha256.as_deref(),
             body: kept.body.as_ref(),
             taken: Some(&kept.taken),
             more: kept.next.is_some(),

@@ -9,6 +9,7 @@
 //! resumes after a crash finds the intent without an outcome, and records `unknown`.
 
 mod batches;
+mod checksum;
 mod cursor;
 mod descriptors;
 mod driver;

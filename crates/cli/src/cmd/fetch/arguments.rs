@@ -74,6 +74,13 @@ pub struct JobArguments {
     /// Do not keep a digest of each body.
     #[arg(long)]
     no_hash: bool,
+    /// Record the SHA-256 of each body, too.
+    #[arg(long)]
+    sha256: bool,
+    /// Compare each body with a column of the list that has its SHA-256. If they differ, the response is not good, and
+    /// its `why` is checksum.
+    #[arg(long, value_name = "sha256:COLUMN")]
+    verify: Option<String>,
     /// The condition for a good response, as in 'status == 200 and json:/stock > 0' [default: status < 300]
     #[arg(long, value_name = "EXPRESSION")]
     check: Option<String>,
@@ -218,6 +225,8 @@ impl JobArguments {
         set(&mut results.body, &self.keep_body);
         set(&mut results.inline_limit, &self.inline_limit);
         results.hash &= !self.no_hash;
+        results.sha256 |= self.sha256;
+        set_some(&mut results.verify, &self.verify);
         set_some(&mut results.check, &self.check);
         results.take.extend(self.take.iter().cloned());
     }

@@ -90,7 +90,11 @@ fn a_worker_that_slept_through_its_lease_finds_its_parts_taken_and_sends_nothing
     let records = world.records();
     assert_eq!(records.len(), 400);
     // A POST that was under way when the sleeper was stopped is not sent again.
-    let ended = Some(if count(&records, "unknown") == 0 { 0 } else { 4 });
+    let ended = Some(if count(&records, "unknown") == 0 {
+        0
+    } else {
+        4
+    });
     assert_eq!(other.status, ended, "{}", other.stderr);
     let seen = world.server.summary().requests;
     kill(pid, Signal::SIGCONT).unwrap();
