@@ -271,6 +271,21 @@ impl Observed {
 mod tests {
     use super::*;
 
+    /// The request may end between two reads of `h2`, which still knows the stream then.
+    #[test]
+    fn frames_of_a_stream_that_the_server_has_reset_are_dropped_after_its_request_too() {
+        let observed = Observed::default();
+        for stream in [1, 3] {
+            observed.opened(stream, false);
+            observed.departs(stream);
+        }
+        assert_eq!(observed.server_resets(1), Verdict::Fine);
+        observed.closed(1);
+        observed.closed(3);
+        let weigh = |stream| observed.weigh(stream, |_| panic!("the request has ended"));
+        assert_eq!([weigh(1), weigh(3)], [Verdict::Drop, Verdict::Fine]);
+    }
+
     #[test]
     fn a_later_goaway_takes_no_stream_back() {
         let observed = Observed::default();
