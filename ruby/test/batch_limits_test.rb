@@ -48,7 +48,7 @@ class BatchLimitsTest < ServerTest
       assert_raises(ArgumentError) { client.batch(per_origin: bad) { flunk } }
       assert_raises(ArgumentError) { client.batch { |batch| batch.max_concurrency = bad } }
     end
-    [0, -1, Float::NAN, Float::INFINITY, "5"].each { |bad| assert_raises(ArgumentError) { client.batch(rate: bad) { flunk } } }
+    [0, -1, Float::NAN, Float::INFINITY, 1e-300, 10**400, "5"].each { |bad| assert_raises(ArgumentError) { client.batch(rate: bad) { flunk } } }
   end
 
   def test_the_front_of_the_queue_goes_first

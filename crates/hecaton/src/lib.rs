@@ -50,7 +50,7 @@ mod message;
 pub mod fuzzing;
 
 pub use batch::streaming::{InParts, Part};
-pub use batch::{Aborted, Batch, Limits};
+pub use batch::{Aborted, Batch, Limits, check_rate};
 pub use client::hooks::{Changes, Given, GivenFailure, GivenResponse, Hooks, Upcoming};
 pub use client::sharing::Settings;
 pub use client::stats::Stats;

@@ -177,9 +177,9 @@ module Hecaton
         raise ArgumentError, "#{name} is #{value.inspect}: use an Integer of at least 1"
       end
 
-      # Requests a second as the engine takes them, nil for no limit.
+      # Requests a second as the engine takes them, which checks that number; nil for no limit.
       def rate(value)
-        return value&.to_f if value.nil? || (value.is_a?(Numeric) && value.real? && value.positive? && value.to_f.finite?)
+        return value&.to_f if value.nil? || (value.is_a?(Numeric) && value.real?)
 
         raise ArgumentError, "rate is #{value.inspect}: use a number above 0, of requests a second"
       end

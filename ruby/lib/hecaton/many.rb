@@ -5,7 +5,7 @@ module Hecaton
   # concurrency:: how many requests are in flight at once, at least 1. Default: the client's.
   # per_origin:: at most this many of them to one origin (scheme, host and port of the request's own URL). Default none.
   #   Origins take turns, and one whose limit is reached holds up no other.
-  # rate:: at most this many requests a second to one origin, a number above 0 (0.5 is one in two seconds). Default
+  # rate:: at most this many requests a second to one origin, at least 0.00001 (0.5 is one in two seconds). Default
   #   none. They start evenly spaced, the first at once; time that went unused gives no right to a burst. It counts
   #   requests, not their retries and redirects, and each batch by itself.
   #

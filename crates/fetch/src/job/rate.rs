@@ -8,9 +8,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 /// The word for a rate that adapts.
 const AUTO: &str = "auto";
 
-/// One request a day, and a little less.
-const SLOWEST: f64 = 0.00001;
-
 /// How many requests a second a host gets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rate {
@@ -36,15 +33,7 @@ impl Rate {
 
     /// Refuses a number that is no rate.
     pub(super) fn check(self) -> Result<(), String> {
-        match self.most() {
-            Some(rate) if !(rate.is_finite() && rate > 0.0) => {
-                Err(format!("rate is {rate}: use a number above 0, or auto"))
-            }
-            Some(rate) if rate < SLOWEST => Err(format!(
-                "rate is {rate:?} a second, which is less than one a day: use {SLOWEST} or more"
-            )),
-            _ => Ok(()),
-        }
+        self.most().map_or(Ok(()), hecaton::check_rate)
     }
 }
 

@@ -369,6 +369,24 @@ impl<T> Queue<T> {
     }
 }
 
+/// One request a day, and a little less: with a lower rate, a batch would as good as never end.
+const SLOWEST: f64 = 0.00001;
+
+/// Refuses a number that is no rate, in requests a second. The error says why.
+pub fn check_rate(rate: f64) -> Result<(), String> {
+    if !(rate.is_finite() && rate > 0.0) {
+        return Err(format!(
+            "rate is {rate}: use a number above 0, of requests a second"
+        ));
+    }
+    if rate < SLOWEST {
+        return Err(format!(
+            "rate is {rate:?} a second, which is less than one a day: use {SLOWEST} or more"
+        ));
+    }
+    Ok(())
+}
+
 struct Limited<T> {
     scheduler: Scheduler<Arc<Origin>, Queued<T>>,
     /// Made at its first use, because a timer must be made inside the reactor.
@@ -380,13 +398,9 @@ impl<T> Limited<T> {
         let per_origin = limits.per_origin.map_or(usize::MAX, |most| most.max(1));
         let interval = match limits.rate {
             None => Duration::ZERO,
-            Some(rate) if rate > 0.0 && rate.is_finite() => {
-                // One request in a thousand years is as good as never, and the clock can express it.
-                Duration::from_secs_f64((1.0 / rate).min(1000.0 * 365.0 * 86400.0))
-            }
             Some(rate) => {
-                let what = format!("rate is {rate}: use a number above 0, of requests a second");
-                return Err(InvalidRequest(what));
+                check_rate(rate).map_err(InvalidRequest)?;
+                Duration::from_secs_f64(1.0 / rate)
             }
         };
         Ok(Limited {
@@ -474,15 +488,22 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_must_be_a_number_above_zero() {
-        for rate in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+    fn a_rate_must_be_a_number_that_lets_requests_start() {
+        for (rate, why) in [
+            (0.0, "above 0"),
+            (-1.0, "above 0"),
+            (f64::NAN, "above 0"),
+            (f64::INFINITY, "above 0"),
+            (1e-300, "less than one a day"),
+            (0.000009, "less than one a day"),
+        ] {
             let client = Client::new(Config::new(Duration::from_secs(5)));
             let limits = Limits {
                 rate: Some(rate),
                 ..Limits::default()
             };
             let refused = Batch::<u8>::with_limits(client, 5, limits).err();
-            assert!(refused.unwrap().to_string().contains("above 0"));
+            assert!(refused.unwrap().to_string().contains(why));
         }
     }
 }
