@@ -274,18 +274,18 @@ fn the_bodies_of_all_pages_are_archived() {
     let (world, server) = (World::new(), PagedServer::start());
     let urls = server.urls("json", 3, 3).chain(server.urls("long", 2, 3));
     let list = world.write("urls.txt", urls);
-    world.run(&list, &[&NEXT[..], &["--keep-body", "warc"]].concat());
+    let arguments = ["--keep-body", "warc", "--proxy", "none"];
+    world.run(&list, &[&NEXT[..], &arguments].concat());
     let bodies = world.out().join("bodies");
-    let how = format!(
-        "cat {}/* | zcat | grep -ac 'WARC-Type: response'",
-        bodies.display()
-    );
-    let found = ending(
-        Command::new("sh")
-            .args(["-c", &how])
-            .stdout(std::process::Stdio::piped()),
-    );
-    assert_eq!(found.stdout.trim(), "15");
+    for line in ["WARC-Type: response", "WARC-IP-Address: 127.0.0.1"] {
+        let how = format!("cat {}/* | zcat | grep -ac '{line}'", bodies.display());
+        let found = ending(
+            Command::new("sh")
+                .args(["-c", &how])
+                .stdout(std::process::Stdio::piped()),
+        );
+        assert_eq!(found.stdout.trim(), "15", "{line}");
+    }
     let mut places: Vec<String> = world
         .lines()
         .iter()

@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 use std::io;
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use hecaton::Response;
+use hecaton::{Endpoint, Response};
 use http::StatusCode;
 
 use super::checksum::{self, Checksums};
@@ -40,6 +41,8 @@ pub struct Keeper {
     decode: bool,
     /// Whether something else looks for anything in bodies.
     is_read: bool,
+    /// Whether connections lead to the servers themselves, and not to proxies.
+    is_direct: bool,
     /// The folder that bodies are below, and what the names of their files begin with.
     home: PathBuf,
     prefix: String,
@@ -89,6 +92,7 @@ impl Keeper {
             inline_limit: settings.inline_limit,
             decode,
             is_read: false,
+            is_direct: false,
             // The bodies of a round stay when it is merged.
             home: folder.base().to_owned(),
             prefix: round
@@ -100,6 +104,11 @@ impl Keeper {
     /// The same where bodies are read for something else, such as the next page.
     pub fn for_reading(self, is_read: bool) -> Keeper {
         Keeper { is_read, ..self }
+    }
+
+    /// The same where connections lead to the servers themselves, so that their addresses can be recorded.
+    pub fn for_direct(self, is_direct: bool) -> Keeper {
+        Keeper { is_direct, ..self }
     }
 
     /// Refuses a check that names a field that no input and no response has.
@@ -321,6 +330,7 @@ impl Keeper {
             headers: &headers,
             decoded: self.decode
                 && coding.is_some_and(|coding| !coding.eq_ignore_ascii_case(b"identity")),
+            ip: ip_of(response).filter(|_| self.is_direct),
             at: &humantime::format_rfc3339_millis(begun).to_string(),
             body: response.body(),
         })
@@ -359,6 +369,14 @@ fn cut_archives(
         }
     }
     Ok(())
+}
+
+/// The address at the other end of the connection.
+fn ip_of(response: &Response) -> Option<IpAddr> {
+    match response.attempts().last()?.facts.as_ref()?.peer {
+        Some(Endpoint::Ip(address)) => Some(address.ip()),
+        _ => None,
+    }
 }
 
 fn content_type(response: &Response) -> Option<&str> {

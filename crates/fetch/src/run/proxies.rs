@@ -14,6 +14,26 @@ pub struct Proxies {
     pub turns: Turns,
 }
 
+impl Proxies {
+    /// Whether every request goes to its server itself.
+    pub fn are_none(&self) -> bool {
+        self.proxies.iter().all(|proxy| match proxy {
+            Proxy::Off => true,
+            Proxy::Environment => !ENVIRONMENT.iter().any(|name| is_set(name)),
+            Proxy::Url(_) => false,
+        })
+    }
+}
+
+/// The variables that name proxies, in lower case.
+const ENVIRONMENT: [&str; 3] = ["http_proxy", "https_proxy", "all_proxy"];
+
+fn is_set(name: &str) -> bool {
+    let names = [name.to_owned(), name.to_ascii_uppercase()];
+    let mut values = names.iter().filter_map(std::env::var_os);
+    values.any(|value| !value.is_empty())
+}
+
 /// The proxies of a job.
 ///
 /// # Errors

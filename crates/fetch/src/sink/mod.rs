@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 
 use base64::Engine;
@@ -46,6 +47,8 @@ pub struct StoredResponse<'a> {
     pub headers: &'a [(&'a str, &'a [u8])],
     /// Whether the body was decoded from what `Content-Encoding` says.
     pub decoded: bool,
+    /// The address that it came from, if that is the server's.
+    pub ip: Option<IpAddr>,
     /// When the request began, as RFC 3339 has it, in UTC.
     pub at: &'a str,
     /// The body.

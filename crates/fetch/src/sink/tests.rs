@@ -26,6 +26,7 @@ fn response(number: u64, body: &[u8]) -> StoredResponse<'_> {
         reason: "OK",
         headers: &HEADERS,
         decoded: true,
+        ip: Some([192, 0, 2, 7].into()),
         at: "2026-11-22T08:00:00.123Z",
         body,
     }
@@ -130,7 +131,7 @@ fn a_record_of_a_warc_file_stands_where_it_was_said() {
             head.starts_with("WARC/1.1\r\nWARC-Type: response\r\nWARC-Record-ID: <urn:uuid:"),
             "{head}"
         );
-        assert!(head.contains("\r\nWARC-Date: 2026-11-22T08:00:00.123Z\r\nWARC-Target-URI: http://a.example/p?q=1\r\n"), "{head}");
+        assert!(head.contains("\r\nWARC-Date: 2026-11-22T08:00:00.123Z\r\nWARC-Target-URI: http://a.example/p?q=1\r\nWARC-IP-Address: 192.0.2.7\r\n"), "{head}");
         let (http, _) = block.split_once("\r\n\r\n").unwrap();
         let expected = format!(
             "HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\nX-Archive-Orig-Content-Encoding: gzip\r\nX-Archive-Orig-content-length: 3\r\n\

@@ -187,6 +187,9 @@ pub(super) fn response_head(
         .collect();
     let mut head = common("response", response.at);
     head += &format!("WARC-Target-URI: {url}\r\n");
+    if let Some(ip) = response.ip {
+        head += &format!("WARC-IP-Address: {ip}\r\n");
+    }
     head += &format!("WARC-Payload-Digest: sha256:{}\r\n", hexadecimal(payload));
     if let Some(block) = block {
         head += &format!("WARC-Block-Digest: sha256:{}\r\n", hexadecimal(block));

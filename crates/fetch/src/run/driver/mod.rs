@@ -152,7 +152,8 @@ impl<'a> Driver<'a> {
             job.network.decode,
             (folder, plan.round.as_deref()),
         )?
-        .for_reading(job.request.next.is_some());
+        .for_reading(job.request.next.is_some())
+        .for_direct(shared.proxies.are_none());
         Ok(Driver {
             shared,
             folder,
