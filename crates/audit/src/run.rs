@@ -1,7 +1,8 @@
 //! Runs cases with a client, and finds the verdict on each.
 
+use std::fs::File;
+use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
@@ -253,14 +254,14 @@ struct Authority(PathBuf);
 impl Authority {
     /// Writes it; none for a server without one.
     fn write(pem: &str) -> Result<Option<Authority>> {
-        static COUNT: AtomicUsize = AtomicUsize::new(0);
         if pem.is_empty() {
             return Ok(None);
         }
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("hecaton-audit-{}-{count}.pem", std::process::id());
+        let name = format!("hecaton-audit-{:016x}.pem", rand::random::<u64>());
         let file = Authority(std::env::temp_dir().join(name));
-        std::fs::write(&file.0, pem)
+        // A link that waits under this name would lead elsewhere, so the file must be new.
+        let new = File::create_new(&file.0);
+        new.and_then(|mut new| new.write_all(pem.as_bytes()))
             .with_context(|| format!("{} cannot be written", file.0.display()))?;
         Ok(Some(file))
     }

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use std::collections::BTreeMap;
+
 use crate::case::Verdict;
 use crate::run::Finding;
 
@@ -36,5 +38,31 @@ impl Audited {
             .map(|(verdict, count)| verdict.counted(*count))
             .collect::<Vec<_>>()
             .join(", ")
+    }
+
+    /// How many cases were tried, and why the others could not be, in a sentence or two.
+    pub fn tried(&self) -> String {
+        let unsupported = self.of(Verdict::Unsupported);
+        let all = self.findings.len();
+        if unsupported.is_empty() {
+            return format!("All {all} cases were tried.");
+        }
+        let mut lacks: BTreeMap<&str, usize> = BTreeMap::new();
+        for finding in &unsupported {
+            let what = finding.says.split('`').nth(1).unwrap_or("what they need");
+            *lacks.entry(what).or_default() += 1;
+        }
+        let mut lacks: Vec<(&str, usize)> = lacks.into_iter().collect();
+        lacks.sort_by_key(|(what, count)| (std::cmp::Reverse(*count), *what));
+        let lacks: Vec<String> = lacks
+            .into_iter()
+            .map(|(what, count)| format!("{what} ({count})"))
+            .collect();
+        format!(
+            "{} of {all} cases were tried. The other {} need what the client or its driver does not support: {}.",
+            all - unsupported.len(),
+            unsupported.len(),
+            lacks.join(", ")
+        )
     }
 }

@@ -5,26 +5,27 @@ use std::fmt::Write;
 
 use super::drawing::drawing;
 use super::matrix::matrix;
+use super::summary::{rule, summary};
 use super::tables::{beginning, prose, xml};
 use super::{Audited, Fingerprint, wire};
 use crate::case::Verdict;
 use crate::run::{By, Described, Finding};
+use hecaton_lab::report::STYLE as LAB_STYLE;
 
+/// What the page has beside the lab's style: verdicts, the matrix, and drawings of connections.
 const STYLE: &str = "\
-:root{color-scheme:light dark}body{background:Canvas;color:CanvasText;font:15px/1.5 system-ui,sans-serif;max-width:72rem;margin:2rem auto;padding:0 1rem}h1{line-height:1.2}\
-pre{overflow:auto;background:#8882;padding:.6rem;font-size:12px}table{border-collapse:collapse}td,th{padding:.15rem .5rem;\
-border-bottom:1px solid #8884;text-align:left}.v{display:inline-block;min-width:1.4em;text-align:center;font-weight:700;\
-border-radius:3px;padding:0 .3em}.violation{background:#b3261e;color:#fff}.hazard{background:#c25700;color:#fff}\
-.deviation{background:#7a5c00;color:#fff}.mismatch{background:#5b3fa8;color:#fff}.info{background:#8883}\
-svg{display:block}svg text{font:12px system-ui,sans-serif;fill:currentColor}svg .time{opacity:.6}\
-svg .name{font-weight:700}svg .fault{font-weight:700}svg line{stroke:currentColor;opacity:.3}details{margin:.4rem 0 1rem}\
-summary{cursor:pointer}code{background:#8883;border-radius:3px;padding:0 .25em;font-size:.92em;overflow-wrap:anywhere}.brand{font-size:.875rem;opacity:.85}.brand a{font-weight:700}input,select{font:inherit;max-width:100%}form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.6rem 0}\
-.pass{color:#1a7f37}small{opacity:.7;overflow-wrap:anywhere}h2,h3{overflow-wrap:anywhere}\
-th.client{writing-mode:vertical-rl;transform:rotate(180deg);vertical-align:bottom;text-align:left}\
-#matrix thead th{cursor:pointer}td.cell{text-align:center;padding:.1rem .2rem}td a{text-decoration:none}\
-@media (prefers-color-scheme:dark){.pass{color:#4ac26b}}.scroll{overflow-x:auto}\
-.scroll th:first-child{position:sticky;left:0;background:Canvas}.pair{white-space:nowrap;margin-right:.7em}\
-a{color:#0067a3}@media (prefers-color-scheme:dark){a{color:#6cbdec}}\
+.v{display:inline-block;min-width:1.4em;text-align:center;font-weight:700;border-radius:3px;padding:0 .3em}\
+.violation{background:#b3261e;color:#fff}.hazard{background:#b04a00;color:#fff}.deviation{background:#7a5c00;color:#fff}\
+.mismatch{background:#5b3fa8;color:#fff}.info{background:var(--rule)}.pass{color:var(--good)}\
+.found{margin:12px 0;padding:0;list-style:none}.found li{padding:8px 0;border-top:1px solid var(--rule)}\
+.found .again{display:block;width:fit-content;margin-top:2px}.rule{white-space:nowrap}\
+code{background:var(--card);border-radius:3px;padding:0 .3em;font-size:.9em}\
+svg{max-width:72rem;min-width:44rem}svg text{font-size:12px}svg .name,svg .fault{font-weight:700;fill:var(--ink)}svg line{stroke:var(--rule)}\
+main h3{margin-top:24px}details ul{padding-left:1.2em}small{color:var(--soft)}pre{font-size:.75rem;overflow:auto}\
+form{display:flex;flex-wrap:wrap;gap:.5rem;margin:.6rem 0}input,select{font:inherit;color:inherit;background:var(--card);border:1px solid var(--rule);border-radius:4px;padding:1px 6px;max-width:100%}\
+th,td{text-align:left}th.client{writing-mode:vertical-rl;transform:rotate(180deg);vertical-align:bottom}\
+#matrix{width:auto}#matrix thead th{cursor:pointer}td.cell{text-align:center;padding:.1rem .2rem}td a{text-decoration:none}\
+.scroll th:first-child{position:sticky;left:0;background:var(--bg)}.pair{white-space:nowrap;margin-right:.7em}\
 @media (max-width:480px){#matrix :is(th,td):is(:nth-child(2),:nth-child(3)){display:none}}";
 
 /// Sorts and filters the matrix. The page works without it.
@@ -44,10 +45,11 @@ pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) 
     };
     let mut out = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\
-         <title>{title}</title><style>{STYLE}</style><p class=\"brand\">{brand} {}</p><h1>{title}</h1>\
-         <p>A client's own reports are claims. The server's log decides. Each finding has its evidence below it. <a href=\"#matrix\">All cases</a></p>",
+         <title>{title}</title><style>{LAB_STYLE}{STYLE}</style><body><header><p class=\"brand soft\">{brand} <span>{}</span></p><h1>{title}</h1>\
+         <p class=\"soft\">A client's own reports are claims. The server's log decides. Each finding leads to its evidence. <a href=\"#matrix\">All cases</a></p></header><main>",
         env!("CARGO_PKG_VERSION")
     );
+    out.push_str(&summary(clients));
     let overview = matrix(clients, fingerprint);
     match clients {
         [one] => {
@@ -59,7 +61,7 @@ pub fn html(clients: &[Audited], fingerprint: &Fingerprint, home: Option<&str>) 
             many.iter().for_each(|client| client_part(&mut out, client));
         }
     }
-    let _ = write!(out, "<script>{SCRIPT}</script></html>");
+    let _ = write!(out, "</main><script>{SCRIPT}</script></body></html>");
     out
 }
 
@@ -138,9 +140,9 @@ fn others(out: &mut String, name: &str, client: &Audited) {
 /// A sentence, and what shows that it is true.
 fn evidence(out: &mut String, client: &str, finding: &Finding) {
     let (verdict, id) = (finding.verdict, &finding.id);
-    let rule = match &finding.rfc[..] {
-        "" => String::new(),
-        rfc => format!("Rule: {}.", xml(rfc)),
+    let rule = match rule(&finding.rfc) {
+        rule if rule.is_empty() => rule,
+        rule => format!("Rule: {rule}."),
     };
     let _ = write!(
         out,

@@ -12,10 +12,11 @@ pub fn markdown(clients: &[Audited]) -> String {
     for client in clients {
         let _ = write!(
             out,
-            "\n## {} {}\n\n{}.\n",
+            "\n## {} {}\n\n{}.\n{}\n",
             client.client,
             client.version,
-            client.sum()
+            client.sum(),
+            client.tried()
         );
         let bad = Verdict::ALL
             .into_iter()

@@ -9,6 +9,7 @@ mod fingerprint;
 mod html;
 mod markdown;
 mod matrix;
+mod summary;
 mod tables;
 mod wire;
 

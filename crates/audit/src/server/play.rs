@@ -20,6 +20,9 @@ const SHOWN: usize = 4096;
 /// The state that the connections share.
 pub(super) struct Shared {
     cases: HashMap<String, Case>,
+    /// The word for each case in paths. It is random, so that no client can respond to a case by its name; except where somebody
+    /// makes the calls by hand.
+    words: HashMap<String, String>,
     addresses: Addresses,
     budget: Option<Budget>,
     pub(super) identity: Option<Identity>,
@@ -68,7 +71,12 @@ impl Shared {
         budget: Option<Budget>,
         identity: Option<Identity>,
     ) -> Shared {
+        let word = |case: &Case| match budget {
+            Some(_) => (case.id.clone(), format!("{:08x}", rand::random::<u32>())),
+            None => (case.id.clone(), case.id.clone()),
+        };
         Shared {
+            words: cases.iter().map(word).collect(),
             cases: cases
                 .into_iter()
                 .map(|case| (case.id.clone(), case))
@@ -84,6 +92,17 @@ impl Shared {
         }
     }
 
+    /// The word for a case in paths.
+    fn word_of(&self, id: &str) -> &str {
+        self.words.get(id).map_or("", String::as_str)
+    }
+
+    /// The id of the case that a word stands for; any other word as it is.
+    fn id_of(&self, word: String) -> String {
+        let found = self.words.iter().find(|(_, known)| **known == word);
+        found.map_or(word, |(id, _)| id.clone())
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -94,7 +113,7 @@ impl Shared {
 
     /// The values of the placeholders in the URLs and steps of a call.
     pub(super) fn addresses(&self, case: &str, call: &str) -> Addresses {
-        let path = format!("/{RUN}/{case}/{call}");
+        let path = format!("/{RUN}/{}/{call}", self.word_of(case));
         Addresses {
             here: format!("{}{path}", self.addresses.here),
             other_host: format!("{}{path}", self.addresses.other_host),
@@ -175,7 +194,8 @@ impl Shared {
         nth: usize,
         head: &Head,
     ) -> Option<Attempt<'_>> {
-        let (mut run, mut case, mut call, mut stop) = names(head);
+        let (mut run, word, mut call, mut stop) = names(head);
+        let mut case = self.id_of(word);
         // CONNECT has no path, so it belongs to the call that is made now.
         if let Some((only, now)) = self.current().filter(|_| head.method() == "CONNECT") {
             (case, call, stop, run) = (only.id.clone(), now, "connect".into(), RUN.into());
@@ -227,7 +247,8 @@ impl Shared {
 
     /// The first step of the attempt that begins with this request.
     pub(super) fn first_step(&self, head: &Head) -> Option<&Deed> {
-        let (_, case, call, stop) = names(head);
+        let (_, word, call, stop) = names(head);
+        let case = self.id_of(word);
         let found = self.cases.get(&case)?.call(&call)?;
         let attempts = &self.state().attempts;
         let before = attempts.get(&(case, call, stop.clone()));

@@ -17,9 +17,10 @@ mod session;
 pub mod shootout;
 pub mod sweep;
 
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use console::Term;
 use hecaton_lab::report::Style;
 use hecaton_lab::run::receipt;
@@ -51,4 +52,23 @@ fn style(term: &Term) -> Style {
 fn names(words: &[String]) -> Vec<String> {
     let names = words.iter().flat_map(|word| word.split(','));
     names.map(str::to_owned).collect()
+}
+
+/// A new folder that only the own user may enter. Its name is not in use: a link that waits there would lead elsewhere.
+pub(crate) fn private_folder() -> Result<PathBuf> {
+    let name = |n| format!("hecaton-{}-{n}", std::process::id());
+    let made = (0..1000)
+        .map(|n| std::env::temp_dir().join(name(n)))
+        .find(|folder| {
+            std::fs::DirBuilder::new()
+                .mode(0o700)
+                .create(folder)
+                .is_ok()
+        });
+    made.with_context(|| {
+        format!(
+            "no folder can be made in {}",
+            std::env::temp_dir().display()
+        )
+    })
 }

@@ -9,7 +9,8 @@ use crate::findings::words::moment;
 use crate::findings::{Fact, Tone};
 use crate::views::form::{Block, Chart, Column, Line, Look, Media, Section, Table, Verdict, View};
 
-const STYLE: &str = include_str!("page.css");
+/// The style sheet of all pages.
+pub const STYLE: &str = include_str!("page.css");
 
 /// The only script that runs: it sorts and filters.
 const SCRIPT: &str = include_str!("page.js");

@@ -15,6 +15,7 @@ mod terminal;
 
 pub use crate::findings::{Beside, beside};
 pub use crate::views::{Part, View, bench, changed, view};
+pub use html::STYLE;
 pub use index::{Entry, What, index};
 pub use json::{BenchDocument, FullDocument, JudgedGoal, PartDocument, document};
 pub use style::Style;

@@ -192,7 +192,7 @@ impl Audit<'_> {
         for finding in &audited.findings {
             line(finding, self.arguments)?;
         }
-        writeln!(stdout(), "  {}", audited.sum())?;
+        writeln!(stdout(), "  {}\n  {}", audited.sum(), audited.tried())?;
         Ok(())
     }
 }
@@ -236,7 +236,7 @@ pub fn audit_one(
         findings,
     };
     if text {
-        writeln!(stdout(), "  {}", audited.sum())?;
+        writeln!(stdout(), "  {}\n  {}", audited.sum(), audited.tried())?;
     }
     Ok(audited)
 }

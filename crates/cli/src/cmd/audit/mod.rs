@@ -7,7 +7,6 @@ mod explain;
 mod listen;
 
 use std::io::{Write, stdout};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -222,30 +221,11 @@ fn audit_all(
             arguments,
         )?);
     }
-    let logs = private_folder()?;
+    let logs = super::private_folder()?;
     let others = clients::audit_clients(subjects.manifests, cases, arguments, &logs);
     let _ = std::fs::remove_dir_all(&logs);
     audited.extend(others?);
     Ok(audited)
-}
-
-/// A new folder that only the own user may enter. Its name is not in use: a link that waits there would lead elsewhere.
-fn private_folder() -> Result<PathBuf> {
-    let name = |n| format!("hecaton-audit-{}-{n}", std::process::id());
-    let made = (0..1000)
-        .map(|n| std::env::temp_dir().join(name(n)))
-        .find(|folder| {
-            std::fs::DirBuilder::new()
-                .mode(0o700)
-                .create(folder)
-                .is_ok()
-        });
-    made.with_context(|| {
-        format!(
-            "no folder can be made in {}",
-            std::env::temp_dir().display()
-        )
-    })
 }
 
 fn runs(text: &str) -> Result<usize, String> {

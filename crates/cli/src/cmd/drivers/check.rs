@@ -54,8 +54,7 @@ fn check_one(
     patience: Duration,
     stop: &Arc<AtomicBool>,
 ) -> Result<usize> {
-    let logs = std::env::temp_dir().join(format!("hecaton-check-{}", std::process::id()));
-    std::fs::create_dir_all(&logs)?;
+    let logs = crate::cmd::private_folder()?;
     let mut out = stdout();
     writeln!(out, "{} {version}", manifest.client)?;
     if let Some(pitfall) = &manifest.pitfall {
