@@ -186,10 +186,7 @@ impl Hub {
         if round.new_connections {
             self.ages.begin();
         }
-        match (round.gate.unwrap_or(0), round.checks.unwrap_or(0)) {
-            (0, width) => self.gate.check(width, round.count),
-            (width, _) => self.gate.set(width),
-        }
+        self.gate.set(round.gate.unwrap_or(0), round.count);
         self.cuts.draw(round.cuts, round.count);
         self.varied.draw(round.varied, round.interim, round.count);
         let script = script.of_round(round.first, round.count, round.word, round.json);
@@ -203,18 +200,12 @@ impl Hub {
     }
 
     pub(crate) fn close_round(&self) -> Interval {
-        let (checks, check_gaps, check_waits) = self.gate.checks();
-        self.gate.set(0);
+        self.gate.set(0, 0);
         self.cuts.draw(0, 0);
         self.varied.draw(0, Interim::Never, 0);
         let script = self.script.replace(self.between.clone());
         let check_value = |id| self.key.check_value(script.nonce, id).0;
-        Interval {
-            checks,
-            check_gaps,
-            check_waits,
-            ..self.ledger.borrow_mut().close(check_value)
-        }
+        self.ledger.borrow_mut().close(check_value)
     }
 
     pub(crate) fn summary(&self) -> Summary {

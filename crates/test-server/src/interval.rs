@@ -69,17 +69,6 @@ pub struct Interval {
     /// Most connections open at once that had carried a request of the round; 0 in older documents.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peak_connections: u64,
-    /// Requests in flight at each check. From a random moment on, every response was held until the requested number
-    /// was there, or until none had come for a while.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<u32>,
-    /// At each check, the time from the first request whose response was held to the next request.
-    #[serde(default, skip_serializing_if = "Times::is_empty")]
-    pub check_gaps: Times,
-    /// At each check, the time between each later request and the one before it: of the third to the 16th request each.
-    /// Then the longest time of the next 16 requests, of the next 32, and so on.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub check_waits: Vec<Times>,
     /// Requests of the round that got a 503 on purpose. A client counts them as failed, and their check values are in
     /// no checksum.
     #[serde(default, skip_serializing_if = "is_zero")]

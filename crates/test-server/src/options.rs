@@ -111,17 +111,14 @@ pub struct RoundSpec {
     /// longer, because a server cannot delay the opening itself. It waits one more for TCP, and for TLS one (1.3) or
     /// two (1.2). 0 adds nothing. Ignored when `gate` is given.
     pub round_trip: Duration,
-    /// Hold every response until this many requests are held at once, or until no new one has arrived
-    /// for 500 ms. None and 0 hold nothing.
+    /// Hold every response until this many requests are held at once, until the last one of the round has arrived, or until no
+    /// new one has arrived for 500 ms, which happens four times at most. None and 0 hold nothing.
     pub gate: Option<usize>,
     /// Requests of the round come to `/r/<word>/<id>`, the word as sixteen hexadecimal digits; a request without it is
     /// stray, and counted as nothing else. None serves `/r/<id>`, and calls everything else foreign.
     pub word: Option<u64>,
-    /// At a few moments drawn by chance, hold every response until this many requests are held at once, or until no new
-    /// one has arrived for 30 ms. None and 0 never do; ignored when `gate` is given.
-    pub checks: Option<usize>,
     /// This many random responses come in two parts: the last bytes follow 1 ms after the others. A client that sends
-    /// its next request earlier has not waited for the response. HTTP/1.1 only.
+    /// its next request earlier has not waited for the response. They are not held at the gate. HTTP/1.1 only.
     pub cuts: u64,
     /// This many random responses come in another form: in chunks, with names of fields in another case, or with a
     /// longer body. In a long round, some are a 503, which the client must count as a failure. HTTP/1.1 only.

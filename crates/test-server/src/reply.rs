@@ -127,8 +127,8 @@ impl Reply<'_> {
             Route::Delay(delay) => Hold::Until(now + delay),
             Route::Item(id, _) => {
                 let belongs = receipt.is_some_and(|receipt| receipt.belongs);
-                if let Some(ticket) = belongs.then(|| self.hub.gate.enter(now)).flatten() {
-                    return Hold::Gate(ticket);
+                if belongs && self.hub.gate.is_set() {
+                    return self.hold_at_the_gate(request, now);
                 }
                 let script = self
                     .hub
@@ -143,6 +143,16 @@ impl Reply<'_> {
                 }
             }
             _ => Hold::Nothing,
+        }
+    }
+
+    /// What is cut goes around the gate.
+    fn hold_at_the_gate(&self, request: &Request, now: Instant) -> Hold {
+        let is_cut = request.version < 2 && self.hub.cuts.is_due();
+        match self.hub.gate.enter(now, is_cut) {
+            Some(ticket) => Hold::Gate(ticket),
+            None if is_cut => Hold::LastBytes(now + PAUSE),
+            None => Hold::Nothing,
         }
     }
 

@@ -47,6 +47,21 @@ impl Times {
         other.iter().for_each(|(us, count)| self.add(us, count));
     }
 
+    /// These times, each at least as long as that of the same rank in `floor`, counted from the longest.
+    pub fn raised_to(&self, floor: &Times) -> Times {
+        let mut own: Vec<(u32, u64)> = self.iter().collect();
+        let mut least: Vec<(u32, u64)> = floor.iter().collect();
+        let mut raised = Times::new();
+        while let Some((us, count)) = own.pop() {
+            let (at_least, those) = least.pop().unwrap_or((0, count));
+            let both = count.min(those);
+            raised.add(us.max(at_least), both);
+            own.extend((count > both).then_some((us, count - both)));
+            least.extend((those > both).then_some((at_least, those - both)));
+        }
+        raised
+    }
+
     /// How many were counted.
     pub fn len(&self) -> u64 {
         self.total
@@ -235,6 +250,21 @@ mod tests {
             (Some(50.5), Some(50.5))
         );
         assert_eq!(Times::new().quantile(0.5), None);
+    }
+
+    #[test]
+    fn times_are_raised_rank_by_rank_from_the_longest() {
+        let of = |pairs: &[(u32, u64)]| {
+            let mut times = Times::new();
+            pairs.iter().for_each(|(us, count)| times.add(*us, *count));
+            times
+        };
+        let claimed = of(&[(10, 97), (200, 3)]);
+        let floor = of(&[(5, 90), (20, 5), (240, 1)]);
+        let raised = of(&[(10, 94), (20, 3), (200, 2), (240, 1)]);
+        assert_eq!(claimed.raised_to(&floor), raised);
+        assert_eq!(claimed.raised_to(&Times::new()), claimed);
+        assert_eq!(Times::new().raised_to(&floor), Times::new());
     }
 
     #[test]

@@ -132,7 +132,7 @@ const CHEATS_WITHOUT_DELAY: [(&str, &str); 13] = [
     ("pipelines", "requests were pipelined"),
     (
         "few-used-deep",
-        "at most 1 of 8 requests|contradict the server's times",
+        "of 8 requests were in flight at once|contradict the server's times",
     ),
     (
         "claims-one-latency",
@@ -214,21 +214,6 @@ fn a_client_that_sends_in_waves_is_ranked_with_a_warning() {
         "{document}"
     );
     assert_eq!(row(&document, "honest")["verified"], true);
-}
-
-/// Chance decides how many checks there are, and where others load the machine such a client has more in flight at
-/// times.
-#[test]
-fn who_has_enough_in_flight_only_when_it_is_looked_at_is_caught() {
-    let cheats = vec![
-        (
-            "waits-for-a-check",
-            "when a response was held, and not before",
-        ),
-        ("three-in-flight", "were held, and not before"),
-    ];
-    let missed = missed("8", cheats, [200, 400, 800, 1600]);
-    assert!(missed.is_empty(), "{missed:?}");
 }
 
 /// Where the system gives no control groups and no users, `/proc` still shows that others were woken.

@@ -173,7 +173,7 @@ fn row(cell: &Cell, rounds: &[&Round], usual: &Load) -> Row {
         .filter_map(|round| Some(seconds(round.server_cpu_ns?) * 1e3 / round.claim.done as f64))
         .filter(|value| value.is_finite())
         .collect();
-    let latencies = latencies(rounds);
+    let latencies = shown_latencies(rounds);
     let ms = |us: f64| us.round() / 1e3;
     let step_ms = f64::from(clock_step(&latencies)) / 1e3;
     let shown = |ms: &f64| *ms >= step_ms;
@@ -263,6 +263,19 @@ fn cpu_outside(rounds: &[&Round]) -> Option<f64> {
         all += beside + round.cpu_user_ns + round.cpu_system_ns;
     }
     (all > 0).then(|| (outside as f64 / all as f64 * 1000.0).round() / 10.0)
+}
+
+/// The claimed latencies, each at least as long as the server's own time at the same rank: from due to response at a rate, and
+/// else how long it held the response. No client can have had its responses sooner.
+fn shown_latencies(rounds: &[&Round]) -> Times {
+    let mut floor = Times::new();
+    for round in rounds.iter().filter(|round| round.lat_every == 1) {
+        let at_a_rate = round.per_second.is_some();
+        let seen = round.seen.iter();
+        let own = seen.map(|seen| if at_a_rate { &seen.least } else { &seen.held });
+        own.for_each(|own| floor.merge(own));
+    }
+    latencies(rounds).raised_to(&floor)
 }
 
 fn latencies(rounds: &[&Round]) -> Times {

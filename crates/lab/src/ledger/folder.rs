@@ -195,6 +195,7 @@ mod tests {
             server_cpu_ns: None,
             later: None,
             probe: None,
+            proof: None,
             lat_every: 0,
             per_second: None,
             facts: Vec::new(),

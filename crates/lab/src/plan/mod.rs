@@ -4,5 +4,5 @@ mod budget;
 mod order;
 
 pub use crate::spec::{Cell, Control, Load, Mode};
-pub use budget::{ServiceTime, estimate};
+pub use budget::{ROUNDS_OF_A_PROOF, ServiceTime, estimate};
 pub use order::{Trial, trials};

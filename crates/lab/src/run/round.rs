@@ -39,6 +39,19 @@ pub struct BesideRound {
     pub requests: u64,
 }
 
+/// An untimed round of the same shape beside a measured one. The server holds every response until as many requests are in
+/// flight as should be, cuts some in two, and sends others in another form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Proof {
+    /// From writing `go` to reading the reply, in nanoseconds.
+    pub wall_ns: u64,
+    /// The driver's account.
+    pub claim: Claim,
+    /// The test server's log.
+    pub seen: Interval,
+}
+
 /// One `go`, whole. Times are nanoseconds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -79,6 +92,13 @@ pub struct Round {
     /// them are in flight, or until none has come for a while.
     #[serde(alias = "proof")]
     pub probe: Option<Interval>,
+    /// The proof beside it, of as many requests; absent where none was drawn.
+    #[serde(
+        default,
+        rename = "proof_round",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub proof: Option<Box<Proof>>,
     /// Whether it is a load generator's, of which nothing can be verified; absent means no.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reference: bool,
@@ -118,6 +138,23 @@ pub struct Round {
     /// Other work of the machine during the measured part; none if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
+}
+
+impl Round {
+    /// Its proof as a round of its own, for the rules, which hold there too.
+    pub fn of_proof(&self) -> Option<Round> {
+        let proof = self.proof.as_deref()?;
+        let held = self.cell.load.concurrency > 1 && self.per_second.is_none();
+        Some(Round {
+            wall_ns: proof.wall_ns,
+            claim: proof.claim.clone(),
+            probe: held.then(|| proof.seen.clone()),
+            seen: Some(proof.seen.clone()),
+            proof: None,
+            facts: Vec::new(),
+            ..self.clone()
+        })
+    }
 }
 
 /// A new process of a client: how long it took to be there, and to respond for the first time. Times are nanoseconds.

@@ -14,8 +14,8 @@ use super::servers::Servers;
 use super::service::{Late, Service};
 use super::stranger::{self, Strangers};
 use super::warm_up::{Later, WarmUp};
-use super::{Cell, Driver, Fact, Go, Isolation, Prepare, Round, Seen, Verify, effect};
-use crate::plan::{Load, ServiceTime, Trial};
+use super::{Cell, Driver, Fact, Go, Isolation, Prepare, Proof, Round, Seen, Verify, effect};
+use crate::plan::{Load, ROUNDS_OF_A_PROOF, ServiceTime, Trial};
 use crate::spec::{Amount, Expected, Job, Rate, Sweep, Target};
 
 /// How long one request may take, delays aside, before a driver counts it as failed.
@@ -24,20 +24,8 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// Every request is timed: a sample of every k-th would miss what happens in step with them.
 const LAT_EVERY: u64 = 1;
 
-/// With this delay or a longer one, the test server sees at any time how many requests are in flight.
-const SEEN_ANYWAY: Duration = Duration::from_millis(1);
-
-/// How often the server splits a response in two. With one request in flight: one response in `REQUESTS_OF_A_CUT`, at
-/// most `MOST_CUTS` a round. With more in flight: more in proportion, up to a limit.
-const REQUESTS_OF_A_CUT: u64 = 1000;
-const MOST_CUTS: u64 = 2;
-const MOST_CUT_TOGETHER: u64 = 8;
-
-/// How often the server sends a response in another form: one in `REQUESTS_OF_A_VARIED`, at most `MOST_VARIED` a round. A
-/// round with fewer requests has one with the probability `VARIED_OF_A_SHORT_ROUND`.
-const REQUESTS_OF_A_VARIED: u64 = 200;
-const MOST_VARIED: u64 = 16;
-const VARIED_OF_A_SHORT_ROUND: f64 = 0.3;
+/// Most responses of a proof that are cut in two on each connection. They take a millisecond each.
+const MOST_CUTS: u64 = 100;
 
 /// Most requests of one round, whatever the rate.
 const MOST_REQUESTS: u64 = 20_000_000;
@@ -68,6 +56,8 @@ pub struct Runner<'a> {
     counts: HashMap<Cell, u64>,
     /// Batches whose concurrency has been shown, and in which invocation.
     proven: HashSet<(Cell, u32)>,
+    /// Cells that have had a proof, or could have had one.
+    tried: HashSet<Cell>,
     /// The word in the paths of the present trial.
     word: u64,
     /// How many requests each client's present process has sent.
@@ -93,6 +83,7 @@ impl<'a> Runner<'a> {
             servers,
             counts: HashMap::new(),
             proven: HashSet::new(),
+            tried: HashSet::new(),
             word: rand::random(),
             sent: HashMap::new(),
             rates: HashMap::new(),
@@ -155,7 +146,7 @@ impl<'a> Runner<'a> {
                 )
             }
         };
-        let mut round = self.measure(driver, trial, count, expected, probe, None)?;
+        let mut round = self.measure_and_prove(driver, trial, count, expected, probe, None)?;
         let says = self.try_stranger(driver, cell, count)?;
         round.facts.extend(says.map(Fact::Seen));
         self.counts.insert(
@@ -189,7 +180,8 @@ impl<'a> Runner<'a> {
             .clamp(1, MOST_REQUESTS);
         let paced = Paced::new(rate, per_second, count)?;
         let expected = LEAD + paced.lasting() + self.wait(cell) + REQUEST_TIMEOUT;
-        let mut round = self.measure(driver, trial, count, expected, probe, Some(&paced))?;
+        let paced = Some(&paced);
+        let mut round = self.measure_and_prove(driver, trial, count, expected, probe, paced)?;
         let says = self.try_stranger(driver, cell, count)?;
         round.facts.extend(says.map(Fact::Seen));
         Ok(round)
@@ -306,7 +298,6 @@ impl<'a> Runner<'a> {
         driver.prepare(&self.preparation(cell))?;
         let first = draw_ids(1);
         let round = RoundSpec {
-            checks: None,
             interim: Interim::Always,
             ..self.measured_round(cell, first, 1, 0)
         };
@@ -425,7 +416,6 @@ impl<'a> Runner<'a> {
             round_trip: Duration::ZERO,
             gate: Some(cell.load.concurrency),
             word: self.word_for(cell),
-            checks: None,
             cuts: 0,
             varied: 0,
             interim: Interim::Never,
@@ -557,6 +547,82 @@ impl<'a> Runner<'a> {
         Ok(wall)
     }
 
+    /// Measures a round. Perhaps a proof comes before or after it: a driver cannot tell which of the two is measured.
+    fn measure_and_prove(
+        &mut self,
+        driver: &mut Driver,
+        trial: &Trial,
+        count: u64,
+        expected: Duration,
+        probe: Option<Interval>,
+        paced: Option<&Paced>,
+    ) -> Result<Round> {
+        let is_due = self.is_proof_due(&trial.cell, probe.as_ref());
+        let is_first = rand::random();
+        let mut proof = None;
+        if is_due && is_first {
+            proof = Some(self.try_all(driver, trial, count, expected, paced)?);
+        }
+        let mut round = self.measure(driver, trial, count, expected, probe, paced)?;
+        if is_due && !is_first {
+            proof = Some(self.try_all(driver, trial, count, expected, paced)?);
+        }
+        round.proof = proof.map(Box::new);
+        Ok(round)
+    }
+
+    /// Whether a round has a proof: the first of a cell, and of the others those that chance says. A client that had too few in
+    /// flight in the probe is rejected for that, and would wait at every response.
+    fn is_proof_due(&mut self, cell: &Cell, probe: Option<&Interval>) -> bool {
+        let whole = |probe: &Interval| probe.peak_in_flight >= cell.load.concurrency as u64;
+        let is_first = self.tried.insert(cell.clone());
+        probe.is_some_and(whole) && (is_first || rand::random_bool(1.0 / ROUNDS_OF_A_PROOF))
+    }
+
+    /// A proof: a round like a measured one, in which the server tries every response.
+    fn try_all(
+        &mut self,
+        driver: &mut Driver,
+        trial: &Trial,
+        count: u64,
+        expected: Duration,
+        paced: Option<&Paced>,
+    ) -> Result<Proof> {
+        let cell = &trial.cell;
+        let go = drawn(count);
+        let round = self.measured_round(cell, go.first, count, trial.block);
+        let (go, pace) = match paced {
+            Some(paced) => {
+                let (go, pace) = paced.begin(go);
+                (go, Some(pace))
+            }
+            None => (go, None),
+        };
+        let connections = cell.load.concurrency as u64;
+        let reads_interim = self.interim.get(cell.first_name()) == Some(&true);
+        let round = RoundSpec {
+            // At a rate, nothing says how many are in flight.
+            gate: pace.is_none().then_some(cell.load.concurrency),
+            cuts: (count / 2).min(MOST_CUTS * connections),
+            varied: count,
+            interim: match reads_interim {
+                true => Interim::Varied,
+                false => Interim::Never,
+            },
+            pace,
+            ..round
+        };
+        self.servers.open(cell, round);
+        let (claim, wall) = driver.go(go, expected + Duration::from_secs(1))?;
+        let seen = self.servers.close(cell).unwrap_or_default();
+        self.servers.check()?;
+        Ok(Proof {
+            wall_ns: nanoseconds(wall),
+            claim,
+            seen,
+        })
+    }
+
     fn measure(
         &mut self,
         driver: &mut Driver,
@@ -633,6 +699,7 @@ impl<'a> Runner<'a> {
             claim,
             seen,
             probe,
+            proof: None,
             reference: self.sweep.is_reference(&trial.cell.client),
             trusted: driver.is_trusted(),
             no_interim: self.reads_no_interim(&trial.cell),
@@ -714,13 +781,9 @@ impl<'a> Runner<'a> {
             round_trip: cell.load.round_trip(),
             gate: None,
             word: self.word_for(cell),
-            checks: self.checks(cell),
-            cuts: self.cuts(cell, count),
-            varied: self.varied(cell, count),
-            interim: match self.interim.get(cell.first_name()) {
-                Some(true) => Interim::Varied,
-                _ => Interim::Never,
-            },
+            cuts: 0,
+            varied: 0,
+            interim: Interim::Never,
             new_connections: !cell.load.keepalive,
             json: self.is_of_documents(cell),
             pace: None,
@@ -740,37 +803,6 @@ impl<'a> Runner<'a> {
     /// The word that requests must have in their path; none for a load generator, which sends all to one path.
     fn word_for(&self, cell: &Cell) -> Option<u64> {
         (!self.sweep.is_reference(&cell.client)).then_some(self.word)
-    }
-
-    /// How many requests in flight the server waits for at moments drawn by chance; none if delays show the number at
-    /// any time.
-    fn checks(&self, cell: &Cell) -> Option<usize> {
-        let waits = cell.load.delay.mean() + cell.load.round_trip();
-        let closed = cell.load.rate.is_none();
-        let shows = closed
-            && self.word_for(cell).is_some()
-            && waits < SEEN_ANYWAY
-            && cell.load.concurrency > 1;
-        shows.then_some(cell.load.concurrency)
-    }
-
-    /// How many responses come in two parts, 1 ms apart. All together hold a round up for no more than 2 ms, which is
-    /// 1 % of 200 ms; a short round has fewer. Each holds up one connection only. In a batch every request counts, and
-    /// none is held.
-    fn cuts(&self, cell: &Cell, count: u64) -> u64 {
-        let judged = self.word_for(cell).is_some() && cell.load.mode.is_none();
-        let beside = MOST_CUT_TOGETHER.min(cell.load.concurrency as u64);
-        let cuts = (count * beside / REQUESTS_OF_A_CUT).min(MOST_CUTS * beside);
-        if judged { cuts } else { 0 }
-    }
-
-    /// How many responses come in another form: too few to affect the speed, and enough that a client must read each
-    /// response as HTTP says. In a short round it is none or one, by chance.
-    fn varied(&self, cell: &Cell, count: u64) -> u64 {
-        let judged = self.word_for(cell).is_some();
-        let some = u64::from(rand::random_bool(VARIED_OF_A_SHORT_ROUND));
-        let few = (count / REQUESTS_OF_A_VARIED).clamp(some, MOST_VARIED);
-        if judged && count > 1 { few } else { 0 }
     }
 
     /// How long a round on the test server should take: as long as requested, and the delays of all its waves.

@@ -323,3 +323,23 @@ fn a_median_below_the_fastest_of_many_latencies_of_the_loader_is_mentioned() {
     let says = said(100);
     assert!(says.contains("baseline loader"), "{says}");
 }
+
+/// A driver may claim one latency in a hundred too short without a contradiction, but the p99 that is shown is the server's then.
+#[test]
+fn no_latency_is_shown_below_the_servers_own_at_the_same_rank() {
+    let shown = |at_a_rate: bool| {
+        let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
+        for round in &mut rounds {
+            round.lat_every = 1;
+            round.per_second = at_a_rate.then_some(620.0);
+            round.claim.latencies_us = (0..round.count).map(|_| 6_803).collect();
+            let late = round.count / 60;
+            let seen = round.seen.as_mut().unwrap();
+            seen.least.add(5_000, round.count - late);
+            seen.least.add(76_000, late);
+        }
+        let found = judge(&rounds, &Delay::None);
+        row(&found, "mri", 10).p99_ms.unwrap()
+    };
+    assert!(shown(true) > 75.0 && shown(false) < 7.0, "{}", shown(true));
+}

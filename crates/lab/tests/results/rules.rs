@@ -1,7 +1,7 @@
 //! Each rule rejects its cheat, and no rule rejects an honest client.
 
 use hecaton_lab::findings::warnings;
-use hecaton_lab::run::{BesideRound, Fact, Isolation, LogEntries, Round};
+use hecaton_lab::run::{BesideRound, Fact, Isolation, LogEntries, Proof, Round};
 use hecaton_test_server::{Delay, Interval, Times};
 
 use crate::synthetic::{Machine, judge, rejection, ten_ms};
@@ -248,33 +248,44 @@ fn times(us: u32, count: u64) -> Times {
     times
 }
 
-#[test]
-fn as_many_are_in_flight_at_a_check_as_in_the_probe() {
-    assert_eq!(reason_of_all(|seen| seen.checks = vec![5]), None);
-    let says = reason_of_all(|seen| seen.checks = vec![4]).expect("a reason");
-    assert!(
-        says.contains("at most 4 of 10 requests were in flight at 12 moments"),
-        "{says}"
-    );
-}
+/// What is wrong in a proof, and the words for it.
+type Spoiled = (fn(&mut Proof), &'static str);
 
-/// One request comes every 1.6 ms in the mean.
+/// The rules hold in the proof beside a round, too, and say the same there.
 #[test]
-fn requests_come_no_later_at_a_check_than_else() {
-    let second = |us| reason_of_all(|seen| seen.check_gaps = times(us, 3));
-    assert_eq!(second(1_000), None);
-    let says = second(20_000).expect("a reason");
-    assert!(
-        says.contains("when a response was held, and not before: at 36 of 36"),
-        "{says}"
-    );
-    let third = |us| reason_of_all(|seen| seen.check_waits = vec![times(1_000, 3), times(us, 3)]);
-    assert_eq!(third(2_000), None);
-    let says = third(50_000).expect("a reason");
-    assert!(
-        says.contains("when 3 responses were held, and not before: at 36 of 36"),
-        "{says}"
-    );
+fn a_proof_is_looked_at_like_a_round() {
+    let reason = |spoil: fn(&mut Proof)| {
+        let mut rounds = Machine::default().rounds("mri", 133, &[(10, (624.21, 34.81))]);
+        let round = &mut rounds[5];
+        let mut proof = Proof {
+            wall_ns: 2 * round.wall_ns,
+            claim: round.claim.clone(),
+            seen: round.seen.clone().unwrap(),
+        };
+        spoil(&mut proof);
+        round.proof = Some(Box::new(proof));
+        rejection(&rounds.iter().collect::<Vec<_>>(), &Delay::None)
+    };
+    assert_eq!(reason(|_| {}), None);
+    let cases: [Spoiled; 4] = [
+        (
+            |proof| proof.seen.peak_in_flight = 4,
+            "only 4 of 10 requests were in flight at once, with every response held",
+        ),
+        (|proof| proof.seen.pipelined = 2, "were pipelined"),
+        (|proof| proof.claim.sum = 1, "the checksum is wrong"),
+        (
+            |proof| proof.seen.turned_away = 3,
+            "3 requests with status 503, but the driver counts 0 as failed",
+        ),
+    ];
+    for (spoil, words) in cases {
+        let says = reason(spoil).expect(words);
+        assert!(
+            says.contains(words) && says.ends_with("(in 1 of 13 rounds)"),
+            "{says}"
+        );
+    }
 }
 
 #[test]

@@ -189,6 +189,7 @@ fn honest(cell: Cell, block: u32, order: u32, speed: f64, cpu: f64, random: &mut
         left_open: None,
         server_cpu_ns: None,
         later: None,
+        proof: None,
         probe: Some(Interval {
             connections_opened: c,
             ..page(2 * c, c, cell.load.body_bytes as u64)

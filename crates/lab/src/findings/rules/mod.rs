@@ -61,21 +61,21 @@ const RULES: [Rule; 29] = [
 ];
 
 /// Rules that look at all rounds of a row.
-const RULES_OF_A_ROW: [RuleOfARow; 7] = [
+const RULES_OF_A_ROW: [RuleOfARow; 4] = [
     connections::reconnected,
-    connections::another_in_the_probe,
-    connections::waits_for_a_check,
-    connections::waits_for_a_check_later,
     latencies::more_than_requested,
     latencies::shorter_than_held,
     latencies::shorter_than_due,
 ];
 
-/// The reason why the rounds of one cell must not be ranked, in words; none when nothing disagrees.
+/// The reason why the rounds of one cell, and the proofs beside them, must not be ranked, in words; none when nothing disagrees.
 ///
 /// Rounds without a log are only checked against themselves. Connections are checked as those of
 /// HTTP/1.1: reused, or one for each request, as the cell says.
 pub fn rejection(rounds: &[&Round]) -> Option<String> {
+    let proofs: Vec<Round> = rounds.iter().filter_map(|round| round.of_proof()).collect();
+    let all: Vec<&Round> = rounds.iter().copied().chain(&proofs).collect();
+    let rounds = &all[..];
     let of_rounds = RULES.iter().find_map(|rule| {
         let reasons: Vec<String> = rounds.iter().filter_map(|round| rule(round)).collect();
         let first = reasons.first()?;

@@ -13,9 +13,6 @@ use crate::run::Round;
 /// below 1 because of what a driver does between two requests, which weighs most at concurrency 1.
 const FULL: f64 = 0.75;
 
-/// If the checks saw less than this share of the requested concurrency, they are mentioned.
-const FULL_AT_A_CHECK: f64 = 0.9;
-
 /// A median latency below this share of the time from one request to the next on a connection is mentioned.
 const FULL_OF_A_CYCLE: f64 = 0.5;
 
@@ -32,7 +29,6 @@ pub fn warnings(rounds: &[&Round]) -> Vec<String> {
         trusted,
         coarse_clock,
         few_in_flight,
-        few_at_checks,
         much_between,
         much_outside,
         many_connections,
@@ -90,27 +86,6 @@ fn few_in_flight(rounds: &[&Round]) -> Option<String> {
             "{} of {} requests were in flight on average",
             figure(in_flight),
             count(requested as u64)
-        )
-    })
-}
-
-fn few_at_checks(rounds: &[&Round]) -> Option<String> {
-    let first = rounds
-        .first()
-        .filter(|round| round.cell.load.mode.is_none())?;
-    let requested = first.cell.load.concurrency;
-    let checks: Vec<u32> = rounds
-        .iter()
-        .filter_map(|round| round.seen.as_ref())
-        .flat_map(|interval| interval.checks.iter().copied())
-        .collect();
-    let mean = checks.iter().map(|seen| f64::from(*seen)).sum::<f64>() / checks.len().max(1) as f64;
-    (!checks.is_empty() && mean < FULL_AT_A_CHECK * requested as f64).then(|| {
-        format!(
-            "{} of {} requests were in flight on average at {} drawn by chance",
-            figure(mean),
-            count(requested as u64),
-            plural(checks.len() as u64, "moment")
         )
     })
 }
