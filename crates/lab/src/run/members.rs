@@ -282,4 +282,17 @@ mod tests {
         drop(cat.stdin.take());
         cat.wait().unwrap();
     }
+
+    #[test]
+    fn what_a_process_wrote_is_counted() {
+        let writes = "head -c 3000000 /dev/zero > /dev/null; echo done; read x";
+        let mut shell = Command::new("sh");
+        shell.args(["-c", writes]).stdin(Stdio::piped());
+        let mut shell = at_home(|| shell.stdout(Stdio::piped()).spawn()).unwrap();
+        std::io::Read::read_exact(shell.stdout.as_mut().unwrap(), &mut [0]).unwrap();
+        // The child that wrote has ended, and counts to its parent.
+        assert!(written(&[shell.id() as i32]) >= 3_000_000);
+        drop(shell.stdin.take());
+        shell.wait().unwrap();
+    }
 }

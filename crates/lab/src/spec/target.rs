@@ -303,6 +303,29 @@ mod tests {
     }
 
     #[test]
+    fn a_service_on_this_machine_is_known_from_other_programs_by_its_process() {
+        let at = |url: &str, server_pid: Option<i32>| Target::Foreign {
+            method: "GET".into(),
+            url: url.into(),
+            requests: 5,
+            extras: Box::new(Extras {
+                server_pid,
+                ..Extras::default()
+            }),
+        };
+        for (target, is_known) in [
+            (Target::TestServer, true),
+            (at("http://127.0.0.1:8080/", None), false),
+            (at("http://localhost:8080/", None), false),
+            (at("http://[::1]:8080/", None), false),
+            (at("http://127.0.0.1:8080/", Some(1)), true),
+            (at("http://example.com/", None), true),
+        ] {
+            assert_eq!(target.is_known_from_others(), is_known, "{target:?}");
+        }
+    }
+
+    #[test]
     fn a_document_has_the_names_of_headers_and_no_values() {
         let headers = ["Authorization: Bearer secret".to_owned(), "X-A:b".into()];
         let extras = Extras::new(&headers, Some(b"{}".to_vec()), None).unwrap();
