@@ -292,6 +292,13 @@ fn a_proof_is_looked_at_like_a_round() {
 fn no_latency_is_shorter_than_the_server_held_its_response() {
     let held = |us| reason_of_all(|seen| seen.held = times(us, 300));
     assert_eq!(held(16_000), None);
+    let turned_away = |seen: &mut Interval| {
+        seen.held = times(16_000, 300 + 40);
+        seen.held.add(90_000, 40);
+        seen.turned_away = 40;
+    };
+    let says = reason_of_all(turned_away).unwrap_or_default();
+    assert!(!says.contains("contradict"), "{says}");
     let says = held(30_000).expect("a reason");
     assert!(
         says.contains("it held 3,600 responses for 30.0 ms") && says.contains("only 0 of"),

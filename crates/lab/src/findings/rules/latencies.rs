@@ -95,7 +95,9 @@ pub fn sooner_than_the_loader(median_ms: Option<f64>, fastest_ms: f64) -> Option
 pub(super) fn shorter_than_held(rounds: &[&Round]) -> Option<String> {
     let claimed = all_claimed(rounds)?;
     let held = of_intervals(rounds, |interval| &interval.held);
-    let spare = (ASIDE * held.len() as f64).ceil() as u64 + 1;
+    // Responses that the server turned away were held too, and have no latency.
+    let turned: u64 = rounds.iter().map(|round| turned_away(round)).sum();
+    let spare = (ASIDE * held.len() as f64).ceil() as u64 + 1 + turned;
     let step = clock_step(&claimed);
     let refuted = held.iter().find_map(|(us, _)| {
         let long = claimed.at_least((us - us / 50).saturating_sub(step));
