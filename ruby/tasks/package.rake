@@ -11,7 +11,8 @@ task :package do
   stage = Stage.new(SOURCE)
   stage.add("ruby/ext" => "ext", "crates/hecaton" => "crates/hecaton")
   notices(stage)
-  FileUtils.rm_rf("#{SOURCE}/crates/hecaton/fuzz") # a workspace of its own
+  # A workspace of its own, and links to what the gem has.
+  FileUtils.rm_rf(%w[fuzz LICENSE-MIT LICENSE-APACHE].map { |name| "#{SOURCE}/crates/hecaton/#{name}" })
   FileUtils.cp(Dir["#{ROOT}/{Cargo.lock,rustfmt.toml}"], SOURCE)
   manifest = File.read("#{ROOT}/Cargo.toml")
   # Without what it says of single packages of the command's, which are not there.

@@ -58,13 +58,10 @@ pub use client::streaming::Streaming;
 pub use client::{Client, Outcome};
 pub use config::addresses::Addresses;
 pub use config::allowed::{AllowAddress, Networks};
-pub use config::cookies::{Cookie, Cookies, octets as cookie_octets};
+pub use config::cookies::{Cookie, Cookies};
 pub use config::pem::Pem;
 pub use config::proxy::Proxy;
-pub use config::request_table::{REQUEST_OPTIONS, RequestOption};
-pub use config::table::{SETTINGS, Setting};
 pub use config::{Config, Protocol, TlsVersion};
-pub use content::growing::grown;
 pub use http::Method;
 pub use message::address::InvalidUrl;
 pub use message::attempt::{Attempt, Ending, Version};
@@ -75,14 +72,32 @@ pub use message::error::Error;
 pub use message::failure::{InvalidRequest, Kind, Phase};
 pub use message::origin::{Origin, Scheme};
 pub use message::redirect::Redirect;
-pub use message::reference::{join, resolve};
 pub use message::request::Request;
 pub use message::response::Response;
 pub use message::retry::Retry;
-pub use message::template::{Defaults, Template, is_public};
-pub use message::words::without_os_numbers;
+pub use message::template::{Defaults, Template};
 pub use message::zone::ZonedAddress;
-pub use runtime::descriptors::{forget_inherited, forget_inherited_late};
+pub use runtime::descriptors::forget_inherited;
 pub use runtime::reactor::Reactor;
 pub use runtime::readable::Readable;
+
+// For the gem, `hecaton fetch` and their documentation alone. These are no part of the interface, and may change in any
+// version.
+#[doc(hidden)]
+pub use config::cookies::octets as cookie_octets;
+#[doc(hidden)]
+pub use config::request_table::{REQUEST_OPTIONS, RequestOption};
+#[doc(hidden)]
+pub use config::table::{SETTINGS, Setting};
+#[doc(hidden)]
+pub use content::growing::grown;
+#[doc(hidden)]
+pub use message::reference::{join, resolve};
+#[doc(hidden)]
+pub use message::template::is_public;
+#[doc(hidden)]
+pub use message::words::without_os_numbers;
+#[doc(hidden)]
+pub use runtime::descriptors::forget_inherited_late;
+#[doc(hidden)]
 pub use runtime::yield_now::{Turn, begin_turn, poll_turn};
