@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::{Pid, getpgid};
-use rustix::process::{Resource, Rlimit, prlimit};
+use rustix::process::Resource;
 
 use super::cgroup::{Group, at_home};
 use super::cores::on_core;
@@ -161,7 +161,6 @@ impl Process {
     }
 
     /// Limits how many descriptors it, and each process that it starts from now on, may have open.
-    #[cfg(target_os = "linux")]
     pub fn limit_descriptors(&self, most: usize) {
         self.limit(Resource::Nofile, most);
     }
@@ -173,22 +172,20 @@ impl Process {
         }
     }
 
+    #[cfg(target_os = "linux")]
     fn limit(&self, resource: Resource, most: usize) {
+        use rustix::process::{Pid, Rlimit, prlimit};
         let limit = Rlimit {
             current: Some(most as u64),
             maximum: Some(most as u64),
         };
         // Where the lab's own limit is lower, that one stays.
-        let _ = prlimit(
-            Some(rustix::process::Pid::from_child(&self.child)),
-            resource,
-            limit,
-        );
+        let _ = prlimit(Some(Pid::from_child(&self.child)), resource, limit);
     }
 
     /// Nothing was started there.
     #[cfg(not(target_os = "linux"))]
-    pub fn limit_descriptors(&self, _most: usize) {}
+    fn limit(&self, _resource: Resource, _most: usize) {}
 
     /// Sends SIGTERM.
     pub fn terminate(&self) {
