@@ -111,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.quiet {
         crate::say!("{}", sentence(&folder.results(), &summary));
     }
-    verdict::judge(&base, &round.job)
+    verdict::judge(&base, &round.job, &folder.shown())
 }
 
 /// Says that no record matches.

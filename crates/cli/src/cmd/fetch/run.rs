@@ -139,7 +139,7 @@ pub fn finish_elsewhere(
         let ended = sentence(results.as_ref(), &summary);
         crate::say!("{ended}{}", made.collect::<String>());
     }
-    verdict::judge(&whole, &started.job)
+    verdict::judge(&whole, &started.job, &url)
 }
 
 /// How a job is done.
@@ -206,7 +206,8 @@ pub fn finish_run(started: Started, stop: &AtomicBool, way: &Way) -> Result<()> 
         let ended = sentence(&folder.results(), &summary);
         crate::say!("{ended}{}", made.collect::<String>());
     }
-    verdict::judge(&load(folder)?, &job)
+    let home = folder.shown();
+    verdict::judge(&load(folder)?, &job, &home)
 }
 
 /// How the job ended, in one sentence.

@@ -16,11 +16,11 @@ pub struct TooFewGood(String);
 #[error("{0}")]
 pub struct Incomplete(String);
 
-/// Checks a job against its `fail_if`, once all of the job is done.
+/// Checks a job against its `fail_if`, once all of the job is done. Its user knows it by `home`.
 ///
 /// # Errors
 /// When too few inputs have a good response, or a `COMMIT` cannot be read.
-pub fn judge(base: &Started, job: &Job) -> Result<()> {
+pub fn judge(base: &Started, job: &Job, home: &str) -> Result<()> {
     if base.plan.undone(&base.folder).next().is_some() {
         return Ok(());
     }
@@ -29,7 +29,7 @@ pub fn judge(base: &Started, job: &Job) -> Result<()> {
         // Redirects are still to be followed.
         return Ok(());
     }
-    judge_by(job.fail_if.as_deref(), &tally, &base.folder.shown())
+    judge_by(job.fail_if.as_deref(), &tally, home)
 }
 
 /// Checks the counts of the job of a folder against a limit.

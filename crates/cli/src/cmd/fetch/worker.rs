@@ -54,7 +54,8 @@ pub fn run(arguments: &Arguments) -> Result<()> {
     let summary = work(arguments, &started)?;
     finish::last(&folder)?;
     say(arguments, &folder.results(), &summary);
-    verdict::judge(&load(folder)?, &started.job)
+    let home = folder.shown();
+    verdict::judge(&load(folder)?, &started.job, &home)
 }
 
 /// Works on a job in object storage.
@@ -81,7 +82,7 @@ fn elsewhere(arguments: &Arguments, url: &str) -> Result<()> {
         Err(error) => return Err(error),
     }
     remote.finish(&started)?;
-    verdict::judge(&remote.whole(&Scratch::new(None)?)?, &started.job)
+    verdict::judge(&remote.whole(&Scratch::new(None)?)?, &started.job, url)
 }
 
 #[cfg(feature = "nats")]
