@@ -48,6 +48,10 @@ class FrontPageTest < Minitest::Test
     assert_operator PROGRAM.lines.grep(/\S/).size, :<=, 12
   end
 
+  def test_the_front_page_of_the_site_has_the_same_program
+    assert_equal Documents.programs("README.md"), Documents.programs("docs/index.md")
+  end
+
   def test_the_front_page_fits_a_short_visit
     assert_operator Documents.page("README.md").split.size, :<=, 900
   end
