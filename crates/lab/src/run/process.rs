@@ -1,9 +1,7 @@
 //! A driver's process: started on its core in a group of its own and as a user of its own, read line by line, ended for
 //! certain.
 
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -68,7 +66,6 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .process_group(0);
-        without_terminal(&mut command);
         if let Some(user) = &user {
             command
                 .uid(user.id)
@@ -264,21 +261,6 @@ impl Drop for Process {
         members::dismiss(self.pid());
         self.log.end();
     }
-}
-
-/// Lets a program give up the terminal, so that it can write neither on it nor into its input. A session of its own would do that
-/// too, but the kernel hangs up a stopped group only if its parent was of the same session.
-#[allow(unsafe_code)]
-fn without_terminal(command: &mut Command) {
-    let give_up = || {
-        if let Ok(terminal) = File::open("/dev/tty") {
-            // SAFETY: the descriptor is open, and this request has no argument.
-            unsafe { nix::libc::ioctl(terminal.as_raw_fd(), nix::libc::TIOCNOTTY) };
-        }
-        Ok(())
-    };
-    // SAFETY: it calls open, ioctl and close alone, which are safe between fork and exec, and allocates nothing.
-    unsafe { command.pre_exec(give_up) };
 }
 
 /// `1 driver`, `2 drivers`.
