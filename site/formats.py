@@ -62,6 +62,13 @@ RENAMED = {
 }
 VALUES = {("kind", "origin"): "test_server", ("control", "canary"): "reference_run"}
 
+# What older versions wrote, and no rule reads any more: samples of held responses inside of measured rounds.
+DROPPED = {"checks", "check_gaps", "check_waits"}
+# What a driver can be found to have done. Older versions found more, and the command reads that as `other`.
+FACTS = {"other_cores", "more_than_one_core", "flooded", "early", "untrusted", "ended", "broke"}
+# Figures of a row that older documents lack.
+LATER = {"cpu_outside_percentage": None}
+
 
 def name_today(key, value):
     """The name of a key today. A `place` that is a number is a client's rank in a shootout, and kept its name."""
@@ -73,7 +80,11 @@ def name_today(key, value):
 def today(value, of=None):
     """A value, which may be that of a key, in the names of today."""
     if isinstance(value, dict):
-        return {name_today(key, part): today(part, key) for key, part in value.items()}
+        if value.get("fact", "ended") not in FACTS:
+            return {"fact": "other"}
+        if "cpu_ms_per_request" in value:
+            value = LATER | value
+        return {name_today(key, part): today(part, key) for key, part in value.items() if key not in DROPPED}
     if isinstance(value, list):
         return [today(part) for part in value]
     return VALUES.get((of, value), value)
