@@ -603,7 +603,10 @@ impl<'a> Runner<'a> {
         let round = RoundSpec {
             // At a rate, nothing says how many are in flight.
             gate: pace.is_none().then_some(cell.load.concurrency),
-            cuts: (count / 2).min(MOST_CUTS * connections),
+            // A cut response is not held, so as many others are left as are to be in flight at once.
+            cuts: (count / 2)
+                .min(MOST_CUTS * connections)
+                .min(count.saturating_sub(connections)),
             varied: count,
             interim: match reads_interim {
                 true => Interim::Varied,
