@@ -65,7 +65,10 @@ VALUES = {("kind", "origin"): "test_server", ("control", "canary"): "reference_r
 # What older versions wrote, and no rule reads any more: samples of held responses inside of measured rounds.
 DROPPED = {"checks", "check_gaps", "check_waits"}
 # What a driver can be found to have done. Older versions found more, and the command reads that as `other`.
-FACTS = {"other_cores", "more_than_one_core", "flooded", "early", "untrusted", "ended", "broke"}
+FACTS = {
+    choice["properties"]["fact"]["const"]
+    for choice in json.loads((ROOT / "docs/schemas/run.schema.json").read_text())["definitions"]["Seen"]["oneOf"]
+}
 # Figures of a row that older documents lack.
 LATER = {"cpu_outside_percentage": None}
 
@@ -80,7 +83,7 @@ def name_today(key, value):
 def today(value, of=None):
     """A value, which may be that of a key, in the names of today."""
     if isinstance(value, dict):
-        if value.get("fact", "ended") not in FACTS:
+        if "fact" in value and value["fact"] not in FACTS:
             return {"fact": "other"}
         if "cpu_ms_per_request" in value:
             value = LATER | value

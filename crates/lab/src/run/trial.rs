@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use hecaton_test_server::{Delay, Interim, Interval, RoundSpec};
+use hecaton_test_server::{Delay, Interim, Interval, Pace, RoundSpec};
 
 use super::extras::Files;
 use super::noise::Moment;
@@ -146,7 +146,12 @@ impl<'a> Runner<'a> {
                 )
             }
         };
-        let mut round = self.measure_and_prove(driver, trial, count, expected, probe, None)?;
+        let length = Length {
+            count,
+            expected,
+            paced: None,
+        };
+        let mut round = self.measure_and_prove(driver, trial, length, probe)?;
         let says = self.try_stranger(driver, cell, count)?;
         round.facts.extend(says.map(Fact::Seen));
         self.counts.insert(
@@ -180,8 +185,12 @@ impl<'a> Runner<'a> {
             .clamp(1, MOST_REQUESTS);
         let paced = Paced::new(rate, per_second, count)?;
         let expected = LEAD + paced.lasting() + self.wait(cell) + REQUEST_TIMEOUT;
-        let paced = Some(&paced);
-        let mut round = self.measure_and_prove(driver, trial, count, expected, probe, paced)?;
+        let length = Length {
+            count,
+            expected,
+            paced: Some(&paced),
+        };
+        let mut round = self.measure_and_prove(driver, trial, length, probe)?;
         let says = self.try_stranger(driver, cell, count)?;
         round.facts.extend(says.map(Fact::Seen));
         Ok(round)
@@ -529,19 +538,11 @@ impl<'a> Runner<'a> {
 
     /// Makes a round like a measured one, keeps nothing of it, and returns how long it took.
     fn rehearse(&mut self, driver: &mut Driver, cell: &Cell, count: u64) -> Result<Duration> {
-        let first = draw_ids(count);
         *self.sent.entry(driver.client().to_string()).or_default() += count;
-        let round = self.measured_round(cell, first, count, 0);
+        let go = drawn(count);
+        let round = self.measured_round(cell, go.first, count, 0);
         self.servers.open(cell, round);
-        let (_, wall) = driver.go(
-            Go {
-                first,
-                count,
-                lat_every: LAT_EVERY,
-                ..Go::default()
-            },
-            self.expected(cell, count),
-        )?;
+        let (_, wall) = driver.go(go, self.expected(cell, count))?;
         self.servers.close(cell);
         self.servers.check()?;
         Ok(wall)
@@ -552,20 +553,18 @@ impl<'a> Runner<'a> {
         &mut self,
         driver: &mut Driver,
         trial: &Trial,
-        count: u64,
-        expected: Duration,
+        length: Length<'_>,
         probe: Option<Interval>,
-        paced: Option<&Paced>,
     ) -> Result<Round> {
         let is_due = self.is_proof_due(&trial.cell, probe.as_ref());
         let is_first = rand::random();
         let mut proof = None;
         if is_due && is_first {
-            proof = Some(self.try_all(driver, trial, count, expected, paced)?);
+            proof = Some(self.try_all(driver, trial, length)?);
         }
-        let mut round = self.measure(driver, trial, count, expected, probe, paced)?;
+        let mut round = self.measure(driver, trial, length, probe)?;
         if is_due && !is_first {
-            proof = Some(self.try_all(driver, trial, count, expected, paced)?);
+            proof = Some(self.try_all(driver, trial, length)?);
         }
         round.proof = proof.map(Box::new);
         Ok(round)
@@ -580,24 +579,11 @@ impl<'a> Runner<'a> {
     }
 
     /// A proof: a round like a measured one, in which the server tries every response.
-    fn try_all(
-        &mut self,
-        driver: &mut Driver,
-        trial: &Trial,
-        count: u64,
-        expected: Duration,
-        paced: Option<&Paced>,
-    ) -> Result<Proof> {
-        let cell = &trial.cell;
+    fn try_all(&mut self, driver: &mut Driver, trial: &Trial, length: Length<'_>) -> Result<Proof> {
+        let (cell, count) = (&trial.cell, length.count);
         let go = drawn(count);
         let round = self.measured_round(cell, go.first, count, trial.block);
-        let (go, pace) = match paced {
-            Some(paced) => {
-                let (go, pace) = paced.begin(go);
-                (go, Some(pace))
-            }
-            None => (go, None),
-        };
+        let (go, pace) = length.begin(go);
         let connections = cell.load.concurrency as u64;
         let reads_interim = self.interim.get(cell.first_name()) == Some(&true);
         let round = RoundSpec {
@@ -616,7 +602,7 @@ impl<'a> Runner<'a> {
             ..round
         };
         self.servers.open(cell, round);
-        let (claim, wall) = driver.go(go, expected + Duration::from_secs(1))?;
+        let (claim, wall) = driver.go(go, length.expected + Duration::from_secs(1))?;
         let seen = self.servers.close(cell).unwrap_or_default();
         self.servers.check()?;
         Ok(Proof {
@@ -630,24 +616,18 @@ impl<'a> Runner<'a> {
         &mut self,
         driver: &mut Driver,
         trial: &Trial,
-        count: u64,
-        expected: Duration,
+        length: Length<'_>,
         probe: Option<Interval>,
-        paced: Option<&Paced>,
     ) -> Result<Round> {
-        let first = draw_ids(count);
-        *self.sent.entry(driver.client().to_string()).or_default() += count;
-        let go = Go {
-            first,
+        let Length {
             count,
-            lat_every: LAT_EVERY,
-            ..Go::default()
-        };
-        let round = self.measured_round(&trial.cell, first, count, trial.block);
-        let (go, pace) = paced.map_or((go.clone(), None), |paced| {
-            let (go, pace) = paced.begin(go);
-            (go, Some(pace))
-        });
+            expected,
+            paced,
+        } = length;
+        *self.sent.entry(driver.client().to_string()).or_default() += count;
+        let go = drawn(count);
+        let round = self.measured_round(&trial.cell, go.first, count, trial.block);
+        let (go, pace) = length.begin(go);
         self.servers.open(&trial.cell, RoundSpec { pace, ..round });
         driver.begin_round();
         driver.stirred(); // drops what happened before the round
@@ -845,6 +825,29 @@ fn drawn(count: u64) -> Go {
         count,
         lat_every: LAT_EVERY,
         ..Go::default()
+    }
+}
+
+/// How long a round is: a measured one, and its proof.
+#[derive(Clone, Copy)]
+struct Length<'a> {
+    count: u64,
+    /// How long it may take.
+    expected: Duration,
+    /// At a rate, when each request is due.
+    paced: Option<&'a Paced>,
+}
+
+impl Length<'_> {
+    /// Lets it begin: what the driver and the test server receive.
+    fn begin(&self, go: Go) -> (Go, Option<Pace>) {
+        match self.paced {
+            Some(paced) => {
+                let (go, pace) = paced.begin(go);
+                (go, Some(pace))
+            }
+            None => (go, None),
+        }
     }
 }
 

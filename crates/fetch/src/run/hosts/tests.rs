@@ -32,6 +32,14 @@ fn starts(hosts: &mut Hosts<u32>, now: Instant) -> Vec<u32> {
     started
 }
 
+/// A request that began and ended now.
+fn at(now: Instant) -> Span {
+    Span {
+        begun: now,
+        ended: now,
+    }
+}
+
 /// Of a request that began and ended now.
 fn end(hosts: &mut Hosts<u32>, ended: Ended, now: Instant) -> Option<Change> {
     end_of(hosts, ended, (now, now))
@@ -403,15 +411,7 @@ fn hosts_that_nothing_is_known_of_are_forgotten() {
         let (number, _) = hosts.number(&host.to_string(), false);
         hosts.push(number, host);
         assert_eq!(starts(&mut hosts, now), [host]);
-        hosts.ended(
-            number,
-            Ended::Well,
-            Span {
-                begun: now,
-                ended: now,
-            },
-            Duration::ZERO,
-        );
+        hosts.ended(number, Ended::Well, at(now), Duration::ZERO);
     }
     assert!(hosts.hosts.len() <= MOST_REMEMBERED + 2);
 }
@@ -429,15 +429,7 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
         assert!(is_new);
         hosts.push(number, host);
         assert_eq!(starts(&mut hosts, now), [host]);
-        hosts.ended(
-            number,
-            Ended::Badly,
-            Span {
-                begun: now,
-                ended: now,
-            },
-            Duration::ZERO,
-        );
+        hosts.ended(number, Ended::Badly, at(now), Duration::ZERO);
         now += Duration::from_millis(1);
     }
     let resting = 1000;
@@ -446,15 +438,7 @@ fn hosts_that_are_dead_or_rested_are_forgotten_too_and_those_that_are_tried_agai
     let (number, _) = hosts.number("again", false);
     hosts.push(number, 1);
     assert_eq!(starts(&mut hosts, now), [1]);
-    hosts.ended(
-        number,
-        Ended::Badly,
-        Span {
-            begun: now,
-            ended: now,
-        },
-        Duration::ZERO,
-    );
+    hosts.ended(number, Ended::Badly, at(now), Duration::ZERO);
     hosts.again(number, 2, now + Duration::from_secs(2));
     for _ in 0..3000 {
         assert_eq!(hosts.number("again", false), (number, false));
