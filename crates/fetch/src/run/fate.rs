@@ -2,8 +2,8 @@
 //! which `tests` has in full.
 //!
 //! - An answer to the URL says that its host is up, whatever its status: also a 404 or a 500.
-//! - Without an answer (no connection, no response, a body that was cut) the host may be down. 502, 503, 504 and the
-//!   codes 520 to 527 of CDNs say the same for it.
+//! - Without an answer, the host may be down: no connection, no response, or a body that was cut. 502, 503, 504 and
+//!   520 to 527, which CDNs send, count as no answer.
 //! - 429 and 503 say that the host is overrun: that is no failure of the input.
 //!
 //! A request that must not be repeated is recorded in any case.

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::spec::Manifest;
 
-/// A driver that still works when its time is over gets more, up to so many times as much: on a busy machine, opening many
+/// When a driver's time is over and it still uses CPU, its time grows up to this factor. On a busy machine, opening many
 /// connections over TLS takes long.
 const MOST_PATIENCE: u32 = 4;
 
