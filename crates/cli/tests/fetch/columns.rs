@@ -4,16 +4,21 @@ use crate::scripted_server::{Scripted, response};
 use crate::support::{World, ending, hecaton};
 
 #[test]
-fn a_body_that_differs_from_its_checksum_is_not_good_and_sent_again() {
+fn a_body_that_differs_from_its_checksum_is_requested_once_more_and_then_an_error() {
     // Of the body "good", and of a large one.
     const GOOD: &str = "770e607624d689265ca6c44884d0807d9b054d23c473c106c72be9de08b7376c";
+    const MD5: &str = "755f85c2723bb39381c7379a604160d8";
     let large = "x".repeat(3 << 20);
+    let wrong = "y".repeat(3 << 20);
     let of_large = "3bea8a9a07c1e8dcaa4c1b816815c35a29b4fb585ba6ecc70ea44840a794cfb3";
-    let server = Scripted::start(move |path, before| match (path, before) {
+    let server = Scripted::start(move |path, before| match (path, before % 2) {
         ("/late", 0) => response(200, "", "bad!"),
-        ("/large", _) => response(200, "", &large),
+        ("/large", 0) => response(200, "ETag: \"1\"\r\n", &wrong),
+        ("/large", _) => response(200, "ETag: \"1\"\r\n", &large),
+        ("/missing", _) => response(404, "", "missing"),
         _ => response(200, "", "good"),
     });
+    let (mut late, mut other) = (0, 0);
     for way in [&["--keep-body", "files"][..], &["--keep-body", "warc"], &[]] {
         let world = World::new();
         let row = |path: &str, digest: &str| format!("{},{digest}", server.url(path));
@@ -25,28 +30,68 @@ fn a_body_that_differs_from_its_checksum_is_not_good_and_sent_again() {
             row("/none", ""),
             row("/other", &GOOD.replace('7', "8")),
             row("/large", of_large),
+            row("/late", GOOD),
+            row("/missing", GOOD),
         ];
         let list = world.write("files.csv", rows.into_iter());
-        let verify = ["--verify", "sha256:digest"];
+        let verify = ["--verify", "sha256:digest", "--md5"];
         world.run_to(4, &list, &[way, &verify].concat());
         let records = world.records();
-        let ok: Vec<bool> = (0..5).map(|n| records[&n]["ok"] == true).collect();
-        assert_eq!(ok, [true, true, true, false, true], "{way:?}: {records:?}");
-        assert_eq!(records[&3]["why"], "checksum");
-        assert_eq!(records[&0]["sha256"], GOOD);
+        let ok: Vec<bool> = (0..7).map(|n| records[&n]["ok"] == true).collect();
+        let expected = [true, true, true, false, true, true, false];
+        assert_eq!(ok, expected, "{way:?}: {records:?}");
+        let attempts: Vec<u64> = (0..7)
+            .map(|n| records[&n]["attempts"].as_u64().unwrap())
+            .collect();
+        assert_eq!(attempts, [1, 1, 1, 2, 2, 2, 1], "{way:?}");
+        let differs = &records[&3];
+        assert_eq!(differs["outcome"], "error");
+        assert_eq!(differs["error"]["kind"], "checksum");
+        assert_eq!(
+            (&differs["body"], &differs["status"]),
+            (&().into(), &200.into())
+        );
+        assert_eq!(records[&6]["outcome"], "response");
+        assert_eq!(
+            (&records[&0]["sha256"], &records[&0]["md5"]),
+            (&GOOD.into(), &MD5.into())
+        );
+        (late, other) = (late + 2, other + 2);
+        assert_eq!(
+            (server.count("/late"), server.count("/other")),
+            (late, other)
+        );
     }
+}
+
+#[test]
+fn a_column_of_md5_is_compared_and_another_algorithm_or_column_is_refused() {
+    let server = Scripted::start(|_, _| response(200, "", "good"));
     let world = World::new();
     let rows = [
-        "url,digest".to_owned(),
-        format!("{},{GOOD}", server.url("/late")),
+        "755f85c2723bb39381c7379a604160d8",
+        "755f85c2723bb39381c7379a604160d9",
     ];
-    let list = world.write("files.csv", rows.into_iter());
-    world.run_to(3, &list, &["--verify", "sha256:digest"]);
+    let rows = rows.iter().enumerate();
+    let rows = rows.map(|(n, digest)| format!("{},{digest}", server.url(&format!("/{n}"))));
+    let list = world.write(
+        "files.csv",
+        std::iter::once("url,digest".to_owned()).chain(rows),
+    );
+    world.run_to(4, &list, &["--verify", "md5:digest", "--retries", "0"]);
+    let records = world.records();
+    assert_eq!(records[&0]["ok"], true);
+    assert_eq!(records[&0]["md5"], "755f85c2723bb39381c7379a604160d8");
+    assert_eq!(records[&1]["error"]["kind"], "checksum");
+    // `again` sends what was an error.
     let again = ending(hecaton(&["fetch", "again"]).arg(world.out()));
-    assert_eq!(again.status, Some(0), "{}", again.stderr);
-    let other = ending(&mut World::new().fetch(&list, &["--verify", "sha256:none"]));
-    assert_eq!(other.status, Some(2));
-    assert!(other.stderr.contains("url, digest"), "{}", other.stderr);
+    assert_eq!(again.status, Some(4), "{}", again.stderr);
+    assert_eq!((server.count("/0"), server.count("/1")), (1, 2));
+    for (wrong, named) in [("md5:none", "url, digest"), ("crc32:digest", "md5:COLUMN")] {
+        let refused = ending(&mut World::new().fetch(&list, &["--verify", wrong]));
+        assert_eq!(refused.status, Some(2));
+        assert!(refused.stderr.contains(named), "{}", refused.stderr);
+    }
 }
 
 #[test]

@@ -43,6 +43,7 @@ mod robots_rules;
 mod s3;
 mod scripted_server;
 mod sites;
+mod speed;
 mod support;
 mod threads;
 mod unchanged;

@@ -32,6 +32,9 @@ impl Job {
         check_pace(&self.pace)?;
         check_hosts(&self.hosts)?;
         check_proxies(&self.network.proxy)?;
+        if self.pace.max_bandwidth == Some(0) {
+            return Err(Error::usage("max_bandwidth is 0: use at least 1"));
+        }
         if self.network.timeout.is_zero() {
             return Err(Error::usage(
                 "timeout is 0, which fails every request: use a second or more",

@@ -4,8 +4,10 @@
 //! refuses a job that differs. `pace` and `network` decide how the job is done, and may change when it resumes.
 //! Secrets are named (`env:TOKEN`) and read when they are used, so that none is ever written.
 
+mod bytes;
 mod check;
 mod hosts;
+mod min_speed;
 mod rate;
 mod secret;
 mod stop_after;
@@ -16,8 +18,10 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::bytes::bytes;
 pub use self::check::split_header;
 pub use self::hosts::{HostSettings, Hosts, read as read_hosts};
+pub use self::min_speed::MinSpeed;
 pub use self::rate::Rate;
 pub use self::secret::reveal;
 pub use self::stop_after::StopAfter;
@@ -138,7 +142,11 @@ pub struct ResultSettings {
     /// The SHA-256 of each body, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sha256: bool,
-    /// `sha256:COLUMN`: a body whose SHA-256 differs from the column is not good.
+    /// The MD5 of each body, too.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub md5: bool,
+    /// `sha256:COLUMN` or `md5:COLUMN`: a body whose checksum differs from the column is requested once more, and then
+    /// an error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
     /// The condition for a good response; when absent, a status under 300.
@@ -156,6 +164,7 @@ impl Default for ResultSettings {
             inline_limit: 1 << 20,
             hash: true,
             sha256: false,
+            md5: false,
             verify: None,
             check: None,
             take: Vec::new(),
@@ -238,8 +247,11 @@ pub struct Pace {
     #[serde(with = "humantime_text")]
     pub wait_out: Duration,
     /// Ends each run by itself: after a time (`2h`), or after so many bytes of bodies (`10GB`).
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
     pub stop_after: Option<StopAfter>,
+    /// Most bytes of bodies in a second, from all hosts together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_bandwidth: Option<u64>,
     /// Obey robots.txt.
     pub robots: bool,
     /// The name whose rules are obeyed; when absent, the product token of the `User-Agent`.
@@ -267,6 +279,7 @@ impl Default for Pace {
             breaker_probes: None,
             wait_out: Duration::from_secs(600),
             stop_after: None,
+            max_bandwidth: None,
             robots: false,
             robots_name: None,
             max_crawl_delay: Duration::from_secs(60),
@@ -289,7 +302,8 @@ pub enum Reach {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Network {
-    /// The deadline of one try, from its start to the last byte of the body.
+    /// The deadline of one try, from its start to the last byte of the body. For bodies that go to the disk as they come,
+    /// the longest time without a byte.
     #[serde(with = "humantime_text")]
     pub timeout: Duration,
     /// The longest that opening a connection may take.
@@ -301,6 +315,9 @@ pub struct Network {
     /// The longest time between two pieces of a body.
     #[serde(with = "humantime_option", skip_serializing_if = "Option::is_none")]
     pub read_timeout: Option<Duration>,
+    /// A body that goes to the disk as it comes is given up if it brings fewer bytes in such a time.
+    #[serde(with = "text_option", skip_serializing_if = "Option::is_none")]
+    pub min_speed: Option<MinSpeed>,
     /// Most redirects that are followed; 0 records the redirect itself.
     pub redirects: u32,
     /// Where redirects are followed to.
@@ -350,6 +367,7 @@ impl Default for Network {
             connect_timeout: Duration::from_secs(10),
             first_byte_timeout: None,
             read_timeout: None,
+            min_speed: None,
             redirects: 5,
             redirects_to: Reach::Site,
             cookies: false,
@@ -401,5 +419,32 @@ mod humantime_option {
 
     pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
         super::humantime_text::deserialize(from).map(Some)
+    }
+}
+
+/// What has a text of its own, where it is optional.
+mod text_option {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub fn serialize<T: Display, S: Serializer>(
+        value: &Option<T>,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        match value {
+            Some(value) => to.collect_str(value),
+            None => to.serialize_none(),
+        }
+    }
+
+    pub fn deserialize<'de, T, D>(from: D) -> Result<Option<T>, D::Error>
+    where
+        T: FromStr<Err = String>,
+        D: Deserializer<'de>,
+    {
+        let text = String::deserialize(from)?;
+        text.parse().map(Some).map_err(D::Error::custom)
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use super::bytes::{shown, with_unit};
 
 /// When a run ends by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,32 +25,12 @@ impl StopAfter {
     }
 }
 
-/// Units of bytes, the largest first.
-const UNITS: [(&str, u64); 8] = [
-    ("TiB", 1 << 40),
-    ("TB", 1_000_000_000_000),
-    ("GiB", 1 << 30),
-    ("GB", 1_000_000_000),
-    ("MiB", 1 << 20),
-    ("MB", 1_000_000),
-    ("kB", 1000),
-    ("B", 1),
-];
-
-/// A number of bytes: `10GB`.
-fn bytes(text: &str) -> Option<u64> {
-    let (number, unit) = UNITS
-        .iter()
-        .find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
-    number.trim().parse::<u64>().ok()?.checked_mul(*unit)
-}
-
 impl FromStr for StopAfter {
     type Err = String;
 
     fn from_str(text: &str) -> Result<StopAfter, String> {
         let time = || humantime::parse_duration(text).ok();
-        let read = bytes(text).map(StopAfter::Bytes);
+        let read = with_unit(text).map(StopAfter::Bytes);
         read.or_else(|| time().map(StopAfter::Time)).ok_or_else(|| {
             format!("{text:?} is neither a time nor a number of bytes: write 2h or 10GB")
         })
@@ -61,25 +41,8 @@ impl fmt::Display for StopAfter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StopAfter::Time(time) => humantime::format_duration(*time).fmt(f),
-            StopAfter::Bytes(bytes) => {
-                let fits = |(_, unit): &&(&str, u64)| bytes.is_multiple_of(*unit);
-                let (name, unit) = UNITS.iter().find(fits).unwrap_or(&("B", 1));
-                write!(f, "{}{name}", bytes / unit)
-            }
+            StopAfter::Bytes(bytes) => f.write_str(&shown(*bytes)),
         }
-    }
-}
-
-impl Serialize for StopAfter {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_str(self)
-    }
-}
-
-impl<'de> Deserialize<'de> for StopAfter {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<StopAfter, D::Error> {
-        let text = String::deserialize(from)?;
-        text.parse().map_err(D::Error::custom)
     }
 }
 

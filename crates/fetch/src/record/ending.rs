@@ -57,6 +57,8 @@ pub struct Ending<'a> {
     pub digest: Option<blake3::Hash>,
     /// Its SHA-256, if that is recorded.
     pub sha256: Option<&'a str>,
+    /// Its MD5, if that is recorded.
+    pub md5: Option<&'a str>,
     /// Where the body is.
     pub body: Option<&'a Body>,
     /// The validators of this version of the response.

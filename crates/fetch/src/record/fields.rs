@@ -191,6 +191,9 @@ fields! {
     /// The SHA-256 of the body in hexadecimal digits, with `--sha256` or `--verify`.
     sha256: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
         [name("sha256", Text, |it| it.sha256.as_deref().into(), |it| it.sha256.into()).used(Used::IfThere)];
+    /// The MD5 of the body in hexadecimal digits, with `--md5` or `--verify`.
+    md5: Option<String> [default, skip_serializing_if = "Option::is_none"] = Written::Value,
+        [name("md5", Text, |it| it.md5.as_deref().into(), |it| it.md5.into()).used(Used::IfThere)];
     /// The body, or where it is.
     body: Option<Body> [default, skip_serializing_if = "Option::is_none"] = Written::By(|it, line| json(line, it.body)), [
         body("body", |it| match &it.body {

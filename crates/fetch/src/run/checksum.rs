@@ -1,45 +1,56 @@
-//! SHA-256 of bodies: recorded with `--sha256`, and compared with a column of the input with `--verify`.
+//! Checksums of bodies: recorded with `--sha256` and `--md5`, and compared with a column of the input with `--verify`.
 
-use ring::digest::{SHA256, digest};
+use std::fmt::Write as _;
 
 use crate::error::{Error, Result};
 use crate::job::ResultSettings;
 use crate::plan::{Content, Planned};
 use crate::record::listed;
+use crate::sink::{Digested, Digests};
 
-/// The `why` of a response whose body differs.
-pub const WHY: &str = "checksum";
+/// An algorithm that publishers of files use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Algorithm {
+    Sha256,
+    Md5,
+}
 
-/// The algorithm, in `--verify` and in columns.
-const PREFIX: &str = "sha256:";
+/// Both, with their names in `--verify` and in columns.
+const ALGORITHMS: [(&str, Algorithm); 2] =
+    [("sha256:", Algorithm::Sha256), ("md5:", Algorithm::Md5)];
 
-/// Which SHA-256 are made, and what they are compared with.
+/// Which checksums are recorded, and what they are compared with.
 pub struct Checksums {
-    /// Whether they are made.
-    pub is_made: bool,
-    column: Option<String>,
+    sha256: bool,
+    md5: bool,
+    /// The algorithm, its name with a colon, and the column.
+    expected: Option<(Algorithm, &'static str, String)>,
 }
 
 impl Checksums {
     /// Those of a job.
     ///
     /// # Errors
-    /// When `verify` does not name a column.
+    /// When `verify` names no algorithm or no column.
     pub fn new(settings: &ResultSettings) -> Result<Checksums> {
-        let column = settings.verify.as_deref().map(|verify| {
-            let column = verify
-                .strip_prefix(PREFIX)
-                .filter(|column| !column.is_empty());
-            column.map(str::to_owned).ok_or_else(|| {
+        let read = |verify: &str| {
+            let of = |(name, algorithm)| Some((algorithm, name, verify.strip_prefix(name)?));
+            let (algorithm, name, column) = ALGORITHMS.into_iter().find_map(of)?;
+            (!column.is_empty()).then(|| (algorithm, name, column.to_owned()))
+        };
+        let expected = settings.verify.as_deref().map(|verify| {
+            read(verify).ok_or_else(|| {
                 Error::usage(format!(
-                    "verify is {verify:?}: write sha256:COLUMN, with the column that has the SHA-256 of each body"
+                    "verify is {verify:?}: write sha256:COLUMN or md5:COLUMN, with the column that has the checksum of each body"
                 ))
             })
         });
-        let column = column.transpose()?;
+        let expected = expected.transpose()?;
+        let is_expected = |of| matches!(expected, Some((algorithm, ..)) if algorithm == of);
         Ok(Checksums {
-            is_made: settings.sha256 || column.is_some(),
-            column,
+            sha256: settings.sha256 || is_expected(Algorithm::Sha256),
+            md5: settings.md5 || is_expected(Algorithm::Md5),
+            expected,
         })
     }
 
@@ -48,8 +59,8 @@ impl Checksums {
     /// # Errors
     /// The columns that there are.
     pub fn check_columns(&self, columns: &[String]) -> Result<()> {
-        match &self.column {
-            Some(column) if !columns.contains(column) => Err(Error::usage(format!(
+        match &self.expected {
+            Some((.., column)) if !columns.contains(column) => Err(Error::usage(format!(
                 "verify names the column {column:?}, and the list has: {}",
                 listed(columns)
             ))),
@@ -57,24 +68,49 @@ impl Checksums {
         }
     }
 
-    /// That of a body, of which a part of the run may have made it already.
-    pub fn of(&self, body: &[u8], made: Option<&[u8]>) -> Option<String> {
-        if !self.is_made {
-            return None;
+    /// The digests that are made of bodies.
+    pub fn digests(&self) -> Digests {
+        Digests {
+            blake3: false,
+            sha256: self.sha256,
+            md5: self.md5,
         }
-        let made = made.map_or_else(|| digest(&SHA256, body).as_ref().to_vec(), <[u8]>::to_vec);
-        Some(made.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Whether a body is the one that its input names. An empty cell names none.
-    pub fn holds(&self, planned: &Planned, made: Option<&str>) -> bool {
-        let named = match (&self.column, &planned.held) {
-            (Some(column), Content::Columns(columns)) => columns.get(column),
-            _ => None,
-        };
-        let named = named.map(|named| named.trim().to_ascii_lowercase());
-        named
-            .filter(|named| !named.is_empty())
-            .is_none_or(|named| Some(named.strip_prefix(PREFIX).unwrap_or(&named)) == made)
+    /// The SHA-256 and the MD5 for the record, in hexadecimal digits.
+    pub fn recorded(&self, made: &Digested) -> [Option<String>; 2] {
+        [(self.sha256, &made.sha256), (self.md5, &made.md5)]
+            .map(|(is_recorded, digest)| digest.as_deref().filter(|_| is_recorded).map(hexadecimal))
     }
+
+    /// How a body differs from the checksum that its input names, if it does. An empty cell names none.
+    pub fn difference(&self, planned: &Planned, made: impl FnOnce() -> Digested) -> Option<String> {
+        let (algorithm, prefix, column) = self.expected.as_ref()?;
+        let Content::Columns(columns) = &planned.held else {
+            return None;
+        };
+        let named = columns.get(column)?.trim().to_ascii_lowercase();
+        let named = named.strip_prefix(prefix).unwrap_or(&named);
+        if named.is_empty() {
+            return None;
+        }
+        let made = made();
+        let made = match algorithm {
+            Algorithm::Sha256 => made.sha256,
+            Algorithm::Md5 => made.md5,
+        };
+        let made = hexadecimal(made.as_deref().unwrap_or_default());
+        (made != named).then(|| {
+            format!(
+                "the body has the checksum {prefix}{made}, and the column {column} names another"
+            )
+        })
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

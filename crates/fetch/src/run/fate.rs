@@ -34,6 +34,10 @@ pub enum End {
     Crowded,
     /// Its body is longer than the job allows.
     TooLarge,
+    /// With a body that is not the one that its input names by a checksum.
+    Differs,
+    /// With a body that came too slowly.
+    TooSlow,
     /// With a part of a body that the next attempt continues, or with one that is of no use.
     Continued,
     /// In its proxy, while another proxy can be taken.
@@ -60,6 +64,8 @@ pub enum Then {
     Record,
     /// Again after a while, if its input and its host have tries left.
     Again,
+    /// As `Again`, once.
+    Once,
     /// Again when its host allows, without counting as a try, until `wait_out` has passed.
     Later,
     /// Again at once, without counting as a try.
@@ -94,6 +100,8 @@ pub struct Left {
     pub has_time: bool,
     /// Whether it was sent again once on another connection.
     pub has_reconnected: bool,
+    /// Whether it was sent again once because its body differs.
+    pub has_differed: bool,
 }
 
 impl End {
@@ -131,6 +139,8 @@ pub fn fate(end: End, purpose: Purpose, may_repeat: bool, statuses: &[u16]) -> F
         End::Failed(failure) => of_failure(failure),
         End::Crowded => (Ended::Well, Then::Fewer),
         End::TooLarge => (Ended::Well, Then::Record),
+        End::Differs => (Ended::Well, Then::Once),
+        End::TooSlow => (Ended::Badly, Then::Again),
         // Only what may be repeated is continued, and a proxy lost it before its host had it.
         End::Continued => return Fate::new(Ended::Well, Then::Now),
         End::LostByProxy => return Fate::new(Ended::Unknown, Then::OtherProxy),
@@ -203,8 +213,9 @@ impl Then {
     pub fn within(self, left: Left) -> Then {
         match self {
             Then::Reconnect if left.has_reconnected => Then::Again.within(left),
-            Then::Again | Then::Later if left.is_down => Then::Wait,
-            Then::Again if !left.has_tries => Then::Record,
+            Then::Once if left.has_differed => Then::Record,
+            Then::Again | Then::Once | Then::Later if left.is_down => Then::Wait,
+            Then::Again | Then::Once if !left.has_tries => Then::Record,
             Then::Later if !left.has_time => Then::Record,
             then => then,
         }

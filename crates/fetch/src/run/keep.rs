@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use hecaton::{Endpoint, Response};
 use http::StatusCode;
 
-use super::checksum::{self, Checksums};
+use super::checksum::Checksums;
 use super::line::{KeptResponse, Tried, of_response};
 use super::response_facts::ResponseFacts;
 use crate::error::{Error, Result, at};
@@ -167,16 +167,35 @@ impl Keeper {
         format!("{}-{attempt}", self.prefix_of_part(part))
     }
 
+    /// The digests that are made of each body.
+    fn digests(&self) -> Digests {
+        Digests {
+            blake3: self.hash,
+            ..self.checksums.digests()
+        }
+    }
+
+    /// How a body differs from the checksum that its input names, if it does.
+    pub fn difference(
+        &self,
+        planned: &Planned,
+        response: &Response,
+        whole: Option<&Whole>,
+    ) -> Option<String> {
+        self.checksums.difference(planned, || match whole {
+            Some(whole) => whole.digested.clone(),
+            None => self.checksums.digests().of(response.body()),
+        })
+    }
+
     /// The large bodies of an attempt, with those that earlier attempts began.
     ///
     /// # Errors
     /// When a file cannot be renamed.
     pub fn partials(&self, part: u32, attempt: u32) -> Result<Partials> {
         let bodies = self.home.join(BODIES);
-        let digests = Digests {
-            blake3: self.hash,
-            sha256: self.checksums.is_made || matches!(self.storage, BodyStorage::Warc),
-        };
+        let mut digests = self.digests();
+        digests.sha256 |= matches!(self.storage, BodyStorage::Warc);
         let of = (&*self.prefix_of_part(part), attempt);
         Partials::take_over(&bodies, of, digests).map_err(at("move files below", &bodies))
     }
@@ -244,15 +263,13 @@ impl Keeper {
         tried: &Tried,
         (response, whole): (&Response, Option<Whole>),
     ) -> io::Result<KeptResponse<'_>> {
-        let (bytes, digest) = match &whole {
-            Some(whole) => (whole.length, whole.blake3),
-            None => (
-                response.body().len() as u64,
-                self.hash.then(|| blake3::hash(response.body())),
-            ),
+        let length = response.body().len() as u64;
+        let bytes = whole.as_ref().map_or(length, |whole| whole.length);
+        let digested = match &whole {
+            Some(whole) => whole.digested.clone(),
+            None => self.digests().of(response.body()),
         };
-        let made = whole.as_ref().and_then(|whole| whole.sha256.as_deref());
-        let sha256 = self.checksums.of(response.body(), made);
+        let [sha256, md5] = self.checksums.recorded(&digested);
         let taken = match self.takes.is_empty() {
             true => serde_json::Map::new(),
             false => take_all(&self.takes, response.body(), content_type(response)),
@@ -275,8 +292,6 @@ impl Keeper {
             true => mismatch(&self.takes, &taken, response.body()),
             false => None,
         };
-        let differs = ok && !self.checksums.holds(planned, sha256.as_deref());
-        let why = differs.then(|| checksum::WHY.to_owned()).or(why);
         let ok = ok && why.is_none();
         let body = match self.storage {
             BodyStorage::None => None,
@@ -294,8 +309,9 @@ impl Keeper {
             ok,
             headers: &self.headers,
             bytes,
-            digest,
+            digest: digested.blake3,
             sha256,
+            md5,
             body,
             taken,
             next: None,

@@ -42,6 +42,8 @@ pub struct KeptResponse<'a> {
     pub digest: Option<blake3::Hash>,
     /// Its SHA-256, if that is recorded.
     pub sha256: Option<String>,
+    /// Its MD5, if that is recorded.
+    pub md5: Option<String>,
     /// Where the body is.
     pub body: Option<Body>,
     /// The values that were taken from it.
@@ -69,6 +71,7 @@ impl RecordWriter {
             bytes: Some(kept.bytes),
             digest: kept.digest,
             sha256: kept.sha256.as_deref(),
+            md5: kept.md5.as_deref(),
             body: kept.body.as_ref(),
             taken: Some(&kept.taken),
             more: kept.next.is_some(),
@@ -169,18 +172,18 @@ impl RecordWriter {
         self.failed(out, about, tried, ("redirect", "read", why), way);
     }
 
-    /// A response whose body was given up, and why.
+    /// A response whose body is of no use, with the kind of error and why.
     pub fn without_body(
         &mut self,
         out: &mut Vec<u8>,
         about: (&Planned, &Rendered<'_>),
         tried: &Tried,
         response: &Response,
-        why: &str,
+        (kind, why): (&str, &str),
     ) {
         let way = (true, response.elapsed(), response.attempts().last());
         let tried = (tried, Some(response));
-        self.failed(out, about, tried, ("body", "read", why), way);
+        self.failed(out, about, tried, (kind, "read", why), way);
     }
 
     fn failed(

@@ -8,6 +8,7 @@
 //! A method that must not be repeated has its intent on the disk before its first byte is sent. An attempt that
 //! resumes after a crash finds the intent without an outcome, and records `unknown`.
 
+mod bandwidth;
 mod batches;
 mod checksum;
 mod cursor;

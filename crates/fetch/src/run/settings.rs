@@ -18,6 +18,9 @@ use crate::request::Naming;
 /// connection.
 const NAMES: Duration = Duration::from_secs(15 * 60);
 
+/// The deadline of bodies that have none.
+const ANY_TIME: Duration = Duration::from_secs(365 * 24 * 3600);
+
 /// Most bytes of a body that is held in memory, unless the job says so.
 const MAX_BODY: usize = 64 << 20;
 
@@ -50,10 +53,34 @@ pub fn list_clients(job: &Job) -> Result<Clients> {
 /// When a setting cannot be used, or so many cannot be in flight.
 pub fn running_clients(job: &Job, has_own_hosts: bool, threads: usize) -> Result<Clients> {
     let mut config = config(job)?;
+    if keeper(job)?.streams() {
+        limit_silence(&mut config);
+    }
     // Idle connections are kept for as many hosts as there may be requests in flight.
     let count = threads * proxies::all(job)?.proxies.len() * Clients::count(job, has_own_hosts);
     config.max_idle = Some(descriptors::most_idle(job.pace.concurrency, count)?);
     Clients::new(job, &client(config)?, has_own_hosts)
+}
+
+/// Lets a body take any time, as long as it brings bytes: no single silence is longer than the deadline was.
+fn limit_silence(config: &mut Config) {
+    let most = std::mem::replace(&mut config.timeout, ANY_TIME);
+    for silence in [
+        &mut config.resolve_timeout,
+        &mut config.tls_timeout,
+        &mut config.queue_timeout,
+        &mut config.send_timeout,
+        &mut config.first_byte_timeout,
+        &mut config.read_timeout,
+    ] {
+        silence.get_or_insert(most);
+    }
+    config.connect_timeout = config.connect_timeout.min(most);
+}
+
+fn keeper(job: &Job) -> Result<Keeper> {
+    let keeper = Keeper::new(&job.results, true, (&Folder::at(""), None))?;
+    Ok(keeper.for_reading(job.request.next.is_some()))
 }
 
 fn client(config: Config) -> Result<Client> {
@@ -117,8 +144,7 @@ fn addresses(network: &Network) -> Result<Addresses> {
 /// # Errors
 /// Which column, and what columns there are.
 pub fn check_columns(job: &Job, columns: &[String]) -> Result<()> {
-    let keeper = Keeper::new(&job.results, true, (&Folder::at(""), None))?;
-    keeper.check_columns(columns)
+    keeper(job)?.check_columns(columns)
 }
 
 /// Refuses settings that the engine cannot use.
@@ -131,6 +157,11 @@ pub fn check(job: &Job) -> Result<()> {
     proxies::all(job)?;
     Paging::new(job)?;
     Naming::new(job)?;
-    Keeper::new(&job.results, true, (&Folder::at(""), None))?;
+    let streams = keeper(job)?.streams();
+    if job.network.min_speed.is_some() && !streams {
+        return Err(Error::usage(
+            "min_speed is for bodies that go to the disk as they come: use --keep-body files, warc or tar, and neither --take nor --next, or limit a body with --timeout",
+        ));
+    }
     clients(job).map(drop)
 }

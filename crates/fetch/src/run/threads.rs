@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use roaring::RoaringTreemap;
 
+use super::bandwidth::Bandwidth;
 use super::driver::{Driver, Ended};
 use super::hosts::Healths;
 use super::own::Clients;
@@ -87,6 +88,7 @@ pub struct Shared<'a> {
     pub healths: Arc<Healths>,
     /// Bytes of bodies that came whole.
     pub received: AtomicU64,
+    pub bandwidth: Bandwidth,
     begun: Instant,
     /// Someone ended the run.
     stop: &'a AtomicBool,
@@ -231,6 +233,7 @@ fn on_threads(
         slots: &slots,
         healths: Arc::default(),
         received: AtomicU64::new(0),
+        bandwidth: Bandwidth::new(job.pace.max_bandwidth, Instant::now()),
         begun,
         stop,
         has_failed: &has_failed,

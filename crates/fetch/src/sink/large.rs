@@ -90,7 +90,7 @@ impl Large {
     /// Makes a WARC file of it.
     pub(super) fn warc(&mut self, response: &StoredResponse<'_>, whole: Whole) -> io::Result<Body> {
         let http = http_head(response, whole.length);
-        let payload = whole.sha256.as_deref().unwrap_or_default();
+        let payload = whole.digested.sha256.as_deref().unwrap_or_default();
         let length = http.len() as u64 + whole.length;
         let head = response_head(response, payload, None, length);
         let rest = head.len() + http.len();

@@ -14,6 +14,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::record::Body;
 
+mod digests;
 mod files;
 mod gzip;
 mod kind;
@@ -24,10 +25,11 @@ mod partials;
 mod tar_shards;
 mod warc;
 
+pub use digests::{Digested, Digests};
 pub use files::Files;
 pub use large::{Large, number_of};
 pub use mend::{cut, keep_some, remove};
-pub use partial::{Digests, Partial, Representation, Whole};
+pub use partial::{Partial, Representation, Whole};
 pub use partials::{PARTIAL, Partials};
 pub use tar_shards::TarShards;
 pub use warc::Warc;

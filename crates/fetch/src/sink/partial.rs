@@ -12,8 +12,9 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use nix::fcntl::{Flock, FlockArg};
-use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
+
+use super::digests::{Digested, Digests, Hashers};
 
 /// Bytes that are read at once to digest the beginning of a file.
 const READ: usize = 1 << 20;
@@ -40,15 +41,6 @@ struct Note {
     representation: Representation,
 }
 
-/// The digests that are made of a body.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Digests {
-    /// For the record.
-    pub blake3: bool,
-    /// For a WARC file.
-    pub sha256: bool,
-}
-
 /// A body that is being written. Dropping it leaves the file, to be resumed or removed.
 pub struct Partial {
     file: Flock<File>,
@@ -59,8 +51,7 @@ pub struct Partial {
     length: u64,
     /// So much of it is in the digests.
     digested: u64,
-    blake3: Option<blake3::Hasher>,
-    sha256: Option<Context>,
+    hashers: Hashers,
 }
 
 /// A body that is whole.
@@ -73,10 +64,8 @@ pub struct Whole {
     pub reserved: u64,
     /// The length of the body.
     pub length: u64,
-    /// The digest for the record.
-    pub blake3: Option<blake3::Hash>,
-    /// The digest for a WARC file.
-    pub sha256: Option<Vec<u8>>,
+    /// Its digests.
+    pub digested: Digested,
     /// The headers of the response that began it, if other responses continued it.
     pub representation: Option<Representation>,
 }
@@ -170,8 +159,7 @@ impl Partial {
             reserved,
             length,
             digested: 0,
-            blake3: digests.blake3.then(blake3::Hasher::new),
-            sha256: digests.sha256.then(|| Context::new(&SHA256)),
+            hashers: digests.begin(),
         })
     }
 
@@ -194,12 +182,7 @@ impl Partial {
     }
 
     fn digest(&mut self, piece: &[u8]) {
-        if let Some(hasher) = &mut self.blake3 {
-            hasher.update(piece);
-        }
-        if let Some(context) = &mut self.sha256 {
-            context.update(piece);
-        }
+        self.hashers.update(piece);
         self.digested += piece.len() as u64;
     }
 
@@ -208,7 +191,7 @@ impl Partial {
     /// # Errors
     /// When the file cannot be read.
     pub fn catch_up(&mut self, most: u64) -> io::Result<bool> {
-        if self.blake3.is_none() && self.sha256.is_none() {
+        if self.hashers.is_empty() {
             self.digested = self.length;
         }
         let until = self.length.min(self.digested.saturating_add(most));
@@ -224,35 +207,43 @@ impl Partial {
 
     /// Removes the file: nothing continues it.
     pub fn discard(self) {
-        // The note first: without it the file is not resumed.
-        let _ = fs::remove_file(note_of(&self.path));
-        let _ = fs::remove_file(&self.path);
+        remove(&self.path);
     }
 
     /// The body is whole.
     pub fn whole(self) -> Whole {
-        let sha256 = self
-            .sha256
-            .map(|context| context.finish().as_ref().to_vec());
         Whole {
             file: self.file,
             path: self.path,
             reserved: self.reserved,
             length: self.length,
-            blake3: self.blake3.map(|hasher| hasher.finalize()),
-            sha256,
+            digested: self.hashers.finish(),
             representation: self.representation,
         }
     }
+}
+
+impl Whole {
+    /// Removes the file: its body is not what it should be.
+    pub fn discard(self) {
+        remove(&self.path);
+    }
+}
+
+/// Removes a file with its note: the note first, because without it the file is not resumed.
+fn remove(path: &Path) {
+    let _ = fs::remove_file(note_of(path));
+    let _ = fs::remove_file(path);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const BOTH: Digests = Digests {
+    const ALL: Digests = Digests {
         blake3: true,
         sha256: true,
+        md5: true,
     };
 
     fn representation(total: Option<u64>) -> Option<Representation> {
@@ -268,11 +259,11 @@ mod tests {
     fn a_body_that_was_resumed_has_the_digests_of_the_whole() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("000000007");
-        let mut first = Partial::create(&path, representation(Some(9)), 512, BOTH).unwrap();
+        let mut first = Partial::create(&path, representation(Some(9)), 512, ALL).unwrap();
         first.append(b"abcd").unwrap();
-        assert!(Partial::resume(&path, BOTH).is_none(), "it is locked");
+        assert!(Partial::resume(&path, ALL).is_none(), "it is locked");
         drop(first);
-        let mut second = Partial::resume(&path, BOTH).unwrap();
+        let mut second = Partial::resume(&path, ALL).unwrap();
         assert_eq!(
             (second.length(), &second.representation),
             (4, &representation(Some(9)))
@@ -282,9 +273,11 @@ mod tests {
         second.append(b"efghi").unwrap();
         let whole = second.whole();
         assert_eq!((whole.length, whole.reserved), (9, 512));
-        assert_eq!(whole.blake3, Some(blake3::hash(b"abcdefghi")));
-        let sha256 = ring::digest::digest(&SHA256, b"abcdefghi");
-        assert_eq!(whole.sha256.as_deref(), Some(sha256.as_ref()));
+        let of_whole = ALL.of(b"abcdefghi");
+        assert_eq!(of_whole.blake3, Some(blake3::hash(b"abcdefghi")));
+        assert_eq!(whole.digested.blake3, of_whole.blake3);
+        assert_eq!(whole.digested.sha256, of_whole.sha256);
+        assert_eq!(whole.digested.md5, of_whole.md5);
         assert_eq!(&fs::read(&path).unwrap()[512..], b"abcdefghi");
     }
 
@@ -293,10 +286,10 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("000000007");
         for (total, expected) in [(Some(4), Some(3)), (Some(3), None), (None, Some(4))] {
-            let mut partial = Partial::create(&path, representation(total), 0, BOTH).unwrap();
+            let mut partial = Partial::create(&path, representation(total), 0, ALL).unwrap();
             partial.append(b"abcd").unwrap();
             drop(partial);
-            let resumed = Partial::resume(&path, BOTH);
+            let resumed = Partial::resume(&path, ALL);
             assert_eq!(resumed.map(|partial| partial.length()), expected);
         }
     }
@@ -306,16 +299,16 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("000000007");
         let begin = |representation| {
-            let mut partial = Partial::create(&path, representation, 0, BOTH).unwrap();
+            let mut partial = Partial::create(&path, representation, 0, ALL).unwrap();
             partial.append(b"abcd").unwrap();
         };
         begin(representation(None));
         let note = fs::read_to_string(note_of(&path)).unwrap();
         fs::write(note_of(&path), note.replace(&boot().unwrap(), "another")).unwrap();
-        assert!(Partial::resume(&path, BOTH).is_none());
+        assert!(Partial::resume(&path, ALL).is_none());
         fs::write(note_of(&path), &note[..note.len() / 2]).unwrap();
-        assert!(Partial::resume(&path, BOTH).is_none());
+        assert!(Partial::resume(&path, ALL).is_none());
         begin(None);
-        assert!(Partial::resume(&path, BOTH).is_none());
+        assert!(Partial::resume(&path, ALL).is_none());
     }
 }

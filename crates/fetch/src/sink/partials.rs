@@ -11,7 +11,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::partial::{Digests, Partial, Representation, note_of};
+use super::digests::Digests;
+use super::partial::{Partial, Representation, note_of};
 
 /// The folder of all of them, below that of the bodies.
 pub const PARTIAL: &str = "partial";

@@ -299,6 +299,7 @@ fn adopted(root: &Path, mut sink: Sink) -> Body {
     let digests = Digests {
         blake3: false,
         sha256: true,
+        md5: false,
     };
     let mut partials = Partials::take_over(root, ("part-00001", 1), digests).unwrap();
     let mut partial = partials.create(7, None, sink.before(&response)).unwrap();

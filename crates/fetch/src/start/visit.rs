@@ -92,6 +92,7 @@ fn persist<T: Head>(
             has_tries: tries < pace.retries,
             has_time: begun.elapsed() < pace.wait_out,
             has_reconnected,
+            has_differed: false,
         };
         match fate.then.within(left) {
             Then::Again => {

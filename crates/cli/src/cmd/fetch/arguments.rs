@@ -77,9 +77,12 @@ pub struct JobArguments {
     /// Record the SHA-256 of each body, too.
     #[arg(long)]
     sha256: bool,
-    /// Compare each body with a column of the list that has its SHA-256. If they differ, the response is not good, and
-    /// its `why` is checksum.
-    #[arg(long, value_name = "sha256:COLUMN")]
+    /// Record the MD5 of each body, too.
+    #[arg(long)]
+    md5: bool,
+    /// Compare each body with a column of the list that has its checksum, as sha256:COLUMN or md5:COLUMN. A body that
+    /// differs is requested once more, and then an error of the kind checksum.
+    #[arg(long, value_name = "ALGORITHM:COLUMN")]
     verify: Option<String>,
     /// The condition for a good response, as in 'status == 200 and json:/stock > 0' [default: status < 300]
     #[arg(long, value_name = "EXPRESSION")]
@@ -226,6 +229,7 @@ impl JobArguments {
         set(&mut results.inline_limit, &self.inline_limit);
         results.hash &= !self.no_hash;
         results.sha256 |= self.sha256;
+        results.md5 |= self.md5;
         set_some(&mut results.verify, &self.verify);
         set_some(&mut results.check, &self.check);
         results.take.extend(self.take.iter().cloned());

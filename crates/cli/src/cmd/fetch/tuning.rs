@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
-use hecaton_fetch::job::{Hosts, Job, Rate, Reach, StopAfter, read_hosts};
+use hecaton_fetch::job::{Hosts, Job, MinSpeed, Rate, Reach, StopAfter, bytes, read_hosts};
 
 use super::arguments::{duration, set, set_some};
 
@@ -57,6 +57,9 @@ pub struct Tuning {
     /// Stop after a time (2h) or so many bytes of bodies (10GB), with status 5; the same command resumes
     #[arg(long, value_name = "TIME|BYTES", help_heading = PACE)]
     stop_after: Option<StopAfter>,
+    /// The most bytes of bodies in a second, from all hosts together, as in 20M [default: no limit].
+    #[arg(long, value_name = "BYTES", value_parser = bytes, help_heading = PACE)]
+    max_bandwidth: Option<u64>,
     /// Give a host up after this many rests [default: as many as --wait-out has time for].
     #[arg(long, value_name = "N", help_heading = PACE)]
     breaker_probes: Option<u32>,
@@ -75,7 +78,8 @@ pub struct Tuning {
     /// A TOML file with settings of single hosts: rate, per_host, headers, auth, bearer and proxy.
     #[arg(long, value_name = "FILE", value_parser = hosts, help_heading = PACE)]
     hosts: Option<Hosts>,
-    /// The longest that one try may take, with its body [default: 30s]
+    /// The longest that one try may take, with its body. For bodies that go to the disk as they come (files, warc, tar),
+    /// the longest time without a byte [default: 30s]
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     timeout: Option<Duration>,
     /// The longest that opening a connection may take [default: 10s]
@@ -87,6 +91,10 @@ pub struct Tuning {
     /// The longest time between two pieces of a body [default: only --timeout].
     #[arg(long, value_name = "TIME", value_parser = duration, help_heading = NETWORK)]
     read_timeout: Option<Duration>,
+    /// Give a body up, and try again, if it brings fewer bytes in such a time, as in 1k/30s. For bodies that go to the disk
+    /// as they come [default: no limit].
+    #[arg(long, value_name = "BYTES/TIME", help_heading = NETWORK)]
+    min_speed: Option<MinSpeed>,
     /// The most redirects to follow; at 0 the redirect itself is recorded, and is not good [default: 5]
     #[arg(long, value_name = "N", help_heading = NETWORK)]
     redirects: Option<u32>,
@@ -171,6 +179,7 @@ impl Tuning {
         set(&mut pace.breaker_cooldown, &self.breaker_cooldown);
         set(&mut pace.wait_out, &self.wait_out);
         set_some(&mut pace.stop_after, &self.stop_after);
+        set_some(&mut pace.max_bandwidth, &self.max_bandwidth);
         set_some(&mut pace.breaker_probes, &self.breaker_probes);
         set(&mut pace.max_retry_after, &self.max_retry_after);
         pace.robots |= self.robots;
@@ -181,6 +190,7 @@ impl Tuning {
         set(&mut network.connect_timeout, &self.connect_timeout);
         set_some(&mut network.first_byte_timeout, &self.first_byte_timeout);
         set_some(&mut network.read_timeout, &self.read_timeout);
+        set_some(&mut network.min_speed, &self.min_speed);
         set(&mut network.redirects, &self.redirects);
         set(&mut network.redirects_to, &self.redirects_to);
         network.cookies |= self.cookies;

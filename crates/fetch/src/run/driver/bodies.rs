@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::time::Instant;
 
 use hecaton::{InParts, Outcome, Part, Request, Response};
 
@@ -9,9 +10,10 @@ use super::Driver;
 use super::closing::unless_taken_over;
 use super::receiving::{Over, Receiving, State};
 use crate::error::{Result, at};
-use crate::job::{Job, split_header};
+use crate::job::{Job, MinSpeed, split_header};
 use crate::plan::Planned;
 use crate::run::batches::Batches;
+use crate::run::fate::End;
 use crate::run::keep::Keeper;
 use crate::run::part::{OpenPart, Pending};
 use crate::sink::{Partial, Whole};
@@ -29,6 +31,8 @@ pub(super) struct Bodies {
     may_resume: bool,
     /// The most bytes of a body.
     most: u64,
+    /// The least speed of a body.
+    least: Option<MinSpeed>,
     /// The most bytes of all bodies in memory.
     most_in_memory: usize,
     in_memory: usize,
@@ -43,8 +47,18 @@ pub(super) enum Came {
     Outcome(Outcome, Option<Whole>),
     /// The request is sent again at once, and this try does not count.
     Again(Outcome),
-    /// The body is longer than is allowed.
-    TooLarge(Response, String),
+    /// The body is of no use.
+    Refused(Response, Refusal),
+}
+
+/// Why a body is of no use.
+pub(super) struct Refusal {
+    /// How the attempt ended.
+    pub end: End,
+    /// The kind of the error in the record.
+    pub kind: &'static str,
+    /// Its sentence.
+    pub why: String,
 }
 
 impl Bodies {
@@ -58,6 +72,7 @@ impl Bodies {
             is_on: keeper.streams(),
             may_resume: !names.any(is_ours),
             most: job.network.max_body.map_or(u64::MAX, |most| most as u64),
+            least: job.network.min_speed,
             most_in_memory: job.network.max_buffered / threads,
             in_memory: 0,
             open: HashMap::new(),
@@ -97,6 +112,8 @@ impl Bodies {
             is_plain,
             state,
             end: None,
+            least: self.least,
+            speed: None,
         };
         let waits = matches!(receiving.state, State::Waiting(Some(_)));
         self.open.insert(slot, receiving);
@@ -176,7 +193,15 @@ impl Bodies {
             (State::Over(Over::Useless), outcome) => Came::Again(outcome),
             (State::Over(Over::TooLarge), Ok(response)) => {
                 let why = format!("the body has more than the {} bytes of max_body", self.most);
-                Came::TooLarge(response, why)
+                let (end, kind) = (End::TooLarge, "body");
+                Came::Refused(response, Refusal { end, kind, why })
+            }
+            (State::Over(Over::TooSlow), Ok(response)) => {
+                let least = receiving.least.map(|least| least.to_string());
+                let least = least.unwrap_or_default();
+                let why = format!("the body came more slowly than min_speed, {least}");
+                let (end, kind) = (End::TooSlow, "timeout");
+                Came::Refused(response, Refusal { end, kind, why })
             }
             (State::InMemory(body, _, _), Ok(response)) => {
                 Came::Outcome(Ok(response.with_body(body.into())), None)
@@ -262,6 +287,7 @@ impl Driver<'_> {
             return Ok(());
         }
         let Driver {
+            shared,
             batch,
             bodies,
             robots,
@@ -271,7 +297,15 @@ impl Driver<'_> {
             ..
         } = self;
         let mut enough = Vec::new();
-        for (slot, part) in batch.take_parts() {
+        let mut parts = batch.take_parts();
+        // A part that is not taken stays, and nothing more of its body is read.
+        while shared.bandwidth.pause(Instant::now()).is_none() {
+            let Some((slot, part)) = parts.next() else {
+                break;
+            };
+            if let Part::Piece(piece) = &part {
+                shared.bandwidth.came(piece.len(), Instant::now());
+            }
             if robots.has(*slot) {
                 if robots.take_part(*slot, &part) {
                     enough.push(*slot);
@@ -296,6 +330,7 @@ impl Driver<'_> {
                 enough.push(*slot);
             }
         }
+        drop(parts);
         enough.iter().for_each(|slot| batch.enough(*slot));
         let prepared = bodies.prepare(batch);
         prepared.map_err(at("read bodies below", self.folder.path()))

@@ -2,15 +2,17 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
-use super::bodies::Came;
+use super::bodies::{Came, Refusal};
 use super::settling::{Last, Stored};
 use super::{Driver, Flight};
 use crate::error::Result;
+use crate::request::Rendered;
 use crate::run::batches::Blame;
 use crate::run::fate::{End, Fate, Left, Purpose, Then, fate, wait};
 use crate::run::hosts::{Change, Ended, Span};
 use crate::run::line::kind_name;
 use crate::run::watch::News;
+use crate::sink::Whole;
 
 impl Driver<'_> {
     pub(super) fn ended(&mut self, slot: u32, outcome: hecaton::Outcome) -> Result<()> {
@@ -20,6 +22,8 @@ impl Driver<'_> {
             self.bodies.drop_body(slot);
             return Ok(());
         };
+        let length = outcome.as_ref().map_or(0, |response| response.body().len());
+        self.shared.bandwidth.came(length, now);
         let came = self.bodies.ended(slot, outcome, &mut flight.pending);
         let (end, outcome, body) = self.seen(slot, came, &flight);
         let fate = self.fate(end, &flight, &outcome);
@@ -48,10 +52,18 @@ impl Driver<'_> {
         let (end, outcome, body) = match came {
             Came::Again(outcome) => return (End::Continued, outcome, Stored::Whole(None)),
             Came::Outcome(outcome, whole) => {
-                let end = End::of(&outcome, SystemTime::now());
-                (end, outcome, Stored::Whole(whole))
+                let (end, body) = match self.difference(flight, &outcome, whole.as_ref()) {
+                    None => (End::of(&outcome, SystemTime::now()), Stored::Whole(whole)),
+                    Some(refusal) => {
+                        whole.into_iter().for_each(Whole::discard);
+                        (refusal.end, Stored::Refused(refusal))
+                    }
+                };
+                (end, outcome, body)
             }
-            Came::TooLarge(response, why) => (End::TooLarge, Ok(response), Stored::TooLarge(why)),
+            Came::Refused(response, refusal) => {
+                (refusal.end, Ok(response), Stored::Refused(refusal))
+            }
         };
         let tried = (&outcome, flight.pending.lost);
         match self.batch.blame(slot, tried, Instant::now()) {
@@ -64,6 +76,25 @@ impl Driver<'_> {
                 (End::LostByProxy, outcome, body)
             }
         }
+    }
+
+    /// How a body differs from the checksum that its input names, if it does.
+    fn difference(
+        &self,
+        flight: &Flight,
+        outcome: &hecaton::Outcome,
+        whole: Option<&Whole>,
+    ) -> Option<Refusal> {
+        let response = outcome.as_ref().ok()?;
+        let planned = &flight.pending.planned;
+        let has_body = matches!(response.status(), 200..=203 | 205..=299);
+        let is_head = |rendered: Rendered<'_>| rendered.method == "HEAD";
+        if !has_body || self.maker.render(&planned.held).is_ok_and(is_head) {
+            return None;
+        }
+        let why = self.keeper.difference(planned, response, whole)?;
+        let (end, kind) = (End::Differs, "checksum");
+        Some(Refusal { end, kind, why })
     }
 
     fn fate(&self, end: End, flight: &Flight, outcome: &hecaton::Outcome) -> Fate {
@@ -121,6 +152,7 @@ impl Driver<'_> {
             has_time: waits.is_none_or(|waits| waits < pace.wait_out)
                 && !hosts.is_given_up(flight.host),
             has_reconnected: pending.has_reconnected,
+            has_differed: pending.has_differed,
         }
     }
 
@@ -134,7 +166,8 @@ impl Driver<'_> {
         };
         match then {
             Then::Record => {}
-            Then::Again => {
+            Then::Again | Then::Once => {
+                pending.has_differed |= then == Then::Once;
                 let at = now + wait(pending.attempts);
                 part.again(host, pending, at);
             }

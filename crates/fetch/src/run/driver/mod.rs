@@ -15,6 +15,7 @@ mod reporting;
 mod robots;
 mod sending;
 mod settling;
+mod speed;
 
 use std::collections::HashMap;
 use std::sync::mpsc::Sender;
@@ -277,6 +278,11 @@ impl<'a> Driver<'a> {
             longest = longest.min(Duration::from_millis(1));
         }
         if self.bodies.is_preparing() {
+            longest = Duration::ZERO;
+        }
+        if let Some(pause) = self.shared.bandwidth.pause(now) {
+            // The requests in flight are polled all the same: none times out because of this.
+            std::thread::sleep(pause.min(A_WHILE));
             longest = Duration::ZERO;
         }
         if self.batch.is_empty() {

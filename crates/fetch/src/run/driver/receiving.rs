@@ -1,10 +1,13 @@
 //! One body that arrives in pieces: in memory first, on the disk once it is large.
 
 use std::io;
+use std::time::Instant;
 
 use bytes::Bytes;
 use hecaton::{Response, grown};
 
+use super::speed::Speed;
+use crate::job::MinSpeed;
 use crate::run::keep::Keeper;
 use crate::run::part::OpenPart;
 use crate::run::resume::{Beginning, Requested, classify};
@@ -20,6 +23,9 @@ pub(super) struct Receiving {
     pub state: State,
     /// Where the body of this response must end, if it continues another.
     pub end: Option<(u64, u64)>,
+    /// The least speed, if there is one.
+    pub least: Option<MinSpeed>,
+    pub speed: Option<Speed>,
 }
 
 pub(super) enum State {
@@ -36,6 +42,7 @@ pub(super) enum Over {
     /// It continues nothing.
     Useless,
     TooLarge,
+    TooSlow,
     /// Its part was left.
     Left,
 }
@@ -53,6 +60,7 @@ impl Receiving {
             return;
         };
         let partial = partial.take();
+        self.speed = self.least.map(|least| Speed::new(least, Instant::now()));
         let known = partial
             .as_ref()
             .and_then(|partial| Some((partial.representation.as_ref()?, partial.length())));
@@ -89,6 +97,15 @@ impl Receiving {
         } + piece.len() as u64;
         if length > most {
             self.state = State::Over(Over::TooLarge);
+            return Ok(());
+        }
+        let mut speed = self.speed.as_mut();
+        if speed
+            .as_mut()
+            .is_some_and(|speed| !speed.is_enough(piece.len(), Instant::now()))
+        {
+            // What is on the disk stays there, to be resumed.
+            self.state = State::Over(Over::TooSlow);
             return Ok(());
         }
         if self.end.is_some_and(|(end, _)| length > end) {

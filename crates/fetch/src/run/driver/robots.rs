@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use std::time::Duration;
+
 use hecaton::{InParts, Outcome, Part, Request, grown};
 
 use super::{Driver, Flight};
@@ -56,8 +58,12 @@ impl RobotsFiles {
 }
 
 /// The request for one.
-pub(super) fn request(naming: &Naming, url: &str) -> std::result::Result<Request, String> {
-    naming.request(url)
+pub(super) fn request(
+    naming: &Naming,
+    url: &str,
+    timeout: Duration,
+) -> std::result::Result<Request, String> {
+    Ok(naming.request(url)?.timeout(timeout))
 }
 
 /// Where the file is instead, if the response is a redirect that may be followed. RFC 9309 §2.3.1.2 requires five of

@@ -33,6 +33,9 @@ impl Driver<'_> {
     /// Starts what may start. When to look again, if time alone keeps others from starting.
     pub(super) fn start(&mut self) -> Result<Option<Instant>> {
         let now = Instant::now();
+        if let Some(pause) = self.shared.bandwidth.pause(now) {
+            return Ok(Some(now + pause));
+        }
         let mut next: Option<Instant> = None;
         let mut index = 0;
         let mut intents: HashMap<u32, Vec<u32>> = HashMap::new();
@@ -230,7 +233,7 @@ impl Driver<'_> {
         let (is_robots, is_own) = (flight.pending.is_robots, flight.pending.is_own);
         let (request, host) = match (is_robots, &planned.held) {
             (true, Content::Url(url)) => {
-                let request = robots::request(&self.naming, url);
+                let request = robots::request(&self.naming, url, self.job.network.timeout);
                 (request, self.maker.host_of(url))
             }
             _ => match self.maker.render(&planned.held) {

@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 
 use hecaton::Redirect;
 
+use super::bodies::Refusal;
 use super::closing::unless_taken_over;
 use super::conditional;
 use super::{Driver, Flight};
@@ -22,8 +23,8 @@ use crate::take::{Alone, LARGE};
 pub(super) enum Stored {
     /// It was received whole: into this file, or, with none, into the memory of the response.
     Whole(Option<Whole>),
-    /// It is longer than allowed, as this sentence says.
-    TooLarge(String),
+    /// It is of no use.
+    Refused(Refusal),
     /// The job has the same body already; whether that response was good.
     Unchanged(bool),
 }
@@ -225,9 +226,9 @@ fn record(
         (Ok(response), None) => {
             let whole = match body {
                 Stored::Whole(whole) => whole,
-                Stored::TooLarge(why) => {
+                Stored::Refused(Refusal { kind, why, .. }) => {
                     let out = part.record(Outcome::Error, false);
-                    records.without_body(out, about, tried, response, &why);
+                    records.without_body(out, about, tried, response, (kind, &why));
                     return Ok(false);
                 }
                 Stored::Unchanged(ok) => {

@@ -1,7 +1,7 @@
 //! The table of fates: every end of an attempt, for every purpose.
 
 use Ended::{Badly, Unknown, Well};
-use Then::{Again, Fewer, Later, Now, OtherProxy, Reconnect, Record};
+use Then::{Again, Fewer, Later, Now, Once, OtherProxy, Reconnect, Record};
 
 use super::*;
 
@@ -114,6 +114,8 @@ fn table() -> Vec<(End, Ended, [Then; 2])> {
     let others = [
         (End::Crowded, Well, [Fewer; 2]),
         (End::TooLarge, Well, [Record; 2]),
+        (End::Differs, Well, [Once; 2]),
+        (End::TooSlow, Badly, [Again; 2]),
         (End::Continued, Well, [Now; 2]),
         (End::LostByProxy, Unknown, [OtherProxy; 2]),
     ];
@@ -155,6 +157,7 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         has_tries: true,
         has_time: true,
         has_reconnected: false,
+        has_differed: false,
     };
     let down = Left {
         is_down: true,
@@ -176,7 +179,13 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         has_tries: false,
         ..reconnected
     };
-    for then in [Record, Again, Later, Now, Reconnect, Fewer, OtherProxy] {
+    let differed = Left {
+        has_differed: true,
+        ..all
+    };
+    for then in [
+        Record, Again, Once, Later, Now, Reconnect, Fewer, OtherProxy,
+    ] {
         assert_eq!(then.within(all), then);
     }
     for (then, left, expected) in [
@@ -200,6 +209,10 @@ fn what_is_left_decides_whether_a_request_is_sent_again() {
         ),
         (Again, tried, Record),
         (Again, late, Again),
+        (Once, down, Then::Wait),
+        (Once, tried, Record),
+        (Once, differed, Record),
+        (Again, differed, Again),
         (Later, tried, Later),
         (Later, late, Record),
         (Reconnect, tried, Reconnect),

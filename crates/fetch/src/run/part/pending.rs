@@ -20,6 +20,8 @@ pub struct Pending {
     pub overrun: Option<(Instant, u32)>,
     /// Whether it was sent again on another connection.
     pub has_reconnected: bool,
+    /// Whether it was sent again because its body was not the one that its input names.
+    pub has_differed: bool,
     /// How many tries in a row were lost by proxies.
     pub lost: u32,
     /// Whether the user wrote the host of its request as their own.
@@ -54,6 +56,7 @@ impl Pending {
             put_back: 0,
             overrun: None,
             has_reconnected: false,
+            has_differed: false,
             lost: 0,
             is_own: false,
             is_intended: false,

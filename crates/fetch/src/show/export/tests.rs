@@ -30,6 +30,7 @@ pub(super) fn records() -> Vec<Record> {
         bytes: Some(3),
         hash: Some("blake3:00".to_owned()),
         sha256: None,
+        md5: None,
         body: Some(Body::Text {
             text: "h\u{e9}".to_owned(),
             cut: false,
