@@ -1,11 +1,12 @@
 //! A name with several addresses: all are tried, unreachable ones hold no request up, and errors name them.
 
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use hecaton::{Addresses, Client, Config, Kind, Outcome, Phase, Reactor, Request};
+use hecaton_test_server::ClosedPort;
 use socket2::{Domain, Socket, Type};
 
 use crate::{World, json};
@@ -161,11 +162,8 @@ fn addresses_that_refuse_are_passed_over_at_once() {
 
 #[test]
 fn an_error_names_every_address_that_was_tried() {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let closed = ClosedPort::take().unwrap();
+    let port = closed.address().port();
     let error = get(port, &["127.0.0.1", "127.0.0.2"], |_| {}).unwrap_err();
     assert_eq!(
         (error.kind(), error.phase(), error.sent()),

@@ -1,14 +1,14 @@
 //! The connection of each attempt: its two ends, and what its TLS handshake agreed on.
 
 use std::io::Write;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hecaton::{
     Attempt, Client, Config, Endpoint, Protocol, Proxy, Reactor, Request, TlsFacts, TlsVersion,
 };
-use hecaton_test_server::{Http2, Options, TestServer, Tls};
+use hecaton_test_server::{ClosedPort, Http2, Options, TestServer, Tls};
 use rustls::HandshakeKind;
 use rustls::version::TLS12;
 
@@ -55,13 +55,9 @@ fn a_stream_and_an_error_name_both_ends_too() {
 
 #[test]
 fn without_a_connection_there_is_no_peer() {
-    let port = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let closed = ClosedPort::take().unwrap();
     let world = World::new();
-    let error = world.send(Request::get(&format!("http://127.0.0.1:{port}/")).unwrap());
+    let error = world.send(Request::get(&format!("http://{}/", closed.address())).unwrap());
     let error = error.unwrap_err();
     assert_eq!(
         (error.attempts()[0].peer(), error.attempts()[0].local()),

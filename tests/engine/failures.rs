@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use hecaton::{Batch, Config, Ending, Error, Kind, Phase, Request};
+use hecaton_test_server::ClosedPort;
 
 use crate::World;
 
@@ -119,10 +120,8 @@ fn the_cap_on_bodies_is_exact() {
 #[test]
 fn nobody_listens() {
     let world = World::new();
-    let address = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let closed = ClosedPort::take().unwrap();
+    let address = closed.address();
     let request = Request::get(&format!("http://{address}/path?secret")).unwrap();
     let error = world.send(request).unwrap_err();
     assert_eq!(

@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use hecaton::{Batch, Ending, Error, Kind, Outcome, Reactor, Request};
+use hecaton_test_server::ClosedPort;
 
 use crate::http2::{World2, client};
 use crate::http2_peer::{
@@ -396,10 +397,8 @@ fn interim_responses_without_end_do_not_hold_up_the_deadline() {
 #[test]
 fn a_refused_connection_is_reported_at_once_to_all_waiting_requests() {
     let (client, reactor) = client(|_| {});
-    let address = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let closed = ClosedPort::take().unwrap();
+    let address = closed.address();
     let mut batch = Batch::new(client, 10);
     let request = || Request::get(&format!("http://{address}/")).unwrap();
     (0..10).for_each(|tag| batch.push(tag, request()));

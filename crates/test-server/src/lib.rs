@@ -13,6 +13,7 @@ mod certificates;
 mod chaos;
 mod check_value;
 mod clock;
+mod closed_port;
 mod coding;
 mod connection;
 mod cut;
@@ -60,6 +61,7 @@ mod wire;
 
 pub use certificates::{Flaw, Identity, make as make_certificates};
 pub use chaos::{Chaos, ChaosError, Dealt};
+pub use closed_port::ClosedPort;
 pub use delay::{Delay, DelayError, without_unit};
 pub use interval::Interval;
 pub use options::{Http2, Options, RoundSpec, StartError};

@@ -109,6 +109,7 @@ module Servers
     # Failed, or explained if the server's file gives a reason and the message matches its pattern.
     def lost(server, check, error)
       note = message_of(error)
+      note += "; the server has ended: #{server.last_words}" unless server.running?
       why, seen = server.class.explanations[check.name]
       report = { check: check.name, state: "failed", note: note, curl: check.curl(server) }
       why && note.match?(seen) ? report.merge(state: "explained", note: "#{why} [#{note}]") : report

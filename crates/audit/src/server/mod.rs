@@ -43,6 +43,10 @@ const TRIES: usize = 100;
 /// The longest wait for connections to end when the server goes down.
 const TO_GO_DOWN: Duration = Duration::from_secs(1);
 
+/// How often a thread that accepts looks whether the server is to stop, if no connection wakes it: making one needs a
+/// descriptor, and there may be none.
+const TO_LOOK: Duration = Duration::from_secs(1);
+
 /// The host of redirects to another host. All of 127.0.0.0/8 is this machine on Linux.
 const OTHER_HOST: &str = "127.0.0.2";
 
@@ -113,6 +117,9 @@ impl Server {
             .map_or(String::new(), |identity| identity.ca.clone());
         let shared = Arc::new(Shared::new(cases, addresses, budget, identity));
         let listeners = [main, other_port, other_host, proxy].map(Arc::new);
+        for listener in &listeners {
+            SockRef::from(&**listener).set_read_timeout(Some(TO_LOOK))?;
+        }
         let names = ["main", "other port", "other host", "proxy"];
         let threads = listeners.iter().zip(names).map(|(listener, name)| {
             let (listener, shared) = (listener.clone(), shared.clone());
@@ -245,7 +252,7 @@ fn accept(listener: &TcpListener, name: &'static str, shared: &Arc<Shared>) {
                     }));
                 }
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if connection::is_late(&error) => {}
             // No descriptor is free, for a moment.
             Err(_) => std::thread::sleep(Duration::from_millis(10)),
         }

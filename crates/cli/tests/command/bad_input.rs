@@ -2,6 +2,8 @@
 
 use std::net::TcpListener;
 
+use hecaton_test_server::ClosedPort;
+
 use crate::support::{hecaton, run};
 
 fn refused(arguments: &[&str], words: &[&str]) {
@@ -182,9 +184,8 @@ fn targets_that_may_not_be_loaded() {
 
 #[test]
 fn a_target_that_is_not_there() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", listener.local_addr().unwrap());
-    drop(listener);
+    let closed = ClosedPort::take().unwrap();
+    let url = format!("http://{}/", closed.address());
     let folder = tempfile::tempdir().unwrap();
     let ending = run(hecaton("cheats")
         .args(["sweep", "--client", "honest", "GET", &url])

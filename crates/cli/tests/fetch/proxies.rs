@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hecaton_test_server::Options;
+use hecaton_test_server::{ClosedPort, Options};
 
 use crate::own_settings::hosts;
 use crate::support::{Ending, World, count};
@@ -91,7 +91,8 @@ fn a_dead_proxy_is_no_failure_of_the_host() {
     let (alive, count) = proxy();
     let urls = (0..40).map(|n| format!("http://a.test/{n}"));
     let list = world.write("urls.txt", urls);
-    let dead = dead_address();
+    let closed = ClosedPort::take().unwrap();
+    let dead = format!("http://{}", closed.address());
     // One failure would open the breaker, and no try is left after the first.
     let limits = ["--breaker", "1", "--retries", "0", "--threads", "1"];
     let arguments = ["--proxy", &alive, "--proxy", &dead];
@@ -105,7 +106,10 @@ fn a_host_whose_proxies_are_all_dead_is_down() {
     let world = World::new();
     let urls = (0..40).map(|n| format!("http://a.test/{n}"));
     let list = world.write("urls.txt", urls);
-    let (one, other) = (dead_address(), dead_address());
+    let closed = [ClosedPort::take().unwrap(), ClosedPort::take().unwrap()];
+    let [one, other] = closed
+        .each_ref()
+        .map(|port| format!("http://{}", port.address()));
     let arguments = ["--proxy", &one, "--proxy", &other];
     let limits = ["--breaker", "3", "--breaker-cooldown", "10ms"];
     let limits = [&limits[..], &["--wait-out", "100ms", "--retries", "0"]].concat();
@@ -114,12 +118,6 @@ fn a_host_whose_proxies_are_all_dead_is_down() {
     let records = world.records();
     assert_eq!(records.len(), 40);
     assert!(count(&records, "unreached") > 0);
-}
-
-/// The URL of a proxy at which nobody listens.
-fn dead_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    format!("http://{}", listener.local_addr().unwrap())
 }
 
 /// A proxy that accepts connections and says nothing.

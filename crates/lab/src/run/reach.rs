@@ -39,23 +39,28 @@ fn connect(url: &str) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::net::TcpListener;
+    use std::net::{SocketAddr, TcpListener};
+
+    use hecaton_test_server::ClosedPort;
 
     use super::*;
+
+    fn target(address: SocketAddr) -> Target {
+        Target::Foreign {
+            method: "GET".into(),
+            url: format!("http://{address}/"),
+            requests: 1,
+            extras: Default::default(),
+        }
+    }
 
     #[test]
     fn an_open_port_is_reached_and_a_closed_one_named() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let url = format!("http://{}/", listener.local_addr().unwrap());
-        let target = Target::Foreign {
-            method: "GET".into(),
-            url: url.clone(),
-            requests: 1,
-            extras: Default::default(),
-        };
-        reach(&target).unwrap();
-        drop(listener);
-        let error = reach(&target).unwrap_err().to_string();
+        reach(&target(listener.local_addr().unwrap())).unwrap();
+        let closed = ClosedPort::take().unwrap();
+        let error = reach(&target(closed.address())).unwrap_err().to_string();
+        let url = format!("http://{}/", closed.address());
         assert!(error.contains(&url) && error.contains("refused"), "{error}");
     }
 }

@@ -3,6 +3,8 @@
 use std::io::{Read, Write};
 use std::net::TcpListener;
 
+use hecaton_test_server::ClosedPort;
+
 use super::{Nats, plan, worker};
 use crate::support::{World, ending, hecaton};
 
@@ -27,10 +29,8 @@ fn a_server_must_be_named_be_there_and_have_jetstream() {
                     .contains("needs the URL of a NATS server: `nats-server -js")
             );
         }
-        let free = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        let closed = ClosedPort::take().unwrap();
+        let free = closed.address();
         let nobody = work(&["--nats", &format!("nats://me:secret@{free}")]);
         assert_eq!(nobody.status, Some(1), "{}", nobody.stderr);
         assert!(

@@ -1,9 +1,8 @@
 //! Promises about failure: a driver refuses what it cannot do, and counts failed requests.
 
-use std::net::TcpListener;
-
 use anyhow::{Result, bail, ensure};
 use hecaton_lab::run::{Claim, Driver, DriverError, Prepare, Problem, Verify};
+use hecaton_test_server::ClosedPort;
 
 use super::Check;
 use super::commands::{go, server, to};
@@ -43,13 +42,12 @@ pub(super) fn counts_statuses(check: &Check<'_>) -> Result<()> {
 }
 
 pub(super) fn counts_refusals(check: &Check<'_>) -> Result<()> {
-    let listener = TcpListener::bind("127.0.0.1:0")?;
-    let url = format!("http://{}/r/", listener.local_addr()?);
+    let closed = ClosedPort::take()?;
+    let url = format!("http://{}/r/", closed.address());
     let prepare = match check.is_reference() {
         true => to(url, false, Verify::None),
         false => to(url, true, Verify::Tail),
     };
-    drop(listener);
     check.with_process(|process| fails_whole(check, &mut process.driver, &prepare))
 }
 
