@@ -128,12 +128,16 @@ fn requests_leave_a_connection_that_allows_no_streams_any_more() {
     assert_eq!(client.stats().opened, 2);
 }
 
+/// Whatever their methods are, and without a request that is sent twice.
 #[test]
 fn requests_leave_connections_whose_limit_falls_under_load() {
+    let arrived = Arc::new(AtomicUsize::new(0));
+    let count = arrived.clone();
     let url = Raw::serve(move |mut raw, _| {
         let mut served = 0;
         while let Some(stream) = raw.request() {
             served += 1;
+            count.fetch_add(1, Ordering::Relaxed);
             raw.respond(stream);
             if served == 30 {
                 raw.frame(SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 0]);
@@ -141,9 +145,11 @@ fn requests_leave_connections_whose_limit_falls_under_load() {
         }
     });
     let (client, reactor) = client(|config| config.timeout = Duration::from_secs(20));
+    let request = |method: &str| Request::get(&url).unwrap().method(method).unwrap();
     let mut batch = Batch::new(client, 20);
-    (0..2000).for_each(|tag| batch.push(tag, Request::get(&url).unwrap()));
+    (0..2000).for_each(|tag| batch.push(tag, request(["GET", "POST"][tag % 2])));
     all_succeed(&reactor, &mut batch);
+    assert_eq!(arrived.load(Ordering::Relaxed), 2000);
 }
 
 fn all_succeed(reactor: &Reactor, batch: &mut Batch<usize>) {

@@ -59,8 +59,6 @@ pub(crate) async fn exchange(
 
 /// A request under way. The handles of the stream are dropped before its permit.
 struct Exchange {
-    /// Whether the request has the same effect sent twice as sent once.
-    idempotent: bool,
     response: ResponseFuture,
     upload: Upload,
     stream: u32,
@@ -78,7 +76,6 @@ impl Exchange {
         let sent = permit.send(head, request.body.is_empty());
         let (response, stream) = sent.map_err(|error| permit.broken(&error, false, Phase::Send))?;
         Ok(Exchange {
-            idempotent: request.method.is_idempotent(),
             stream: response.stream_id().as_u32(),
             response,
             upload: Upload::new(stream, request, config),
@@ -124,28 +121,11 @@ impl Exchange {
                 trace.attempt().sent = sent;
                 Poll::Ready(Err(self.permit.broken(&error, sent, phase)))
             }
-            Poll::Pending if self.is_held_back(cx, trace) => {
-                let why = "the server allows no more streams on this connection";
-                let failure = Failure::new(Kind::Protocol, Phase::Send, why);
-                Poll::Ready(Err(Broken::Unprocessed(failure, true)))
-            }
             Poll::Pending => {
                 timer.follow(trace.attempt().phase);
                 timer.poll(cx).map(|late| Err(Broken::Failed(late)))
             }
         }
-    }
-
-    /// Whether `h2` holds the request back, because the peer has lowered its limit on streams to 0 since the stream was
-    /// given. Another connection is better then. `h2` may send a request that was given up when the peer allows streams
-    /// again, so only idempotent ones change.
-    fn is_held_back(&self, cx: &Context<'_>, trace: &Trace) -> bool {
-        if !self.idempotent || trace.attempts.last().is_some_and(|attempt| attempt.sent) {
-            return false;
-        }
-        let link = &self.permit.link;
-        link.watch_unsent(self.stream, cx.waker());
-        link.allows_no_more() && !self.permit.has_left(self.stream)
     }
 }
 

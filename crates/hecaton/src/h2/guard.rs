@@ -16,6 +16,7 @@ use super::frames::{
 };
 use super::hpack::{Decoder, Wrong};
 use super::observed::Observed;
+use super::precedence::Precedence;
 use super::response_state::Verdict;
 
 /// The identifier of SETTINGS_ENABLE_PUSH.
@@ -46,6 +47,9 @@ pub(super) struct Guard {
     drops: bool,
     decoder: Decoder,
     is_first: bool,
+    /// Whether settings wait, which are the beginning of what is held then.
+    pub waits: bool,
+    pub precedence: Precedence,
     /// Nothing is checked any more, because `h2` ends the connection.
     is_over: bool,
     /// The largest block of fields that is checked.
@@ -65,8 +69,18 @@ impl Guard {
             drops: false,
             decoder: Decoder::default(),
             is_first: true,
+            waits: false,
+            precedence: Precedence::default(),
             is_over: false,
             largest_block,
+        }
+    }
+
+    /// Decides again about settings that wait.
+    pub fn review(&mut self, observed: &Observed) {
+        if std::mem::take(&mut self.waits) {
+            let held = std::mem::take(&mut self.held);
+            self.feed(held, observed);
         }
     }
 
@@ -156,7 +170,8 @@ impl Guard {
         let Some(head) = FrameHead::read(bytes) else {
             return Step::Hold;
         };
-        if std::mem::take(&mut self.is_first) {
+        let is_first = std::mem::take(&mut self.is_first);
+        if is_first {
             // A GOAWAY names the unprocessed streams, and the connection ends with it anyway.
             let settings = head.kind == SETTINGS && !head.has(ACK);
             if !settings && head.kind != GOAWAY {
@@ -170,6 +185,16 @@ impl Guard {
             DATA => self.data(head, bytes, observed),
             HEADERS => self.block(head, bytes, observed),
             CONTINUATION | PUSH_PROMISE => self.give_up(bytes),
+            // With the first settings the peer has taken nothing back.
+            SETTINGS
+                if !is_first
+                    && !head.has(ACK)
+                    && bytes.len() >= head.whole()
+                    && self.precedence.holds(bytes.len(), observed) =>
+            {
+                self.waits = true;
+                Step::Hold
+            }
             SETTINGS | GOAWAY | WINDOW_UPDATE | PRIORITY | RST_STREAM => {
                 match bytes.get(..head.whole()) {
                     Some(frame) => self.control(head, frame, bytes, observed),

@@ -79,6 +79,20 @@ impl<S> Instrumented<S> {
         }
     }
 
+    /// Makes another turn follow this one if settings wait for requests to leave.
+    fn go_on_after_writing(&self, cx: &Context<'_>) {
+        if self.coming.waits && !self.coming.precedence.blocked {
+            cx.waker().wake_by_ref();
+        }
+    }
+
+    /// Notes whether the socket accepts bytes.
+    fn writes<T>(&mut self, cx: &Context<'_>, result: Poll<T>) -> Poll<T> {
+        self.coming.precedence.blocked = result.is_pending();
+        self.go_on_after_writing(cx);
+        result
+    }
+
     fn note(&mut self, bytes: &[u8]) {
         let observed = &self.observed;
         self.going.note(bytes, |stream| observed.departs(stream));
@@ -94,6 +108,7 @@ impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
+        this.coming.review(&this.observed);
         if this.coming.hand_over(buffer) {
             return Poll::Ready(Ok(()));
         }
@@ -103,7 +118,10 @@ impl<S: AsyncRead + Explains + Unpin> AsyncRead for Instrumented<S> {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            let read = ready!(Pin::new(&mut this.stream).poll_read(cx, buffer));
+            let Poll::Ready(read) = Pin::new(&mut this.stream).poll_read(cx, buffer) else {
+                this.go_on_after_writing(cx);
+                return Poll::Pending;
+            };
             let read = read.map_err(|error| this.explain(error));
             let count = buffer.filled().len() - before;
             if count == 0 {
@@ -130,7 +148,8 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Instrumented<S> {
         if this.lost.is_some() {
             return Poll::Ready(Ok(bytes.len()));
         }
-        let written = ready!(Pin::new(&mut this.stream).poll_write(cx, bytes));
+        let written = Pin::new(&mut this.stream).poll_write(cx, bytes);
+        let written = ready!(this.writes(cx, written));
         if let Ok(count) = written {
             this.note(&bytes[..count]);
         }
@@ -147,7 +166,8 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Instrumented<S> {
         if this.lost.is_some() {
             return Poll::Ready(Ok(all));
         }
-        let written = ready!(Pin::new(&mut this.stream).poll_write_vectored(cx, slices));
+        let written = Pin::new(&mut this.stream).poll_write_vectored(cx, slices);
+        let written = ready!(this.writes(cx, written));
         let mut left = *written.as_ref().unwrap_or(&0);
         for slice in slices {
             let noted = left.min(slice.len());
@@ -166,7 +186,8 @@ impl<S: AsyncWrite + Explains + Unpin> AsyncWrite for Instrumented<S> {
         if this.lost.is_some() {
             return Poll::Ready(Ok(()));
         }
-        let flushed = ready!(Pin::new(&mut this.stream).poll_flush(cx));
+        let flushed = Pin::new(&mut this.stream).poll_flush(cx);
+        let flushed = ready!(this.writes(cx, flushed));
         Poll::Ready(flushed.or_else(|error| this.outlive(error, 0).map(drop)))
     }
 

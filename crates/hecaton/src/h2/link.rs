@@ -3,7 +3,7 @@
 
 use std::os::fd::RawFd;
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -63,10 +63,6 @@ pub(crate) struct Link {
     /// Wakes the tasks that wait for the connection to be driven.
     turned: Notify,
     driver: AtomicWaker,
-    /// The streams whose requests have not begun to leave, with the tasks that wait for their responses.
-    unsent: Mutex<Vec<(u32, Waker)>>,
-    /// Whether the peer allows no streams now.
-    allows_none: AtomicBool,
     window: Window,
     ping: Mutex<Option<PingPong>>,
     /// How many bytes had come when the connection fell silent.
@@ -134,8 +130,6 @@ impl Link {
             driven: Mutex::new(driven),
             turned: Notify::new(),
             driver: AtomicWaker::new(),
-            unsent: Mutex::default(),
-            allows_none: AtomicBool::new(false),
             window: Window::default(),
             ping,
             doubted: AtomicU64::new(TRUSTED_NOW),
@@ -154,8 +148,7 @@ impl Link {
         };
         self.observed.begin_turn();
         // Each of its streams gets the reason of the end.
-        let mut result = Pin::new(&mut *connection).poll(cx).map(|_| ());
-        let allows_none = connection.max_concurrent_send_streams() == 0;
+        let mut result = Pin::new(connection).poll(cx).map(|_| ());
         // After a GOAWAY with an error the peer says nothing more (RFC 9113 §5.4.1), whether or not it hangs up.
         if self.last_word().is_some() {
             result = Poll::Ready(());
@@ -165,37 +158,8 @@ impl Link {
         }
         driven.at = Instant::now();
         drop(driven);
-        self.review_unsent(allows_none);
         self.turned.notify_waiters();
         result
-    }
-
-    /// Wakes a task when the peer takes back the right to open this stream, unless its request leaves before.
-    pub(super) fn watch_unsent(&self, stream: u32, waker: &Waker) {
-        let mut unsent = lock(&self.unsent);
-        match unsent.last_mut() {
-            Some((last, woken)) if *last == stream => woken.clone_from(waker),
-            _ => unsent.push((stream, waker.clone())),
-        }
-    }
-
-    /// Whether the peer allowed streams before, and allows none now. One that has allowed none yet is waited for.
-    pub(super) fn allows_no_more(&self) -> bool {
-        self.allows_none.load(Ordering::Relaxed) && self.observed.has_left(1)
-    }
-
-    fn review_unsent(&self, allows_none: bool) {
-        self.allows_none.store(allows_none, Ordering::Relaxed);
-        let mut unsent = lock(&self.unsent);
-        if unsent.is_empty() {
-            return;
-        }
-        unsent.retain(|(stream, _)| !self.observed.has_left(*stream));
-        if self.allows_no_more() {
-            let woken = std::mem::take(&mut *unsent);
-            drop(unsent);
-            woken.into_iter().for_each(|(_, waker)| waker.wake());
-        }
     }
 
     /// A reader is done with a piece of its body.

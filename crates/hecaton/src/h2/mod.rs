@@ -2,7 +2,7 @@
 //! decides what the end of a stream or of a connection means.
 //!
 //! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it.
-//! `guard`, with `blocks`, `hpack`, `huffman` and `response_state`, filters what reaches `h2`. `permit` is the right to
+//! `guard`, with `blocks`, `hpack`, `huffman`, `precedence` and `response_state`, filters what reaches `h2`. `permit` is the right to
 //! a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one request on one stream. `window`
 //! decides how much of a body may come ahead of its reader.
 //!
@@ -36,7 +36,8 @@
 //! - `max_buffered` does not count windows, because a window is promised before the first byte comes. A limit for all
 //!   bodies could only delay the growth of windows. A smaller first window would slow down bodies from distant servers.
 //! - A limit of zero streams is like any limit that is reached (RFC 9113 §6.5.2): the request opens another connection.
-//!   An idle connection with this limit is closed. Go and curl open another one, too.
+//!   An idle connection with this limit is closed. Go and curl open another one, too. Requests that have their streams
+//!   already leave before `h2` reads a lower limit (`precedence`), because `h2` can neither send nor return them then.
 
 mod blocks;
 pub(crate) mod exchange;
@@ -50,6 +51,7 @@ mod instrumented;
 pub(crate) mod link;
 mod observed;
 pub(crate) mod permit;
+mod precedence;
 mod response_state;
 mod upload;
 mod window;

@@ -71,6 +71,10 @@ impl Streams {
 pub(crate) struct Observed {
     /// The highest stream whose request has begun to leave. Streams are opened in order.
     departed: AtomicU32,
+    /// The highest stream that `h2` has a request for.
+    requested: AtomicU32,
+    /// How many turns there were.
+    turns: AtomicU32,
     received: AtomicU64,
     /// How many reads this turn has done.
     reads: AtomicU32,
@@ -93,6 +97,17 @@ impl Observed {
     /// Whether the request on this stream has begun to leave the machine.
     pub fn has_left(&self, stream: u32) -> bool {
         self.departed.load(Ordering::Relaxed) >= stream
+    }
+
+    /// The highest stream whose request has begun to leave, and none if no other request is to leave.
+    pub(super) fn unsent_behind(&self) -> Option<u32> {
+        let departed = self.departed.load(Ordering::Relaxed);
+        (self.requested.load(Ordering::Relaxed) > departed).then_some(departed)
+    }
+
+    /// The number of this turn.
+    pub(super) fn turn(&self) -> u32 {
+        self.turns.load(Ordering::Relaxed)
     }
 
     /// How many bytes have come so far.
@@ -146,6 +161,7 @@ impl Observed {
 
     /// Allows the reads of one more turn.
     pub fn begin_turn(&self) {
+        self.turns.fetch_add(1, Ordering::Relaxed);
         self.reads.store(0, Ordering::Relaxed);
     }
 
@@ -156,6 +172,7 @@ impl Observed {
 
     /// A request is sent on this stream; `is_head`: its response has no body.
     pub fn opened(&self, stream: u32, is_head: bool) {
+        self.requested.fetch_max(stream, Ordering::Relaxed);
         let state = ResponseState::new(is_head);
         self.streams().states.insert(stream, state);
     }
