@@ -64,6 +64,16 @@ pub fn client(change: impl FnOnce(&mut Config)) -> (Client, Reactor) {
 }
 
 #[test]
+fn a_connection_that_was_opened_ahead_serves_the_next_request() {
+    let (peer, (client, reactor)) = (Peer::start(100), client(|_| {}));
+    let request = || Request::get(&peer.url).unwrap();
+    let opened = reactor.block_on(client.connect(request())).unwrap();
+    let response = reactor.block_on(client.send(request())).unwrap();
+    assert_eq!(response.attempts()[0].connection, opened[0].connection);
+    assert_eq!(client.stats().opened, 1);
+}
+
+#[test]
 fn a_request_and_its_response() {
     let world = World2::new();
     let request = world.request("POST", "/echo?a=b").body("abc");

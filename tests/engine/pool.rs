@@ -45,6 +45,46 @@ fn a_full_queue_is_an_error_at_once_and_sends_nothing() {
 }
 
 #[test]
+fn a_connection_that_was_opened_ahead_serves_the_next_request() {
+    let world = World::new();
+    let connect = || {
+        world
+            .run(world.client.connect(world.request("/r/1")))
+            .unwrap()
+    };
+    let opened = connect().remove(0);
+    assert!(opened.connect_time.is_some() && opened.peer().is_some() && !opened.sent);
+    assert_eq!(world.server.summary().requests, 0);
+    // One that is idle already is enough.
+    assert_eq!(connect()[0].connection, opened.connection);
+    let attempts = [world.get("/r/1"), world.get("/r/1")].map(|r| r.attempts()[0].clone());
+    let facts = attempts.map(|attempt| (attempt.connection, attempt.reused));
+    assert_eq!(
+        facts,
+        [(opened.connection, false), (opened.connection, true)]
+    );
+    connect();
+    let Stats { opened, reused, .. } = world.client.stats();
+    assert_eq!((opened, reused), (1, 1));
+}
+
+#[test]
+fn a_connection_that_cannot_be_opened_ahead_is_an_error() {
+    let world = World::with(|config| config.timeout = Duration::from_millis(300));
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
+    let refused = Request::get(&format!("http://{}/", closed.unwrap())).unwrap();
+    let error = world.run(world.client.connect(refused)).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.phase()),
+        (Kind::Connect, Phase::Connect)
+    );
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let silent = Request::get(&format!("https://{}/", silent.local_addr().unwrap())).unwrap();
+    let error = world.run(world.client.connect(silent)).unwrap_err();
+    assert_eq!((error.kind(), error.phase()), (Kind::Timeout, Phase::Total));
+}
+
+#[test]
 fn no_more_connections_stay_idle_than_allowed() {
     for most in [0, 2] {
         let world = World::with(|config| config.max_idle = Some(most));

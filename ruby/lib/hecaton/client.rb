@@ -70,6 +70,16 @@ module Hecaton
       ended(method, nil, *engine.perform(method, url, flat, body, timeout && Client.seconds(timeout), nil))
     end
 
+    # For adapters: connects to a URL's origin, so that the next request there finds an idle connection, unless one is
+    # idle already. Returns the engine's record of it, for Response.from_engine; nil, and connects nothing, if an
+    # interceptor may respond in place of the server. Raises Error, as a request does.
+    def connect(url)
+      return if Interception.active?
+
+      record, *failure = @native.connect(url)
+      record || ended("CONNECT", nil, nil, *failure)
+    end
+
     # Cookies: the jar of the settings; nil without one.
     attr_reader :cookies
 

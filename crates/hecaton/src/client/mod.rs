@@ -51,6 +51,7 @@
 mod attempt;
 mod attempts;
 mod body_reader;
+mod connecting;
 mod deadline;
 mod digest;
 pub(crate) mod hooks;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tokio::time::error::Elapsed;
 use tokio::time::timeout_at;
 
 use crate::client::deadline::Deadline;
@@ -12,6 +13,7 @@ use crate::client::replaced::pass_over;
 use crate::client::shared::Shared;
 use crate::message::attempt::Trace;
 use crate::message::failure::{Failure, Kind, Phase};
+use crate::message::origin::Origin;
 use crate::message::request::Request;
 
 impl Shared {
@@ -43,16 +45,24 @@ impl Shared {
             let followed = self.follow_redirects(request, reading, deadline, trace);
             timeout_at(at, Box::pin(followed)).await
         };
+        self.by_deadline(result, &request.origin, deadline, trace)
+    }
+
+    /// The result of what was timed by the deadline.
+    pub fn by_deadline<T>(
+        &self,
+        result: Result<Result<T, Failure>, Elapsed>,
+        origin: &Arc<Origin>,
+        deadline: &Deadline,
+        trace: &Trace,
+    ) -> Result<T, Failure> {
         let attempt = trace.attempts.last();
         let result = match result {
             Ok(result) => result.map_err(|failure| deadline.report(failure, attempt)),
             Err(_) => Err(deadline.used_up(attempt)),
         };
-        result.map_err(|failure| {
-            self.pool
-                .connection_counts
-                .explain(failure, &request.origin, attempt)
-        })
+        let counts = &self.pool.connection_counts;
+        result.map_err(|failure| counts.explain(failure, origin, attempt))
     }
 
     /// One run of a request, from its first URL to a response. A retry predicate may cause several.

@@ -2,9 +2,9 @@
 //! decides what the end of a stream or of a connection means.
 //!
 //! `link`, with `instrumented` and `frames`, is the connection itself, and `observed` is what is known about it.
-//! `guard`, with `blocks`, `hpack`, `huffman`, `precedence` and `response_state`, filters what reaches `h2`. `permit` is the right to
-//! a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one request on one stream. `window`
-//! decides how much of a body may come ahead of its reader.
+//! `guard`, with `blocks`, `hpack`, `huffman`, `precedence` and `response_state`, filters what reaches `h2`. `permit` is
+//! the right to a stream. `exchange`, with `head` (fields), `upload` and `incoming`, runs one request on one stream.
+//! `window` decides how much of a body may come ahead of its reader.
 //!
 //! Decisions:
 //!

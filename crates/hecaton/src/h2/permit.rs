@@ -151,9 +151,9 @@ impl Drop for StreamPermit {
         self.send = None;
         if let Some(stream) = self.stream {
             self.link.observed.closed(stream);
+            self.link.doubt(self.received);
         }
         self.retires |= self.link.observed.is_faulty();
-        self.link.doubt(self.received);
         let lender = self.lender.clone();
         lender.take_back(&self.origin, self.connection, self.retires);
     }

@@ -17,6 +17,8 @@ pub(crate) struct Connection {
     pub opened: Instant,
     /// Since when it is idle.
     pub idle_since: Instant,
+    /// Whether it was opened for a request that has not come yet.
+    pub unused: bool,
     pub http1: Http1,
 }
 
@@ -27,6 +29,7 @@ impl Connection {
             ticket,
             opened: now,
             idle_since: now,
+            unused: false,
             http1: Http1::new(wire, forward),
         }
     }

@@ -111,7 +111,8 @@ impl IdleConnections {
         while let Some(mut connection) = self.pop(origin, now) {
             // The lock is free during the system call, so that other threads take theirs.
             if connection.http1.waiting() == Waiting::Nothing {
-                self.reused.fetch_add(1, Ordering::Relaxed);
+                self.reused
+                    .fetch_add((!connection.unused).into(), Ordering::Relaxed);
                 return Some(connection);
             }
         }
@@ -153,6 +154,14 @@ impl IdleConnections {
         }
         idle.sweep(now);
         self.tend_in(&mut idle);
+    }
+
+    /// Puts a connection back that no request was sent on; it has been idle for as long as before.
+    pub fn put_unused(&self, origin: &Arc<Origin>, mut connection: Box<Connection>, reused: bool) {
+        self.reused.fetch_sub(reused.into(), Ordering::Relaxed);
+        connection.unused = !reused;
+        let since = connection.idle_since;
+        self.put(origin, connection, since);
     }
 
     /// From now on idle connections are looked after, until there are none: those that are too old or that their server

@@ -38,6 +38,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
+use self::acquire::{Acquired, acquire};
 use self::connection::{Connection, Ticket};
 use self::connection_count::ConnectionCounts;
 use self::idle::IdleConnections;
@@ -117,17 +118,36 @@ impl Pool {
             if self.limits.are_set() {
                 self.idle.replace(origin);
             }
-        } else if let Some(connection) = self.idle.take(origin, trace.mark) {
+        } else if let Some(mut connection) = self.idle.take(origin, trace.mark) {
             let attempt = trace.attempt();
             attempt.connection = connection.ticket.id;
             attempt.facts = connection.ticket.facts.clone();
-            attempt.reused = true;
+            attempt.reused = !std::mem::take(&mut connection.unused);
             return Ok((permit, connection));
         }
         // Boxed, so that requests which need no new connection do not carry its state along.
         let mut connection = Box::pin(self.open_http1(origin, trace)).await?;
         connection.ticket.counted = Some(self.connection_counts.join(origin));
         Ok((permit, connection))
+    }
+
+    /// Sees to it that a connection to `origin` is idle, for the next request: one that is there already, or a new one.
+    pub async fn connect(&self, origin: &Arc<Origin>, trace: &mut Trace) -> Result<(), Failure> {
+        let mut held = None;
+        if self.may_support_http2(origin) {
+            match acquire(self, origin, trace).await? {
+                Acquired::Stream(_) => return Ok(()),
+                Acquired::Http1(connection) => held = connection,
+            }
+        }
+        let (_permit, connection) = match held {
+            Some(held) => held,
+            None => self.http1(origin, false, trace).await?,
+        };
+        let reused = trace.attempt().reused;
+        self.idle.put_unused(origin, connection, reused);
+        self.keep_few();
+        Ok(())
     }
 
     /// Waits until another connection may be used.

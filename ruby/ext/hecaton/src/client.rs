@@ -128,6 +128,19 @@ impl Client {
         Ok(ruby.ary_new_from_values(&record::values(ruby, outcome)))
     }
 
+    /// Connects to the origin of this URL: a record of it, or nil, record and facts of an error.
+    fn connect(ruby: &Ruby, this: &Client, url: Value) -> Result<RArray, Error> {
+        let request = request::get(ruby, &this.template, url);
+        let request = request.map_err(|refused| refused.raised(ruby))?;
+        let (engine, derived) = this.engine(ruby)?;
+        let client = derived.as_ref().unwrap_or(&engine.client);
+        let connected = fibers::wait(ruby, &engine, client.connect(request))?;
+        Ok(match connected {
+            Ok(attempts) => ruby.ary_from_iter([record::connection(ruby, &attempts)]),
+            Err(error) => ruby.ary_new_from_values(&record::failure(ruby, &error)),
+        })
+    }
+
     /// Sends a request and waits only for the head of its response. The body is then read from `into`.
     #[allow(clippy::too_many_arguments)] // As for `perform`.
     fn open(
@@ -326,6 +339,7 @@ pub fn init(ruby: &Ruby, native: RModule) -> Result<(), Error> {
     class.define_singleton_method("new", function!(Client::new, 1))?;
     class.define_method("with", method!(Client::with, 1))?;
     class.define_method("perform", method!(Client::perform, 6))?;
+    class.define_method("connect", method!(Client::connect, 1))?;
     class.define_method("open", method!(Client::open, 7))?;
     class.define_method("batch", method!(Client::batch, 3))?;
     class.define_method("join", method!(Client::join, 1))?;

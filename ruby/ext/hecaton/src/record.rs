@@ -187,6 +187,14 @@ fn failure_record(ruby: &Ruby, error: &Failure) -> RString {
     })
 }
 
+/// A record of a connection that was opened without a request.
+pub fn connection(ruby: &Ruby, attempts: &[Attempt]) -> RString {
+    written(ruby, attempts, |record| {
+        add_times(record, Duration::ZERO, attempts, (0, 0));
+        add_way(record, |_| (), &[]);
+    })
+}
+
 fn response_record(ruby: &Ruby, response: &Response) -> RString {
     let write_url = |record: &mut Vec<u8>| {
         add_method(record, response.method());

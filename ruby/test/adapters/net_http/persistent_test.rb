@@ -50,6 +50,12 @@ class PersistentTest < NetHTTPTest
     end
   end
 
+  def test_a_connection_that_is_refused_is_an_error_before_any_request
+    uri = URI("http://127.0.0.1:#{closed_port}/")
+    same_of_both { |http, klass| assert_raises(klass::Error) { http.connection_for(uri) { flunk "the block was called" } }.message[/\A.*:/] }
+    same_of_both { |http, klass| assert_raises(klass::Error) { http.request(uri) }.message[/\A.*:/] }
+  end
+
   def test_what_is_no_url_of_http_is_refused_in_a_sentence
     persistent do |http|
       ["ftp://127.0.0.1/a", "mailto:a@b.test", "/a", "a.test/b", "ws://127.0.0.1/"].each do |uri|

@@ -97,7 +97,7 @@ class NetHTTPSettingsTest < NetHTTPTest
     }.each do |name, value|
       refused(/#{name}/) { start(use_ssl: true, name => value) { |http| http.get("/r/1") } }
     end
-    start(use_ssl: true) { |http| refused(/peer_cert.*send a request first/) { http.peer_cert } }
+    start(use_ssl: true, keep_alive_timeout: 0) { |http| refused(/peer_cert.*send a request first/) { http.peer_cert } }
   end
 
   def test_an_address_or_a_port_that_is_none_is_refused

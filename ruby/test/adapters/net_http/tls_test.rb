@@ -35,6 +35,7 @@ class NetHTTPTlsTest < NetHTTPTest
   def test_the_certificate_of_the_server
     secure do |uri, ca, _|
       shown = same { |klass| klass.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.get("/r/1"); http.peer_cert.to_der } }
+      assert_equal shown, same { |klass| klass.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.peer_cert.to_der } }
       assert_equal shown, Hecaton::NetHTTP.start(uri.host, uri.port, use_ssl: true, ca_file: ca) { |http| http.request_get("/r/1") { |response| response.read_body }; http.peer_cert.to_der }
       same { |klass| klass.new(uri.host, uri.port).peer_cert }
     end

@@ -60,7 +60,12 @@ module Hecaton
       def request(request, body = nil, &block)
         return super if started? || !hecaton?
 
-        start { request(request, body, &block) }
+        begin
+          @hecaton_at_once = true
+          start { request(request, body, &block) }
+        ensure
+          @hecaton_at_once = nil
+        end
       end
 
       # As Net::HTTP's. Without a block the body is read in one piece, not by a block of its own.
@@ -74,7 +79,7 @@ module Hecaton
       def ipaddr = @hecaton ? @ipaddr : super
 
       # OpenSSL::X509::Certificate: the server's own, of the connection that the last response came on. nil without TLS.
-      # Raises Refused before the first response, because nothing is connected until a request is sent.
+      # Raises Refused as long as no connection is known: before the first response, if `start` opened none.
       def peer_cert
         return super unless @hecaton
         return unless use_ssl? && started?
@@ -92,14 +97,22 @@ module Hecaton
 
       private
 
-      # Looks at the settings; the first request connects.
+      # Connects, as `start` promises, and gives the connection to the pool, for the first request. A request that follows
+      # at once connects by itself. So does the first request if no idle connection is kept.
       def connect
         @hecaton = is_a?(NetHTTP) || NetHTTP.replaced?
         return super unless @hecaton
 
         @socket = @last_communicated = @hecaton_record = nil
-        hecaton_client
+        client = hecaton_client
+        hecaton_open(client) unless @hecaton_at_once || keep_alive_timeout == 0
         on_connect
+      end
+
+      def hecaton_open(client)
+        @hecaton_record = client.connect("#{use_ssl? ? "https" : "http"}://#{@hecaton_authority}/")
+      rescue Hecaton::Error => error
+        Failures.raise_for(error, self)
       end
 
       def transport_request(request, &block)

@@ -89,12 +89,11 @@ module Hecaton
       end
 
       def session_for(uri)
-        http = session_at(uri.scheme.casecmp?("https"), uri.hostname, uri.port)
-        yield http
+        yield session_at(uri.scheme.casecmp?("https"), uri.hostname, uri.port)
       rescue Errno::ECONNREFUSED, Errno::EHOSTDOWN => error
         what = error.is_a?(Errno::ECONNREFUSED) ? "connection refused" : "host down"
-        proxied = http&.proxy?
-        raise Error, "#{what}: #{proxied ? http.proxy_address : uri.hostname}:#{proxied ? http.proxy_port : uri.port}"
+        host, port = proxy_for(uri.hostname, uri.port)
+        raise Error, "#{what}: #{host || uri.hostname}:#{host ? port : uri.port}"
       end
 
       # The started Hecaton::NetHTTP for a host. One that another thread made at the same time is as good.
