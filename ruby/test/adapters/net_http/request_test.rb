@@ -120,6 +120,16 @@ class NetHTTPRequestTest < NetHTTPTest
     assert_equal ['form-data; name="a%0D%0AX-A: b"', 'form-data; name="file"; filename="x\\"%0D%0AX-B: c"'], dispositions
   end
 
+  def test_line_breaks_in_types_of_multipart_are_refused
+    forms = { "a/b\r\nX-A: b" => {}, "a/b" => { boundary: "b\r\nX-A: b" } }
+    forms.each do |type, options|
+      post = Net::HTTP::Post.new("/echo")
+      post.set_form([["file", StringIO.new("data"), { filename: "name", content_type: type }]], "multipart/form-data", **options)
+      sent = requests_of { start { |http| assert_match(/control character|CR.LF/, assert_raises(ArgumentError) { http.request(post) }.message) } }
+      assert_equal 0, sent
+    end
+  end
+
   def test_streams_with_a_length_and_in_chunks
     length = ->(put, size) { put["Content-Length"] = size.to_s }
     chunked = ->(put, _) { put["Transfer-Encoding"] = "chunked" }

@@ -4,12 +4,20 @@ module Hecaton
     # Stands where Net::HTTPGenericRequest#exec expects a socket. The body goes to a file, as multipart does in
     # Net::HTTP.
     class Written
-      # Quotes line breaks in the names of multipart's fields and files, as browsers do (WHATWG). Net::HTTP writes them
-      # as they are, so a name could add fields to its part.
+      # Quotes line breaks in the names of multipart's fields and files, as browsers do (WHATWG), and refuses them in the
+      # types of files. Net::HTTP writes them as they are, so a name or a type could add fields to its part.
       module Quoting
         private
 
         def quote_string(*) = super.gsub(/[\r\n]/, "\r" => "%0D", "\n" => "%0A")
+
+        # A media type cannot be quoted.
+        def encode_multipart_form_data(out, params, options)
+          types = params.filter_map { |_name, _value, facts| facts&.fetch(:content_type, nil) }
+          raise ArgumentError, "set_form: the content_type of a part contains a control character" if types.any?(/[[:cntrl:]]/)
+
+          super
+        end
       end
       private_constant :Quoting
 
